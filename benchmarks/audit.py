@@ -95,11 +95,11 @@ def bred(n: int, k: int, redrawn: float, repetitions: int) -> Row:
     x = np.stack(columns, 2)
     parts = [x[start : start + BATCH] for start in range(0, repetitions, BATCH)]
     results = [select(part[:, :, 1:] - part[:, :, :1], flips=FLIPS) for part in parts]
-    said = [judge(matrix[:, 1:] - matrix[:, :1], selection="bred").verdict for matrix in x[:100]]
+    verdicts = [judge(matrix[:, 1:] - matrix[:, :1], selection="bred").verdict for matrix in x[:100]]
     return {
         "n": n, "k": k, "redrawn": redrawn, "naive": float(np.mean([r.naive.mean() for r in results])),
         "unaware": float(np.concatenate([(r.chosen >= 0) & (r.low > 0) for r in results]).mean()),
-        "helped": float(np.mean([word == "helped" for word in said])),
+        "helped": float(np.mean([word == "helped" for word in verdicts])),
     }  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def tables(rows: list[Row], breeds: list[Row], repetitions: int) -> list[str]:
             ]
             for g in GAINS[1:]
         ]
-        lines.append(f"| {n} | " + " | ".join(f"{one:.2f}, {even:.2f}" for one, even in shares) + " |")
+        lines.append(f"| {n} | " + " | ".join(f"{rate:.2f}, {even:.2f}" for rate, even in shares) + " |")
     lines += [
         "",
         "Candidates bred from the best so far, all equally good: the naive gain, how often the correction would say "

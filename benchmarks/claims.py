@@ -63,11 +63,11 @@ class Scripted(dspy.Module):  # type: ignore[misc]
 
     def forward(self, text: str) -> Any:
         seed, base, gain, rho = self.settings
-        shown = bool(self.predict.demos)
+        has_demos = bool(self.predict.demos)
         same = len(self.predict.demos or []) and self.predict.demos[0].get("text")  # sets differ, prompts of one do not
-        prompt = self.predict.signature.instructions, shown, same, getattr(dspy.settings.adapter, "form", "")
+        prompt = self.predict.signature.instructions, has_demos, same, getattr(dspy.settings.adapter, "form", "")
         noise = rho**0.5 * normal(seed, text) + (1 - rho) ** 0.5 * normal(seed, text, prompt)
-        return dspy.Prediction(labels=["x"] * bool(noise < NORMAL.inv_cdf(base + gain * shown)))
+        return dspy.Prediction(labels=["x"] * bool(noise < NORMAL.inv_cdf(base + gain * has_demos)))
 
 
 def examples(seed: int, count: int, start: int) -> list[Any]:
@@ -98,8 +98,8 @@ def campaign(seed: int, n: int, gain: float) -> dict[str, float]:
     crossed = ledger.verdict
     by_cross = stamps(ledger.patches, crossed, gain)
     before, after = (evaluated(program, test, METRIC) for program in (start, final))
-    found = compare(after.evidence, before.evidence, after.zero, resamples=1000)
-    proven = crossed.kept and one_look(found)[0] == Verdict.HELPED
+    comparison = compare(after.evidence, before.evidence, after.zero, resamples=1000)
+    proven = crossed.kept and one_look(comparison)[0] == Verdict.HELPED
     ledger.conclude(replace(crossed, proven=proven, by="test, one look"))
     out = {
         "kept": crossed.kept,
@@ -124,12 +124,12 @@ def campaign(seed: int, n: int, gain: float) -> dict[str, float]:
 
 def stamps(patches: Sequence[Patch], verdict: CampaignVerdict, gain: float) -> dict[str, bool]:
     """Whether a patch without any gain is kept in a proven program (stamped before), and is called proven (now)."""
-    kept = [patch for patch in patches if patch.status in (Status.KEPT, Status.PROVEN)]
-    useless = [patch for patch in kept if patch.action != "show_nearest"]
-    swapped = any(patch.proposer == "selected" for patch in kept) and any(
+    kept_patches = [patch for patch in patches if patch.status in (Status.KEPT, Status.PROVEN)]
+    useless = [patch for patch in kept_patches if patch.action != "show_nearest"]
+    swapped = any(patch.proposer == "selected" for patch in kept_patches) and any(
         "took its place" in patch.reason for patch in patches
     )
-    wrong = [patch for patch in kept if patch.status == Status.PROVEN and (patch in useless or not gain)]
+    wrong = [patch for patch in kept_patches if patch.status == Status.PROVEN and (patch in useless or not gain)]
     return {
         "useless in proven": bool(useless and verdict.proven),
         "swap in proven": swapped and verdict.proven,
@@ -145,10 +145,10 @@ def stamped(times: int) -> list[str]:
     ]
     for n in (34, 60):
         for gain in (0.0, 0.15, 0.3):
-            found = [campaign(seed, n, gain) for seed in range(times)]
-            mean = {name: float(np.nanmean([one[name] for one in found])) for name in found[0]}
-            before = float(np.mean([one["useless in proven"] or one["swap in proven"] for one in found]))
-            low, high = wilson(int(sum(one["useless proven"] for one in found)), times)
+            campaigns = [campaign(seed, n, gain) for seed in range(times)]
+            mean = {name: float(np.nanmean([each[name] for each in campaigns])) for name in campaigns[0]}
+            before = float(np.mean([each["useless in proven"] or each["swap in proven"] for each in campaigns]))
+            low, high = wilson(int(sum(each["useless proven"] for each in campaigns)), times)
             lines.append(
                 f"| {n} | {gain:+.2f} | {mean['kept']:.2f} | {mean['crossed']:.3f} / {mean['proven']:.3f} | "
                 f"{mean['useless in proven']:.3f} | {mean['swap in proven']:.3f} | {before:.3f} / "
@@ -183,14 +183,14 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--campaigns", type=int, default=150, help="a size and gain")
     parser.add_argument("--pilots", type=int, default=200, help="a gain and cell")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/power.md")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)
     tables = {
-        "## When the plan says": pilots(given.pilots) if given.pilots else [],
-        "## What is called proven": stamped(given.campaigns) if given.campaigns else [],
+        "## When the plan says": pilots(args.pilots) if args.pilots else [],
+        "## What is called proven": stamped(args.campaigns) if args.campaigns else [],
     }
     text = PAGE.read_text(encoding="utf-8")
-    for title, lines in tables.items() if given.write else ():
+    for title, lines in tables.items() if args.write else ():
         start = text.index("\n\n|", text.index(f"\n{title}")) + 2  # a table that was not made stays as it is
         end = (text.find("\n\n", start) + 1 or len(text) + 1) - 1
         text = text[:start] + "\n".join(lines) + text[end:] if lines else text

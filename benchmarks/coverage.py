@@ -67,8 +67,8 @@ def accuracy(_: Array, luck: Array, truth: float) -> Any:
 def f1(gold: Array, luck: Array, truth: float) -> Any:
     entities = 1 + _poisson(gold[0])
     chance = _beta(truth)[(luck[0] * STEPS).astype(int)]
-    found, wrong = _binomial(luck[1], entities, chance), _binomial(luck[2], entities, 1 - chance)
-    return Counts(*(column.astype(float) for column in (found, wrong, entities - found)))
+    correct, wrong = _binomial(luck[1], entities, chance), _binomial(luck[2], entities, 1 - chance)
+    return Counts(*(column.astype(float) for column in (correct, wrong, entities - correct)))
 
 
 STEPS = 4096
@@ -148,8 +148,8 @@ def drawn(kind: str, truth: float, n: int, draws: int, method: str = "auto", see
     ends = []
     for _ in range(draws):
         tallies = KINDS[kind](rng.random((1, n)), rng.random((3, n)), truth)
-        found = interval(tallies, zero, method=method, bounds=(0.0, 1.0), resamples=RESAMPLES)
-        ends.append((found.low, found.high))
+        estimate = interval(tallies, zero, method=method, bounds=(0.0, 1.0), resamples=RESAMPLES)
+        ends.append((estimate.low, estimate.high))
     return ends
 
 
@@ -160,13 +160,13 @@ def covered_difference(kind: str, truths: tuple[float, float], n: int, draws: in
     for _ in range(draws):
         gold, luck = rng.random((1, n)), rng.random((3, n))
         other = np.where(rng.random(n) < SAME_LUCK, luck, rng.random((3, n)))
-        one = Evidences(KINDS[kind](gold, luck, truths[0]), zero)
-        rows = one.matrix, Evidences(KINDS[kind](gold, other, truths[1]), zero).matrix
+        evidences = Evidences(KINDS[kind](gold, luck, truths[0]), zero)
+        rows = evidences.matrix, Evidences(KINDS[kind](gold, other, truths[1]), zero).matrix
         if how == "bootstrap":
-            ends.append(np.quantile(resampled_differences(one, *rows, RESAMPLES, seed=0), (0.025, 0.975)))
+            ends.append(np.quantile(resampled_differences(evidences, *rows, RESAMPLES, seed=0), (0.025, 0.975)))
         else:
-            found, _ = difference_interval(one, *rows, 0.95, (0.0, 1.0))
-            ends.append(np.array([found.low, found.high]))
+            estimate, _ = difference_interval(evidences, *rows, 0.95, (0.0, 1.0))
+            ends.append(np.array([estimate.low, estimate.high]))
     return _held(ends, truths[0] - truths[1])
 
 
@@ -176,8 +176,8 @@ def _held(ends: list[Any], truth: Any) -> tuple[float, float]:
 
 
 def cell(now: tuple[float, float], bootstrap: tuple[float, float]) -> str:
-    shown = f"{now[0]:.3f}" if LEAST <= now[0] <= MOST else f"**{now[0]:.3f}**"
-    return f"{shown} ({now[1]:.2f}; {bootstrap[0]:.3f})"
+    coverage = f"{now[0]:.3f}" if LEAST <= now[0] <= MOST else f"**{now[0]:.3f}**"
+    return f"{coverage} ({now[1]:.2f}; {bootstrap[0]:.3f})"
 
 
 def values(draws: int) -> Iterator[str]:
@@ -238,10 +238,10 @@ def rare_classes(shape: str, labels: int, n: int, convention: str, draws: int, m
         occurring = {"list": range(labels), "seen": {*gold, *pred}, "supported": {*gold}}[convention]
         pairs = {(names[c // labels], names[c % labels]): (cells == c).astype(float) for c in np.unique(cells)}
         tally: Any = zero.with_items(pairs)
-        found = interval(
+        estimate = interval(
             tally, zero, clusters=None if documents is None else documents.tolist(), bounds=(0.0, 1.0), method=method
         )
-        ends.append((found.low, found.high))
+        ends.append((estimate.low, estimate.high))
         truths.append(truth[list(occurring)].mean())
     return _held(ends, np.array(truths))
 
@@ -268,16 +268,18 @@ MEAN, CONCENTRATION, PER_DOCUMENT = 0.7, 2.0, 10  # quality of documents, and th
 
 def squad(right: Array, named: bool, folder: Path) -> tuple[Path, Path]:
     """Articles of questions; as questions alone if they are not named."""
-    asked = [
+    questions = [
         [{"id": f"{d}-{q}", "question": "?", "answers": [{"text": "a"}]} for q in range(PER_DOCUMENT)]
         for d in range(len(right))
     ]
     gold, pred = folder / "gold.json", folder / "pred.json"
-    articles = [{"title": str(d), "paragraphs": [{"context": f"a {d}", "qas": some}]} for d, some in enumerate(asked)]
-    lone = [{"id": q["id"], "question": "?", "answers": ["a"]} for some in asked for q in some]
+    articles = [
+        {"title": str(d), "paragraphs": [{"context": f"a {d}", "qas": some}]} for d, some in enumerate(questions)
+    ]
+    lone = [{"id": q["id"], "question": "?", "answers": ["a"]} for some in questions for q in some]
     answers = {
         q["id"]: "a" if hit else "b"
-        for some, row in zip(asked, right, strict=True)
+        for some, row in zip(questions, right, strict=True)
         for q, hit in zip(some, row, strict=True)
     }
     gold.write_text(json.dumps({"data": articles} if named else lone))
@@ -322,7 +324,7 @@ def files(draws: int) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for title, (write, task, value) in FILES.items():
         for documents in (10, 20, 40):
-            shown = []
+            cells = []
             for named in (True, False):
                 rng, ends = np.random.default_rng(0), []
                 for _ in range(draws // 2):
@@ -332,8 +334,8 @@ def files(draws: int) -> Iterator[str]:
                         measures: dict[str, Any] = {"measures": [value]} if task == "answering" else {}
                         ends.append(goldassay.score(task, *both, **measures).intervals[value])
                 held, width = _held(ends, MEAN)
-                shown.append(f"{held:.3f} ({width:.2f})" if held >= LEAST else f"**{held:.3f}** ({width:.2f})")
-            yield f"| {title} | {value} | {documents} | {' | '.join(shown)} |"
+                cells.append(f"{held:.3f} ({width:.2f})" if held >= LEAST else f"**{held:.3f}** ({width:.2f})")
+            yield f"| {title} | {value} | {documents} | {' | '.join(cells)} |"
 
 
 def differences(draws: int) -> Iterator[str]:
@@ -360,8 +362,8 @@ def repeats(draws: int) -> Iterator[str]:
         for times in (1, 2, 4, 8):
             rng, ends = np.random.default_rng(n), []
             for _ in range(draws):
-                found = interval(rng.binomial(times, rng.beta(1.2, 0.8, n)) / times)
-                ends.append((found.low, found.high))
+                estimate = interval(rng.binomial(times, rng.beta(1.2, 0.8, n)) / times)
+                ends.append((estimate.low, estimate.high))
             held, width = _held(ends, 0.6)
             cells.append(f"{held:.3f} ({width:.2f})")
         yield f"| {n} | {' | '.join(cells)} |"
@@ -383,14 +385,14 @@ def shifts(draws: int) -> Iterator[str]:
                 for _ in range(draws):
                     labels, verdicts = _judged(rng, n, before, right)
                     others = _judged(rng, OTHERS, truth, right)[1]
-                    found = corrected(labels.tolist(), verdicts.tolist(), others.tolist())
-                    three = found.corrected, found.rogan_gladen or found.chosen, found.chosen
+                    estimates = corrected(labels.tolist(), verdicts.tolist(), others.tolist())
+                    three = estimates.corrected, estimates.rogan_gladen or estimates.chosen, estimates.chosen
                     ends.append([(each.low, each.high) for each in three if each])
-                    alike += found.exchangeable_p >= 0.05
+                    alike += estimates.exchangeable_p >= 0.05
                 cells = [_held([each[at] for each in ends], truth) for at in range(3)]
-                shown = [f"{held:.3f} ({width:.2f})" for held, width in cells]
-                shown = [text if held >= LEAST else f"**{text}**" for text, (held, _) in zip(shown, cells, strict=True)]
-                row = [f"{right[0]}/{right[1]}", str(n), f"{before} → {truth}", *shown, f"{alike / draws:.2f}"]
+                texts = [f"{held:.3f} ({width:.2f})" for held, width in cells]
+                texts = [text if held >= LEAST else f"**{text}**" for text, (held, _) in zip(texts, cells, strict=True)]
+                row = [f"{right[0]}/{right[1]}", str(n), f"{before} → {truth}", *texts, f"{alike / draws:.2f}"]
                 yield f"| {' | '.join(row)} |"
 
 
@@ -404,8 +406,8 @@ def main() -> None:
     draws = next((int(word) for word in sys.argv[1:] if word.isdigit()), DRAWS)
     tables = {"values": values, "sides": sides, "rare": rare, "files": files, "differences": differences}
     tables |= {"repeats": repeats, "shifts": shifts}
-    asked = [name for name in tables if name in sys.argv[1:]] or list(tables)
-    for name, rows in ((name, tables[name]) for name in asked):
+    chosen = [name for name in tables if name in sys.argv[1:]] or list(tables)
+    for name, rows in ((name, tables[name]) for name in chosen):
         table = []
         for row in rows(draws):
             table.append(row)

@@ -73,8 +73,8 @@ def main(n: int = 10_000) -> None:
     gold, pred = [tags(g, k) for g, _, k in data], [tags(p, k) for _, p, k in data]
 
     def seqeval(**options: Any) -> Any:
-        found = classification_report(gold, pred, output_dict=True, **options)
-        return {k: {("f1" if name == "f1-score" else name): v for name, v in row.items()} for k, row in found.items()}
+        report = classification_report(gold, pred, output_dict=True, **options)
+        return {k: {("f1" if name == "f1-score" else name): v for name, v in row.items()} for k, row in report.items()}
 
     versus(
         f"entity report from tags, {n} sentences",
@@ -100,25 +100,26 @@ def main(n: int = 10_000) -> None:
         close,
         10,
     )
-    kept = [(g, p) for g, p, _ in data if simple(g, p)]
+    simple_pairs = [(g, p) for g, p, _ in data if simple(g, p)]
     inclusive = [
         [[{"start": s, "end": e - 1, "label": t} for s, e, t in side] for side in sides]
-        for sides in zip(*kept, strict=True)
+        for sides in zip(*simple_pairs, strict=True)
     ]
     exclusive = [
-        [[{"start": s, "end": e, "type": t} for s, e, t in side] for side in sides] for sides in zip(*kept, strict=True)
+        [[{"start": s, "end": e, "type": t} for s, e, t in side] for side in sides]
+        for sides in zip(*simple_pairs, strict=True)
     ]
 
     def nervaluate() -> Any:
-        found = Evaluator(*inclusive, tags=KINDS, loader="dict").evaluate()["overall"]
-        return {k: (v.correct, v.incorrect, v.partial, v.missed, v.spurious) for k, v in found.items()}
+        results = Evaluator(*inclusive, tags=KINDS, loader="dict").evaluate()["overall"]
+        return {k: (v.correct, v.incorrect, v.partial, v.missed, v.spurious) for k, v in results.items()}
 
     def ours() -> Any:
         batch = SpanBatch(*exclusive)
-        found = {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
-        return {("ent_type" if k == "type" else k): tuple(v.state().values()) for k, v in found.items()}
+        counts = {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
+        return {("ent_type" if k == "type" else k): tuple(v.state().values()) for k, v in counts.items()}
 
-    versus(f"SemEval's four schemas, {len(kept)} sentences", "nervaluate", nervaluate, ours, close, 20)
+    versus(f"SemEval's four schemas, {len(simple_pairs)} sentences", "nervaluate", nervaluate, ours, close, 20)
     records = [{"text": "word " * length, "entities": _characters(g)} for g, _, length in data]
     answers = [{"entities": _characters(p)} for _, p, _ in data]
     schemes = map(SemEval, ("strict", "exact", "partial", "type"))

@@ -79,7 +79,7 @@ def _gold() -> Iterator[Reader]:
                 parts = sorted(part for part in place.rglob("*") if part.is_file()) if place.is_dir() else [place]
                 base = place if place.is_dir() else place.parent
                 for part in parts:
-                    others = tuple((str(one.relative_to(base)), one.read_bytes()) for one in parts if one != part)
+                    others = tuple((str(each.relative_to(base)), each.read_bytes()) for each in parts if each != part)
                     yield Reader(
                         f"{form} {task} {part.suffix}",
                         str(part.relative_to(base)),
@@ -187,10 +187,10 @@ def _settings() -> Iterator[Reader]:
         store = Store(Path(folder) / "kept.sqlite")
         store.put("nl", {"Delft": b"a town"})
         store.close()
-        kept = (Path(folder) / "kept.sqlite").read_bytes()
+        content = (Path(folder) / "kept.sqlite").read_bytes()
         program.save(f"{folder}/state.json")
         state = (Path(folder) / "state.json").read_bytes()
-    yield Reader("cache", "kept.sqlite", kept, _kept)
+    yield Reader("cache", "kept.sqlite", content, _kept)
     yield Reader("state", "state.json", state, lambda f: load_state(program, f))
 
 
@@ -206,8 +206,8 @@ def _kept(file: Path) -> object:
 
 def _whole(run: Any) -> Callable[[Path], object]:
     def read(file: Path) -> object:
-        made = run.load(file.parent)
-        return made.values, made.cases, made.by_stratum, made.summary()
+        loaded = run.load(file.parent)
+        return loaded.values, loaded.cases, loaded.by_stratum, loaded.summary()
 
     return read
 
@@ -238,10 +238,10 @@ def _otherwise(content: bytes, draw: random.Random) -> bytes:
     places: list[tuple[Any, Any]] = []
     todo = [whole]
     while todo:
-        one = todo.pop()
-        keys = one.keys() if isinstance(one, dict) else range(len(one)) if isinstance(one, list) else ()
-        places += [(one, key) for key in keys]
-        todo += [one[key] for key in keys]
+        node = todo.pop()
+        keys = node.keys() if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+        places += [(node, key) for key in keys]
+        todo += [node[key] for key in keys]
     if not places:
         return content
     inside, key = draw.choice(places)
@@ -252,30 +252,30 @@ def _otherwise(content: bytes, draw: random.Random) -> bytes:
 
 def damaged(content: bytes, draw: random.Random) -> bytes:
     """The content with one to four damages."""
-    found = bytearray(content)
+    damage = bytearray(content)
     for _ in range(draw.randint(1, 4)):
-        place = draw.randint(0, len(found))
+        place = draw.randint(0, len(damage))
         much = draw.choice((1, 1, 2, 5, 20, 100))
         how = draw.randrange(9)
         if how >= 7:
-            found = bytearray(_otherwise(bytes(found), draw))
+            damage = bytearray(_otherwise(bytes(damage), draw))
         elif how == 0:
-            found[place : place + much] = draw.choice(PIECES)
+            damage[place : place + much] = draw.choice(PIECES)
         elif how == 1:
-            found[place:place] = draw.choice(PIECES)
+            damage[place:place] = draw.choice(PIECES)
         elif how == 2:
-            del found[place : place + much]
-        elif how == 3 and place < len(found):
-            found[place] = draw.randrange(256)
+            del damage[place : place + much]
+        elif how == 3 and place < len(damage):
+            damage[place] = draw.randrange(256)
         elif how == 4:
-            found[place:place] = found[place : place + much] * draw.randint(1, 3)
+            damage[place:place] = damage[place : place + much] * draw.randint(1, 3)
         elif how == 5:
-            del found[place:]
+            del damage[place:]
         else:
-            lines = bytes(found).split(b"\n")
+            lines = bytes(damage).split(b"\n")
             draw.shuffle(lines)
-            found = bytearray(b"\n".join(lines))
-    return bytes(found)
+            damage = bytearray(b"\n".join(lines))
+    return bytes(damage)
 
 
 @dataclass
@@ -293,7 +293,7 @@ class Outcomes:
 
 def run(times: int, seed: int = 0, only: str = "") -> Outcomes:
     """Read ``times`` damaged files, the readers in turn."""
-    draw, found = random.Random(seed), Outcomes()
+    draw, outcomes = random.Random(seed), Outcomes()
     chosen = [one for one in readers() if only in one.label]
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
@@ -303,12 +303,12 @@ def run(times: int, seed: int = 0, only: str = "") -> Outcomes:
             place = Path(folder) / str(number % len(chosen))
             why = attempt(reader, content, place)
             if why is None:
-                found.read[reader.label] += 1
+                outcomes.read[reader.label] += 1
             elif why == "":
-                found.refused[reader.label] += 1
+                outcomes.refused[reader.label] += 1
             else:
-                found.faults.append((reader.label, why, content))
-    return found
+                outcomes.faults.append((reader.label, why, content))
+    return outcomes
 
 
 def attempt(reader: Reader, content: bytes, place: Path) -> str | None:

@@ -46,11 +46,11 @@ def versus(
         raise SystemExit(f"{job}: the results differ from {opponent}; no time is worth measuring")
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(runs):
-        for kept, run in zip(times, (theirs, ours), strict=True):
+        for series, run in zip(times, (theirs, ours), strict=True):
             gc.collect()
             before = time.process_time()
             run()
-            kept.append(time.process_time() - before)
+            series.append(time.process_time() - before)
     row = Row(job, opponent, statistics.median(times[0]), max(1e-9, statistics.median(times[1])), target)
     print(row, flush=True)
     return row

@@ -20,7 +20,7 @@ N = RESAMPLES = 10_000
 
 
 def ends(sample: Any, statistic: Any, **options: Any) -> list[float]:
-    found = stats.bootstrap(
+    bootstrap = stats.bootstrap(
         sample,
         statistic,
         n_resamples=RESAMPLES,
@@ -29,12 +29,12 @@ def ends(sample: Any, statistic: Any, **options: Any) -> list[float]:
         rng=np.random.default_rng(0),
         **options,
     )
-    return [float(bound) for bound in found.confidence_interval]
+    return [float(bound) for bound in bootstrap.confidence_interval]
 
 
 def ours(values: Any, zero: Any = None) -> list[float]:
-    found = interval(values, zero, method="bootstrap", resamples=RESAMPLES)
-    return [found.low, found.high]
+    estimate = interval(values, zero, method="bootstrap", resamples=RESAMPLES)
+    return [estimate.low, estimate.high]
 
 
 def near(a: Any, b: Any) -> bool:
@@ -69,7 +69,7 @@ def main() -> None:
     )
 
     def theirs() -> float:
-        found = stats.permutation_test(
+        test = stats.permutation_test(
             (scores, others),
             lambda x, y, axis: np.mean(x - y, axis=axis),
             permutation_type="samples",
@@ -78,7 +78,7 @@ def main() -> None:
             vectorized=True,
             rng=np.random.default_rng(0),
         )
-        return float(found.pvalue)
+        return float(test.pvalue)
 
     def permuted() -> float:
         a, b = Evidences(scores).matrix[:, :1], Evidences(others).matrix[:, :1]

@@ -111,19 +111,21 @@ def compare_preferences(
     >>> result.three_way.value, result.decided.value, result.consistent.value
     (1.0, 1.0, 0.5)
     """
-    known = [(item, here, there) for item, (here, there) in zip(items, orders, strict=True) if here and there]
-    both = [(item.label, here if here == there else "tie") for item, here, there in known if item.label is not None]
+    judged = [(item, first, there) for item, (first, there) in zip(items, orders, strict=True) if first and there]
+    both = [(item.label, first if first == there else "tie") for item, first, there in judged if item.label is not None]
     labels = Counter(label for label, _ in both)
-    places = [verdict for _, here, there in known for verdict in (here, SWAPPED[there])]  # which place wins, per call
+    places = [
+        verdict for _, first, there in judged for verdict in (first, SWAPPED[there])
+    ]  # which place wins, per call
     return Preferred(
         judge=judge,
         pairs=len(items),
-        unknown=len(items) - len(known),
+        unknown=len(items) - len(judged),
         no_majority=sum(bool(item.labels) and item.label is None for item in items),
         three_way=rate([label == verdict for label, verdict in both]),
         decided=rate([label == verdict for label, verdict in both if label != "tie"]),
         chance=max(labels.values()) / len(both) if both else 0.0,
-        consistent=rate([here == there for _, here, there in known]),
+        consistent=rate([first == there for _, first, there in judged]),
         first=rate([place == "first" for place in places if place != "tie"]),
         people=coefficient([list(item.labels.values()) for item in items], "nominal"),
     )
@@ -147,17 +149,16 @@ def main() -> None:
     labels = read_preferences(DATA / "ragchecker" / "human_labeled_data.json", limit=pairs)
     judge = Judge(model, adapter=models.adapter(model))
     began = time.perf_counter()
-    found = prefer(judge, cut(labels))
+    preferences = prefer(judge, cut(labels))
     seconds = time.perf_counter() - began
-    print(f"{found.judge} on {found.pairs} pairs, both orders: {judge.calls} calls, {seconds:.0f} s")
-    print(
-        f"  agrees with people (first, second, tie)   {shown(found.three_way)}; most frequent label {found.chance:.3f}"
-    )
-    print(f"  agrees where people prefer one            {shown(found.decided)}")
-    print(f"  both orders name the same winner          {shown(found.consistent)}")
-    print(f"  names the answer in the first place       {shown(found.first)}")
-    print(f"  alpha of people among themselves          {shown(found.people)}")
-    print(f"  pairs without a verdict {found.unknown}, without a majority of people {found.no_majority}")
+    print(f"{preferences.judge} on {preferences.pairs} pairs, both orders: {judge.calls} calls, {seconds:.0f} s")
+    chance = f"most frequent label {preferences.chance:.3f}"
+    print(f"  agrees with people (first, second, tie)   {shown(preferences.three_way)}; {chance}")
+    print(f"  agrees where people prefer one            {shown(preferences.decided)}")
+    print(f"  both orders name the same winner          {shown(preferences.consistent)}")
+    print(f"  names the answer in the first place       {shown(preferences.first)}")
+    print(f"  alpha of people among themselves          {shown(preferences.people)}")
+    print(f"  pairs without a verdict {preferences.unknown}, without a majority of people {preferences.no_majority}")
 
 
 if __name__ == "__main__":

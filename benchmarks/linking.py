@@ -36,10 +36,10 @@ def names(n: int, rng: random.Random) -> list[str]:
         syllables = range(rng.choice((1, 1, 2)))
         return "".join(rng.choice(STARTS) + rng.choice(VOWELS) for _ in syllables).capitalize() + rng.choice(ENDS)
 
-    found: dict[str, None] = {}
-    while len(found) < n:
-        found[rng.choice(KINDS).format(p=place(), q=place()).casefold()] = None
-    return list(found)
+    unique: dict[str, None] = {}
+    while len(unique) < n:
+        unique[rng.choice(KINDS).format(p=place(), q=place()).casefold()] = None
+    return list(unique)
 
 
 def damaged(name: str, rng: random.Random) -> str:
@@ -51,19 +51,19 @@ def damaged(name: str, rng: random.Random) -> str:
 
 def main(labels: int = 100_000, mentions: int = 100) -> None:
     rng = random.Random(0)
-    known = names(labels, rng)
-    asked = [damaged(rng.choice(known), rng) for _ in range(mentions)]
-    table = LabelTable.of({str(i): [name] for i, name in enumerate(known)})
-    table.best(asked[:1])  # folds the names once, as the opponent's are
+    entries = names(labels, rng)
+    queries = [damaged(rng.choice(entries), rng) for _ in range(mentions)]
+    table = LabelTable.of({str(i): [name] for i, name in enumerate(entries)})
+    table.best(queries[:1])  # folds the names once, as the opponent's are
 
     def theirs(k: int) -> Any:
         return [
-            [(float(score), index) for _, score, index in process.extract(one, known, scorer=fuzz.ratio, limit=k)]
-            for one in asked
+            [(float(score), index) for _, score, index in process.extract(query, entries, scorer=fuzz.ratio, limit=k)]
+            for query in queries
         ]
 
     def ours(k: int) -> Any:
-        return [[(match.score, int(match.id)) for match in found] for found in table.best(asked, k)]
+        return [[(match.score, int(match.id)) for match in matches] for matches in table.best(queries, k)]
 
     for k in (1, 10):
         job = f"best {k} of {labels:,} labels, {mentions} mentions"

@@ -20,10 +20,10 @@ EXAMPLES, DEMOS = 12, 4
 def main() -> None:
     data = load("heritage", task="extraction").extraction
     program = workspace.target("extraction").tunable()
-    shown = [{"text": one["text"], **program.to_demo(one)} for one in data.train[:DEMOS]]
-    texts = [one["text"] for one in data.dev[:EXAMPLES]]
+    demos = [{"text": example["text"], **program.to_demo(example)} for example in data.train[:DEMOS]]
+    texts = [example["text"] for example in data.dev[:EXAMPLES]]
     for form, copied in (("json", False), ("json", True), ("lines", False), ("lines", True)):
-        ours, tokens, bodies = through_dspy(program, shown, texts, TerseAdapter(form, copied=copied))
+        ours, tokens, bodies = through_dspy(program, demos, texts, TerseAdapter(form, copied=copied))
         raw = directly(bodies)
         print(
             f"{form:<6} {'copied' if copied else 'free  '} {EXAMPLES / ours:6.2f} calls/s, llama.cpp itself "
@@ -35,13 +35,13 @@ def main() -> None:
 def through_dspy(program: Any, shown: list[Any], texts: list[str], adapter: Any) -> tuple[float, int, list[Any]]:
     """Seconds, new tokens, and what was asked."""
     lm = resolve(cache=False)
-    made = program.deepcopy()
-    made.predictors()[0].demos = shown
+    copy = program.deepcopy()
+    copy.predictors()[0].demos = shown
     with dspy.context(lm=lm, adapter=adapter):
-        made(text=texts[-1])  # the model is loaded, the prefix is read
+        copy(text=texts[-1])  # the model is loaded, the prefix is read
         before, used = time.perf_counter(), 0
         for text in texts:
-            made(text=text)
+            copy(text=text)
             used += int(lm.history[-1]["usage"]["completion_tokens"])
         seconds = time.perf_counter() - before
     calls = lm.history[-len(texts) :]

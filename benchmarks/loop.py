@@ -52,9 +52,9 @@ class Engine:
 
     def complete(self, request: Any) -> Any:
         time.sleep(self.seconds)
-        said = Message.assistant([TextPart("[[ ## label ## ]]\nM\n\n[[ ## completed ## ]]")])
+        message = Message.assistant([TextPart("[[ ## label ## ]]\nM\n\n[[ ## completed ## ]]")])
         used = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return Response(id=None, model=request.model, message=said, finish_reason="stop", usage=used)
+        return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=used)
 
 
 def predictors(metric: Any) -> None:

@@ -49,7 +49,7 @@ Pairs = tuple[list[Evidence], list[Evidence], Evidence]
 
 def rows() -> dict[str, Pairs]:
     """The evidence of two programs on the same real examples, by data set."""
-    found: dict[str, Pairs] = {}
+    pairs: dict[str, Pairs] = {}
     for task, other in (("extraction", "plain"), ("classification", "keywords")):
         part = getattr(load("heritage", task=task), task)
         module = workspace.load(workspace.target(task).file)
@@ -57,7 +57,7 @@ def rows() -> dict[str, Pairs]:
         fitted = module.baseline.fit(list(part.train))
         second = module.PatternExtraction() if other == "plain" else module.baselines["keywords"]
         runs = [evaluate(one, list(part.all), metric, progress=False) for one in (second, fitted)]
-        found[f"heritage {task}"] = runs[0].evidence, runs[1].evidence, runs[0].zero
+        pairs[f"heritage {task}"] = runs[0].evidence, runs[1].evidence, runs[0].zero
     file = DATA / "hipe2022" / "ajmc-dev-en.tsv"
     if file.is_file():
         pages = [dspy.Example(**page).with_inputs("text") for page in read(file, format="hipe", task="extraction")]
@@ -69,23 +69,23 @@ def rows() -> dict[str, Pairs]:
 
             def program(text: str, keep: float = keep, rng: random.Random = rng) -> Any:
                 spans = module.PatternExtraction()(text=text).entities
-                kept = [{**one, "type": names.get(one["type"], "work")} for one in spans if rng.random() < keep]
-                return dspy.Prediction(entities=kept)
+                entities = [{**span, "type": names.get(span["type"], "work")} for span in spans if rng.random() < keep]
+                return dspy.Prediction(entities=entities)
 
             runs.append(evaluate(program, pages, METRIC, progress=False))
-        found["HIPE ajmc"] = runs[1].evidence, runs[0].evidence, runs[0].zero
-    return found
+        pairs["HIPE ajmc"] = runs[1].evidence, runs[0].evidence, runs[0].zero
+    return pairs
 
 
 def campaign(
     pairs: Pairs, n: int, gain: float, rng: np.random.Generator
 ) -> tuple[list[Evidence], list[Evidence], Evidence]:
     """n examples with a row before and a row after: by a coin, then mended until the value is higher by the gain."""
-    one, two, zero = pairs
-    chosen = rng.choice(len(one), n, replace=n > len(one))
+    first, two, zero = pairs
+    chosen = rng.choice(len(first), n, replace=n > len(first))
     before, after = [], []
     for index in chosen:
-        sides = [one[index], two[index]] if rng.random() < 0.5 else [two[index], one[index]]
+        sides = [first[index], two[index]] if rng.random() < 0.5 else [two[index], first[index]]
         before.append(sides[0])
         after.append(sides[1])
     if gain:
@@ -97,7 +97,7 @@ def mended(
     before: list[Evidence], after: list[Evidence], zero: Evidence, gain: float, rng: np.random.Generator
 ) -> None:
     """Examples that are wrong after are made right, each with the same chance, which gives the gain in expectation."""
-    perfect = [_perfect(one) for one in after]
+    perfect = [_perfect(evidence) for evidence in after]
     value = [float(sum(some, zero).value) for some in (after, perfect)]
     room = value[1] - value[0]
     share = min(1.0, gain / room) if room > 0 else 0.0
@@ -122,18 +122,18 @@ def decided(
     n, p, ended, effect = len(before), 1.0, "full", None
     looks = stages(n)
     for look in looks:
-        found = compare(after[:look], before[:look], zero, resamples=resamples)
-        told = sequential_test(after[:look], before[:look], zero, looks=[x for x in looks if x <= look],
+        comparison = compare(after[:look], before[:look], zero, resamples=resamples)
+        sequential = sequential_test(after[:look], before[:look], zero, looks=[x for x in looks if x <= look],
                                clusters=list(range(look)), alpha=ALPHA * EARLY)  # fmt: skip
-        p = told.p
-        effect = Effect(split="train+dev", before=0, after=found.difference, difference=found.difference,
-                        low=found.interval.low, high=found.interval.high, p=found.p, n=look)  # fmt: skip
+        p = sequential.p
+        effect = Effect(split="train+dev", before=0, after=comparison.difference, difference=comparison.difference,
+                        low=comparison.interval.low, high=comparison.interval.high, p=comparison.p, n=look)  # fmt: skip
         if look == n:
             break
-        if told.decision != "continue":
-            ended = told.decision
+        if sequential.decision != "continue":
+            ended = sequential.decision
             break
-        if found.difference <= 0 and found.interval.high < 0.01:
+        if comparison.difference <= 0 and comparison.interval.high < 0.01:
             ended = "reject"
             break
     return CandidateResult({}, effect, Outcome(ended), p)
@@ -141,12 +141,12 @@ def decided(
 
 def six(pairs: Pairs, n: int, gain: float, rng: np.random.Generator) -> bool:
     """What was done before: Holm over six candidates at .05/3, of which one helps."""
-    found = []
+    comparisons = []
     for number in range(6):
         before, after, zero = campaign(pairs, n, gain if number == 0 else 0.0, rng)
-        found.append(compare(after, before, zero, resamples=500))
-    adjusted = holm([one.p for one in found])
-    return any(p <= 0.05 / 3 and one.difference > 0 for p, one in zip(adjusted, found, strict=True))
+        comparisons.append(compare(after, before, zero, resamples=500))
+    adjusted = holm([comparison.p for comparison in comparisons])
+    return any(p <= 0.05 / 3 and comparison.difference > 0 for p, comparison in zip(adjusted, comparisons, strict=True))
 
 
 def power(campaigns: int) -> list[str]:
@@ -155,26 +155,27 @@ def power(campaigns: int) -> list[str]:
         "| rows | n | gain | kept | proven [95 %] | mean examples | six, Holm at .05/3 |",
         "|---|---|---|---|---|---|---|",
     ]
-    known = rows()
-    each = -(-campaigns // (len(known) * len(SIZES)))  # without a gain, so many of each size add up to all
+    pairs_by_name = rows()
+    each = -(-campaigns // (len(pairs_by_name) * len(SIZES)))  # without a gain, so many of each size add up to all
     hits = 0
-    for name, pairs in known.items():
+    for name, pairs in pairs_by_name.items():
         for gain in GAINS:
             for n in SIZES:
                 rng = np.random.default_rng(n * 1000 + round(gain * 100))
                 times = each if gain == 0 else 40
                 outcomes = [decided(*campaign(pairs, n, gain, rng)) for _ in range(times)]
-                kept, proven = sum(map(is_kept, outcomes)), sum(map(is_proven, outcomes))
+                kept_count = sum(map(is_kept, outcomes))
+                proven = sum(map(is_proven, outcomes))
                 low, high = wilson(proven, times)
-                used = sum(one.effect.n for one in outcomes if one.effect) / times
+                used = sum(outcome.effect.n for outcome in outcomes if outcome.effect) / times
                 old = sum(six(pairs, n, gain, rng) for _ in range(40)) / 40 if gain else float("nan")
                 lines.append(
-                    f"| {name} | {n} | {gain:+.1f} | {kept / times:.2f} | {proven / times:.3f} "
+                    f"| {name} | {n} | {gain:+.1f} | {kept_count / times:.2f} | {proven / times:.3f} "
                     f"[{low:.3f}, {high:.3f}] | {used:.0f} | {'–' if not gain else f'{old:.2f}'} |"
                 )
                 print(lines[-1], flush=True)
                 hits += proven * (gain == 0)
-    whole = each * len(known) * len(SIZES)
+    whole = each * len(pairs_by_name) * len(SIZES)
     low, high = wilson(hits, whole)
     lines.append(f"| all | 14–150 | +0.0 | | {hits / whole:.3f} [{low:.3f}, {high:.3f}] of {whole} campaigns | | – |")
     print(lines[-1], flush=True)
@@ -189,7 +190,8 @@ class Noisy(dspy.Module):  # type: ignore[misc]
     def __init__(self, rng: random.Random, known: dict[str, tuple[list[dict[str, Any]], float]]) -> None:
         super().__init__()
         self.extract = dspy.Predict(dspy.Signature("text -> entities", "Find the names."))
-        self.rng, self.known = rng, known
+        self.rng = rng
+        self.known = known
 
     def deepcopy(self) -> Noisy:
         """The noise goes on: a copy that drew the same answers again would be no other run of the model."""
@@ -199,16 +201,16 @@ class Noisy(dspy.Module):  # type: ignore[misc]
 
     def forward(self, text: str) -> Any:
         entities, chance = self.known[text]
-        found = [dict(entity) for entity in entities if self.rng.random() < chance]
-        for entity in found:
+        predicted = [dict(entity) for entity in entities if self.rng.random() < chance]
+        for entity in predicted:
             if self.rng.random() < 0.15:
                 entity["type"] = self.rng.choice(TYPES)
             if self.rng.random() < 0.1:
                 entity["end"] -= 1
         if self.rng.random() < 0.2:
             start = self.rng.randrange(len(text) - 4)
-            found.append({"start": start, "end": start + 4, "type": self.rng.choice(TYPES), "text": "?"})
-        return dspy.Prediction(entities=found)
+            predicted.append({"start": start, "end": start + 4, "type": self.rng.choice(TYPES), "text": "?"})
+        return dspy.Prediction(entities=predicted)
 
 
 def example(rng: random.Random, name: str) -> Any:
@@ -227,9 +229,9 @@ def tuning(seed: int, n: int) -> tuple[int, bool, bool]:
     whether anything was kept, and proven."""
     rng = random.Random(seed)
     examples = [example(rng, f"e{index}") for index in range(2 * n)]
-    known = {one["text"]: (one["entities"], rng.betavariate(3, 2)) for one in examples}
+    entities = {one["text"]: (one["entities"], rng.betavariate(3, 2)) for one in examples}
     optimizer = Patches(METRIC, seed=seed, resamples=1000, most=n)
-    optimizer.compile(Noisy(rng, known), trainset=examples[n // 2 :], valset=examples[: n // 2])
+    optimizer.compile(Noisy(rng, entities), trainset=examples[n // 2 :], valset=examples[: n // 2])
     return len(optimizer.ledger.entries), optimizer.ledger.verdict.kept, optimizer.ledger.verdict.proven
 
 
@@ -238,10 +240,12 @@ def tunings(times: int) -> list[str]:
     lines = ["| examples | tunings | kept something | proven [95 %] | tests |", "|---|---|---|---|---|"]
     for n in (40,):
         results = [tuning(seed, n) for seed in range(times)]
-        kept, proven = sum(one[1] for one in results), sum(one[2] for one in results)
+        kept_count, proven = sum(result[1] for result in results), sum(result[2] for result in results)
         low, high = wilson(proven, times)
-        tests = sum(one[0] for one in results)
-        lines.append(f"| {n} | {times} | {kept / times:.2f} | {proven / times:.3f} [{low:.3f}, {high:.3f}] | {tests} |")
+        tests = sum(result[0] for result in results)
+        lines.append(
+            f"| {n} | {times} | {kept_count / times:.2f} | {proven / times:.3f} [{low:.3f}, {high:.3f}] | {tests} |"
+        )
         print(lines[-1], flush=True)
         if low > ALPHA:
             raise SystemExit("more than 5 % of tunings are proven though nothing helps")
@@ -253,13 +257,13 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--campaigns", type=int, default=1000, help="in which nothing helps, together")
     parser.add_argument("--tunings", type=int, default=200)
     parser.add_argument("--write", action="store_true", help="put the tables into docs/power.md")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)
     started = time.perf_counter()
-    whole = tunings(given.tunings) if given.tunings else []
-    table = power(given.campaigns) if given.campaigns else []
+    whole = tunings(args.tunings) if args.tunings else []
+    table = power(args.campaigns) if args.campaigns else []
     print(f"{time.perf_counter() - started:.0f} s")
-    if given.write:
+    if args.write:
         page = ROOT / "docs" / "power.md"
         text = page.read_text(encoding="utf-8")
         for title, lines in (("## Campaigns on real rows", table), ("## Whole tunings of", whole)):

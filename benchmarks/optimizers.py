@@ -166,13 +166,21 @@ def one(name: str, gain: float, seed: int) -> dict[str, Any]:
     with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
         student = dspy.Predict("q -> a")
         after = optimized(name, student, parts["train"], parts["val"], seed)
-        said, naive = reported(name, after)
+        reported_gain, naive = reported(name, after)
         if name == "SIMBA":
-            said -= value(student, parts["val"])
+            reported_gain -= value(student, parts["val"])
         truth = value(after, parts["truth"]) - before(gain, seed)
         audit = goldassay.audit(after, gold=parts["val"])
         fresh = prove(student, after, parts["fresh"], right)
-    return {"name": name, "gain": gain, "said": said, "naive": naive, "truth": truth, "audit": audit, "fresh": fresh}
+    return {
+        "name": name,
+        "gain": gain,
+        "said": reported_gain,
+        "naive": naive,
+        "truth": truth,
+        "audit": audit,
+        "fresh": fresh,
+    }
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
@@ -209,8 +217,8 @@ def short(audit: Any) -> str:
 def wrong(rows: list[dict[str, Any]]) -> tuple[int, int]:
     """How often "helped" or "made it worse" was false, by the truth on fresh examples, and how often it was said."""
     verdicts = [(row["truth"], word) for row in rows for word in (short(row["audit"]), short(row["fresh"]))]
-    said = [(truth, word) for truth, word in verdicts if word in ("helped", "made it worse")]
-    return sum(truth <= 0 if word == "helped" else truth >= 0 for truth, word in said), len(said)
+    claims = [(truth, word) for truth, word in verdicts if word in ("helped", "made it worse")]
+    return sum(truth <= 0 if word == "helped" else truth >= 0 for truth, word in claims), len(claims)
 
 
 def embedded(times: int) -> list[dict[str, Any]]:
@@ -221,10 +229,10 @@ def embedded(times: int) -> list[dict[str, Any]]:
     from goldassay.tuning.audit import prove
 
     pages = load("heritage", task="classification").classification.all
-    known = [page for page in pages if page.get("language")]
-    names = sorted({str(page.language) for page in known})
+    with_language = [page for page in pages if page.get("language")]
+    names = sorted({str(page.language) for page in with_language})
     signature = dspy.Signature(f"text -> a: Literal[{', '.join(map(repr, names))}]", "Name the language.")
-    examples = [dspy.Example(text=page.text[:90], a=str(page.language)).with_inputs("text") for page in known]
+    examples = [dspy.Example(text=page.text[:90], a=str(page.language)).with_inputs("text") for page in with_language]
     program, rows = dspy.Predict(signature), []
     model = models.for_program(program)
     with dspy.context(lm=model.lm, adapter=model.adapter):
@@ -233,12 +241,17 @@ def embedded(times: int) -> list[dict[str, Any]]:
             train, val, fresh, name = pool[:8], pool[8:18], pool[18:48], "random search"
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 after = optimized(name, program, train, val, seed, size=1)
-                said, naive = reported(name, after)
+                reported_gain, naive = reported(name, after)
                 audit, proof = goldassay.audit(after, gold=val), prove(program, after, fresh, right)
-            row = {"name": name, "gain": 1.0, "said": said, "naive": naive, "truth": proof.naive_gain}
+            row = {"name": name, "gain": 1.0, "said": reported_gain, "naive": naive, "truth": proof.naive_gain}
             rows.append({**row, "audit": audit, "fresh": proof})
             print(
-                seed, name, f"reported {said:+.3f}, fresh {proof.naive_gain:+.3f}:", audit.verdict, "|", proof.verdict
+                seed,
+                name,
+                f"reported {reported_gain:+.3f}, fresh {proof.naive_gain:+.3f}:",
+                audit.verdict,
+                "|",
+                proof.verdict,
             )
     return rows
 
@@ -285,8 +298,8 @@ def main(arguments: Sequence[str] = ()) -> None:
                     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                         rows.append(one(name, gain, seed))
     lines = table(rows)
-    false, said = wrong(rows)
-    lines += ["", f"Of {said} verdicts that named a side, {false} had the wrong one by the truth on fresh examples."]
+    false, claims = wrong(rows)
+    lines += ["", f"Of {claims} verdicts that named a side, {false} had the wrong one by the truth on fresh examples."]
     print("\n".join(lines), f"\n{time.perf_counter() - started:.0f} s")
     if options.write:
         from benchmarks.audit import put

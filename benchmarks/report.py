@@ -96,8 +96,8 @@ def in_browser(page: str, folder: Path) -> str:
                 filters[name] = min(filters[name], float(tab.evaluate(CLICK, f"[data-show={name}]")))
             tab.close()
         browser.close()
-    shown = ", ".join(f"{name} {took:.0f}" for name, took in filters.items())
-    return f"ready after {' / '.join(f'{each:.2f}' for each in ready)} s; filters in ms: {shown}"
+    timings = ", ".join(f"{name} {took:.0f}" for name, took in filters.items())
+    return f"ready after {' / '.join(f'{each:.2f}' for each in ready)} s; filters in ms: {timings}"
 
 
 def main() -> None:

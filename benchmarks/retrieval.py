@@ -36,8 +36,11 @@ def collection(queries: int, depth: int, seed: int = 0) -> tuple[Qrels, Run]:
         documents = rng.sample(pool, depth + 30)
         scored = [(document, depth - place + 0.9 * rng.random()) for place, document in enumerate(documents[:depth])]
         judged = rng.randint(5, 35)
-        found = {documents[int(depth * rng.random() ** 3)] for _ in range(int(0.6 * judged))}
-        grades = {document: rng.randint(0, 3) for document in [*found, *documents[depth : depth + judged - len(found)]]}
+        retrieved = {documents[int(depth * rng.random() ** 3)] for _ in range(int(0.6 * judged))}
+        grades = {
+            document: rng.randint(0, 3)
+            for document in [*retrieved, *documents[depth : depth + judged - len(retrieved)]]
+        }
         grades[documents[depth]] = max(1, grades.get(documents[depth], 1))
         rng.shuffle(scored)
         qrels[f"q{number}"], run[f"q{number}"] = grades, dict(scored)
@@ -47,8 +50,8 @@ def collection(queries: int, depth: int, seed: int = 0) -> tuple[Qrels, Run]:
 def pytrec_eval(qrels: Qrels, run: Run) -> dict[str, float]:
     import pytrec_eval
 
-    found = pytrec_eval.RelevanceEvaluator(qrels, ASKED).evaluate(run)
-    return {ours: sum(row[theirs] for row in found.values()) / len(found) for theirs, ours in NAMES.items()}
+    values = pytrec_eval.RelevanceEvaluator(qrels, ASKED).evaluate(run)
+    return {ours: sum(row[theirs] for row in values.values()) / len(values) for theirs, ours in NAMES.items()}
 
 
 def ir_measures(qrels: Qrels, run: Run) -> dict[str, float]:
@@ -75,13 +78,13 @@ def from_records(queries: int, depth: int, target: float) -> None:
     qrels, run = collection(queries, depth)
     gold: list[dict[str, Any]] = [{"id": query, "relevant": judged} for query, judged in qrels.items()]
     pred: list[dict[str, Any]] = [
-        {"id": query, "results": [{"doc_id": name, "score": score} for name, score in found.items()]}
-        for query, found in run.items()
+        {"id": query, "results": [{"doc_id": name, "score": score} for name, score in scores.items()]}
+        for query, scores in run.items()
     ]
 
     def mapped() -> Any:
-        found = {row["id"]: {one["doc_id"]: one["score"] for one in row["results"]} for row in pred}
-        return pytrec_eval({row["id"]: row["relevant"] for row in gold}, found)
+        scores = {row["id"]: {result["doc_id"]: result["score"] for result in row["results"]} for row in pred}
+        return pytrec_eval({row["id"]: row["relevant"] for row in gold}, scores)
 
     def ours() -> Any:
         return retrieval.scorecard(gold, pred, measures=list(NAMES.values())).values

@@ -55,11 +55,11 @@ def memory(command: str, examples: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         gold, pred = folder / "classification.jsonl", folder / "pred.jsonl"
-        with gold.open("w") as out, pred.open("w") as said:
+        with gold.open("w") as out, pred.open("w") as predictions:
             for number in range(examples):
                 text = f"Museum number {number} stands in a town by a river and keeps paintings."
                 out.write(json.dumps({"id": f"d{number}", "text": text, "label": "MG"[number % 2]}) + "\n")
-                said.write(json.dumps({"id": f"d{number}", "label": "MGL"[number % 3]}) + "\n")
+                predictions.write(json.dumps({"id": f"d{number}", "label": "MGL"[number % 3]}) + "\n")
         (folder / "program.py").write_text("def program(text):\n    return {'label': 'M'}\n")
         options = ["--split", "all", "--runs", str(folder / "runs"), "--no-trace"]
         words = {

@@ -73,17 +73,17 @@ class Reader(dspy.Module):  # type: ignore[misc]
         self.extract = dspy.Predict(signature.with_updated_fields("mentions", type_=list[Mention]))
 
     def forward(self, text: str) -> Any:
-        found = self.extract(text=text).mentions or []
-        places = locate(text, [one.text for one in found])
+        items = self.extract(text=text).mentions or []
+        places = locate(text, [item.text for item in items])
         return dspy.Prediction(
             entities=[
-                {"start": at and at[0], "end": at and at[1], "type": one.type, "text": one.text}
-                for one, at in zip(found, places, strict=True)
+                {"start": at and at[0], "end": at and at[1], "type": item.type, "text": item.text}
+                for item, at in zip(items, places, strict=True)
             ]
         )
 
     def to_demo(self, example: Any) -> dict[str, Any]:
-        return {"mentions": [{"text": one["text"], "type": one["type"]} for one in example["entities"]]}
+        return {"mentions": [{"text": item["text"], "type": item["type"]} for item in example["entities"]]}
 
 
 def passages(file: Path, longest: int = 200) -> list[Any]:
@@ -92,11 +92,15 @@ def passages(file: Path, longest: int = 200) -> list[Any]:
     for page in read(file, format="hipe", task="extraction"):
         starts = range(0, max(1, len(page["text"]) - longest), longest)
         inside = {
-            start: [one for one in page["entities"] if start <= one["start"] and one["end"] <= start + longest]
+            start: [
+                entity for entity in page["entities"] if start <= entity["start"] and entity["end"] <= start + longest
+            ]
             for start in starts
         }
         start = max(starts, key=lambda at: (len(inside[at]), -at))
-        entities = [{**one, "start": one["start"] - start, "end": one["end"] - start} for one in inside[start]]
+        entities = [
+            {**entity, "start": entity["start"] - start, "end": entity["end"] - start} for entity in inside[start]
+        ]
         text = page["text"][start : start + longest]
         out.append(dspy.Example(id=f"{page['id']}-{start}", text=text, entities=entities).with_inputs("text"))
     return out
@@ -112,7 +116,11 @@ def ajmc() -> Job:
         "pers person, work title of a work, scope place in a work (a number), loc place, date date, object manuscript."
     )
     splits = {
-        name: [one for language in ("en", "de") for one in passages(DATA / "hipe2022" / f"ajmc-{name}-{language}.tsv")]
+        name: [
+            passage
+            for language in ("en", "de")
+            for passage in passages(DATA / "hipe2022" / f"ajmc-{name}-{language}.tsv")
+        ]
         for name in SIZES
     }
     return Reader(about, ("pers", "work", "scope", "loc", "date", "object")), splits, ENTITIES
@@ -122,8 +130,8 @@ def sonar() -> Job:
     """HIPE-2022, historical newspapers in German: dev is dealt into train and dev."""
     about = "List the names in this newspaper text, copied exactly: PER person, LOC place, ORG organisation."
     dev, test = (windows(DATA / "hipe2022" / f"sonar-{name}-de.tsv") for name in ("dev", "test"))
-    pages = list(dict.fromkeys(one["document"] for one in dev))
-    half = sum(one["document"] in pages[: len(pages) // 2] for one in dev)
+    pages = list(dict.fromkeys(example["document"] for example in dev))
+    half = sum(example["document"] in pages[: len(pages) // 2] for example in dev)
     return Reader(about, ("PER", "LOC", "ORG")), {"train": dev[:half], "dev": dev[half:], "test": test}, ENTITIES
 
 
@@ -131,16 +139,18 @@ def windows(file: Path, longest: int = 300) -> list[Any]:
     """Pages of HIPE cut into windows that cut no entity; the windows of a page are one document."""
     out = []
     for page in read(file, format="hipe", task="extraction"):
-        spans = [(one["start"], one["end"]) for one in page["entities"]]
+        spans = [(entity["start"], entity["end"]) for entity in page["entities"]]
         start, text = 0, page["text"]
         while start < len(text):
             end = min(len(text), start + longest)
             while end < len(text) and (not text[end].isspace() or any(a < end < b for a, b in spans)):
                 end += 1
-            inside = [one for one in page["entities"] if start <= one["start"] and one["end"] <= end]
-            entities = [{**one, "start": one["start"] - start, "end": one["end"] - start} for one in inside]
-            one = dspy.Example(id=f"{page['id']}-{start}", document=page["id"], text=text[start:end], entities=entities)
-            out.append(one.with_inputs("text"))
+            inside = [entity for entity in page["entities"] if start <= entity["start"] and entity["end"] <= end]
+            entities = [{**entity, "start": entity["start"] - start, "end": entity["end"] - start} for entity in inside]
+            window = dspy.Example(
+                id=f"{page['id']}-{start}", document=page["id"], text=text[start:end], entities=entities
+            )
+            out.append(window.with_inputs("text"))
             start = end + 1
     return out
 
@@ -162,19 +172,19 @@ class Stating(dspy.Module):  # type: ignore[misc]
         self.say = dspy.Predict(signature.with_updated_fields("statements", type_=list[Statement]))
 
     def forward(self, text: str) -> Any:
-        found = self.say(text=text).statements or []
-        return dspy.Prediction(triples=[one.model_dump() for one in found])
+        items = self.say(text=text).statements or []
+        return dspy.Prediction(triples=[item.model_dump() for item in items])
 
     def to_demo(self, example: Any) -> dict[str, Any]:
         keys = ("subject", "predicate", "object")
-        return {"statements": [{key: str(one[key]) for key in keys} for one in example["triples"]]}
+        return {"statements": [{key: str(item[key]) for key in keys} for item in example["triples"]]}
 
 
 def culture() -> Job:
     """Text2KGBench, the ontology of culture."""
     place = DATA / "text2kgbench"
     about = json.loads((place / "ontologies__10_culture_ontology.json").read_text(encoding="utf-8"))
-    relations = tuple(dict.fromkeys(one["label"] for one in about["relations"]))
+    relations = tuple(dict.fromkeys(relation["label"] for relation in about["relations"]))
     files = {
         "train": "train__ont_10_culture_train",
         "dev": "validation__ont_10_culture_validation",
@@ -193,9 +203,9 @@ def culture() -> Job:
 def xquad() -> Job:
     """XQuAD in English: questions over their own paragraphs, dealt by document."""
     part = load(DATA / "xquad" / "xquad.en.json", format="squad", task="answering").answering
-    examples = {str(one["id"]): one for one in part.all}
-    rows = [{"id": key, "text": str(one["question"]), "document": str(one.get("document") or key.split("-")[0])}
-            for key, one in examples.items()]  # fmt: skip
+    examples = {str(example["id"]): example for example in part.all}
+    rows = [{"id": key, "text": str(example["question"]), "document": str(example.get("document") or key.split("-")[0])}
+            for key, example in examples.items()]  # fmt: skip
     dealt = split(rows, ratios={"train": 0.3, "dev": 0.2, "test": 0.5}, group="document", seed=0)
     splits: dict[str, list[Any]] = {name: [] for name in SIZES}
     for key, name in dealt.of.items():
@@ -215,19 +225,19 @@ TASKS: dict[str, Callable[[], Job]] = {
 }
 
 
-def arm(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict[str, Any]:
+def arm(task: str, optimizer: str, seed: int, args: argparse.Namespace) -> dict[str, Any]:
     """One arm: its row."""
     logging.disable(logging.CRITICAL)
-    row: dict[str, Any] = {"task": task, "lm": given.lm or "local/smollm2-135m", "optimizer": optimizer, "seed": seed}
+    row: dict[str, Any] = {"task": task, "lm": args.lm or "local/smollm2-135m", "optimizer": optimizer, "seed": seed}
     started = time.perf_counter()
     try:
         program, splits, metric = TASKS[task]()
-        chosen = {name: part[: getattr(given, name)] for name, part in splits.items()}
+        chosen = {name: part[: getattr(args, name)] for name, part in splits.items()}
         row["examples"] = {name: len(part) for name, part in chosen.items()}
-        model = models.resolve(given.lm, max_tokens=given.tokens)
-        options = {"most": given.most} if optimizer == "patches" else SMALL.get(optimizer, {})
+        model = models.resolve(args.lm, max_tokens=args.tokens)
+        options = {"most": args.most} if optimizer == "patches" else SMALL.get(optimizer, {})
         done = tune(
-            program, chosen, metric, optimizer, lm=model, adapter=models.adapter(model), budget=given.budget,
+            program, chosen, metric, optimizer, lm=model, adapter=models.adapter(model), budget=args.budget,
             seed=seed, progress=False, settings=options, folder=None,
         )  # fmt: skip
     except (GoldassayError, OSError) as error:
@@ -236,7 +246,7 @@ def arm(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict
         return {**row, "error": "no test examples"}
     dev, test = done.dev.difference, done.test.difference
     # For the other optimizers our acceptance is the rule of keeping, on dev: better, with a p of .2 at most.
-    kept = done.ledger.verdict.kept if optimizer == "patches" else dev.difference > 0 and dev.p <= KEEP
+    is_kept = done.ledger.verdict.kept if optimizer == "patches" else dev.difference > 0 and dev.p <= KEEP
     return {
         **row,
         "before": done.test.before.value,
@@ -247,17 +257,17 @@ def arm(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict
         "p": test.p,
         "dev_gain": dev.difference,
         "dev_p": dev.p,
-        "kept": bool(kept),
+        "kept": bool(is_kept),
         "proven": test.difference > 0 and test.p <= 0.05,
         "calls": done.cost["calls"],
         "minutes": done.cost["seconds"] / 60,
         "stopped": done.stopped,
         "note": done.note or done.ledger.verdict.sentence if optimizer == "patches" else done.note,
         "parts": [
-            round(float(one), 6)
-            for one in contributions(done.test.after.evidence, done.test.before.evidence, done.test.after.zero)
+            round(float(each), 6)
+            for each in contributions(done.test.after.evidence, done.test.before.evidence, done.test.after.zero)
         ],
-        "patches": [{"id": one.id, "status": one.status, "reason": one.reason} for one in done.ledger.patches],
+        "patches": [{"id": each.id, "status": each.status, "reason": each.reason} for each in done.ledger.patches],
     }
 
 
@@ -269,60 +279,64 @@ def rows_of(file: Path) -> list[dict[str, Any]]:
     """The rows of a results file; of an arm that stands there twice the last."""
     if not file.is_file():
         return []
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    latest: dict[tuple[Any, ...], dict[str, Any]] = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         try:
             row = json.loads(line)
-            found[key(row)] = row
+            latest[key(row)] = row
         except (ValueError, KeyError):  # a line that was cut off is run again
             continue
-    return list(found.values())
+    return list(latest.values())
 
 
-def run(given: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> None:
     """Every arm that has no row yet, ``--jobs`` at a time."""
-    known = {key(row) for row in rows_of(given.out) if not row.get("error")}
+    finished = {key(row) for row in rows_of(args.out) if not row.get("error")}
     arms = [
-        (task, optimizer, seed) for seed in given.seed for task in given.task for optimizer in given.optimizer
-        if (task, given.lm or "local/smollm2-135m", optimizer, seed) not in known
+        (task, optimizer, seed) for seed in args.seed for task in args.task for optimizer in args.optimizer
+        if (task, args.lm or "local/smollm2-135m", optimizer, seed) not in finished
     ]  # fmt: skip
-    print(f"{len(arms)} arms to run, {len(known)} known", file=sys.stderr, flush=True)
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(given.jobs) as pool:
-        running = {pool.submit(_process, *one, given): one for one in arms}
+    print(f"{len(arms)} arms to run, {len(finished)} known", file=sys.stderr, flush=True)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(args.jobs) as pool:
+        running = {pool.submit(_process, *arm_key, args): arm_key for arm_key in arms}
         for future in as_completed(running):
             row = future.result()
-            with given.out.open("a", encoding="utf-8") as file:
+            with args.out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            shown = row.get("error") or f"{row['before']:.3f} → {row['after']:.3f} ({row['gain']:+.3f})"
-            print(*running[future], shown, file=sys.stderr, flush=True)
+            outcome = row.get("error") or f"{row['before']:.3f} → {row['after']:.3f} ({row['gain']:+.3f})"
+            print(*running[future], outcome, file=sys.stderr, flush=True)
 
 
-def _process(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict[str, Any]:
+def _process(task: str, optimizer: str, seed: int, args: argparse.Namespace) -> dict[str, Any]:
     """The arm in a process of its own, with one thread."""
     words = [sys.executable, "-m", "benchmarks.tuning", "--arm", "--task", task, "--optimizer", optimizer]
     words += [
         "--seed",
         str(seed),
         "--tokens",
-        str(given.tokens),
+        str(args.tokens),
         "--most",
-        str(given.most),
+        str(args.most),
         "--budget",
-        given.budget,
+        args.budget,
         "--out",
-        str(given.out),
+        str(args.out),
     ]
-    words += [word for name in SIZES for word in (f"--{name}", str(getattr(given, name)))]
-    words += ["--lm", given.lm] if given.lm else []
-    one = {"OMP_NUM_THREADS": "1", "GOLDASSAY_LM_THREADS": "1", "DSPY_CACHEDIR": f"{given.out}.cache-{os.getpid()}"}
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **one})
+    words += [word for name in SIZES for word in (f"--{name}", str(getattr(args, name)))]
+    words += ["--lm", args.lm] if args.lm else []
+    environment = {
+        "OMP_NUM_THREADS": "1",
+        "GOLDASSAY_LM_THREADS": "1",
+        "DSPY_CACHEDIR": f"{args.out}.cache-{os.getpid()}",
+    }
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **environment})
     try:
-        found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-        return found
+        row: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+        return row
     except (IndexError, ValueError):
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        return {"task": task, "lm": given.lm or "local/smollm2-135m", "optimizer": optimizer, "seed": seed,
+        return {"task": task, "lm": args.lm or "local/smollm2-135m", "optimizer": optimizer, "seed": seed,
                 "error": f"the process ended with {done.returncode}: {last[:300]}"}  # fmt: skip
 
 
@@ -341,13 +355,13 @@ def main(arguments: Sequence[str] = ()) -> None:
         parser.add_argument(f"--{name}", type=int, default=count, help=f"examples of {name} at most")
     parser.add_argument("--table", action="store_true", help="print the results file as Markdown")
     parser.add_argument("--arm", action="store_true", help="run one arm here and print its row")
-    given = parser.parse_args(arguments)
-    if given.table:
-        print(table(rows_of(given.out)))
-    elif given.arm:
-        print(json.dumps(arm(given.task[0], given.optimizer[0], given.seed[0], given), ensure_ascii=False))
+    args = parser.parse_args(arguments)
+    if args.table:
+        print(table(rows_of(args.out)))
+    elif args.arm:
+        print(json.dumps(arm(args.task[0], args.optimizer[0], args.seed[0], args), ensure_ascii=False))
     else:
-        run(given)
+        run(args)
 
 
 if __name__ == "__main__":

@@ -39,12 +39,12 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
             "mean gain | mean gain of what is kept (else 0) | proven | proven and below |", "|---" * 8
             + "|"]  # fmt: skip
     for name, some in sorted(by.items()):
-        kept = [row for row in some if row["kept"]]
-        below, worse = (sum(row["gain"] < 0 for row in part) for part in (some, kept))
-        mean, guarded = (sum(row["gain"] for row in part) / len(some) for part in (some, kept))
+        kept_rows = [row for row in some if row["kept"]]
+        below, worse = (sum(row["gain"] < 0 for row in part) for part in (some, kept_rows))
+        mean, guarded = (sum(row["gain"] for row in part) / len(some) for part in (some, kept_rows))
         proven = [row for row in some if row["proven"]]
         out.append(
-            f"| {name} | {len(some)} | {below} | {worse} of {len(kept)} | {mean:+.3f} | {guarded:+.3f} | "
+            f"| {name} | {len(some)} | {below} | {worse} of {len(kept_rows)} | {mean:+.3f} | {guarded:+.3f} | "
             f"{len(proven)} | {sum(row['gain'] < 0 for row in proven)} |"
         )
     out += pivot(good)
@@ -61,11 +61,11 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 def of(rows: Sequence[dict[str, Any]], task: str, lm: str) -> dict[str, list[dict[str, Any]]]:
     """The arms of a task and a model, by optimizer."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_task: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         if (row["task"], row["lm"]) == (task, lm):
-            found[row["optimizer"]].append(row)
-    return found
+            by_task[row["optimizer"]].append(row)
+    return by_task
 
 
 def pivot(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -101,11 +101,11 @@ def mean_parts(arms: Sequence[dict[str, Any]]) -> Any:
 def beside(mine: Any, other: Any, name: str) -> str:
     """How an arm stands beside another, in words."""
     parts = mine - other
-    found = f"{parts.sum():+.3f} against {name}"
+    difference = f"{parts.sum():+.3f} against {name}"
     error = float(np.std(parts, ddof=1) * len(parts) ** 0.5)
     if not error:
-        return f"{found}, the same on every example"
+        return f"{difference}, the same on every example"
     half = float(stats.t.ppf(0.975, len(parts) - 1)) * error
     p = 2 * float(stats.t.sf(abs(parts.sum()) / error, len(parts) - 1))
-    said = "not shown to differ" if p > 0.05 else "better" if parts.sum() > 0 else "worse"
-    return f"{found} [{parts.sum() - half:+.3f}, {parts.sum() + half:+.3f}], p {p:.3f}: {said}"
+    verdict = "not shown to differ" if p > 0.05 else "better" if parts.sum() > 0 else "worse"
+    return f"{difference} [{parts.sum() - half:+.3f}, {parts.sum() + half:+.3f}], p {p:.3f}: {verdict}"

@@ -31,7 +31,7 @@ FILLER = "It is mentioned in passing that nothing of note was ever recorded in t
 def person(number: int, rng: random.Random) -> tuple[Item, str, list[dict[str, Any]]]:
     """An item, the text of its article, and what the program says of it."""
     title = f"Person {number}"
-    statements, words, said = [], [], []
+    statements, words, triples = [], [], []
     for place in range(STATEMENTS):
         name = ITEM_PROPERTIES[place % len(ITEM_PROPERTIES)]
         kind = place % 10
@@ -51,11 +51,11 @@ def person(number: int, rng: random.Random) -> tuple[Item, str, list[dict[str, A
             words.append(f"{title} had {value}. {FILLER}")
         if place % (STATEMENTS // SAID) == 0:
             wrong = place % 4 == 0
-            said.append(
+            triples.append(
                 {"subject": title, "predicate": name, "object": "Nothing at all" if wrong else value, "confidence": 0.7}
             )
     item = Item(f"Q{number + 1}", {"en": title}, {"en": [f"P. {number}"]}, {"enwiki": title}, tuple(statements))
-    return item, "".join(words), said
+    return item, "".join(words), triples
 
 
 def prepared(folder: Path, articles: int) -> tuple[int, dict[str, list[dict[str, Any]]]]:
@@ -64,12 +64,12 @@ def prepared(folder: Path, articles: int) -> tuple[int, dict[str, list[dict[str,
     wikipedia = WikipediaClient(cache=Cache(folder / "cache"))
     items, says = [], {}
     for number in range(articles):
-        item, text, said = person(number, rng)
+        item, text, triples = person(number, rng)
         title = item.labels["en"]
         page = {"title": title, "text": text}
         wikipedia.cache.get("en", f"{wikipedia.base} {title}", lambda page=page: page)  # type: ignore[misc]
         items.append(item)
-        says[title] = said
+        says[title] = triples
     items += [
         Item(f"Q{1_000_000 + i}", {"en": f"Thing {i} of Somewhere"}, {"en": [f"T{i}", f"The {i}th thing"]})
         for i in range(VALUES)
@@ -81,7 +81,7 @@ def resident() -> float:
     """MiB of this process in memory, now where the system says so, else at its peak."""
     status = Path("/proc/self/status")
     if status.exists():
-        line = next(one for one in status.read_text().splitlines() if one.startswith("VmRSS"))
+        line = next(row for row in status.read_text().splitlines() if row.startswith("VmRSS"))
         return int(line.split()[1]) / 1024
     return peak()
 
@@ -106,11 +106,11 @@ def main(articles: int = 1000) -> None:
         for size in (articles // 40, articles // 4, articles // 2, articles):
             wikidata = WikidataClient(str(folder / "wikidata.nt"))
             sources = Sources(WikipediaClient(cache=Cache(folder / "cache", use="only")), wikidata, "the local store")
-            asked = [ArticleRef(f"Person {number}", domain=f"d{number % 7}") for number in range(size)]
+            refs = [ArticleRef(f"Person {number}", domain=f"d{number % 7}") for number in range(size)]
             gc.collect()
             memory, started = resident(), time.process_time()
             output = folder / f"{size}.json"
-            result = evaluate_articles(asked, program, sources, Profile(program="b"), output)
+            result = evaluate_articles(refs, program, sources, Profile(program="b"), output)
             spent, total = time.process_time() - started, result["aggregate"]
             if total["articles"] != size or result["failed_articles"]:
                 raise SystemExit(

@@ -24,12 +24,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("GOLDASSAY_DATA", "../shared/data")))
     parser.add_argument("--fetch", type=Path, metavar="FOLDER")
     parser.add_argument("--only", action="append", choices=[*conformance.SUITES, *live.ORACLES])
-    asked = parser.parse_args()
-    not_fetched = official.fetch(asked.fetch) if asked.fetch else []
-    data = asked.fetch or asked.data
-    names = asked.only or [*live.ORACLES, *conformance.SUITES]
+    arguments = parser.parse_args()
+    not_fetched = official.fetch(arguments.fetch) if arguments.fetch else []
+    data = arguments.fetch or arguments.data
+    names = arguments.only or [*live.ORACLES, *conformance.SUITES]
     suites = [name for name in names if name in conformance.SUITES]
-    if not asked.only:  # all that are there
+    if not arguments.only:  # all that are there
         suites = [name for name in suites if (data / conformance.SUITES[name][0]).is_dir()]
     try:
         results = live.run([name for name in names if name in live.ORACLES])

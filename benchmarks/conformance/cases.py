@@ -44,11 +44,11 @@ def iob2(text: str, entities: Sequence[Record]) -> list[str]:
     """
     words = [match.span() for match in re.finditer(r"\S+", text)]
     out = ["O"] * len(words)
-    for one in entities:
-        within = [at for at, (start, end) in enumerate(words) if start < one["end"] and one["start"] < end]
+    for entity in entities:
+        within = [at for at, (start, end) in enumerate(words) if start < entity["end"] and entity["start"] < end]
         if within and all(out[at] == "O" for at in within):
             for at in within:
-                out[at] = f"{'B' if at == within[0] else 'I'}-{one['type']}"
+                out[at] = f"{'B' if at == within[0] else 'I'}-{entity['type']}"
     return out
 
 
@@ -66,22 +66,22 @@ def spans() -> tuple[list[list[dict[str, Any]]], list[list[dict[str, Any]]]]:
     Only documents in which no span overlaps two of the other side: there the order of a greedy matching cannot matter.
     """
     rng = random.Random(SEED)
-    gold = [[_span(one) for one in record["entities"]] for record in heritage("extraction")]
+    gold = [[_span(entity) for entity in record["entities"]] for record in heritage("extraction")]
     for _ in range(200):
         places = range(0, rng.randint(8, 80), 8)
         gold.append([{"start": at, "end": at + rng.randint(1, 7), "type": rng.choice("ABC")} for at in places])
-    kinds = sorted({one["type"] for row in gold for one in row})
+    kinds = sorted({entity["type"] for row in gold for entity in row})
     pred = []
     for row in gold:
-        found = [dict(one) for one in row if rng.random() < 0.9]
-        for one in found:
-            one["start"] += rng.choice((0, 0, 0, 1)) if one["end"] - one["start"] > 1 else 0
-            one["end"] += rng.choice((0, 0, 0, 1))
-            one["type"] = one["type"] if rng.random() < 0.9 else rng.choice(kinds)
-        last = max((one["end"] for one in row), default=0) + 2
-        pred.append(found + ([{"start": last, "end": last + 3, "type": kinds[0]}] if rng.random() < 0.2 else []))
-    kept = [both for both in zip(gold, pred, strict=True) if _apart(*both)]
-    return [one for one, _ in kept], [other for _, other in kept]
+        predicted = [dict(entity) for entity in row if rng.random() < 0.9]
+        for entity in predicted:
+            entity["start"] += rng.choice((0, 0, 0, 1)) if entity["end"] - entity["start"] > 1 else 0
+            entity["end"] += rng.choice((0, 0, 0, 1))
+            entity["type"] = entity["type"] if rng.random() < 0.9 else rng.choice(kinds)
+        last = max((entity["end"] for entity in row), default=0) + 2
+        pred.append(predicted + ([{"start": last, "end": last + 3, "type": kinds[0]}] if rng.random() < 0.2 else []))
+    pairs = [both for both in zip(gold, pred, strict=True) if _apart(*both)]
+    return [entity for entity, _ in pairs], [other for _, other in pairs]
 
 
 def _span(one: Any) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _span(one: Any) -> dict[str, Any]:
 
 
 def _apart(gold: Sequence[Any], pred: Sequence[Any]) -> bool:
-    sides = [sorted((one["start"], one["end"]) for one in side) for side in (gold, pred)]
+    sides = [sorted((entity["start"], entity["end"]) for entity in side) for side in (gold, pred)]
     if any(first[1] > second[0] for side in sides for first, second in pairwise(side)):
         return False
     met = [(a, b) for a in sides[0] for b in sides[1] if a[0] < b[1] and b[0] < a[1]]
@@ -106,10 +106,10 @@ def judged() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
     for number in range(100):
         names = rng.sample(range(40), rng.randint(1, 25))
         qrels[f"made-{number}"] = {f"d{name}": rng.choice((0, 0, 1, 2, 3)) for name in names}
-    known = sorted({document for row in qrels.values() for document in row})
+    documents = sorted({document for row in qrels.values() for document in row})
     run = {}
     for query, row in qrels.items():
-        names_ = rng.sample(sorted(row), rng.randint(1, len(row))) + rng.sample(known, 8)
+        names_ = rng.sample(sorted(row), rng.randint(1, len(row))) + rng.sample(documents, 8)
         digits = rng.choice((1, 6))  # one digit: many ties
         run[query] = {name: round(rng.random() + 0.2 * row.get(name, 0), digits) for name in names_}
     return qrels, run
@@ -135,9 +135,9 @@ def answers() -> list[tuple[str, str]]:
         out.append((" ".join(words), text))
     odd = ["the", "museums", "opening", "1800", "é", "Москва", "l'été", "a.b", "İstanbul", "", "_", "\x01"]
     for _ in range(200):
-        one, other = (
+        first, other = (
             "".join(rng.choice(odd) + rng.choice((" ", "\n", ", ", ".\n", "-")) for _ in range(rng.randint(0, 12)))
             for _ in range(2)
         )
-        out.append((one, other))
+        out.append((first, other))
     return out

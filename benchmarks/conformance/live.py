@@ -47,15 +47,15 @@ def seqeval(result: SuiteResult) -> None:
     def report(gold: Tags, pred: Tags, **options: Any) -> Mapping[str, Mapping[str, float]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found: Any = classification_report(gold, pred, **{**options, "output_dict": True, "zero_division": 0})
-        return dict(found)
+            figures: Any = classification_report(gold, pred, **{**options, "output_dict": True, "zero_division": 0})
+        return dict(figures)
 
     sets = {"heritage": ("IOB2", *tagged())}
     for scheme, letters in LETTERS.items():
         gold, pred = random_tags(letters, SEED)
         if scheme == "IOB1":  # seqeval drops an entity there before a B- of another type
-            kept = [both for both in zip(gold, pred, strict=True) if not any(map(_breaks, both))]
-            gold, pred = [one for one, _ in kept], [other for _, other in kept]
+            pairs = [both for both in zip(gold, pred, strict=True) if not any(map(_breaks, both))]
+            gold, pred = [first for first, _ in pairs], [other for _, other in pairs]
         sets[f"generated {scheme}"] = (scheme, gold, pred)
     for name, (scheme, gold, pred) in sets.items():
         if not gold:
@@ -81,21 +81,21 @@ def nervaluate(result: SuiteResult) -> None:
     from nervaluate import Evaluator
 
     gold, pred = spans()
-    kinds = sorted({one["type"] for side in (gold, pred) for row in side for one in row})
+    kinds = sorted({entity["type"] for side in (gold, pred) for row in side for entity in row})
     inclusive = [
         [[{"start": s["start"], "end": s["end"] - 1, "label": s["type"]} for s in row] for row in side]
         for side in (gold, pred)
     ]
-    found: Any = Evaluator(*inclusive, tags=kinds, loader="dict").evaluate()
+    results: Any = Evaluator(*inclusive, tags=kinds, loader="dict").evaluate()
     batches = {
         kind: SpanBatch(*([[s for s in row if s["type"] == kind] for row in side] for side in (gold, pred)))
         for kind in kinds
     }
     ours = SpanBatch(gold, pred)
     for theirs, schema in SCHEMAS.items():
-        _counted(result, f"{schema}, all types", found["overall"][theirs], summed(ours.semeval(schema)))
+        _counted(result, f"{schema}, all types", results["overall"][theirs], summed(ours.semeval(schema)))
         for kind, batch in batches.items():
-            _counted(result, f"{schema}, {kind}", found["entities"][kind][theirs], summed(batch.semeval(schema)))
+            _counted(result, f"{schema}, {kind}", results["entities"][kind][theirs], summed(batch.semeval(schema)))
 
 
 def _counted(result: SuiteResult, what: str, theirs: Any, ours: Any) -> None:
@@ -134,10 +134,10 @@ def pytrec_eval(result: SuiteResult) -> None:
     import pytrec_eval as oracle
 
     qrels, run = judged()
-    asked = {f"{name}.{','.join(map(str, CUTS))}" for name in ("ndcg_cut", "P", "recall")}
-    asked |= {"success.1,5,10", "map_cut.5,10", "ndcg", "recip_rank", "map", "bpref", "Rprec"}
+    measures = {f"{name}.{','.join(map(str, CUTS))}" for name in ("ndcg_cut", "P", "recall")}
+    measures |= {"success.1,5,10", "map_cut.5,10", "ndcg", "recip_rank", "map", "bpref", "Rprec"}
     ours = by_query(qrels, run, list(TREC_EVAL.values()))
-    for query, values in oracle.RelevanceEvaluator(qrels, asked).evaluate(run).items():
+    for query, values in oracle.RelevanceEvaluator(qrels, measures).evaluate(run).items():
         for theirs, name in TREC_EVAL.items():  # what does not apply to a query is 0 in trec_eval
             result.near(f"{name} of {query}", float(values[theirs]), ours[query][name] or 0.0)
 
@@ -148,13 +148,13 @@ def ir_measures(result: SuiteResult) -> None:
 
     every, run = judged()
     qrels = {query: row for query, row in every.items() if any(row.values())}
-    kept: dict[str, dict[str, float]] = {query: run[query] for query in qrels}
-    ours = by_query(qrels, kept, list(IR_MEASURES))
-    known: dict[Any, str] = {oracle.parse_measure(name): name for name in IR_MEASURES}
-    for found in oracle.iter_calc(list(known), qrels, kept):
-        name = known[found.measure]
-        if name != "Judged@10" or not _tied(kept[found.query_id]):  # there it leaves ties in the order of the run
-            result.near(f"{name} of {found.query_id}", float(found.value), ours[found.query_id][name] or 0.0)
+    answered: dict[str, dict[str, float]] = {query: run[query] for query in qrels}
+    ours = by_query(qrels, answered, list(IR_MEASURES))
+    names: dict[Any, str] = {oracle.parse_measure(name): name for name in IR_MEASURES}
+    for value in oracle.iter_calc(list(names), qrels, answered):
+        name = names[value.measure]
+        if name != "Judged@10" or not _tied(answered[value.query_id]):  # there it leaves ties in the order of the run
+            result.near(f"{name} of {value.query_id}", float(value.value), ours[value.query_id][name] or 0.0)
 
 
 def _tied(results: dict[str, float]) -> bool:
@@ -167,13 +167,13 @@ def rouge_score(result: SuiteResult) -> None:
 
     pairs = answers()
     for stem in (False, True):
-        made = rouge([one for one, _ in pairs], [other for _, other in pairs], KINDS, stem=stem)
+        computed = rouge([text for text, _ in pairs], [other for _, other in pairs], KINDS, stem=stem)
         scorer = RougeScorer([f"rouge{kind}" for kind in KINDS], use_stemmer=stem)
         for row, (prediction, reference) in enumerate(pairs):
-            found = scorer.score(reference, prediction)
+            scores = scorer.score(reference, prediction)
             for kind in KINDS:
-                score = found[f"rouge{kind}"]
-                for rate, theirs, ours in zip("PRF", score, made[kind][row], strict=True):
+                score = scores[f"rouge{kind}"]
+                for rate, theirs, ours in zip("PRF", score, computed[kind][row], strict=True):
                     what = f"ROUGE-{kind} {rate} of pair {row}{', stemmed' if stem else ''}"
                     result.near(what, float(theirs), float(ours), within=0.0)
 
@@ -187,7 +187,9 @@ def scikit_learn(result: SuiteResult) -> None:
     from sklearn.preprocessing import MultiLabelBinarizer
 
     gold, pred = labels()
-    card = classification.scorecard([{"label": one} for one in gold], [{"label": one} for one in pred], labels="seen")
+    card = classification.scorecard(
+        [{"label": label} for label in gold], [{"label": label} for label in pred], labels="seen"
+    )
     options: dict[str, Any] = {"zero_division": 0}
     supported = sorted(set(gold))
     theirs = {
@@ -208,15 +210,15 @@ def scikit_learn(result: SuiteResult) -> None:
     if not records:
         return
     rng = random.Random(SEED)
-    several = [[one["label"], *one.get("secondary_labels", ())] for one in records]
-    said = [
+    several = [[label["label"], *label.get("secondary_labels", ())] for label in records]
+    predicted = [
         rng.sample(row, rng.randint(1, len(row))) if rng.random() < 0.7 else [rng.choice("MLAG")] for row in several
     ]
-    sides = [[{"label": row[0], "secondary_labels": row[1:]} for row in side] for side in (several, said)]
-    binary = MultiLabelBinarizer().fit(several + said)
+    sides = [[{"label": row[0], "secondary_labels": row[1:]} for row in side] for side in (several, predicted)]
+    binary = MultiLabelBinarizer().fit(several + predicted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        value = metrics.f1_score(binary.transform(several), binary.transform(said), average="micro")
+        value = metrics.f1_score(binary.transform(several), binary.transform(predicted), average="micro")
     result.maybe("F1 of several labels", float(value), classification.scorecard(*sides).values["multilabel_f1"])
 
 

@@ -74,11 +74,11 @@ CASES: tuple[tuple[str, tuple[str, ...], float, float], ...] = (
 def ragchecker(data: Path) -> SuiteResult:
     """Every number of RAGChecker's file."""
     path, result = data / "ragchecker" / FILE, SuiteResult("ragchecker")
-    found = files.json_value(path)
-    if not isinstance(found, dict) or not isinstance(found.get("results"), list):
+    published = files.json_value(path)
+    if not isinstance(published, dict) or not isinstance(published.get("results"), list):
         raise DataError("not RAGChecker's output: an object with 'results' and 'metrics' is needed", file=path)
     rows = []
-    for row in found["results"]:
+    for row in published["results"]:
         verdicts = read_tables(support(row), row.get("query_id"))
         shares = {name: share(verdicts, name) for name in RATES}
         theirs = {ours: name for name, ours in RAGCHECKER.items()}
@@ -86,7 +86,7 @@ def ragchecker(data: Path) -> SuiteResult:
         rows.append(ours)
         for name, official in row.get("metrics", {}).items():
             result.near(f"{name} of query {row['query_id']}", float(official), ours.get(name))
-    for group in found.get("metrics", {}).values():
+    for group in published.get("metrics", {}).values():
         for name, official in group.items():
             result.add(f"mean {name}", official, _mean(rows, name))
     return result
@@ -145,13 +145,13 @@ COLUMNS = {
 def text2kgbench(data: Path) -> SuiteResult:
     """Every sentence of every system."""
     folder, result = data / "text2kgbench", SuiteResult("text2kgbench")
-    files = [(file, found) for file in sorted(folder.iterdir()) if (found := RESULTS.fullmatch(file.name))]
+    files = [(file, match) for file in sorted(folder.iterdir()) if (match := RESULTS.fullmatch(file.name))]
     if not files:
         raise GoldassayError(
             f"{folder} has no official results (baselines__SYSTEM__eval_metrics__ont_NAME_llm_stats.jsonl)"
         )
-    for file, found in files:
-        _replay(result, folder, file, found["system"], found["ontology"])
+    for file, match in files:
+        _replay(result, folder, file, match["system"], match["ontology"])
     return result
 
 
@@ -161,8 +161,8 @@ def _replay(result: SuiteResult, folder: Path, file: Path, system: str, ontology
         raise GoldassayError(f"{folder} has no outputs of {system} for {ontology}")
     gold = folder / f"ground_truth__ont_{ontology}_ground_truth.jsonl"
     both = pairs("triples", gold, answers[0], format="text2kgbench")
-    known = json.loads((folder / f"ontologies__{ontology}_ontology.json").read_text(encoding="utf-8"))
-    ours = scorecard(both.gold, both.pred, protocol="text2kgbench", ontology=known).by["sentence"]
+    declared = json.loads((folder / f"ontologies__{ontology}_ontology.json").read_text(encoding="utf-8"))
+    ours = scorecard(both.gold, both.pred, protocol="text2kgbench", ontology=declared).by["sentence"]
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         official = json.loads(line)
         if official["id"] not in ours:
@@ -236,8 +236,8 @@ def trec_eval(data: Path) -> SuiteResult:
     """Every number of both files."""
     folder = data / "trec"
     both = pairs("retrieval", folder / "qrels.test", folder / "results.test", format="trec")
-    kept = [index for index, answer in enumerate(both.pred) if answer["results"]]
-    batch = RankingBatch.of([both.gold[index] for index in kept], [both.pred[index] for index in kept])
+    answered = [index for index, answer in enumerate(both.pred) if answer["results"]]
+    batch = RankingBatch.of([both.gold[index] for index in answered], [both.pred[index] for index in answered])
     topics = [
         Topic(
             [batch.judged[query].get(document) for document in batch.ranking(query)], list(batch.judged[query].values())
@@ -259,7 +259,7 @@ def _printed(name: str, batch: RankingBatch, topics: Sequence[Topic]) -> str | N
         return str(TREC_COUNTS[name](topics))
     if name in ("gm_map", "gm_bpref"):
         per_query = named("AP" if name == "gm_map" else "Bpref").values(batch)
-        return f"{math.exp(sum(math.log(max(found, LEAST)) for found in per_query) / batch.n):.4f}"
+        return f"{math.exp(sum(math.log(max(value, LEAST)) for value in per_query) / batch.n):.4f}"
     stem, _, last = name.rpartition("_")
     ours = TREC_OURS.get(name) or (f"{TREC_AT_K[stem]}@{last}" if stem in TREC_AT_K else None)
     if ours:
@@ -331,8 +331,8 @@ def _residual(topic: Topic, p: float = 0.9) -> float:
 
 
 def _set_f(topic: Topic) -> float:
-    found = len(topic.hits)
-    return 2 * found / (topic.retrieved + topic.relevant)
+    hits = len(topic.hits)
+    return 2 * hits / (topic.retrieved + topic.relevant)
 
 
 TREC_COUNTS: dict[str, Callable[[Sequence[Topic]], int]] = {

@@ -78,8 +78,8 @@ def drop(data: Path) -> SuiteResult:
         test = node.test if isinstance(node, ast.Assert) else None
         call = test.left if isinstance(test, ast.Compare) else None
         if isinstance(test, ast.Compare) and isinstance(call, ast.Call) and ast.unparse(call.func) in OURS:
-            given = [*call.args, *(option.value for option in call.keywords)]
-            sides = [names[each.id] if isinstance(each, ast.Name) else ast.literal_eval(each) for each in given]
+            options = [*call.args, *(option.value for option in call.keywords)]
+            sides = [names[each.id] if isinstance(each, ast.Name) else ast.literal_eval(each) for each in options]
             official, ours = ast.literal_eval(test.comparators[0]), OURS[ast.unparse(call.func)](*sides)
             for name, value, own in zip(("em", "f1"), official, ours, strict=True):
                 result.near(f"line {node.lineno} {name}", value, own, within=1e-12)

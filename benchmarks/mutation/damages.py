@@ -31,8 +31,8 @@ def listed(field: str, change: Callable[[Sequence[Record], Record, Record], Sequ
     """A damage of a list in the prediction: ``change`` gets the list, the gold example and another one."""
 
     def apply(gold: Record, pred: Record, other: Record) -> Record | None:
-        made = change(pred[field], gold, other)
-        return None if made is None else {**pred, field: list(made)}
+        changed = change(pred[field], gold, other)
+        return None if changed is None else {**pred, field: list(changed)}
 
     return apply
 
@@ -41,10 +41,10 @@ def each(field: str, change: Apply) -> Apply:
     """A damage of every item of a list that can be damaged so."""
 
     def made(items: Sequence[Record], gold: Record, other: Record) -> Sequence[Record] | None:
-        out = [change(item, gold, other) for item in items]
-        if all(item is None for item in out):
+        changed = [change(item, gold, other) for item in items]
+        if all(item is None for item in changed):
             return None
-        return [item if found is None else found for item, found in zip(items, out, strict=True)]
+        return [item if new is None else new for item, new in zip(items, changed, strict=True)]
 
     return listed(field, made)
 
@@ -56,16 +56,16 @@ def said(change: Callable[[str, Record, Record], str | None]) -> Apply:
     """A damage of the answer; its claims are then the sentences of the new one."""
 
     def apply(gold: Record, pred: Record, other: Record) -> Record | None:
-        made = change(pred["answer"], gold, other) if pred["answer"] else None
-        return None if made is None else {**pred, "answer": made, "claims": sentences(made)}
+        changed = change(pred["answer"], gold, other) if pred["answer"] else None
+        return None if changed is None else {**pred, "answer": changed, "claims": sentences(changed)}
 
     return apply
 
 
 def contradicted(text: str, _gold: Record, _other: Record) -> str | None:
     """One word turned into its opposite."""
-    found = next((word for word in OPPOSITES if word in text.split()), None)
-    return text.replace(found, OPPOSITES[found], 1) if found else None
+    opposite = next((word for word in OPPOSITES if word in text.split()), None)
+    return text.replace(opposite, OPPOSITES[opposite], 1) if opposite else None
 
 
 def swapped_entity(text: str, _gold: Record, other: Record) -> str | None:
@@ -129,8 +129,8 @@ def _label(made: str | None) -> Any:
 
 def _mapped(table: Mapping[str, str]) -> Any:
     def apply(_gold: Record, pred: Record, _other: Record) -> Record | None:
-        found = table.get(pred["label"])
-        return None if found in (None, pred["label"]) else {**pred, "label": found}
+        label = table.get(pred["label"])
+        return None if label in (None, pred["label"]) else {**pred, "label": label}
 
     return apply
 
@@ -195,8 +195,8 @@ RETRIEVAL = tuple(
 
 
 def _object(item: Record, _gold: Record, _other: Record) -> Record | None:
-    found = changed_digit(str(item["object"]))
-    return None if found is None else {**item, "object": found}
+    changed = changed_digit(str(item["object"]))
+    return None if changed is None else {**item, "object": changed}
 
 
 def _of_other(field: str, at: int) -> Any:

@@ -34,8 +34,8 @@ the verdicts of a judge have no row.
 
 def page(rows: Sequence[Reaction] | None = None) -> str:
     """The page as Markdown."""
-    found = table(embedder=EMBEDDER) if rows is None else rows
-    return "\n".join([HEAD, *(section(task, found) for task in dict.fromkeys(row.task for row in found))])
+    reactions = table(embedder=EMBEDDER) if rows is None else rows
+    return "\n".join([HEAD, *(section(task, reactions) for task in dict.fromkeys(row.task for row in reactions))])
 
 
 def section(task: str, rows: Sequence[Reaction]) -> str:
@@ -72,10 +72,10 @@ def cells(rows: Sequence[Reaction], noticed: bool) -> str:
     >>> cells([row("f1", 0.5), row("mrr", 0.5), row("hits@1", 0.0), row("hits@5", 1.0)], True)
     '−1.00 hits@1\\n−0.50 f1, mrr'
     """
-    kept = [row for row in rows if row.noticed == noticed]
-    names = {row.measure for row in kept}
+    chosen = [row for row in rows if row.noticed == noticed]
+    names = {row.measure for row in chosen}
     groups: dict[str, list[str]] = {}
-    for row in sorted(kept, key=lambda row: -9.0 if row.change is None else row.change):
+    for row in sorted(chosen, key=lambda row: -9.0 if row.change is None else row.change):
         if not _variant(row.measure, names):
             groups.setdefault(said(row.change), []).append(row.measure)
     return "\n".join(f"{change} {', '.join(several)}" for change, several in groups.items())

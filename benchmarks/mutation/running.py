@@ -226,12 +226,12 @@ def measures(task: str, embedder: Embedder | str | None = None) -> list[Measure[
     package = import_module(f"goldassay.measures.{task}")
     chosen = (measure for measure in reversed(package.MEASURES) if not measure.key.startswith(ABSENT[task]))
     by_name = {measure.key: measure for measure in chosen if _applies(measure, perfect_for(task))}
-    made = list(reversed(by_name.values()))
+    ordered = list(reversed(by_name.values()))
     if task == "answering" and embedder is not None:
         from goldassay.measures.answering import SemanticSimilarity
 
-        made.append(SemanticSimilarity(embedder if isinstance(embedder, str) else register(embedder)))
-    return made
+        ordered.append(SemanticSimilarity(embedder if isinstance(embedder, str) else register(embedder)))
+    return ordered
 
 
 def _applies(measure: Measure[Any], perfect: Any) -> bool:
@@ -259,7 +259,7 @@ def table(tasks: Iterable[str] = TASKS, *, embedder: Embedder | str | None = "au
         if task not in TASKS:
             raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
         perfect = perfect_for(task)
-        preds = [right(task, one, perfect(one)) for one in gold[task]]
+        preds = [right(task, example, perfect(example)) for example in gold[task]]
         for damage in (damage for damage in DAMAGES if damage.task == task):
             pairs = _damaged(damage, gold[task], preds)
             rows += [_row(damage, measure, pairs) for measure in measures(task, chosen)]
@@ -269,12 +269,12 @@ def table(tasks: Iterable[str] = TASKS, *, embedder: Embedder | str | None = "au
 def _damaged(damage: Damage, gold: Sequence[Any], preds: Sequence[Any]) -> list[tuple[Any, Any, Any]]:
     """Gold, the right prediction, the damaged one; of the examples that can be damaged so."""
     out = []
-    for place, (one, pred) in enumerate(zip(gold, preds, strict=True)):
-        made = damage.apply(one, pred, gold[(place + 1) % len(gold)])
-        if made is None and len(gold) > 2:
-            made = damage.apply(one, pred, gold[(place + 2) % len(gold)])
-        if made is not None:
-            out.append((one, pred, made))
+    for place, (example, pred) in enumerate(zip(gold, preds, strict=True)):
+        damaged = damage.apply(example, pred, gold[(place + 1) % len(gold)])
+        if damaged is None and len(gold) > 2:
+            damaged = damage.apply(example, pred, gold[(place + 2) % len(gold)])
+        if damaged is not None:
+            out.append((example, pred, damaged))
     if not out:
         raise GoldassayError(f"no example of {damage.task} can be damaged by {damage.name!r}")
     return out
@@ -283,7 +283,7 @@ def _damaged(damage: Damage, gold: Sequence[Any], preds: Sequence[Any]) -> list[
 def _row(damage: Damage, measure: Measure[Any], pairs: Sequence[tuple[Any, Any, Any]]) -> Reaction:
     before, weight = _value(measure, [(gold, pred) for gold, pred, _ in pairs])
     try:
-        after, left = _value(measure, [(gold, made) for gold, _, made in pairs])
+        after, left = _value(measure, [(gold, damaged) for gold, _, damaged in pairs])
     except DataError:
         return Reaction(damage.task, damage.name, damage.about, damage.harmless, measure.key, len(pairs), before, None)
     applies = bool(weight or left)

@@ -31,9 +31,9 @@ def moved(start: int, end: int) -> Apply:
     """Both ends of every span moved by so many characters."""
 
     def change(item: Record, gold: Record, _other: Record) -> Record:
-        made = fields(item)
-        made["start"], made["end"] = made["start"] + start, made["end"] + end
-        return made | {"text": gold["text"][made["start"] : made["end"]]}
+        changed = fields(item)
+        changed["start"], changed["end"] = changed["start"] + start, changed["end"] + end
+        return changed | {"text": gold["text"][changed["start"] : changed["end"]]}
 
     return change
 
@@ -44,16 +44,16 @@ def of_another(field: str) -> Apply:
 
 
 def _predicted(item: Record) -> dict[str, Any]:
-    made = dict(item)
-    if "ids" in made:
-        made["candidates"] = [{"id": one} for values in made["ids"].values() for one in values]
-    return made
+    prediction = dict(item)
+    if "ids" in prediction:
+        prediction["candidates"] = [{"id": qid} for values in prediction["ids"].values() for qid in values]
+    return prediction
 
 
 def retyped(item: Record, _gold: Record, _other: Record) -> Record:
     """Another type at the same place."""
-    made = fields(item)
-    return made | {"type": OTHER_TYPE[made["type"]]}
+    changed = fields(item)
+    return changed | {"type": OTHER_TYPE[changed["type"]]}
 
 
 def added(items: Sequence[Record], gold: Record, _other: Record) -> Sequence[Record]:
@@ -74,23 +74,23 @@ def elsewhere(items: Sequence[Record], gold: Record, _other: Record) -> Sequence
 
 def linked(items: Sequence[Record], gold: Record, other: Record) -> Sequence[Record]:
     """A link at the end of the text, where there is no mention."""
-    *kept, span = added(items, gold, other)
-    return [*kept, {**span, "candidates": [{"id": "Q1"}]}]
+    *others, span = added(items, gold, other)
+    return [*others, {**span, "candidates": [{"id": "Q1"}]}]
 
 
 def identified(change: Callable[[Record, Record, Record], object]) -> Apply:
     """A damage of the candidates of every mention that has some."""
 
     def made(item: Record, gold: Record, other: Record) -> Record | None:
-        found = change(item, gold, other) if item["candidates"] else None
-        return None if found is None else {**item, "candidates": found, "ids": {}}
+        changed = change(item, gold, other) if item["candidates"] else None
+        return None if changed is None else {**item, "candidates": changed, "ids": {}}
 
     return made
 
 
 def other_id(_item: Record, _gold: Record, other: Record) -> list[dict[str, str]]:
     """The id of another document's mention."""
-    return [{"id": one} for link in other["links"] for one in link["ids"].get("wikidata", [])][:1]
+    return [{"id": qid} for link in other["links"] for qid in link["ids"].get("wikidata", [])][:1]
 
 
 def from_nil(item: Record, _gold: Record, _other: Record) -> Record | None:

