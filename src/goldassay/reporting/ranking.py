@@ -51,7 +51,7 @@ class RankedRun:
 
     @property
     def cost(self) -> float | None:
-        """What the run cost; None for existing predictions."""
+        """The cost of the run; None for existing predictions."""
         return self._spent(self.run.cost.get("usd") if self.unit == "money" else tokens(self.run.cost))
 
     def state(self) -> dict[str, object]:

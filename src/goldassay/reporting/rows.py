@@ -104,7 +104,7 @@ def of_corrected(corrected: Mapping[str, Corrected]) -> Columns:
 
 
 def of_stages(stages: Waterfall) -> Columns:
-    """What each stage of a pipeline costs."""
+    """The cost of each stage of a pipeline."""
     rows: Rows = [[share.stage, signed(share.cost, share, 4)] for share in stages.shares]
     return ["stage", "loss [95 %]"], [*rows, ["rest", signed(stages.rest, places=4)]]
 

@@ -72,7 +72,7 @@ def five(systems: Sequence[Mapping[str, str | float | None]]) -> None:
 
 
 def waterfall(stages: Waterfall) -> None:
-    """What each stage costs, and the value with each set of stages replaced by gold."""
+    """The cost of each stage, and the value with each set of stages replaced by gold."""
     title = f"what each stage costs, {stages.examples} examples, intervals over {stages.unit}"
     print_table(title, *rows.of_stages(stages))
     echo(f"value {stages.value:.4f}; with every stage's output from gold {stages.perfect:.4f}")

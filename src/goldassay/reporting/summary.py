@@ -116,7 +116,7 @@ def tokens(usage: Mapping[str, Any]) -> int:
 
 
 def spent(cost: Mapping[str, Any]) -> str:
-    """What a run or a tuning cost."""
+    """The cost of a run or a tuning, in words."""
     cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
     total = cost.get("tokens", tokens(cost))
     return f"{cost.get('calls', 0)} calls{cached}, {total} tokens, {cost.get('seconds', 0):.1f} s"

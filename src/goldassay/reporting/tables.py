@@ -70,7 +70,7 @@ def _values(card: Scorecard, label: str, names: Sequence[str], wide: bool) -> li
 
 
 def titled(card: Scorecard) -> str:
-    """What was scored, and under which official protocol.
+    """The task, the size, and the official protocol if there is one.
 
     >>> from goldassay.scorecard import Scorecard
     >>> titled(Scorecard("extraction", 2, protocol="hipe"))

@@ -1,4 +1,4 @@
-"""What a report is made from: folders of runs and of a tuning, logs of other tools, and the agreement of judges."""
+"""The sources of a report: folders of runs and of a tuning, logs of other tools, and the agreement of judges."""
 
 from __future__ import annotations
 

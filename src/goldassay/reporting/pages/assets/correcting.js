@@ -19,7 +19,7 @@
     document.getElementById("progress").textContent = `${done.length} of ${records.length} decided`;
   }
 
-  /* The values of the fields as they stand; null if one is no JSON although it was. */
+  /* The values of the fields; null if a field that held JSON holds none now. */
   function values(record) {
     const read = {};
     for (const field of place.querySelectorAll("textarea")) {

@@ -57,7 +57,7 @@
     lost: (number) => gain(number) < -1e-9,
   };
 
-  /* Columns: what stands in a cell, what it is sorted by, whether it is shown at first. */
+  /* Columns: the content of a cell, the key that it is sorted by, whether it is shown at first. */
   const text = (value, kind = "") => make("span", { class: `cell-text ${kind}`, dir: "auto" }, value);
   const pending = (number, part) => {
     const span = make("span", { dir: "auto" }, "…");
@@ -186,7 +186,7 @@
     const match = /^#example=(.*)$/.exec(location.hash);
     if (!match) return;
     let id = match[1];
-    try { id = decodeURIComponent(id); } catch { /* as it stands */ }
+    try { id = decodeURIComponent(id); } catch { /* unchanged */ }
     const number = place.get(id);
     if (number === undefined) return;
     goldassay.open("examples");

@@ -45,7 +45,7 @@ goldassay.make = function (tag, attributes = {}, ...children) {
   dark.addEventListener("change", (event) => { if (!kept) theme(event.matches ? "dark" : "light"); });
   document.getElementById("theme")?.addEventListener("click", goldassay.toggle);
 
-  /* Tabs: one is open; a link to a section opens the tab that it stands in. */
+  /* Tabs: one is open; a link to a section opens the tab that it is in. */
   const tabs = [...document.querySelectorAll("section.tab")];
   goldassay.open = function (id) {
     if (!tabs.some((tab) => tab.id === id) || root.dataset.tab === id) return;
