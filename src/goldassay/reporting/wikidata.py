@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from goldassay.measures.triples import VERDICTS
 from goldassay.reporting.cells import number
 from goldassay.reporting.terminal import echo, print_table, warn
 
@@ -90,6 +89,8 @@ def patches(report: Report) -> None:
 
 def novel(report: Report) -> None:
     """The novel discovery rate, by domain and overall."""
+    from goldassay.measures.triples import VERDICTS
+
     rows = [
         [name, _estimate(row["novel_discovery_rate"], row), *(f"{row[verdict]:g}" for verdict in VERDICTS)]
         for name, row in {**report["by_domain"], "all": report}.items()
