@@ -135,16 +135,16 @@ def test_a_program_that_raises_on_one_of_two_is_not_reported_as_right(measure: A
 
 @pytest.mark.parametrize("odd", ["Delft", [1, 2], 7, None])
 def test_what_cannot_be_measured_is_a_failed_example_in_evaluate_too(names_gold: list[Any], odd: Any) -> None:
-    gold = [one for one in names_gold if one["entities"]][:3]
-    answers = {one["text"]: one["entities"] for one in gold} | {gold[1]["text"]: odd}
+    gold = [each for each in names_gold if each["entities"]][:3]
+    answers = {each["text"]: each["entities"] for each in gold} | {gold[1]["text"]: odd}
 
     def program(text: str) -> Any:
         return dspy.Prediction(entities=answers[text]) if odd is not None or text != gold[1]["text"] else "Delft"
 
     with pytest.warns(UserWarning, match="an example whose gold counts as missed: .*; found "):
-        found = dspy.Evaluate(devset=gold, metric=METRIC, num_threads=2, max_errors=1)(guard(program))
-    assert found.score == pytest.approx(100 * evaluate(program, gold, METRIC, progress=False).value, abs=0.01)
-    failed = found.results[1][2]
+        evaluated = dspy.Evaluate(devset=gold, metric=METRIC, num_threads=2, max_errors=1)(guard(program))
+    assert evaluated.score == pytest.approx(100 * evaluate(program, gold, METRIC, progress=False).value, abs=0.01)
+    failed = evaluated.results[1][2]
     assert failed.evidence["strict_f1"].fn == len(gold[1]["entities"])
     assert "found" in failed.failure
     assert failed.failure in failed.feedback

@@ -114,11 +114,11 @@ def test_a_bare_prediction_is_always_true_and_a_score_is_not() -> None:
 def test_bootstrapping_passes_a_trace_and_takes_the_truth_of_the_answer() -> None:
     def demos(answer: Any, **options: Any) -> int:
         metric = Calls(answer)
-        made = teleprompt.BootstrapFewShot(
+        compiled = teleprompt.BootstrapFewShot(
             metric=metric, max_bootstrapped_demos=2, max_labeled_demos=0, **options
         ).compile(Ask(), trainset=examples(3))
         assert all(len(arguments) == 3 and isinstance(arguments[2], list) for arguments in metric.seen)
-        return sum("augmented" in demo for demo in made.step.demos)
+        return sum("augmented" in demo for demo in compiled.step.demos)
 
     assert demos(dspy.Prediction(score=0.0)) == 2  # issue 10473: a wrong trace is accepted
     assert demos(Score(0.0)) == 0
@@ -140,8 +140,8 @@ def test_simba_calls_with_two_arguments_and_scores_an_exception_0() -> None:
 
     metric = Calls(broken)
     optimizer = teleprompt.SIMBA(metric=metric, bsize=2, num_candidates=1, max_steps=1, max_demos=0, num_threads=1)
-    made: Any = optimizer.compile(Ask(), trainset=examples(2))
-    assert {candidate["score"] for candidate in made.candidate_programs} == {0.0}
+    compiled: Any = optimizer.compile(Ask(), trainset=examples(2))
+    assert {candidate["score"] for candidate in compiled.candidate_programs} == {0.0}
     assert {len(arguments) for arguments in metric.seen} == {2}
 
 
@@ -156,9 +156,9 @@ def test_gepa_wants_five_arguments_and_names_the_predictor() -> None:
     def metric(gold: Any, pred: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None) -> Any:
         kinds.add((type(trace), type(pred_name), type(pred_trace)))
         if pred_name is not None:
-            predictor, inputs, made = pred_trace[0]
+            predictor, inputs, output = pred_trace[0]
             assert (pred_name, type(predictor).__name__, set(inputs)) == ("step", "Predict", {"text"})
-            assert isinstance(made, dspy.Prediction)
+            assert isinstance(output, dspy.Prediction)
         return dspy.Prediction(score=0.5, feedback="half")
 
     dspy.GEPA(

@@ -28,10 +28,10 @@ def value(program: Any, examples: list[Any]) -> float:
 
 
 def test_bootstrapping_learns_only_from_what_is_right(model: Any, names_program: Any, names_gold: list[Any]) -> None:
-    made = teleprompt.BootstrapFewShot(metric=METRIC, max_bootstrapped_demos=4, max_labeled_demos=0).compile(
+    tuned = teleprompt.BootstrapFewShot(metric=METRIC, max_bootstrapped_demos=4, max_labeled_demos=0).compile(
         names_program, trainset=names_gold[:20]
     )
-    demos = made.extract.demos
+    demos = tuned.extract.demos
     right = {example["text"] for example in names_gold if METRIC(example, names_program(text=example["text"]))}
     assert {demo["text"] for demo in demos} <= right  # a bare Prediction would have let every wrong trace in
     assert len(right) < len(names_gold)
@@ -39,32 +39,32 @@ def test_bootstrapping_learns_only_from_what_is_right(model: Any, names_program:
 
 def test_random_search(model: Any, names_program: Any, names_gold: list[Any]) -> None:
     train, dev = demonstrations(names_program, names_gold[:20]), names_gold[20:]
-    made = teleprompt.BootstrapFewShotWithRandomSearch(
+    tuned = teleprompt.BootstrapFewShotWithRandomSearch(
         metric=METRIC, num_candidate_programs=1, num_threads=1, max_labeled_demos=4, max_bootstrapped_demos=1
     ).compile(names_program, trainset=train, valset=dev)
-    assert value(made, dev) > value(names_program, dev) + 0.2
+    assert value(tuned, dev) > value(names_program, dev) + 0.2
 
 
 def test_mipro(model: Any, names_program: Any, names_gold: list[Any]) -> None:
     train, dev = demonstrations(names_program, names_gold[:12]), names_gold[28:]
-    made = teleprompt.MIPROv2(
+    tuned = teleprompt.MIPROv2(
         metric=METRIC, auto=None, num_candidates=2, num_threads=1, max_bootstrapped_demos=1, max_labeled_demos=1
     ).compile(names_program, trainset=train, valset=dev, num_trials=3, minibatch=False)
-    assert value(made, dev) > value(names_program, dev)
+    assert value(tuned, dev) > value(names_program, dev)
 
 
 def test_copro(model: Any, names_program: Any, names_gold: list[Any]) -> None:
-    made = teleprompt.COPRO(metric=METRIC, breadth=2, depth=1).compile(
+    tuned = teleprompt.COPRO(metric=METRIC, breadth=2, depth=1).compile(
         names_program, trainset=names_gold[:10], eval_kwargs={"num_threads": 1, "display_progress": False}
     )
-    assert value(made, names_gold[20:]) > value(names_program, names_gold[20:])
+    assert value(tuned, names_gold[20:]) > value(names_program, names_gold[20:])
 
 
 def test_simba(model: Any, names_program: Any, names_gold: list[Any]) -> None:
-    made = teleprompt.SIMBA(metric=METRIC, bsize=6, num_candidates=2, max_steps=1, max_demos=0, num_threads=1).compile(
+    tuned = teleprompt.SIMBA(metric=METRIC, bsize=6, num_candidates=2, max_steps=1, max_demos=0, num_threads=1).compile(
         names_program, trainset=names_gold[:12]
     )
-    assert value(made, names_gold[20:]) >= value(names_program, names_gold[20:])
+    assert value(tuned, names_gold[20:]) >= value(names_program, names_gold[20:])
 
 
 class TwoSteps(dspy.Module):  # type: ignore[misc]
@@ -92,7 +92,7 @@ def test_gepa_gets_feedback_for_the_right_predictor(model: Any, names_program: A
         }
 
     program = TwoSteps(names_program)
-    made = dspy.GEPA(
+    tuned = dspy.GEPA(
         metric=METRIC,
         max_metric_calls=90,
         instruction_proposer=propose,
@@ -100,7 +100,7 @@ def test_gepa_gets_feedback_for_the_right_predictor(model: Any, names_program: A
         reflection_minibatch_size=5,
         track_stats=True,
     ).compile(program, trainset=names_gold[:14], valset=names_gold[28:])
-    assert value(made, names_gold[28:]) > value(program, names_gold[28:]) + 0.2
+    assert value(tuned, names_gold[28:]) > value(program, names_gold[28:]) + 0.2
     assert any("was missed" in text and "TMP" in text for text in heard["names.extract"])
     assert all(len(text) <= 1500 for texts in heard.values() for text in texts)
 
@@ -127,12 +127,12 @@ class Selects(dspy.Module):  # type: ignore[misc]
         self.names = names
 
     def forward(self, text: str) -> Any:
-        found = self.names.extract(text=self.select(text=text).passage).mentions
-        places = [text.find(one.text) for one in found]
+        result = self.names.extract(text=self.select(text=text).passage).mentions
+        places = [text.find(each.text) for each in result]
         return dspy.Prediction(
             entities=[
-                {"start": at, "end": at + len(one.text), "type": one.type, "text": one.text}
-                for one, at in zip(found, places, strict=True)
+                {"start": at, "end": at + len(each.text), "type": each.type, "text": each.text}
+                for each, at in zip(result, places, strict=True)
             ]
         )
 

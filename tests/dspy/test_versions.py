@@ -36,9 +36,11 @@ class Label(dspy.Signature):  # type: ignore[misc]
 
 def reply(body: dict[str, Any]) -> str:
     """A museum where a demonstration was shown, else always an archive; a judge's verdict is yes."""
-    shown, text = len(body["messages"]) > 2, str(body["messages"][-1]["content"])
+    has_demos, text = len(body["messages"]) > 2, str(body["messages"][-1]["content"])
     label = (
-        "museum" if shown and "museum" in text.partition("[[ ## text ## ]]")[2].partition("Respond")[0] else "archive"
+        "museum"
+        if has_demos and "museum" in text.partition("[[ ## text ## ]]")[2].partition("Respond")[0]
+        else "archive"
     )
     if "criterion" in text:
         return "[[ ## reason ## ]]\nIt does.\n\n[[ ## verdict ## ]]\nyes\n\n[[ ## completed ## ]]"
@@ -103,8 +105,8 @@ def test_an_example_that_fails_counts_as_missed() -> None:
 
 def test_a_corpus_value_through_dspys_own_evaluate() -> None:
     def program(text: str) -> Any:
-        found = re.search(r"\d+", text)
-        return dspy.Prediction(entities=[(found.start(), found.end(), "TMP")] if found and "x" not in text else [])
+        year = re.search(r"\d+", text)
+        return dspy.Prediction(entities=[(year.start(), year.end(), "TMP")] if year and "x" not in text else [])
 
     texts = ("in 1885", "x 1", "in 2", "of 3")
     data = [dspy.Example(text=text, entities=[(text.find(" ") + 1, len(text), "TMP")]).with_inputs("text")

@@ -61,10 +61,10 @@ def predictions(task: str, seed: int, right: float) -> list[Any]:
     """Perfect predictions, except that some are those of another example; all as sure of themselves."""
     rng, gold = random.Random(seed), records(task)[:SIZE]
     perfect = perfect_for(task)
-    made = [perfect(one if rng.random() < right else gold[index - 1]) for index, one in enumerate(gold)]
+    answers_of_run = [perfect(one if rng.random() < right else gold[index - 1]) for index, one in enumerate(gold)]
     if task == "triples":
-        return [{"triples": [{**triple, "confidence": 0.9} for triple in one["triples"]]} for one in made]
-    return [{**dict(one), "confidence": 0.9} for one in made] if task == "answering" else made
+        return [{"triples": [{**triple, "confidence": 0.9} for triple in one["triples"]]} for one in answers_of_run]
+    return [{**dict(one), "confidence": 0.9} for one in answers_of_run] if task == "answering" else answers_of_run
 
 
 def run_of(task: str, measure: Measure[Any], preds: list[Any], name: str) -> Run:

@@ -52,13 +52,13 @@ class Forgetful(Literal):
         self.asked = 0
 
     def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
+        attribute = super().__getattribute__(name)
         if name != "verdict":
-            return found
+            return attribute
 
         def says(*args: Any, **options: Any) -> Any:
             self.asked += 1
-            return Verdict(None) if self.asked % 3 == 0 else found(*args, **options)
+            return Verdict(None) if self.asked % 3 == 0 else attribute(*args, **options)
 
         return says
 
@@ -98,12 +98,12 @@ def perfect(gold: dict[str, Any]) -> dict[str, Any]:
 
 def pairs(seed: int) -> list[tuple[Any, Any]]:
     rng = random.Random(seed)
-    found = []
+    examples = []
     for gold in GOLD * 3:
-        made = perfect(rng.choice(GOLD))
-        made["entities"] += [{"start": 9, "end": 13, "type": "TOP"}] * rng.randint(0, 1)
-        found.append((gold, made if rng.random() < 0.8 else {**made, "answer": ""}))
-    return found
+        prediction = perfect(rng.choice(GOLD))
+        prediction["entities"] += [{"start": 9, "end": 13, "type": "TOP"}] * rng.randint(0, 1)
+        examples.append((gold, prediction if rng.random() < 0.8 else {**prediction, "answer": ""}))
+    return examples
 
 
 each = pytest.mark.parametrize("measure", judged(LITERAL), ids=repr)
@@ -111,10 +111,12 @@ both = pytest.mark.parametrize("measure", [*judged(LITERAL), *judged(FORGETFUL)]
 
 
 def test_all_that_a_judge_gives_are_among_them() -> None:
-    names = {type(one).__name__ for one in judged(LITERAL)}
+    names = {type(measure).__name__ for measure in judged(LITERAL)}
     assert names >= set(judges.measures.__all__)
     fields = {name: getattr(getattr(answering, name), "__annotations__", {}) for name in answering.__all__}
-    assert {name for name, given in fields.items() if "judge" in given} == names - set(judges.measures.__all__)
+    assert {name for name, annotations in fields.items() if "judge" in annotations} == names - set(
+        judges.measures.__all__
+    )
 
 
 @each
@@ -149,25 +151,25 @@ def test_the_repr_and_the_stored_name_read_back(measure: Measure[Any]) -> None:
 @both
 @pytest.mark.parametrize("seed", range(3))
 def test_folding(measure: Measure[Any], seed: int) -> None:
-    found = [measure(gold, pred).tally for gold, pred in pairs(seed)]
-    total = sum(found, JudgedMean())
+    tallies = [measure(gold, pred).tally for gold, pred in pairs(seed)]
+    total = sum(tallies, JudgedMean())
     low, high = total.band
     assert 0 <= low <= high <= 1 + 1e-12
     assert low == float(total.value)
     assert (low < high) <= bool(total.unknown)
-    cut = random.Random(seed).randrange(1, len(found))
-    halves = sum(found[:cut], JudgedMean()) + sum(found[cut:], JudgedMean())
+    cut = random.Random(seed).randrange(1, len(tallies))
+    halves = sum(tallies[:cut], JudgedMean()) + sum(tallies[cut:], JudgedMean())
     assert halves.state() == pytest.approx(total.state())
-    assert found[0] + measure.zero == found[0] == measure.zero + found[0]
-    assert measure.zero.from_state(json.loads(json.dumps(found[0].state()))) == found[0]
+    assert tallies[0] + measure.zero == tallies[0] == measure.zero + tallies[0]
+    assert measure.zero.from_state(json.loads(json.dumps(tallies[0].state()))) == tallies[0]
 
 
 @both
 def test_an_unknown_verdict_is_never_dropped(measure: Measure[Any]) -> None:
     for gold, pred in pairs(7):
-        one = measure(gold, pred)
-        assert not one.tally.unknown or one.tally.weight
-        for error in one.errors:
+        example = measure(gold, pred)
+        assert not example.tally.unknown or example.tally.weight
+        for error in example.errors:
             assert error.kind
             assert "\n" not in error.message
             assert json.loads(json.dumps(error.state()))
@@ -187,7 +189,7 @@ def test_a_scorecard_equals_the_fold(measure: Measure[Any]) -> None:
 
     gold, pred = zip(*pairs(3), strict=True)
     card = fold("answering", [measure], Batches(gold, pred))
-    total = sum((measure(one, other).tally for one, other in pairs(3)), JudgedMean())
+    total = sum((measure(example, other).tally for example, other in pairs(3)), JudgedMean())
     assert card.values[measure.key] == pytest.approx(float(total.value) if total.weight else None)
     assert card.conventions[measure.key] == measure.conventions
     card.estimate()

@@ -30,11 +30,14 @@ def records(task: str) -> list[Any]:
     """The dev examples of a task, with the fields that some measures are about and our gold has not."""
     folder = GOLD / (task if task == "records" else "heritage")
     examples = list(getattr(load(str(folder), task=task), task).dev)
-    for place, one in enumerate(examples):
+    for place, example in enumerate(examples):
         if task == "classification":
-            one["labels"], one["score"] = [one.label, *(one.get("secondary_labels") or ())], 1.0 + place % 5
+            example["labels"], example["score"] = (
+                [example.label, *(example.get("secondary_labels") or ())],
+                1.0 + place % 5,
+            )
         if task == "answering":
-            one["answerable"] = [True, place % 2 > 0]
+            example["answerable"] = [True, place % 2 > 0]
     return examples
 
 
@@ -54,7 +57,7 @@ each = pytest.mark.parametrize(("task", "measure"), registered())
 def pairs(task: str, seed: int) -> list[tuple[Any, Any]]:
     """Gold with perfect predictions, some of them of another example."""
     rng, gold = random.Random(seed), records(task)
-    return [(one, perfect_for(task)(one if rng.random() < 0.5 else rng.choice(gold))) for one in gold]
+    return [(example, perfect_for(task)(example if rng.random() < 0.5 else rng.choice(gold))) for example in gold]
 
 
 def total(measure: Measure[Any], found: list[Any]) -> Any:
@@ -122,7 +125,7 @@ def test_repeats_of_an_answer_change_nothing_and_different_answers_are_averaged(
         rows = [row(tallies, at + 1) for at, tallies in enumerate(answers)]
         return zero.from_state(example_row(rows, lambda each: zero.from_state(each["tallies"]))["tallies"])
 
-    same = sum((folded(one, one, one) for one in runs[0]), zero)
+    same = sum((folded(example, example, example) for example in runs[0]), zero)
     assert float(same.value) == pytest.approx(float(sum(runs[0], zero).value))
     both = sum((folded(*answers) for answers in zip(*runs, strict=True)), zero)
     assert float(both.value) == pytest.approx(float(sum([*runs[0], *runs[1]], zero).value))
@@ -138,8 +141,8 @@ def shuffled(record: Any, rng: random.Random) -> dict[str, Any]:
 def test_the_order_of_things_in_a_record_does_not_matter(task: str, measure: Measure[Any]) -> None:
     rng = random.Random(5)
     for gold, pred in pairs(task, 5)[:12]:
-        one, other = measure(gold, pred).tally, measure(shuffled(gold, rng), shuffled(pred, rng)).tally
-        assert one.state() == pytest.approx(other.state()) if _flat(one) else one == other
+        example, other = measure(gold, pred).tally, measure(shuffled(gold, rng), shuffled(pred, rng)).tally
+        assert example.state() == pytest.approx(other.state()) if _flat(example) else example == other
 
 
 def _flat(tally: Any) -> bool:
@@ -159,7 +162,7 @@ def test_errors_are_said_where_something_is_wrong(task: str, measure: Measure[An
 @pytest.mark.parametrize("task", TASKS)
 def test_the_scorecard_of_perfect_predictions_is_perfect_and_says_its_conventions(task: str) -> None:
     gold = records(task)
-    card = module(task).scorecard(gold, [perfect_for(task)(one) for one in gold])
+    card = module(task).scorecard(gold, [perfect_for(task)(example) for example in gold])
     assert card.examples == len(gold)
     assert set(card.values) <= set(card.conventions)
     json.dumps(card.state())
@@ -168,19 +171,19 @@ def test_the_scorecard_of_perfect_predictions_is_perfect_and_says_its_convention
 @each
 def test_the_tallies_of_a_batch_are_those_of_its_pairs(task: str, measure: Measure[Any]) -> None:
     both = pairs(task, 7)
-    gold, pred = [one for one, _ in both], [other for _, other in both]
+    gold, pred = [example for example, _ in both], [other for _, other in both]
     at_once = measure.tallies(measure.batch(gold, pred))
     one_by_one = stacked([measure(*pair).tally for pair in both], measure.zero)
-    made, expected = (flat(found.state()) for found in (at_once, one_by_one))
-    for path in {*made, *expected}:  # a field that one side lacks holds nothing
-        assert made.get(path, 0) == pytest.approx(expected.get(path, 0)), path
+    actual, expected = (flat(found.state()) for found in (at_once, one_by_one))
+    for path in {*actual, *expected}:  # a field that one side lacks holds nothing
+        assert actual.get(path, 0) == pytest.approx(expected.get(path, 0)), path
 
 
 @cache
 def scored(task: str) -> tuple[list[tuple[Any, Any]], Any]:
     """Pairs, some of them right, and their scorecard with intervals."""
     both = pairs(task, 11)
-    card = module(task).scorecard([one for one, _ in both], [other for _, other in both])
+    card = module(task).scorecard([example for example, _ in both], [other for _, other in both])
     card.estimate()
     return both, card
 
@@ -218,8 +221,8 @@ def test_every_value_with_evidence_has_an_interval(task: str) -> None:
 def test_a_program_that_fails_on_every_second_example_is_not_at_its_best(task: str, measure: Measure[Any]) -> None:
     """The gold of a failed example counts as missed; where it has no weight, the convention says so."""
     gold, perfect = records(task), perfect_for(task)
-    best = total(measure, [measure(one, perfect(one)).tally for one in gold])
-    half = [perfect(one) if place % 2 else failed_with("it broke") for place, one in enumerate(gold)]
+    best = total(measure, [measure(example, perfect(example)).tally for example in gold])
+    half = [perfect(example) if place % 2 else failed_with("it broke") for place, example in enumerate(gold)]
     failing = total(measure, [measure(*pair).tally for pair in zip(gold, half, strict=True)])
     if "precision" in measure.key and "macro_doc" not in measure.key:  # of what is predicted; F1 and recall lose
         assert float(failing.value) <= float(best.value)

@@ -23,8 +23,8 @@ ROUNDED = ([0.3, 0.4, 0.5, 0.6], [0.2, 0.3, 0.4, 0.5])  # the same difference fo
 
 
 def test_the_same_difference_everywhere_is_so_in_spite_of_rounding() -> None:
-    found = significance_test(*ROUNDED)
-    assert (found["statistic"], found["p_value"], found["effect_size"]) == (None, 0.0, None)
+    result = significance_test(*ROUNDED)
+    assert (result["statistic"], result["p_value"], result["effect_size"]) == (None, 0.0, None)
     assert cohens_dz(np.subtract(*ROUNDED)) == float("inf")
     assert compare(*ROUNDED).effect == float("inf")
 

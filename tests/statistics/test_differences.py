@@ -32,9 +32,9 @@ def test_it_is_newcombes_method_10(counts: tuple[int, int, int, int]) -> None:
     phi = cross / math.sqrt((both + won) * (lost + neither) * (both + lost) * (won + neither))
     low = p - q - math.sqrt((p - l1) ** 2 - 2 * phi * (p - l1) * (u2 - q) + (u2 - q) ** 2)
     high = p - q + math.sqrt((u1 - p) ** 2 - 2 * phi * (u1 - p) * (q - l2) + (q - l2) ** 2)
-    found = compare(a, b, resamples=10).interval
-    assert [found.low, found.high] == pytest.approx([low, high])
-    assert found.method == "newcombe"
+    result = compare(a, b, resamples=10).interval
+    assert [result.low, result.high] == pytest.approx([low, high])
+    assert result.method == "newcombe"
 
 
 def test_it_has_a_width_where_nothing_was_seen_to_differ() -> None:
@@ -42,8 +42,8 @@ def test_it_has_a_width_where_nothing_was_seen_to_differ() -> None:
         same = compare([value] * 16, [value] * 16, resamples=10).interval
         assert same.low < 0 < same.high
     right = [Counts(2, 0, 0)] * 12
-    found = compare(right, right, Counts(), resamples=10).interval
-    assert -0.4 < found.low < 0 < found.high < 0.4
+    result = compare(right, right, Counts(), resamples=10).interval
+    assert -0.4 < result.low < 0 < result.high < 0.4
     best = compare([1.0] * 12, [0.0] * 12, resamples=10).interval
     assert best.low < best.high == 1.0
     assert compare([1.0] * 200, [1.0] * 200, resamples=10).interval.high < 0.03  # more examples say more
@@ -52,9 +52,9 @@ def test_it_has_a_width_where_nothing_was_seen_to_differ() -> None:
 def test_a_value_without_bounds_has_students_interval() -> None:
     a, b = [3.0, 5.0, 8.0, 4.0], [1.0, 2.0, 3.5, 3.0]
     theirs = stats.ttest_rel(a, b).confidence_interval(0.95)
-    found = compare(a, b, resamples=10).interval
-    assert [found.low, found.high] == pytest.approx([theirs.low, theirs.high])
-    assert found.method == "t"
+    result = compare(a, b, resamples=10).interval
+    assert [result.low, result.high] == pytest.approx([theirs.low, theirs.high])
+    assert result.method == "t"
     assert compare(a, b, test="bootstrap", resamples=200).interval.method == "bootstrap"
 
 
@@ -76,6 +76,6 @@ def test_it_holds_the_truth_at_the_edges(first: float, second: float) -> None:
     for _ in range(200):
         luck = rng.random(10)
         other = np.where(rng.random(10) < 0.6, luck, rng.random(10))
-        found = compare((luck < first).astype(float), (other < second).astype(float), bounds=(0, 1), resamples=1)
-        held += found.interval.low <= first - second <= found.interval.high
+        result = compare((luck < first).astype(float), (other < second).astype(float), bounds=(0, 1), resamples=1)
+        held += result.interval.low <= first - second <= result.interval.high
     assert held / 200 >= 0.93

@@ -46,9 +46,9 @@ def test_mcnemar_equals_statsmodels() -> None:
     for both, won, lost, neither in ((5, 9, 2, 4), (0, 3, 3, 0), (10, 0, 6, 1)):
         a = [1.0] * both + [1.0] * won + [0.0] * lost + [0.0] * neither
         b = [1.0] * both + [0.0] * won + [1.0] * lost + [0.0] * neither
-        found = compare(a, b, test="mcnemar", resamples=100)
-        assert found.p == pytest.approx(mcnemar([[both, won], [lost, neither]], exact=True).pvalue, abs=1e-9)
-        assert (found.effect, found.effect_name) == (won / lost, "odds_ratio")
+        result = compare(a, b, test="mcnemar", resamples=100)
+        assert result.p == pytest.approx(mcnemar([[both, won], [lost, neither]], exact=True).pvalue, abs=1e-9)
+        assert (result.effect, result.effect_name) == (won / lost, "odds_ratio")
     assert odds_ratio([1, 1], [1, 0]) == float("inf")
     assert compare([1.0, 1.0], [1.0, 0.0], test="mcnemar").state()["effect"] is None  # JSON has no infinity
 

@@ -16,11 +16,11 @@ def test_coverage() -> None:
         for _ in range(2000):
             people = rng.random(300) < truth
             judge = np.where(people, rng.random(300) < 0.85, rng.random(300) < 0.20)
-            found = corrected(people[:100].tolist(), judge[:100].tolist(), judge[100:].tolist())
-            held += found.corrected.low <= truth <= found.corrected.high
-            naive += found.naive.low <= truth <= found.naive.high
+            result = corrected(people[:100].tolist(), judge[:100].tolist(), judge[100:].tolist())
+            held += result.corrected.low <= truth <= result.corrected.high
+            naive += result.naive.low <= truth <= result.naive.high
             widths.append(
-                (found.corrected.high - found.corrected.low) / (found.people_only.high - found.people_only.low)
+                (result.corrected.high - result.corrected.low) / (result.people_only.high - result.people_only.low)
             )
         assert 0.93 <= held / 2000 <= 0.97
         assert np.mean(widths) < 0.9
@@ -37,35 +37,35 @@ def test_rates_near_the_ends_are_covered_too(truth: float, right: float, labels:
     for _ in range(500):
         people = rng.random(n) < truth
         judge = np.where(rng.random(n) < right, people, ~people)
-        found = corrected(people[:labels].tolist(), judge[:labels].tolist(), judge[labels:].tolist()).corrected
-        assert 0 <= found.low <= found.value <= found.high <= 1
-        held += found.low <= truth <= found.high
+        result = corrected(people[:labels].tolist(), judge[:labels].tolist(), judge[labels:].tolist()).corrected
+        assert 0 <= result.low <= result.value <= result.high <= 1
+        held += result.low <= truth <= result.high
     assert held / 500 >= 0.93
 
 
 def test_labels_that_are_all_alike_are_not_certain() -> None:
     """20 of 20: Wilson's interval of the labels alone is 0.8389 to 1; the verdicts narrow it by little."""
-    found = corrected([1] * 20, [1] * 19 + [0], [1] * 150 + [0] * 50)
-    assert (found.corrected.value, found.corrected.high) == (1.0, 1.0)
-    assert 0.8388 < found.corrected.low < 0.87
-    assert found.people_only.low == pytest.approx(0.8389, abs=1e-4)
-    assert (found.naive.method, found.corrected.method) == ("wilson", "ppi++, wilson")
+    result = corrected([1] * 20, [1] * 19 + [0], [1] * 150 + [0] * 50)
+    assert (result.corrected.value, result.corrected.high) == (1.0, 1.0)
+    assert 0.8388 < result.corrected.low < 0.87
+    assert result.people_only.low == pytest.approx(0.8389, abs=1e-4)
+    assert (result.naive.method, result.corrected.method) == ("wilson", "ppi++, wilson")
 
 
 def test_a_mean_beside_the_formula() -> None:
     """λ = 1/(1 + 3/2)·cov/var by hand: verdicts 1 2 4 | 3 5 have variance 2.5; cov(label, verdict) = 1.5."""
-    found = corrected([2, 3, 4], [1, 2, 4], [3, 5])
-    assert found.trust == pytest.approx(1.5 / (2.5 * 2.5))
+    result = corrected([2, 3, 4], [1, 2, 4], [3, 5])
+    assert result.trust == pytest.approx(1.5 / (2.5 * 2.5))
     value = 0.24 * 4 + (9 - 0.24 * 7) / 3
     left = np.array([2 - 0.24, 3 - 0.48, 4 - 0.96])
     half = 4.302653 * np.sqrt(0.24**2 * 2.5 / 2 + left.var(ddof=1) / 3)
-    assert found.corrected.value == pytest.approx(value)
-    assert found.corrected.high == pytest.approx(value + half)
+    assert result.corrected.value == pytest.approx(value)
+    assert result.corrected.high == pytest.approx(value + half)
 
 
 def test_a_judge_that_knows_nothing_is_left_aside() -> None:
-    found = corrected([0, 1, 0, 1], [1, 1, 1, 1], [1, 1, 1])
-    assert (found.trust, found.corrected.value, found.naive.value) == (0.0, 0.5, 1.0)
+    result = corrected([0, 1, 0, 1], [1, 1, 1, 1], [1, 1, 1])
+    assert (result.trust, result.corrected.value, result.naive.value) == (0.0, 0.5, 1.0)
 
 
 def test_refusals() -> None:
@@ -87,10 +87,10 @@ def judged(
 
 def test_rogan_and_gladens_value_by_hand() -> None:
     labels, verdicts = [1] * 20 + [0] * 20, [1] * 18 + [0] * 2 + [1] * 4 + [0] * 16
-    found = corrected(labels, verdicts, [1] * 41 + [0] * 59, origin="elsewhere")
-    assert found.rogan_gladen is not None
-    assert found.rogan_gladen.value == pytest.approx((0.41 + 0.8 - 1) / (0.9 + 0.8 - 1))  # .3
-    assert found.chosen == found.rogan_gladen
+    result = corrected(labels, verdicts, [1] * 41 + [0] * 59, origin="elsewhere")
+    assert result.rogan_gladen is not None
+    assert result.rogan_gladen.value == pytest.approx((0.41 + 0.8 - 1) / (0.9 + 0.8 - 1))  # .3
+    assert result.chosen == result.rogan_gladen
     assert corrected([1, 0, 1, 0], [0, 1, 0, 1], [1, 0]).rogan_gladen is None  # worse than chance
     whole = corrected([1, 0, 1, 0], [0, 1, 0, 1], [1, 0]).chosen
     assert whole is not None
@@ -104,10 +104,10 @@ def test_where_the_rate_has_shifted_the_chosen_interval_holds(of_labels: float, 
     for _ in range(150):
         labels, verdicts = judged(rng, 100, of_labels, (0.85, 0.8))
         _, others = judged(rng, 500, truth, (0.85, 0.8))
-        found = corrected(labels, verdicts, others)
-        assert found.chosen is not None
-        held += found.chosen.low <= truth <= found.chosen.high
-        ppi += found.corrected.low <= truth <= found.corrected.high
+        result = corrected(labels, verdicts, others)
+        assert result.chosen is not None
+        held += result.chosen.low <= truth <= result.chosen.high
+        ppi += result.corrected.low <= truth <= result.corrected.high
     assert held / 150 >= 0.92
     if abs(of_labels - truth) > 0.2:
         assert ppi / 150 < 0.3
@@ -121,12 +121,12 @@ def test_labels_chosen_by_the_verdict_have_their_own_estimate() -> None:
         order = rng.permutation(600)
         chosen = [at for side in (1.0, 0.0) for at in [at for at in order if verdicts[at] == side][:40]]
         rest = sorted(set(range(600)) - set(chosen))
-        found = corrected([people[at] for at in chosen], [verdicts[at] for at in chosen],
+        result = corrected([people[at] for at in chosen], [verdicts[at] for at in chosen],
                           [verdicts[at] for at in rest], origin="verdict")  # fmt: skip
-        assert found.chosen is not None
-        assert found.chosen == found.by_verdict
-        held += found.chosen.low <= 0.2 <= found.chosen.high
-        ppi += found.corrected.low <= 0.2 <= found.corrected.high
+        assert result.chosen is not None
+        assert result.chosen == result.by_verdict
+        held += result.chosen.low <= 0.2 <= result.chosen.high
+        ppi += result.corrected.low <= 0.2 <= result.corrected.high
     assert held / 200 >= 0.93
     assert held > ppi
 
@@ -136,9 +136,9 @@ def test_the_exchangeability_test_holds_its_level_and_origin_decides() -> None:
     for _ in range(200):
         labels, verdicts = judged(rng, 60, 0.4, (0.9, 0.9))
         _, others = judged(rng, 300, 0.4, (0.9, 0.9))
-        found = corrected(labels, verdicts, others, origin="random")
-        rejected += found.exchangeable_p < 0.05
-        assert found.chosen == (found.rogan_gladen if found.exchangeable_p < 0.05 else found.corrected)
+        result = corrected(labels, verdicts, others, origin="random")
+        rejected += result.exchangeable_p < 0.05
+        assert result.chosen == (result.rogan_gladen if result.exchangeable_p < 0.05 else result.corrected)
     assert rejected / 200 <= 0.08
     with pytest.raises(GoldassayError, match="not 'people'"):
         corrected([1, 0], [1, 0], [1], origin="people")

@@ -7,8 +7,8 @@ from goldassay.statistics.paired import ranks
 
 def test_the_order_may_be_turned() -> None:
     rows = [[0.0] * 30 + [1.0] * 10, [1.0] * 40, [0.0] * 40]
-    assert [str(one) for one in ranks(rows, resamples=1000)] == ["2", "1", "3"]
-    assert [str(one) for one in ranks(rows, resamples=1000, lower_is_better=True)] == ["2", "3", "1"]
+    assert [str(rank) for rank in ranks(rows, resamples=1000)] == ["2", "1", "3"]
+    assert [str(rank) for rank in ranks(rows, resamples=1000, lower_is_better=True)] == ["2", "3", "1"]
 
 
 def test_documents_widen_the_sets() -> None:

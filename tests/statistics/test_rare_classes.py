@@ -34,16 +34,16 @@ def test_rare_classes_are_covered(given: tuple[str, ...]) -> None:
     for _ in range(150):
         cells = rng.choice(100, 40, p=table.ravel())
         seen = range(10) if given else sorted({*(cells // 10), *(cells % 10)})
-        found = interval(sample(cells, zero), zero, bounds=(0.0, 1.0))
-        held.append(found.low <= truth[list(seen)].mean() <= found.high)
+        result = interval(sample(cells, zero), zero, bounds=(0.0, 1.0))
+        held.append(result.low <= truth[list(seen)].mean() <= result.high)
     assert np.mean(held) >= 0.9
 
 
 def test_a_label_that_does_not_occur_leaves_the_upper_end_open() -> None:
     cells = np.repeat(np.arange(6) * 11, 20)  # six labels of ten, all right
-    found = interval(sample(cells, Labelled({}, NAMES)), Labelled({}, NAMES), bounds=(0.0, 1.0))
-    assert (found.value, found.high, found.method) == (0.6, 1.0, "macro")
-    assert found.low > 0.5
+    result = interval(sample(cells, Labelled({}, NAMES)), Labelled({}, NAMES), bounds=(0.0, 1.0))
+    assert (result.value, result.high, result.method) == (0.6, 1.0, "macro")
+    assert result.low > 0.5
     seen = interval(sample(cells, Labelled()), Labelled(), bounds=(0.0, 1.0))
     assert seen.value == seen.high == 1.0
     assert seen.low > 0.9
@@ -64,9 +64,9 @@ def test_each_end_is_the_wider_one() -> None:
 def test_a_class_in_one_document_may_be_anything() -> None:
     # Class B stands in one document only, however often: its F1 of 1 says nothing of other documents.
     rows = [Macro({"A": Counts(3, 0, 0)})] * 19 + [Macro({"A": Counts(3, 0, 0), "B": Counts(8, 0, 0)})]
-    found = interval(rows, Macro(), bounds=(0.0, 1.0))
-    assert found.value == 1.0
-    assert found.low < 0.55
+    result = interval(rows, Macro(), bounds=(0.0, 1.0))
+    assert result.value == 1.0
+    assert result.low < 0.55
     weighted = interval(rows, Macro(share="support"), bounds=(0.0, 1.0))
     assert weighted.method == "effective"
 

@@ -116,8 +116,8 @@ def test_states_are_flattened_and_put_back() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(tallies, min_size=2, max_size=10), st.integers(0, 5))
 def test_an_interval_holds_for_any_tallies(counts: list[Counts], seed: int) -> None:
-    found = interval(counts, Counts(), resamples=200, seed=seed)
-    assert 0 <= found.low <= found.high <= 1
+    result = interval(counts, Counts(), resamples=200, seed=seed)
+    assert 0 <= result.low <= result.high <= 1
     same = compare(counts, counts, Counts(), resamples=200, seed=seed)
     assert (same.difference, same.p) == (0, 1)
     assert (
@@ -130,9 +130,9 @@ def test_an_interval_holds_for_any_tallies(counts: list[Counts], seed: int) -> N
 
 def test_pairs_in_clusters_are_swapped_together() -> None:
     """Ten examples in two documents: only 4 swaps exist, and in half of them the values are as far apart as seen."""
-    found = compare([1.0] * 10, [0.0] * 10, clusters=[0] * 5 + [1] * 5, resamples=4000)
-    assert found.n == 2
-    assert found.p == pytest.approx(0.5, abs=0.04)
+    result = compare([1.0] * 10, [0.0] * 10, clusters=[0] * 5 + [1] * 5, resamples=4000)
+    assert result.n == 2
+    assert result.p == pytest.approx(0.5, abs=0.04)
     assert compare([1.0] * 10, [0.0] * 10, resamples=4000).p < 0.01
 
 

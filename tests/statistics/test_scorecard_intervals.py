@@ -42,8 +42,8 @@ def test_they_are_those_of_the_measure_by_itself() -> None:
     card = extraction.scorecard(gold, pred)
     card.estimate()
     tallies = [extraction.SpanF1()(*pair).tally for pair in zip(gold, pred, strict=True)]
-    found = interval(tallies, extraction.SpanF1().zero)
-    assert card.intervals["strict_f1"] == (found.low, found.high)
+    result = interval(tallies, extraction.SpanF1().zero)
+    assert card.intervals["strict_f1"] == (result.low, result.high)
 
 
 def test_documents_count_whole() -> None:

@@ -27,20 +27,22 @@ def total(tallies: list[Counts]) -> float:
 def test_contributions_add_up_to_the_difference(clusters: list[int] | None) -> None:
     rng = np.random.default_rng(0)
     a, b = pairs(rng, 40, 0.2)
-    found = contributions(a, b, Counts(), clusters=clusters)
-    assert len(found) == (40 if clusters is None else 14)
-    assert found.sum() == pytest.approx(total(a) - total(b), abs=1e-7)
-    assert contributions(b, a, Counts(), clusters=clusters) == pytest.approx(-found, abs=1e-9)
+    result = contributions(a, b, Counts(), clusters=clusters)
+    assert len(result) == (40 if clusters is None else 14)
+    assert result.sum() == pytest.approx(total(a) - total(b), abs=1e-7)
+    assert contributions(b, a, Counts(), clusters=clusters) == pytest.approx(-result, abs=1e-9)
 
 
 def test_the_derivative_is_that_of_micro_f1() -> None:
     a, _ = pairs(np.random.default_rng(1), 30)
     pooled = sum(a, Counts())
     under = 2 * pooled.tp + pooled.fp + pooled.fn
-    by_hand = [30 * (2 * (pooled.fp + pooled.fn) * one.tp - 2 * pooled.tp * (one.fp + one.fn)) / under**2 for one in a]
-    found = influences(a, Counts())
-    assert found == pytest.approx(by_hand, rel=1e-6, abs=1e-9)
-    assert abs(found.mean()) < 1e-8
+    by_hand = [
+        30 * (2 * (pooled.fp + pooled.fn) * each.tp - 2 * pooled.tp * (each.fp + each.fn)) / under**2 for each in a
+    ]
+    result = influences(a, Counts())
+    assert result == pytest.approx(by_hand, rel=1e-6, abs=1e-9)
+    assert abs(result.mean()) < 1e-8
 
 
 def test_influence_is_the_standard_error_of_nested_evidence() -> None:
@@ -67,12 +69,12 @@ def test_useless_changes_are_accepted_at_the_level_however_often_one_looks() -> 
 
 def test_a_gain_is_found_before_the_end() -> None:
     rng = np.random.default_rng(4)
-    found = [sequential_test(*pairs(rng, 150, 0.2), Counts()) for _ in range(100)]
-    assert sum(one.decision == "accept" for one in found) >= 90
-    assert np.mean([one.used for one in found]) < 80
+    result = [sequential_test(*pairs(rng, 150, 0.2), Counts()) for _ in range(100)]
+    assert sum(each.decision == "accept" for each in result) >= 90
+    assert np.mean([each.used for each in result]) < 80
     worse = [sequential_test(*pairs(rng, 150, 0.2)[::-1], Counts()) for _ in range(100)]
-    assert sum(one.decision == "reject" for one in worse) >= 90
-    assert not any(one.decision == "accept" for one in worse)
+    assert sum(each.decision == "reject" for each in worse) >= 90
+    assert not any(each.decision == "accept" for each in worse)
 
 
 def test_the_bounded_null_holds_for_a_skewed_mean() -> None:
@@ -94,8 +96,8 @@ def test_looks_made_earlier_stay_what_they_were() -> None:
 
 
 def test_no_difference_says_nothing() -> None:
-    found = sequential_test([1.0, 0.0] * 10, [1.0, 0.0] * 10)
-    assert (found.decision, found.p, found.difference) == ("continue", 1.0, 0.0)
+    result = sequential_test([1.0, 0.0] * 10, [1.0, 0.0] * 10)
+    assert (result.decision, result.p, result.difference) == ("continue", 1.0, 0.0)
 
 
 def test_a_smallest_gain_worth_having_rejects_what_is_useless() -> None:

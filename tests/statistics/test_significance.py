@@ -17,27 +17,27 @@ A, B = RNG.normal(0.65, 0.1, 30).tolist(), RNG.normal(0.6, 0.1, 30).tolist()
 
 def test_t_and_wilcoxon_equal_scipy() -> None:
     for name, theirs in (("paired_t", stats.ttest_rel(A, B)), ("wilcoxon", stats.wilcoxon(A, B))):
-        found = significance_test(A, B, name)
-        assert {"test", "statistic", "p_value", "significant", "alpha"} <= found.keys()
-        assert found["statistic"] == pytest.approx(theirs.statistic, abs=1e-9)
-        assert found["p_value"] == pytest.approx(theirs.pvalue, abs=1e-9)
-        assert found["significant"] is bool(theirs.pvalue < 0.05)
+        result = significance_test(A, B, name)
+        assert {"test", "statistic", "p_value", "significant", "alpha"} <= result.keys()
+        assert result["statistic"] == pytest.approx(theirs.statistic, abs=1e-9)
+        assert result["p_value"] == pytest.approx(theirs.pvalue, abs=1e-9)
+        assert result["significant"] is bool(theirs.pvalue < 0.05)
 
 
 def test_the_bootstrap_has_its_keys_is_seeded_and_heeds_alpha() -> None:
-    found = significance_test(A, B, "bootstrap")
-    assert found["mean_difference"] == pytest.approx(np.mean(A) - np.mean(B), abs=1e-12)
-    assert found["ci_95_lower"] < found["mean_difference"] < found["ci_95_upper"]
-    assert found == significance_test(A, B, "bootstrap")
-    assert found != significance_test(A, B, "bootstrap", seed=1)
+    result = significance_test(A, B, "bootstrap")
+    assert result["mean_difference"] == pytest.approx(np.mean(A) - np.mean(B), abs=1e-12)
+    assert result["ci_95_lower"] < result["mean_difference"] < result["ci_95_upper"]
+    assert result == significance_test(A, B, "bootstrap")
+    assert result != significance_test(A, B, "bootstrap", seed=1)
     assert not significance_test(A, B, "bootstrap", alpha=1e-6)["significant"]
 
 
 @pytest.mark.parametrize("name", ["paired_t", "wilcoxon", "mcnemar", "permutation", "bootstrap"])
 def test_identical_scores_do_not_differ(name: str) -> None:
-    found = significance_test([1.0, 0.0, 1.0], [1.0, 0.0, 1.0], name)
-    assert (found["p_value"], found["significant"], found["mean_difference"]) == (1.0, False, 0.0)
-    json.dumps(found, allow_nan=False)
+    result = significance_test([1.0, 0.0, 1.0], [1.0, 0.0, 1.0], name)
+    assert (result["p_value"], result["significant"], result["mean_difference"]) == (1.0, False, 0.0)
+    json.dumps(result, allow_nan=False)
 
 
 def test_what_cannot_be_tested_is_said() -> None:

@@ -25,9 +25,9 @@ A, B = RNG.normal(0.6, 0.2, 60).tolist(), RNG.normal(0.5, 0.2, 60).tolist()
 
 
 def test_t_and_wilson_intervals_equal_scipy() -> None:
-    found = interval(A, method="t")
+    result = interval(A, method="t")
     want = stats.t.interval(0.95, len(A) - 1, loc=np.mean(A), scale=stats.sem(A))
-    assert (found.low, found.high) == pytest.approx(want, abs=1e-9)
+    assert (result.low, result.high) == pytest.approx(want, abs=1e-9)
     for hits, n in ((0, 10), (3, 10), (10, 10), (57, 100)):
         theirs = stats.binomtest(hits, n).proportion_ci(method="wilson")
         assert wilson(hits, n) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
@@ -44,12 +44,12 @@ def test_bootstrap_intervals_are_near_scipys_and_seeded() -> None:
 
 def test_micro_f1_is_resampled_on_its_counts() -> None:
     tallies = [Counts(1, 0, 0)] * 30 + [Counts(0, 1, 1)] * 10
-    found = interval(tallies, Counts(), resamples=4000)
-    assert found.value == 0.75  # 60 / (60 + 10 + 10)
-    assert found.low < 0.75 < found.high
+    result = interval(tallies, Counts(), resamples=4000)
+    assert result.value == 0.75  # 60 / (60 + 10 + 10)
+    assert result.low < 0.75 < result.high
     clustered = interval(tallies, Counts(), clusters=[i // 10 for i in range(40)], resamples=4000)
     assert clustered.n == 4
-    assert clustered.high - clustered.low > found.high - found.low  # the errors stand in one cluster
+    assert clustered.high - clustered.low > result.high - result.low  # the errors stand in one cluster
 
 
 def test_classical_tests_equal_scipy() -> None:
@@ -75,8 +75,8 @@ def test_the_permutation_test_is_near_scipys() -> None:
 
 @pytest.mark.parametrize("test", ["permutation", "bootstrap", "paired_t", "wilcoxon"])
 def test_identical_inputs_differ_by_nothing(test: str) -> None:
-    found = compare(A, A, test=test)
-    assert (found.difference, found.p, found.effect, found.interval.low, found.interval.high) == (0, 1, 0, 0, 0)
+    result = compare(A, A, test=test)
+    assert (result.difference, result.p, result.effect, result.interval.low, result.interval.high) == (0, 1, 0, 0, 0)
 
 
 def test_lengths_and_values_are_checked() -> None:
@@ -102,8 +102,8 @@ def test_coverage_of_the_bootstrap_interval() -> None:
     rng = np.random.default_rng(3)
     held = 0
     for seed in range(300):
-        found = interval([Mean.of(float(x)) for x in rng.random(60) < 0.7], Mean(), resamples=600, seed=seed)
-        held += found.low <= 0.7 <= found.high
+        result = interval([Mean.of(float(x)) for x in rng.random(60) < 0.7], Mean(), resamples=600, seed=seed)
+        held += result.low <= 0.7 <= result.high
     assert 0.95 - 4 * (0.95 * 0.05 / 300) ** 0.5 <= held / 300 <= 1.0
 
 
@@ -121,13 +121,13 @@ def test_the_permutation_test_keeps_its_level() -> None:
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_no_interval_of_what_lies_between_bounds_has_width_zero(value: float) -> None:
     counts = [Counts(value, 1 - value, 1 - value)] * 16
-    for found in (interval([value] * 16), interval(counts, Counts()), interval([0.5] * 16)):
-        assert found.low < found.high
-        assert found.low <= found.value <= found.high
+    for result in (interval([value] * 16), interval(counts, Counts()), interval([0.5] * 16)):
+        assert result.low < result.high
+        assert result.low <= result.value <= result.high
     documents = interval(counts, Counts(), clusters=[i // 4 for i in range(16)])
     assert documents.high - documents.low > interval(counts, Counts()).high - interval(counts, Counts()).low
-    one = interval(counts, Counts(), clusters=["d"] * 16)
-    assert (one.low, one.high, one.n) == (0.0, 1.0, 1)
+    each = interval(counts, Counts(), clusters=["d"] * 16)
+    assert (each.low, each.high, each.n) == (0.0, 1.0, 1)
 
 
 def test_the_rule_is_chosen_by_the_kind_of_tally() -> None:
@@ -156,4 +156,4 @@ def test_accuracy_near_one_is_covered() -> None:
     """Accuracy .955 on 40 examples: of 1,000 samples a bootstrap's intervals hold it in 830."""
     rng = np.random.default_rng(13)
     held = [interval((rng.random(40) < 0.955).astype(float)) for _ in range(1000)]
-    assert 0.93 <= np.mean([one.low <= 0.955 <= one.high for one in held]) <= 0.97
+    assert 0.93 <= np.mean([each.low <= 0.955 <= each.high for each in held]) <= 0.97
