@@ -142,7 +142,7 @@ def test_what_agrees_by_chance_is_not_named_and_what_speaks_for_itself_is() -> N
     assert any("average=macro by type" in line for line in sharp.lines())
     vague = explain(card, gold, pred, f"strict_f1={strict - 0.02:.2f}")
     assert len(vague.alternatives) > 10
-    assert vague.lines()[1].startswith("None of them stands out; claim the number with more digits")
+    assert vague.lines()[1].startswith("No single one is likely: claim the number with more digits")
     assert len(vague.lines()) == 2
 
 

@@ -284,11 +284,11 @@ def _with(record: Mapping[str, Any], name: str, change: Change | None) -> Mappin
     return {**record, name: change(record[name])} if change and record.get(name) else record
 
 
-def _fold(label: object) -> str:
+def _fold(label: str | int) -> str:
     return str(label).casefold()
 
 
-def _flat(relevant: Any) -> Any:
+def _flat(relevant: Mapping[str, float] | Sequence[str]) -> Mapping[str, float] | Sequence[str]:
     return {name: float(grade > 0) for name, grade in relevant.items()} if isinstance(relevant, Mapping) else relevant
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SPLITS = ("train", "dev", "test", "all")
 Passages = list[dict[str, Any]]
+P = TypeVar("P")
 
 
 @runtime_checkable
@@ -87,12 +88,13 @@ def examples(gold: str | None, target: Target, split: str, **reading: Any) -> Sp
     return SplitExamples(name, chosen, part.train if "train" in part.splits else [], part.passages)
 
 
-def indexed(program: Any, passages: Passages) -> Any:
+def indexed(program: P, passages: Passages) -> P:
     """The program over these passages, if there are any and it searches; the given one stays as it is."""
     if not passages or not isinstance(program, Searching):
         return program
-    copy: Any = program
-    return copy.deepcopy().index(passages)
+    copied: Any = program
+    indexed: P = copied.deepcopy().index(passages)
+    return indexed
 
 
 def prepared(target: Target, data: SplitExamples | None = None, state: Path | None = None) -> dspy.Module:

@@ -16,6 +16,10 @@ from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal, tuning
 
 if TYPE_CHECKING:
+    import dspy
+
+    from goldassay.judges.judge import Judge
+    from goldassay.metric import Metric
     from goldassay.running import Run
 
 
@@ -122,14 +126,14 @@ def run_folder(resume: Path | None, runs: Path, label: str, model: str | None) -
             folder.rmdir()  # still empty: nothing was run
 
 
-def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, json: bool) -> None:
+def _show(run: Run, judge: Judge | None, gates: dict[str, Any], errors: bool, json: bool) -> None:
     from goldassay.reporting import runs as tables
     from goldassay.reporting.verdicts import run_sentence
     from goldassay.tuning.patterns import find
 
     patterns = find(run.cases) if errors else []
-    if getattr(judge, "warning", ""):
-        terminal.warn(str(judge.warning))
+    if judge is not None and judge.warning:
+        terminal.warn(judge.warning)
     if json:
         more: dict[str, Any] = {"patterns": [pattern.state() for pattern in patterns]} if errors else {}
         more |= {"gates": {key: asdict(gate) for key, gate in gates.items()}} if gates else {}
@@ -139,14 +143,21 @@ def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, json: bool)
     if errors:
         tuning.patterns(patterns)
     if judge is not None:
-        terminal.line(f"Judge {judge}: {getattr(judge, 'calls', 0)} calls, {getattr(judge, 'tokens', 0)} tokens.")
+        terminal.line(f"Judge {judge}: {judge.calls} calls, {judge.tokens} tokens.")
     for key, gate in gates.items():
         terminal.line(f"{key}, look {gate.look} at this gold: {gate}")
     if errors:
         terminal.line(run_sentence(run, run.name))
 
 
-def _stages(module: Any, chosen: Sequence[Any], metric: Any, options: dict[str, Any], page: Path, json: bool) -> None:
+def _stages(
+    module: dspy.Module,
+    chosen: Sequence[dspy.Example],
+    metric: Metric,
+    options: dict[str, Any],
+    page: Path,
+    json: bool,
+) -> None:
     """The loss of each stage, printed and as a page."""
     from goldassay.reporting import pages
     from goldassay.reporting import runs as tables

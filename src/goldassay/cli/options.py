@@ -14,12 +14,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from goldassay.cli.settings import help_text, settings
 from goldassay.exceptions import GoldassayError
+
+if TYPE_CHECKING:
+    from goldassay.judges.judge import Judge
+    from goldassay.metric import Metric as TaskMetric
 
 SHARED = ("json", "seed", "force")
 """The parameters of commands that are options of the whole program."""
@@ -137,7 +141,7 @@ class ModelOptions:
     state: Path | None = for_model("FILE|FOLDER", "A saved program: what program.save or tune wrote (JSON).")
     judge_lm: str | None = for_model("MODEL", "The model for judged measures; it is never --lm.")
 
-    def metric(self, task: str, place: str | None, folder: Path) -> tuple[Any, Any]:
+    def metric(self, task: str, place: str | None, folder: Path) -> tuple[TaskMetric, Judge | None]:
         """The metric of a task, and the judge that it asks; the judge's verdicts are stored in the folder."""
         from goldassay import workspace
         from goldassay.judges.judge import named

@@ -20,8 +20,14 @@ from goldassay.reporting import terminal
 from goldassay.reporting import tuning as tables
 
 if TYPE_CHECKING:
+    import dspy
+
+    from goldassay.lm import Model
+    from goldassay.metric import Metric
     from goldassay.running import Run
+    from goldassay.tuning.saved import Tuned
     from goldassay.tuning.verdict import Audit
+    from goldassay.tuning.wrappers import Splits
 
 FOR_JUDGES = ("gold", "map", "limit", "lm")  # of the options of programs, those of tune --judge
 
@@ -111,7 +117,9 @@ def tune(
     _show(tuned, folder, json)
 
 
-def _plan(student: Any, splits: Any, metric: Any, model: Any, tuning: TuningOptions, json: bool) -> None:
+def _plan(
+    student: dspy.Module, splits: Splits, metric: Metric, model: Model, tuning: TuningOptions, json: bool
+) -> None:
     """Say what a tuning could show and what it costs; a plan under which nothing can be accepted is an error."""
     from goldassay.running.evaluate import RunOptions
     from goldassay.tuning.plan import from_pilot, from_sizes
@@ -148,7 +156,7 @@ def _tune_judge(
     _show(tuned, folder, json)
 
 
-def _show(tuned: Any, folder: Path, json: bool) -> None:
+def _show(tuned: Tuned, folder: Path, json: bool) -> None:
     from goldassay.tuning.saved import read_about
 
     terminal.output(read_about(folder / "tuning.json"), json, lambda _: tables.tuned(tuned, folder))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,11 @@ from goldassay.cli import options as use
 from goldassay.exceptions import DataError, FetchError, GoldassayError
 from goldassay.reporting import terminal
 from goldassay.reporting import wikidata as tables
+
+if TYPE_CHECKING:
+    import dspy
+
+    from goldassay.wikidata.evaluation import Profile as Profiled
 
 app = use.commands("Compare what a program reads from Wikipedia articles with Wikidata.")
 Profile = Annotated[
@@ -146,14 +151,14 @@ def evaluate(articles: EvaluationOptions, json: bool = False, seed: int = 0) -> 
         raise SystemExit(1)
 
 
-def _program(profile: Any) -> Any:
+def _program(profile: Profiled) -> dspy.Module:
     """The program of a profile, in its tuned state."""
     from goldassay.systems import prepared
 
     return prepared(workspace.target(profile.program, "triples"), state=profile.state)
 
 
-def _show(report: Any, place: Path, json: bool, table: Any) -> None:
+def _show(report: Mapping[str, Any], place: Path, json: bool, table: Callable[[Any], None]) -> None:
     """A report as JSON, or as a table with the file that it was written to."""
     terminal.output(report, json, table)
     if not json:

@@ -253,7 +253,10 @@ def test_an_own_task_takes_a_judge(tones: Path, monkeypatch: pytest.MonkeyPatch)
     )
 
     class Yes:
-        name, calls, tokens = "yes", 0, 0
+        name = "yes"
+        calls = 0
+        tokens = 0
+        warning = ""
 
         def verdict(self, prompt: str, criterion: str, question: str, answer: str) -> Verdict:
             return Verdict("yes" if answer in TONES.values() else "no")
