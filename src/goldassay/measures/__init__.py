@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 B = TypeVar("B")
 T = TypeVar("T")
 P = ParamSpec("P")
 Examples = Sequence[object]
 """Gold examples or predictions, aligned."""
+JSON = str | int | float | Mapping[str, Any] | Sequence[Any] | None
+"""A value as JSON has it."""
 
 
 def cached(method: Callable[Concatenate[B, P], T]) -> Callable[Concatenate[B, P], T]:

@@ -18,7 +18,8 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.measure import EMPTY, Measure, Review, gold_field, plain, pred_field
+from goldassay.measure import EMPTY, B, Measure, Review, gold_field, plain, pred_field
+from goldassay.measures import Examples
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.measures.triples import mistakes
 from goldassay.measures.triples.objects import TripleMatching, canonical
@@ -28,10 +29,12 @@ from goldassay.tally import RATES, Counts, Macro, Mean, Number, PrecisionCounts,
 
 OPTIONS = tuple(TripleMatching.__dataclass_fields__)
 TABLES = OPTIONS[:3]
+Matchings = list[tuple[MatchedTriples]]
+"""The matching of each example: the arguments of `tally`."""
 
 
 @dataclass(frozen=True)
-class TripleMeasure(Measure[T]):
+class TripleMeasure(Measure[T, B]):
     """A measure of statements."""
 
     task = "triples"
@@ -50,7 +53,7 @@ MATCHED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Matched(TripleMatching, TripleMeasure[T]):
+class Matched(TripleMatching, TripleMeasure[T, Matchings]):
     """A measure on the one-to-one matching, whose options say how statements compare (`TripleMatching`).
 
     Source: Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one
@@ -69,11 +72,11 @@ class Matched(TripleMatching, TripleMeasure[T]):
         if not 0.0 < self.threshold <= 1.0 or self.tolerance < 0 or self.kilometres < 0:
             raise GoldassayError("threshold lies in (0, 1]; tolerance and kilometres are not negative")
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[MatchedTriples]]:
-        """Every example, matched once: what `tally` takes."""
+    def batch(self, gold: Examples, pred: Examples) -> Matchings:
+        """Every example, matched once: the arguments of `tally`."""
         return [(match(*pair, self),) for pair in zip(gold, pred, strict=True)]
 
-    def review(self, gold: object, pred: object, batch: list[tuple[MatchedTriples]]) -> Review:
+    def review(self, gold: object, pred: object, batch: Matchings) -> Review:
         """The errors of one example, written once for all measures that share its batch."""
         ((matching,),) = batch
         matching.review = matching.review or mistakes.errors(matching, gold)
@@ -82,10 +85,10 @@ class Matched(TripleMatching, TripleMeasure[T]):
     @property
     def conventions(self) -> str:
         """The name with every convention; a table is its number of rows."""
-        shown: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.in_key}
-        shown |= self.fixed
-        shown |= {name: f"{len(shown[name])} rows" if shown[name] else "none" for name in TABLES}
-        return f"{self.key}[{', '.join(f'{name}={plain(value)}' for name, value in shown.items())}]"
+        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.in_key}
+        values |= self.fixed
+        values |= {name: f"{len(values[name])} rows" if values[name] else "none" for name in TABLES}
+        return f"{self.key}[{', '.join(f'{name}={plain(value)}' for name, value in values.items())}]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,8 +136,8 @@ class F1(Matched[Counts]):
         """The counts of one example, over all properties."""
         counts = sum(matching.counts.values(), Counts())
         if self.supported:
-            said = [[row for row in rows if row.supported] for rows in (matching.covered, matching.missed)]
-            counts = Counts(len(said[0]), 0, len(said[1]))
+            tp = sum(row.supported for row in matching.covered)
+            counts = Counts(tp, 0, sum(row.supported for row in matching.missed))
         return RATES[self.rate](counts.tp, counts.fp, counts.fn)
 
 
@@ -286,7 +289,7 @@ class Calibration(CalibrationMeasure, Matched[Any]):  # type: ignore[override]
         bins = {} if self.statistic.startswith("brier") else {"buckets": str(self.edges)}
         return {**MATCHED, "unaligned": "wrong", "uncertain": "left out", "failed": "left out", **bins}
 
-    def confidences(self, batch: list[tuple[MatchedTriples]]) -> Confidences:
+    def confidences(self, batch: Matchings) -> Confidences:
         """The predictions that have a confidence and a known truth."""
         rows = [(row, *pair) for row, (matching,) in enumerate(batch) for pair in matching.confidences]
         row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
@@ -309,7 +312,7 @@ def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[s
 
 
 @dataclass(frozen=True)
-class OntologyConformance(TripleMeasure[Mean]):
+class OntologyConformance(TripleMeasure[Mean, Any]):
     """The share of predicted statements whose relation the ontology has.
 
     ``relations`` are names or property ids; without them the measure does not apply.
@@ -363,13 +366,13 @@ class RelationHallucination(OntologyConformance):
 
 
 @dataclass(frozen=True)
-class Hallucination(TripleMeasure[Mean]):
+class Hallucination(TripleMeasure[Mean, Any]):
     """The share of predicted subjects (or objects) that do not occur in the text.
 
     A value occurs in the text with its words, a time with its year, a quantity with its number. An id without a label
     cannot be looked for and is left out, as is an example without text.
 
-    Formula: predictions whose part does not stand in the text / predictions; 1 − grounding
+    Formula: predictions whose part does not occur in the text / predictions; 1 − grounding
     Source: after Mihindukulasooriya et al., Text2KGBench, ISWC 2023 (without stemming)
 
     >>> gold = {"text": "The Louvre opened in 1793.", "triples": []}
@@ -391,5 +394,5 @@ class Hallucination(TripleMeasure[Mean]):
         """The predictions of one example."""
         text = mistakes.indexed(str(gold_field(gold, "text", None) or ""))
         triples = (pred_field(pred, "triples") or ()) if text.text else ()
-        judged = [there for triple in triples if (there := text.has(read(triple, self.part))) is not None]
-        return Mean(float(judged.count(False)), float(len(judged)))
+        answers = [text.has(read(triple, self.part)) for triple in triples]
+        return Mean(float(answers.count(False)), float(len(answers) - answers.count(None)))

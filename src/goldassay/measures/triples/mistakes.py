@@ -13,13 +13,15 @@ from typing import Any
 
 from goldassay.fields import read
 from goldassay.measure import Error, Review
+from goldassay.measures import JSON
 from goldassay.measures.triples import numeric, objects, times
 from goldassay.measures.triples.objects import EXACTLY
 from goldassay.measures.triples.records import MatchedTriples, Triple, related
 from goldassay.text.normal import normal
 from goldassay.text.words import around
 
-AROUND, CONTEXT = 30, 60  # characters on either side, in a message and of a sentence
+AROUND = 30  # characters on either side, in a message
+CONTEXT = 60  # and of a sentence
 ERA = rf"\s?(?:{times.BEFORE}|{times.AFTER})(?!\w)"
 YEARS = rf"(?:\d{{1,4}}{ERA}|\d{{3,4}})"
 MONTH = r"\b[^\W\d_]{3,12}"  # bounded, so that a text without spaces is not searched again from every letter
@@ -32,6 +34,7 @@ TIMES = re.compile(
 WORD = re.compile(r"\w")
 NUMBER = re.compile(r"\d+(?:[.,\s'’]\d{3})*(?:[.,]\d+)?")
 Span = tuple[int, int]
+NO_KEY = ("", "", "")
 
 
 class TextIndex:
@@ -60,11 +63,12 @@ class TextIndex:
         if len(names) == 1 and objects.QID.fullmatch(label):
             return None
         for name in filter(WORD.search, dict.fromkeys(name.casefold().strip() for name in names)):
-            text, start = self.folded, -1
-            while (start := text.find(name, start + 1)) >= 0:
+            start = self.folded.find(name)
+            while start >= 0:
                 end = start + len(name)
-                if not WORD.search(text[start - 1 : start] + text[end : end + 1]):
+                if not WORD.search(self.folded[start - 1 : start] + self.folded[end : end + 1]):
                     return start, end
+                start = self.folded.find(name, start + 1)
         return False
 
     def find_date(self, value: times.Time) -> Span | None:
@@ -73,7 +77,7 @@ class TextIndex:
         bare = times.DECADE <= value.precision <= times.YEAR
         return span or (self._numbers.get(abs(value.year)) if bare else None)
 
-    def has(self, value: Any) -> bool | None:
+    def has(self, value: JSON) -> bool | None:
         """Whether the text has the words, year or number of a value; None for an id, which cannot be looked for.
 
         >>> [TextIndex("Curie stormed the party in 1789").has(value) for value in ("ex:Curie", "Q90", "14 July 1789")]
@@ -127,19 +131,23 @@ def errors(matching: MatchedTriples, gold: object) -> Review:
     for expected in matching.missed:
         subject, predicate, value = expected.key
         # a prediction with another object, else one with another subject
+        kind = "missed"
+        message = f"Missed {expected.words}."
         if near := next((other for other in rest if related(expected, other)), None):
-            kind, message = "wrong_object", f"{predicate} of {subject} is {value}, not {near.key[2]}."
+            kind = "wrong_object"
+            message = f"{predicate} of {subject} is {value}, not {near.key[2]}."
         elif near := next((other for other in rest if _same_value(expected, other)), None):
-            kind, message = "wrong_subject", f"{predicate} {value} belongs to {subject}, not to {near.key[0]}."
-        else:
-            kind, message = "missed", f"Missed {expected.words}."
+            kind = "wrong_subject"
+            message = f"{predicate} {value} belongs to {subject}, not to {near.key[0]}."
         rows.append(_error(kind, message, text, expected, near))
         rest = [other for other in rest if other is not near]
     for prediction in rest:
         subject, predicate, value = prediction.key
-        kind, message = "spurious", f"Gold does not have {prediction.words}"
+        kind = "spurious"
+        message = f"Gold does not have {prediction.words}"
         if any(_same_value(gold, prediction) and normal(gold.key[0]) == normal(subject) for gold in matching.gold):
-            kind, message = "duplicate", f"{prediction.words} says again what is already said"
+            kind = "duplicate"
+            message = f"{prediction.words} repeats a statement"
         elif not prediction.aligned:
             kind = "unaligned"
             message = f"{prediction.words} is unknown: the alignment table does not have {predicate!r}"
@@ -157,7 +165,8 @@ def _error(kind: str, message: str, text: TextIndex, expected: Triple | None, pr
     words = " ".join(around(text.text, *place, AROUND).split()) if isinstance(place, tuple) else ""
     if expected and text.text:
         message += f" The text says it: “…{words}…”." if words else " The text does not say it in these words."
-    gold, pred = (side.key if side else ("", "", "") for side in (expected, prediction))
+    gold = expected.key if expected else NO_KEY
+    pred = prediction.key if prediction else NO_KEY
     return Error(kind, message, gold[2], pred[2], gold[1], pred[1], start, end, words, "triples")
 
 

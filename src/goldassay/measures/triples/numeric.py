@@ -5,7 +5,7 @@ share of gold's value, 0 by default) or lie within gold's own bounds. Units are 
 when both are known and the value agrees after conversion. A known unit on one side only is a difference; a word that is
 no unit only says what is counted ("15,000 employees" is 15,000). A unit goes by its item in Wikidata, its sign, and its
 names in English, Dutch, German and French. Units of one measure can be turned into each other; temperatures and
-currencies cannot, and each stands alone.
+currencies cannot: each is only equal to itself.
 
 Coordinates compare by distance on the sphere: at most ``kilometres`` apart, or gold's own precision if that is more.
 Places on two globes (the Moon, Mars) are never the same; where one side does not say its globe, it is the other's.
@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import product
 from math import asin, cos, radians, sin, sqrt
 from typing import Any, NamedTuple
 
 from goldassay import files
+from goldassay.measures import JSON
 from goldassay.text.normal import normal
 
 ABOUT = re.compile(
@@ -59,17 +60,17 @@ class Quantity(NamedTuple):
     bounds: tuple[float, ...] = ()
 
 
-def quantity(raw: object) -> Quantity | None:
+def quantity(raw: JSON) -> Quantity | None:
     """A quantity from a number, from Wikidata's form or as written.
 
     >>> quantity("1,000 km²"), quantity("1.5 million").readings, quantity("many") is None
     (Quantity(readings=(1000.0,), unit='area', size=1000000, bounds=()), (1500000.0,), True)
     """
     if isinstance(raw, Mapping):
-        amount, *limits = (quantity(raw.get(name)) for name in ("amount", "lowerBound", "upperBound"))
-        amount = amount or quantity(raw.get("value"))
+        amount = quantity(raw.get("amount")) or quantity(raw.get("value"))
         if amount is None:
             return None
+        limits = [quantity(raw.get("lowerBound")), quantity(raw.get("upperBound"))]
         unit, size = _unit(str(raw["unit"])) if raw.get("unit") else amount[1:3]
         return Quantity(amount.readings, unit, size, tuple(limit.readings[0] for limit in limits if limit))
     if isinstance(raw, (int, float)) and not isinstance(raw, bool):
@@ -95,7 +96,8 @@ def _readings(text: str) -> list[float]:
     ([1.0, 1000.0], [1000.0], [1234.5])
     """
     text = re.sub(r"[\s'’]", "", text.replace("−", "-"))
-    signs, (*groups, tail) = re.findall("[.,]", text), re.split("[.,]", text)
+    signs = re.findall("[.,]", text)
+    *groups, tail = re.split("[.,]", text)
     whole = float("".join([*groups, tail]))
     grouped = len({*signs}) == 1 and (len(signs) > 1 or (signs == [","] and len(tail) == 3))
     if not signs or grouped:
@@ -112,9 +114,9 @@ def same_quantity(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> boo
     >>> same_quantity(quantity("5 kg"), quantity("5"))
     False
     """
-    left, right = (normal(side.unit) or side.unit for side in (gold, pred))
+    same_unit = (normal(gold.unit) or gold.unit) == (normal(pred.unit) or pred.unit)
     counted = not gold.unit and pred.unit not in UNITS and COUNTED.fullmatch(pred.unit)  # "15,000 employees"
-    if left != right and not counted:
+    if not same_unit and not counted:
         return False
     values = [reading * pred.size / gold.size for reading in pred.readings]
     if len(gold.bounds) == 2 and any(gold.bounds[0] <= value <= gold.bounds[1] for value in values):
@@ -135,9 +137,9 @@ def _unit(text: str) -> tuple[str, float]:
     words = name.split()
     for end in range(min(3, len(words)), 0, -1):
         first = " ".join(words[:end]).rstrip(".,;")
-        known = KNOWN.get(first) or KNOWN.get(first.casefold())
-        if known and (first not in WORDS or end == len(words)):
-            return known
+        unit = KNOWN.get(first) or KNOWN.get(first.casefold())
+        if unit and (first not in WORDS or end == len(words)):
+            return unit
     return "" if name in NO_UNIT else name, 1.0
 
 
@@ -161,7 +163,7 @@ class Coordinate(NamedTuple):
     globe: str = ""
 
 
-def coordinate(raw: Any) -> Coordinate:
+def coordinate(raw: JSON) -> Coordinate:
     """A place from Wikidata's form, ``Point(4.88 52.36)`` (longitude first), ``52.36, 4.88`` or ``52°21′36″N 4°53′E``.
 
     >>> coordinate("Point(4.885 52.36)")
@@ -169,26 +171,34 @@ def coordinate(raw: Any) -> Coordinate:
     >>> coordinate("52°21′36″N 4°53′6″E") == coordinate("52.36, 4.885") == coordinate("Point(4.885 52.36)")
     True
     """
-    precision, globe = 0.0, ""
+    precision = 0.0
+    globe = ""
+    degrees: Any = raw
     if isinstance(raw, Mapping):
         if raw.get("value") is not None:
             return coordinate(raw["value"])
-        precision, globe = float(raw.get("precision") or 0.0), str(raw.get("globe") or "")
-        raw = raw.get("latitude", raw.get("lat")), raw.get("longitude", raw.get("lon"))
+        precision = float(raw.get("precision") or 0.0)
+        globe = str(raw.get("globe") or "")
+        degrees = (raw.get("latitude", raw.get("lat")), raw.get("longitude", raw.get("lon")))
     elif isinstance(raw, str):
+        angles = ANGLE.findall(raw)
         if match := POINT.search(raw):
-            globe, raw = raw[: match.start()], match.group(2, 1)
-        elif len(angles := ANGLE.findall(raw)) == 2:
-            raw = [
-                round(sum(float(part or 0) / 60**n for n, part in enumerate(parts)) * (-1) ** (side in "SWZswz"), 9)
-                for *parts, side in angles
-            ]
+            globe = raw[: match.start()]
+            degrees = match.group(2, 1)
+        elif len(angles) == 2:
+            degrees = [_degrees(parts, side) for *parts, side in angles]
         else:
             match = PAIR.fullmatch(raw.strip())
-            raw = match.groups() if match else ()
-    latitude, longitude = map(float, raw)
+            degrees = match.groups() if match else ()
+    latitude, longitude = map(float, degrees)
     item = GLOBE.search(globe)
     return Coordinate(latitude, longitude, precision, item[0] if item else "")
+
+
+def _degrees(parts: Iterable[str], side: str) -> float:
+    """Degrees, minutes and seconds as degrees; negative in the south and the west."""
+    degrees = sum(float(part or 0) / 60**n for n, part in enumerate(parts))
+    return round(-degrees if side in "SWZswz" else degrees, 9)
 
 
 def distance(gold: Coordinate, pred: Coordinate) -> float:
@@ -197,7 +207,8 @@ def distance(gold: Coordinate, pred: Coordinate) -> float:
     >>> round(distance(Coordinate(0, 0), Coordinate(0, 1)))
     111
     """
-    up, across = radians(pred.latitude - gold.latitude), radians(pred.longitude - gold.longitude)
+    up = radians(pred.latitude - gold.latitude)
+    across = radians(pred.longitude - gold.longitude)
     half = sin(up / 2) ** 2 + cos(radians(gold.latitude)) * cos(radians(pred.latitude)) * sin(across / 2) ** 2
     return 2 * RADIUS * asin(sqrt(min(1.0, half)))
 
@@ -205,8 +216,8 @@ def distance(gold: Coordinate, pred: Coordinate) -> float:
 def same_place(gold: Coordinate, pred: Coordinate, kilometres: float = 1.0) -> bool:
     """Whether the two are as close as asked.
 
-    >>> here = Coordinate(52.36, 4.885)
-    >>> same_place(here, Coordinate(52.361, 4.886)), same_place(here, Coordinate(51.9, 4.5))
+    >>> museum = Coordinate(52.36, 4.885)
+    >>> same_place(museum, Coordinate(52.361, 4.886)), same_place(museum, Coordinate(51.9, 4.5))
     (True, False)
     """
     if gold.globe and pred.globe and gold.globe != pred.globe:

@@ -25,6 +25,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from goldassay.measures import JSON
 from goldassay.measures.triples import numeric, times
 from goldassay.text.normal import normal, similar
 
@@ -36,6 +37,7 @@ PROPERTY = re.compile(
     r"((?i:P)\d+)"
 )
 NamePairs = tuple[tuple[str, str], ...]
+Table = Mapping[str, str | Iterable[str]] | Iterable[tuple[str, str | Iterable[str]]] | None
 KIND = {alias: kind for kind, aliases in numeric.DATA["types"].items() for alias in aliases}
 PARTS = {"time": "time", "amount": "quantity", "latitude": "coordinate", "lat": "coordinate", "id": "item"}
 """What a mapping with such a part is."""
@@ -124,7 +126,7 @@ class TripleMatching:
         """Whether the table has one of these properties, or there is no table."""
         return not self.alignment or not self._targets.isdisjoint(properties)
 
-    def excludes(self, triple: Mapping[str, object]) -> bool:
+    def excludes(self, triple: Mapping[str, Any]) -> bool:
         """Whether the type that a triple declares is left out.
 
         >>> EXACTLY.excludes({"object": "1", "object_type": "external-id"}), EXACTLY.excludes({"object": "NL-0000"})
@@ -144,33 +146,39 @@ class TripleMatching:
             return self._same.get(gold.id, gold.id) == self._same.get(pred.id, pred.id)
         if not gold.names.isdisjoint(pred.names):
             return True
-        left, right = ({self._same.get(name, name) for name in side.names} for side in (gold, pred))
-        return not left.isdisjoint(right)
+        return not self._names(gold).isdisjoint(self._names(pred))
 
-    def same(self, gold: Any, pred: Any) -> bool:
+    def _names(self, item: NamedItem) -> set[str]:
+        """The names of an item, each as the one that stands for its equivalents."""
+        return {self._same.get(name, name) for name in item.names}
+
+    def same(self, gold: Value | None, pred: Value | None) -> bool:
         """Whether two values of one type are the same.
 
         >>> EXACTLY.same(numeric.quantity("100"), numeric.quantity("1000")), EXACTLY.same("Orsay.", "Orsay")
         (False, True)
         """
-        if gold is None or type(gold) is not type(pred):
-            return False
-        if isinstance(gold, NamedItem):
-            return self.same_item(gold, pred)
-        if isinstance(gold, times.Time):
-            return times.same(gold, pred, self.times)
-        if isinstance(gold, numeric.Quantity):
-            return numeric.same_quantity(gold, pred, self.tolerance)
-        if isinstance(gold, numeric.Coordinate):
-            return numeric.same_place(gold, pred, self.kilometres)
-        return gold == pred if isinstance(gold, Identifier) else similar(gold, pred, self.threshold)
+        match (gold, pred):
+            case (NamedItem(), NamedItem()):
+                return self.same_item(gold, pred)
+            case (times.Time(), times.Time()):
+                return times.same(gold, pred, self.times)
+            case (numeric.Quantity(), numeric.Quantity()):
+                return numeric.same_quantity(gold, pred, self.tolerance)
+            case (numeric.Coordinate(), numeric.Coordinate()):
+                return numeric.same_place(gold, pred, self.kilometres)
+            case (Identifier(), Identifier()):
+                return gold == pred
+            case (str(), str()):
+                return type(gold) is type(pred) and similar(gold, pred, self.threshold)
+        return False
 
 
 EXACTLY = TripleMatching()
 """Without a table and with the default tolerances."""
 
 
-def item(raw: Any, id_: object = None, labels: Iterable[object] = ()) -> NamedItem | None:
+def item(raw: JSON, id_: str | int | None = None, labels: Iterable[object] = ()) -> NamedItem | None:
     """An item from an id, an IRI, a label, or a mapping with ``id``, ``label``, ``labels`` or ``aliases``.
 
     >>> item("wd:Q190804").id, sorted(item("ex:Marie_Curie").names), item({"id": "Q1", "label": "universe"}).id
@@ -227,7 +235,7 @@ def canonical(predicate: str, prefixes: NamePairs = ()) -> str:
     return " ".join(words.replace("_", " ").split()).casefold()
 
 
-def pairs(table: Any) -> NamePairs:
+def pairs(table: Table) -> NamePairs:
     """A table as pairs, from a mapping (to one property or several) or from pairs.
 
     >>> pairs({"pgc:parent": ["P22", "P25"], "rdf:type": "P31"})
@@ -239,7 +247,7 @@ def pairs(table: Any) -> NamePairs:
     )
 
 
-def kind(triple: Mapping[str, object]) -> str:
+def kind(triple: Mapping[str, Any]) -> str:
     """The type of a gold triple's object.
 
     >>> kind({"object": "1885-07-13"}), kind({"object": 100}), kind({"object": "Q5"})
@@ -250,14 +258,14 @@ def kind(triple: Mapping[str, object]) -> str:
     return KIND.get(_declared(triple)) or ("item" if triple.get("object_id") else _looks(triple.get("object")))
 
 
-def _declared(triple: Mapping[str, object]) -> str:
+def _declared(triple: Mapping[str, Any]) -> str:
     """The type that a triple declares, bare and folded."""
     value = triple.get("object")
     declared = triple.get("object_type") or (value.get("type") if isinstance(value, Mapping) else None)
     return str(declared or "").rpartition("#")[2].rpartition(":")[2].casefold()
 
 
-def _looks(value: object) -> str:
+def _looks(value: JSON) -> str:
     if isinstance(value, Mapping):
         part = next((kind for part, kind in PARTS.items() if value.get(part) is not None), None)
         return part or _looks(value.get("value", value.get("text", "")))
@@ -284,7 +292,7 @@ def read(triple: Mapping[str, Any], as_kind: str) -> Value | None:
         return None
 
 
-def written(raw: object) -> str:
+def written(raw: JSON) -> str:
     """A value as a person would read it.
 
     >>> written({"text": "Rijksmuseum", "language": "nl"}), written("ex:Marie_Curie"), written(100)

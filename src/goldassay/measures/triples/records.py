@@ -108,9 +108,9 @@ class MatchedTriples:
         have it.
         """
         return [
-            (each.confidence, float(index in self.pairs or TRUTH.get(each.verdict, False)))
-            for index, each in enumerate(self.pred)
-            if each.confidence is not None and (index in self.pairs or each.verdict != "uncertain")
+            (row.confidence, float(index in self.pairs or TRUTH.get(row.verdict, False)))
+            for index, row in enumerate(self.pred)
+            if row.confidence is not None and (index in self.pairs or row.verdict != "uncertain")
         ]
 
 
@@ -123,7 +123,8 @@ def match(gold: object, pred: object, comparing: TripleMatching = EXACTLY) -> Ma
     {0: 0}
     """
     matching = statements(gold, pred, comparing)
-    expected, by_property = matching.gold, defaultdict(list)
+    expected = matching.gold
+    by_property = defaultdict(list)
     for index, statement in enumerate(expected):
         for name in statement.properties:
             by_property[name].append(index)
@@ -149,35 +150,35 @@ def related(gold: Triple, pred: Triple, comparing: TripleMatching = EXACTLY) -> 
 def statements(gold: object, pred: object, comparing: TripleMatching = EXACTLY) -> MatchedTriples:
     """The statements of both sides: gold's by their words, without deprecated ones; the most confident first."""
     name = read(gold, "id", None)
-    left, right = (
-        _triples(side, comparing, name) for side in (gold_field(gold, "triples"), pred_field(pred, "triples"))
-    )
+    expected = _triples(gold_field(gold, "triples"), comparing, name)
+    predicted = _triples(pred_field(pred, "triples"), comparing, name)
     return MatchedTriples(
-        sorted((row for row in left if row.triple.get("rank") != "deprecated"), key=lambda row: row.key),
-        sorted(right, key=lambda row: (row.confidence is None, -(row.confidence or 0.0), row.key)),
+        sorted((row for row in expected if row.triple.get("rank") != "deprecated"), key=lambda row: row.key),
+        sorted(predicted, key=lambda row: (row.confidence is None, -(row.confidence or 0.0), row.key)),
     )
 
 
-def as_written(gold: object, pred: object) -> list[list[Any]]:
+def as_written(gold: object, pred: object) -> tuple[list[Any], list[Any]]:
     """The statements of both sides that count, as they are and in their order."""
-    return [
-        [
-            row
-            for row in side or ()
-            if not (isinstance(row, Mapping) and (row.get("rank") == "deprecated" or EXACTLY.excludes(row)))
-        ]
-        for side in (gold_field(gold, "triples"), pred_field(pred, "triples"))
-    ]
+    expected = gold_field(gold, "triples") or ()
+    predicted = pred_field(pred, "triples") or ()
+    return [*filter(_counts, expected)], [*filter(_counts, predicted)]
 
 
-def _triples(triples: Any, comparing: TripleMatching, name: object) -> list[Triple]:
+def _counts(triple: object) -> bool:
+    """Whether a statement is neither deprecated nor of an excluded type."""
+    return not (isinstance(triple, Mapping) and (triple.get("rank") == "deprecated" or EXACTLY.excludes(triple)))
+
+
+def _triples(triples: Iterable[Any] | None, comparing: TripleMatching, name: str | int | None) -> list[Triple]:
     """The triples of one side, without those of excluded types."""
     if isinstance(triples, (str, Mapping)):
         raise DataError(f"'triples' is a list of triples, not {triples!r}", record=name, field="triples")
     rows = []
     for raw in triples or ():
         row = raw if isinstance(raw, Mapping) else {key: read(raw, key, None) for key in FIELDS}
-        verdict, confidence = row.get("verdict") or "", row.get("confidence")
+        verdict = row.get("verdict") or ""
+        confidence = row.get("confidence")
         try:
             if verdict:
                 check_verdicts([verdict])
@@ -192,8 +193,9 @@ def _triples(triples: Any, comparing: TripleMatching, name: object) -> list[Trip
             continue
         subject = objects.item(row["subject"], row.get("subject_id"))
         properties = comparing.properties(str(row.get("predicate_id") or row["predicate"]))
-        key = objects.written(row["subject"]), str(row["predicate"]), objects.written(row["object"])
-        kind, aligned = objects.kind(row), comparing.aligned(properties)
+        key = (objects.written(row["subject"]), str(row["predicate"]), objects.written(row["object"]))
+        kind = objects.kind(row)
+        aligned = comparing.aligned(properties)
         value = objects.read(row, kind)
         rows.append(Triple(row, subject, properties, aligned, kind, value, key, verdict, confidence))
     return rows

@@ -17,20 +17,21 @@ crowdsourced benchmark for open IE, EMNLP 2019, and https://github.com/dair-iitd
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import fsum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy
 
 from goldassay.fields import read
 from goldassay.measure import EMPTY, Review
+from goldassay.measures import Examples
 from goldassay.measures.calibration import scalar
 from goldassay.measures.triples import mistakes
-from goldassay.measures.triples.measures import TripleMeasure
+from goldassay.measures.triples.measures import Matchings, TripleMeasure
 from goldassay.measures.triples.objects import written
 from goldassay.measures.triples.records import MatchedTriples, Triple, as_written, statements
 from goldassay.statistics.evidence import Floats
@@ -61,12 +62,13 @@ class Unseen(Sums):
     def value(self) -> Number:
         """Ign F1; 1 without evidence."""
         new = self.tp - self.seen
-        precision, recall = divide(new, new + self.fp), divide(self.tp, self.tp + self.fn)
+        precision = divide(new, new + self.fp)
+        recall = divide(self.tp, self.tp + self.fn)
         return divide(2 * precision * recall, precision + recall) + (self.weight == 0)
 
 
 @dataclass(frozen=True)
-class DocRED(TripleMeasure[Any]):
+class DocRED(TripleMeasure[Counts | Unseen, Matchings]):
     """F1 over the corpus of ``relations``, without the facts of the training set (``ign``), or of their ``evidence``.
 
     A statement that is predicted again counts once, where it is most confident, else first.
@@ -101,29 +103,31 @@ class DocRED(TripleMeasure[Any]):
         return f"docred_{self.of}_f1".replace("relations_", "")
 
     @property
-    def zero(self) -> Any:
+    def zero(self) -> Counts | Unseen:
         """No evidence."""
         return Unseen() if self.of == "ign" else Counts()
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[MatchedTriples]]:
-        """Every example, its statements matched by ids or words: what `tally` takes."""
+    def batch(self, gold: Examples, pred: Examples) -> Matchings:
+        """Every example, its statements matched by ids or words: the arguments of `tally`."""
         return [(_matched(*pair),) for pair in zip(gold, pred, strict=True)]
 
-    def tally(self, matching: MatchedTriples) -> Any:
+    def tally(self, matching: MatchedTriples) -> Counts | Unseen:
         """The counts of one example."""
         tp = len(matching.pairs)
-        counts = tp, len(matching.pred) - tp, len({*map(_key, matching.gold)}) - tp
+        predicted = len(matching.pred)
+        expected = len({*map(_key, matching.gold)})
         if self.of == "ign":
-            return Unseen(*counts, sum(bool(matching.gold[i].triple.get("in_train")) for i in matching.pairs.values()))
+            seen = sum(bool(statement.triple.get("in_train")) for statement in matching.covered)
+            return Unseen(tp, predicted - tp, expected - tp, seen)
         if self.of == "evidence":
-            left, right = (
-                [each.triple.get("evidence") or () for each in side] for side in (matching.gold, matching.pred)
-            )
-            tp = sum(len({*right[j]} & {*left[i]}) for j, i in matching.pairs.items())
-            counts = tp, sum(len({*sentences}) for sentences in right) - tp, sum(map(len, left)) - tp
-        return Counts(*counts)
+            gold = [statement.triple.get("evidence") or () for statement in matching.gold]
+            pred = [{*(statement.triple.get("evidence") or ())} for statement in matching.pred]
+            tp = sum(len(pred[j].intersection(gold[i])) for j, i in matching.pairs.items())
+            predicted = sum(map(len, pred))
+            expected = sum(map(len, gold))
+        return Counts(tp, predicted - tp, expected - tp)
 
-    def review(self, gold: object, pred: object, batch: list[tuple[MatchedTriples]]) -> Review:
+    def review(self, gold: object, pred: object, batch: Matchings) -> Review:
         """Missed and spurious statements."""
         return mistakes.errors(*batch[0], gold)
 
@@ -156,6 +160,8 @@ FORMS = {"be", "is", "am", "are", "was", "were", "been", "being"}
 SAYING = ("said", "told", "added", "adds", "says")
 GOLD = ("", "gold")
 Statement = list[list[str]]
+Steps = dict[tuple[str, str], Floats]
+"""By confidence and sum the numbers that are added, an array with a number an example."""
 
 
 class Thresholds(Confusion):
@@ -186,25 +192,34 @@ class Thresholds(Confusion):
     @property
     def value(self) -> Number:
         """The rate; 0 without predictions, 1 without gold."""
+        # Each confidence holds what it adds, so the cumulative sums, the highest first, are those at each threshold: a
+        # row a threshold (the first is above all confidences, where nothing is predicted), and of many examples or
+        # resamples a column each. The curve of precision by recall has a point a row. As in the script, the area is
+        # under straight lines between the points, and of several thresholds with the best F1 the lowest counts, which
+        # is the first in the reversed rows.
         gold = np.asarray(self.weight, float)
-        confidences = sorted({key for key, _ in self if key}, key=float, reverse=True)
         none = np.zeros_like(gold)
-        precise, recalled, predicted = (
-            np.cumsum([none, *(none + self.get((key, part), 0.0) for key in confidences)], axis=0) for part in SUMS
-        )
-        precision, recall = divide(precise, predicted, empty=1.0), divide(recalled, gold + 0 * predicted)
+        confidences = sorted({key for key, _ in self if key}, key=float, reverse=True)
+
+        def at_thresholds(part: str) -> Floats:
+            steps = [none + self.get((key, part), 0.0) for key in confidences]
+            return np.asarray(np.cumsum([none, *steps], axis=0))
+
+        predicted = at_thresholds("predicted")
+        precision = divide(at_thresholds("precision"), predicted, empty=1.0)
+        recall = divide(at_thresholds("recall"), gold + 0 * predicted)
         if self.rate == "auc":
             value = scipy.integrate.trapezoid(precision, recall, axis=0)
         else:
             f1 = divide(2 * precision * recall, precision + recall)
-            best = len(f1) - 1 - np.argmax(f1[::-1], axis=0)  # of equals, the lowest confidence
+            best = len(f1) - 1 - np.argmax(f1[::-1], axis=0)
             chosen = {"precision": precision, "recall": recall, "f1": f1}[self.rate]
             value = np.take_along_axis(chosen, best[None], axis=0)[0] * (predicted[-1] > 0)
         return scalar(np.where(gold > 0, value, 1.0))
 
 
 @dataclass(frozen=True)
-class CaRB(TripleMeasure[Any]):
+class CaRB(TripleMeasure[Thresholds, Steps]):
     """CaRB's precision, recall or F1 at the confidence where F1 is best, or the area under the curve (``auc``).
 
     Statements of more than two arguments have them all in their ``meta``, as ``arguments``.
@@ -238,15 +253,15 @@ class CaRB(TripleMeasure[Any]):
         """No evidence."""
         return Thresholds({}, self.rate)
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> dict[tuple[str, str], Floats]:
-        """What each confidence adds, an array with a number an example."""
-        columns: dict[tuple[str, str], Floats] = defaultdict(lambda: np.zeros(len(gold)))
+    def batch(self, gold: Examples, pred: Examples) -> Steps:
+        """The numbers that each confidence adds: arrays of shape (examples,)."""
+        columns: Steps = defaultdict(lambda: np.zeros(len(gold)))
         for place, pair in enumerate(zip(gold, pred, strict=True)):
             for key, number in _steps(*pair).items():
                 columns[key][place] = number
         return columns
 
-    def tallies(self, batch: dict[tuple[str, str], Floats]) -> Thresholds:
+    def tallies(self, batch: Steps) -> Thresholds:
         """The evidence of each example."""
         return Thresholds(batch, self.rate)
 
@@ -257,18 +272,18 @@ CARB = {"AUC": CaRB("auc"), **{rate.capitalize(): CaRB(rate) for rate in RATES[:
 
 def _steps(gold: object, pred: object) -> dict[tuple[str, str], float]:
     """What each confidence of one example adds."""
-    left, right = as_written(gold, pred)
-    if not left:
+    expected, predicted = as_written(gold, pred)
+    if not expected:
         return {}
-    steps: dict[tuple[str, str], float] = {GOLD: float(len(left))}
+    steps: dict[tuple[str, str], float] = {GOLD: float(len(expected))}
     before = (0.0, 0.0, 0.0)
-    expected, predicted = ([_statement(triple) for triple in side] for side in (left, right))
-    pairs = np.array([[_rates(statement, other) for other in predicted] for statement in expected], float)
-    stated = (read(triple, "confidence", None) for triple in right)
+    statements = [*map(_statement, predicted)]
+    pairs = np.array([[_rates(triple, other) for other in statements] for triple in map(_statement, expected)], float)
+    stated = (read(triple, "confidence", None) for triple in predicted)
     confidences = np.array([1.0 if confidence is None else confidence for confidence in stated], float)
     for confidence in sorted({*confidences.tolist()}, reverse=True):
         precision, recall = np.moveaxis(pairs[:, confidences >= confidence], -1, 0).copy()
-        sums = _one_to_one(precision), fsum(recall.max(axis=1)), float(recall.shape[1])
+        sums = (_one_to_one(precision), fsum(recall.max(axis=1)), float(recall.shape[1]))
         steps |= {(repr(confidence), part): now - then for part, now, then in zip(SUMS, sums, before, strict=True)}
         before = sums
     return steps
@@ -280,17 +295,19 @@ def _one_to_one(scores: Floats) -> float:
     for _ in range(min(scores.shape)):
         row, column = np.unravel_index(np.argmax(scores), scores.shape)
         taken.append(scores[row, column])
-        scores[row], scores[:, column] = -1.0, -1.0
+        scores[row] = -1.0
+        scores[:, column] = -1.0
     return fsum(taken)
 
 
 def _statement(triple: object) -> Statement:
     """The words of the predicate, of the first argument and of the others; of those that are there."""
     arguments = read(triple, "meta.arguments", None) or [read(triple, "subject"), read(triple, "object")]
-    predicate, *parts = (written(part).split() for part in (read(triple, "predicate"), *arguments))
+    parts = [written(argument).split() for argument in arguments]
     while parts and not parts[-1]:
         parts.pop()
-    return [predicate, *parts[:1], *([[*chain(*parts[1:])]] if parts[1:] else [])]
+    others = [[*chain(*parts[1:])]] if parts[1:] else []
+    return [written(read(triple, "predicate")).split(), *parts[:1], *others]
 
 
 def _rates(gold: Statement, pred: Statement) -> tuple[float, float]:
@@ -302,7 +319,7 @@ def _rates(gold: Statement, pred: Statement) -> tuple[float, float]:
 
 
 def _words(gold: Statement, pred: Statement) -> tuple[float, float]:
-    common = [(Counter(left) & Counter(right)).total() for left, right in zip(gold, pred, strict=False)]
+    common = [(Counter(words) & Counter(others)).total() for words, others in zip(gold, pred, strict=False)]
     # "be" stands for its forms
     common[0] += pred[0].count("be") > gold[0].count("be") and not FORMS.isdisjoint(gold[0])
     if not common[0] or len(pred) < len(gold):

@@ -35,12 +35,13 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import identity, read
+from goldassay.fields import read
 from goldassay.measure import EMPTY, failed
+from goldassay.measures import Examples
 from goldassay.measures.triples.measures import TripleMeasure
 from goldassay.measures.triples.objects import written
 from goldassay.measures.triples.records import as_written
-from goldassay.scorecard import Batches, Scorecard, each, fold
+from goldassay.scorecard import Batches, Scorecard, Sections, by_example, fold
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean, divide
 
@@ -63,16 +64,23 @@ class Ontology(NamedTuple):
     concepts: str = ""
 
     @classmethod
-    def of(cls, content: Any) -> Ontology:
-        """From the content of an ontology file of the benchmark."""
+    def of(cls, content: Mapping[str, Any]) -> Ontology:
+        """From the content of an ontology file of the benchmark.
+
+        Raises:
+            DataError: it lacks the concepts or the relations.
+        """
         try:
-            relations, concepts = ([str(row["label"]) for row in content[part]] for part in ("relations", "concepts"))
+            relations = [str(row["label"]) for row in content["relations"]]
+            concepts = [str(row["label"]) for row in content["concepts"]]
         except (KeyError, TypeError):
             raise DataError("an ontology has 'concepts' and 'relations', each a list with a 'label'") from None
         return cls(frozenset(relation.replace(" ", "_") for relation in relations), " ".join(concepts))
 
 
 NO_ONTOLOGY = Ontology()
+Numbers = list[tuple[dict[str, float]]]
+"""The numbers of each sentence by name: the arguments of `Official.tally`."""
 VALUES = (
     "precision",
     "recall",
@@ -96,25 +104,30 @@ def sentence(gold: object, pred: object, ontology: Ontology) -> dict[str, float]
     """
     if failed(pred):
         return dict.fromkeys(VALUES, 0.0)
-    expected, predicted = ([_written(row) for row in read(side, "triples", None) or ()] for side in (gold, pred))
+    expected = [*map(_written, read(gold, "triples", None) or ())]
+    predicted = [*map(_written, read(pred, "triples", None) or ())]
     relations = {relation.replace(" ", "_") for _, relation, _ in expected}
     right = {_joined(triple) for triple in expected}
     keys = {_joined(triple) for triple in predicted if triple[1] in relations}
     hits = len(right & keys)
-    precision, recall = divide(hits, len(keys)), divide(hits, len(right))
+    precision = divide(hits, len(keys))
+    recall = divide(hits, len(right))
     f1 = divide(2 * precision * recall, precision + recall)
-    text, size = _stemmed(f"{read(gold, 'text', '') or ''}{ontology.concepts}"), len(predicted)
+    text = _stemmed(f"{read(gold, 'text', '') or ''}{ontology.concepts}")
+    size = len(predicted)
     conformant = divide(sum(relation in ontology.relations for _, relation, _ in predicted), size, empty=1.0)
-    subjects, objects = (
-        divide(sum(_stemmed(triple[part]).replace("01januari", "") not in text for triple in predicted), size)
-        for part in (0, 2)
-    )
-    values = precision, recall, f1, conformant, subjects, 1.0 - conformant, objects
+    subjects = divide(sum(_is_hallucinated(triple[0], text) for triple in predicted), size)
+    objects = divide(sum(_is_hallucinated(triple[2], text) for triple in predicted), size)
+    values = (precision, recall, f1, conformant, subjects, 1.0 - conformant, objects)
     return dict(zip(VALUES, map(float, values), strict=True))
 
 
+def _is_hallucinated(part: str, text: str) -> bool:
+    return _stemmed(part).replace("01januari", "") not in text
+
+
 @dataclass(frozen=True)
-class Official(TripleMeasure[Mean]):
+class Official(TripleMeasure[Mean, Numbers]):
     """One of the benchmark's numbers: its mean over sentences.
 
     Source: Text2KGBench (ISWC 2023), run_eval.py
@@ -149,7 +162,7 @@ class Official(TripleMeasure[Mean]):
         """The protocol stands for the rest."""
         return f"{self.value}[protocol=text2kgbench, average=sentences, empty=0]"
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[dict[str, float]]]:
+    def batch(self, gold: Examples, pred: Examples) -> Numbers:
         """The numbers of all sentences."""
         return [(sentence(*pair, self.ontology),) for pair in zip(gold, pred, strict=True)]
 
@@ -158,19 +171,19 @@ class Official(TripleMeasure[Mean]):
         return Mean.of(numbers[self.value])
 
 
-def scorecard(shared: Batches, ontology: object) -> Scorecard:
-    """The means over all sentences, and the numbers of each sentence."""
+def scorecard(shared: Batches, ontology: Ontology | Mapping[str, Any] | None) -> Scorecard:
+    """The means over all sentences, and the numbers of each sentence.
+
+    Raises:
+        GoldassayError: there is no ontology.
+    """
     if ontology is None:
         raise GoldassayError("the protocol text2kgbench needs the benchmark's ontology file: ontology=FILE")
     content = ontology if isinstance(ontology, Ontology) else Ontology.of(ontology)
-    ids: list[str] = []
+    return fold("triples", [Official(name, content) for name in VALUES], shared, sections=BY_SENTENCE)
 
-    def look(part: Batches) -> None:
-        ids.extend(identity(example, index) for index, example in enumerate(part.gold, len(ids) + 1))
 
-    card = fold("triples", [Official(name, content) for name in VALUES], shared, look)
-    card.by["sentence"] = each(ids, card.tallies)
-    return card
+BY_SENTENCE = Sections(by={"sentence": by_example})
 
 
 def _written(triple: object) -> list[str]:
@@ -188,7 +201,8 @@ def _nltk() -> tuple[Any, ...]:
     from nltk.tokenize.destructive import NLTKWordTokenizer
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
-    punkt, names = PunktParameters(), PorterStemmer()
+    punkt = PunktParameters()
+    names = PorterStemmer()
     punkt.abbrev_types = set(ABBREVIATIONS.split())
     names.pool = {}  # the NLTK of the published numbers has exceptions for "sky" and "news", not for "Sky"
     return PunktSentenceTokenizer(punkt), NLTKWordTokenizer(), PorterStemmer(), names
@@ -213,9 +227,11 @@ RATES = ("precision", "recall", "f1")
 SWAPS = ((0, 2), (0, 1), (1, 2))  # parts whose places are exchanged, in the order in which that is tried
 PERMUTED = 7  # as many triples are paired by trying every order, of equals the first
 MARK = f"[{re.escape(string.punctuation)}]"
-SIGNS = f"{MARK}+", MARK  # signs of several characters stay on the candidate's side
+SIGNS = (f"{MARK}+", MARK)  # signs of several characters stay on the candidate's side
 WHOLE = (f".*{MARK}.*",) * 2
 Parts = tuple[str, ...]
+Totals = list[tuple[list[float]]]
+"""Of each example the number of pairs, and the sums of all values over them: the arguments of `WebNLG.tally`."""
 Span = tuple[int, int, int]  # the part of the triple that it stands for, first word, last word
 
 
@@ -229,7 +245,7 @@ class Laid(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WebNLG(TripleMeasure[Mean]):
+class WebNLG(TripleMeasure[Mean, Totals]):
     """Precision, recall or F1 of paired triples in one of WebNLG's matchings.
 
     Formula: mean over pairs of triples of SemEval'13's precision, recall or F1
@@ -255,8 +271,8 @@ class WebNLG(TripleMeasure[Mean]):
     matching: str = "strict"
     rate: str = "f1"
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[list[float]]]:
-        """Of each example the number of pairs, and the sums of all values over them: what `tally` takes."""
+    def batch(self, gold: Examples, pred: Examples) -> Totals:
+        """The best pairs of each example."""
         return [(_sums(*pair),) for pair in zip(gold, pred, strict=True)]
 
     def tally(self, sums: list[float]) -> Mean:
@@ -269,9 +285,11 @@ WEBNLG = {f"{matching}_{rate}": WebNLG(matching, rate) for matching in MATCHINGS
 
 
 def _sums(gold: object, pred: object) -> list[float]:
-    references, candidates = ([_normal(triple) for triple in side] for side in as_written(gold, pred))
-    size = max(len(candidates), len(references))
-    references, candidates = (side + [("",) * len(PARTS)] * (size - len(side)) for side in (references, candidates))
+    expected, predicted = as_written(gold, pred)
+    size = max(len(predicted), len(expected))
+    nothing = ("",) * len(PARTS)
+    references = [*map(_normal, expected), *[nothing] * (size - len(expected))]
+    candidates = [*map(_normal, predicted), *[nothing] * (size - len(predicted))]
     rates = [[_rates(reference, candidate) for reference in references] for candidate in candidates]
     f1 = np.array([[fmean(cell[2::3]) for cell in row] for row in rates], float)
     return [size, *sum((row[column] for row, column in zip(rates, _best(f1), strict=True)), np.zeros(len(WEBNLG)))]
@@ -288,8 +306,8 @@ def _best(scores: Floats) -> Sequence[int]:
 
 def _normal(triple: object) -> Parts:
     """Words apart at capitals and underscores, in lower case; an object loses a last note in parentheses."""
-    parts = (re.sub(r"([a-z])([A-Z])", r"\1 \2", part) for part in _written(triple))
-    *rest, value = (re.sub(r"[_\s]+", " ", part).lower() for part in parts)
+    parts = [re.sub(r"([a-z])([A-Z])", r"\1 \2", part) for part in _written(triple)]
+    *rest, value = [re.sub(r"[_\s]+", " ", part).lower() for part in parts]
     return *rest, re.sub(r"^(.*?)\s\(.*?\)$", r"\1", value)
 
 
@@ -304,7 +322,8 @@ def _rates(reference: Parts, candidate: Parts) -> Floats:
             continue
         swapped = [_laid(reference[a], candidate[b], WHOLE) for a, b in ((left, right), (right, left))]
         if swapped[0].shared or swapped[1].shared:
-            places[left], places[right] = right, left
+            places[left] = right
+            places[right] = left
             laid[left], laid[right] = swapped
             starts[1] = laid[0].width
             if right == 2:  # sic: where subject and object are exchanged, the predicate keeps its old width
@@ -327,7 +346,8 @@ def _semeval(gold: list[Span], pred: list[Span]) -> Floats:
     hits = [(span[0] == g[0], span[1:] == g[1:]) for span, g in zip(pred, near, strict=True) if g]
     points = [(typed, (1 + exact) / 2, typed and exact, exact) for typed, exact in hits]
     credit = np.array(points, float).reshape(-1, len(MATCHINGS)).sum(axis=0)
-    precision, recall = credit / max(len(pred), 1), credit / max(len(hits) + len({*gold} - {*near}), 1)
+    precision = credit / max(len(pred), 1)
+    recall = credit / max(len(hits) + len({*gold} - {*near}), 1)
     return np.stack([precision, recall, divide(2 * (precision * recall), precision + recall)], axis=1).ravel()
 
 
@@ -336,10 +356,9 @@ def _laid(gold: str, pred: str, left_out: Sequence[str] = SIGNS, linked: bool = 
 
     ``linked`` words before the run that begins the reference, and after the one that ends it, belong to that run.
     """
-    reference, candidate = (
-        [word for word in words(text) if not re.fullmatch(pattern, word)]
-        for text, pattern in zip((gold, pred), left_out, strict=True)
-    )
+    gold_pattern, pred_pattern = left_out
+    reference = [word for word in words(gold) if not re.fullmatch(gold_pattern, word)]
+    candidate = [word for word in words(pred) if not re.fullmatch(pred_pattern, word)]
     runs, places = _runs(reference, candidate)
     common = [at for at, place in enumerate(places) if isinstance(place, int)]
     if not common:
@@ -349,18 +368,21 @@ def _laid(gold: str, pred: str, left_out: Sequence[str] = SIGNS, linked: bool = 
         return Laid([(0, len(reference) - 1)][: len(reference)], [(len(reference), width - 1)] * counted, width, False)
     before = common[0] if places[common[0]] == 0 else 0
     after = len(places) - 1 - common[-1] if places[common[-1]] == len(runs) - 1 else 0
-    # Each stretch of other words is a span of its own, named by the shared words that stand before it.
+    # Each stretch of other words is a span of its own, named by the number of shared words before it.
     rest = range(before, len(places) - after)
     others = [1 + sum(at < place for at in common) for place in rest if place not in common]
     if not linked:
         before = after = 0
-    spans, current, begin = list[tuple[int, int]](), 0, 0
+    spans: list[tuple[int, int]] = []
+    current = 0
+    begin = 0
     line = [*runs[:1] * before, *runs, *runs[-1:] * after, *others]
     for at, name in enumerate([*line, ""]):
         if current and name != current and (at < len(line) or isinstance(line[-1], int)):
             spans.append((begin, at - 1))  # at every missing word after a run the script closes that run again
         if isinstance(name, int) and name != current:
-            current, begin = name, at
+            current = name
+            begin = at
     return Laid([(before, before + len(reference) - 1)], spans, len(line), True)
 
 
@@ -369,10 +391,11 @@ def _runs(reference: list[str], candidate: list[str]) -> tuple[list[str | int], 
 
     A word of the reference becomes the negative number of its run, the candidate's word its place in the reference.
     """
-    left, right = list[str | int](reference), list[str | int](candidate)
+    runs = list[str | int](reference)
+    places = list[str | int](candidate)
     number = 0
-    while (run := SequenceMatcher(None, right, left, autojunk=False).find_longest_match()).size:
+    while (run := SequenceMatcher(None, places, runs, autojunk=False).find_longest_match()).size:
         number -= 1
-        left[run.b : run.b + run.size] = [number] * run.size
-        right[run.a : run.a + run.size] = range(run.b, run.b + run.size)
-    return left, right
+        runs[run.b : run.b + run.size] = [number] * run.size
+        places[run.a : run.a + run.size] = range(run.b, run.b + run.size)
+    return runs, places

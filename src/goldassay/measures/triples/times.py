@@ -21,7 +21,14 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-MILLENNIUM, CENTURY, DECADE, YEAR, MONTH, DAY = 6, 7, 8, 9, 10, 11
+from goldassay.measures import JSON
+
+MILLENNIUM = 6
+CENTURY = 7
+DECADE = 8
+YEAR = 9
+MONTH = 10
+DAY = 11
 NAMES = (
     "jan janu januari january januar janvier", "feb febr februari february februar février fevrier févr",
     "mar mrt maart march märz mars maerz", "apr april avril avr", "may mei mai", "jun juni june juin",
@@ -53,8 +60,9 @@ AGES = re.compile(
 DECADES = re.compile(r"(\d{2,3})0(?:'?s|er(?:[-\s]jahre)?)", re.IGNORECASE)
 YEARS = re.compile(r"(?:0+\s+)*([+-]?\d{1,4})")
 ANY_YEAR = re.compile(r"(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})")
-JULIAN, GREGORIAN = "Q1985786", "Q1985727"
-CYCLES = (4, 1461, 2), (400, 146097, 0)
+JULIAN = "Q1985786"
+GREGORIAN = "Q1985727"
+CYCLES = ((4, 1461, 2), (400, 146097, 0))
 """The Julian and the Gregorian calendar: the years and days after which it repeats, and how early its year 0 begins."""
 
 
@@ -68,7 +76,7 @@ class Time(NamedTuple):
     calendar: str | None = None
 
 
-def read(raw: object) -> Time | None:
+def read(raw: JSON) -> Time | None:
     """A time from Wikidata's form, ISO 8601 or a date as written in English, Dutch, German or French.
 
     >>> read("+1958-00-00T00:00:00Z").year, read("14 juli 1885")
@@ -95,18 +103,21 @@ def _written(text: str) -> Time | None:
     """
     bare = re.sub(r"(?<=\d)\.$", "", ABOUT.sub("", text.strip()))
     era = ERA.search(bare)
-    text, sign = (bare[: era.start()], -1 if era["before"] else 1) if era else (bare, 1)
+    text = bare[: era.start()] if era else bare
+    sign = -1 if era and era["before"] else 1
     for pattern in DATES:
         match = re.fullmatch(pattern, text)
         if match and (match["day"] or era or len(match["year"]) > 2):  # "May 45" is a month of a year with an era only
-            month, day = MONTHS.get(match["month"].casefold()), int(match["day"] or 0)
+            month = MONTHS.get(match["month"].casefold())
+            day = int(match["day"] or 0)
             if month is None or day > 31:
                 return None
-            return Time(int(match["year"]) * sign, month, day, DAY if day and month else MONTH if month else YEAR)
+            precision = MONTH if month else YEAR
+            return Time(int(match["year"]) * sign, month, day, DAY if day and month else precision)
     if match := AGES.fullmatch(text):
         size, precision = (1000, MILLENNIUM) if match["thousand"] else (100, CENTURY)
         figures = [0] if match[1].isdigit() else [*(ROMAN[letter] for letter in match[1].upper()), 0]
-        number = sum(-left if left < right else left for left, right in pairwise(figures)) or int(match[1])
+        number = sum(-figure if figure < after else figure for figure, after in pairwise(figures)) or int(match[1])
         return Time((number * size - size // 2) * sign, precision=precision)
     if match := DECADES.fullmatch(text):
         return Time(int(match[1]) * 10 * sign, precision=DECADE)
@@ -120,7 +131,8 @@ def words(time: Time) -> str:
     >>> [words(read(raw)) for raw in ("+1934-07-04T00:00:00Z", "May 1945", "44 v. Chr.", "19e eeuw", "450s BCE")]
     ['1934-07-04', '1945-05', '44 BC', '19th century', '450s BC']
     """
-    years, before = abs(time.year), " BC" if time.year < 0 else ""
+    years = abs(time.year)
+    before = " BC" if time.year < 0 else ""
     if time.precision >= MONTH and time.month:
         day = f"-{time.day:02d}" if time.precision >= DAY and time.day else ""
         return f"{'-' if before else ''}{years:04d}-{time.month:02d}{day}"
@@ -146,7 +158,8 @@ def same(gold: Time, pred: Time, times: str = "gold") -> bool:
     if pred.precision < level:
         return False
     if gold.calendar and pred.calendar and gold.calendar != pred.calendar:
-        gold, pred = _gregorian(gold), _gregorian(pred)
+        gold = _gregorian(gold)
+        pred = _gregorian(pred)
     if level < YEAR:
         return _age(gold.year, level) == _age(pred.year, level)
     return gold[: level - YEAR + 1] == pred[: level - YEAR + 1]
@@ -177,5 +190,5 @@ def converted(year: int, month: int, day: int, calendar: str) -> tuple[int, int,
     cycles, rest = divmod(year, others)
     number = cycles * other_days + (date(2000 + rest, month, 1) - start).days + day - 1 - other_early
     cycles, rest = divmod(number + early, days)
-    there = start + timedelta(rest)
-    return cycles * years + there.year - 2000, there.month, there.day
+    moment = start + timedelta(rest)
+    return cycles * years + moment.year - 2000, moment.month, moment.day
