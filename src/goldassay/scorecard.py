@@ -22,7 +22,7 @@ from typing import Any
 
 from goldassay.display import Displayed
 from goldassay.exceptions import DataError, MissingExtra
-from goldassay.fields import clusters, shared_text, unit
+from goldassay.fields import clusters, identity, shared_text, unit
 from goldassay.measure import Measure, gold_field
 from goldassay.tally import Counts, Tally, flat
 
@@ -62,23 +62,6 @@ class Batches:
             return
         for at in range(0, len(self.gold), CHUNK):
             yield Batches(list(self.gold[at : at + CHUNK]), list(self.pred[at : at + CHUNK]))
-
-
-def each(ids: Sequence[str], tallies: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:
-    """The values of every example by its id; ``None`` without evidence.
-
-    >>> from goldassay.measures.retrieval import RR
-    >>> tallies = RR().tallies(Batches([{"relevant": ["a"]}], [{"results": ["b", "a"]}]).of(RR()))
-    >>> each(["q1"], {"RR": tallies})
-    {'q1': {'RR': 0.5}}
-    """
-    columns = [
-        [value if weight else None for value, weight in zip(tally.total.tolist(), tally.weight.tolist(), strict=True)]
-        for tally in (tallies[name] for name in tallies)
-    ]
-    return {
-        name: dict(zip(tallies, row, strict=True)) for name, row in zip(ids, zip(*columns, strict=True), strict=True)
-    }
 
 
 @dataclass(repr=False)
@@ -332,6 +315,23 @@ def from_evidence(
 def valued(total: Tally) -> float | None:
     """The value of summed evidence; ``None`` without any."""
     return float(total.value) if total.weight else None
+
+
+def by_example(card: Scorecard) -> dict[str, dict[str, float | None]]:
+    """The values of every example by its id, of measures whose tally is a mean; ``None`` without evidence.
+
+    >>> from goldassay.measures.retrieval import RR
+    >>> by_example(fold("retrieval", [RR()], Batches([{"id": "q1", "relevant": ["a"]}], [{"results": ["b", "a"]}])))
+    {'q1': {'RR': 0.5}}
+    """
+    gold = card.shared.gold if card.shared else ()
+    ids = [identity(example, number) for number, example in enumerate(gold, start=1)]
+    rows: list[dict[str, float | None]] = [{} for _ in ids]
+    for name in card.tallies:
+        tally = card.tallies[name]
+        for row, total, weight in zip(rows, tally.total.tolist(), tally.weight.tolist(), strict=True):
+            row[name] = total if weight else None
+    return dict(zip(ids, rows, strict=True))
 
 
 def by_key(counts: Mapping[str, Counts]) -> dict[str, dict[str, float | None]]:

@@ -110,9 +110,7 @@ def test_an_unknown_verdict_stays_in_the_denominator_the_evidence_and_the_warnin
     assert [error.kind for error in found.errors] == ["unknown"]
     card = answering.scorecard([{"answers": ["x"]}], [pred], embedder=None, tokens=None)
     assert card.values["faithfulness"] == 0.5
-    assert card.warnings == [
-        "Verdicts that did not come back count as not supported: faithfulness lies between 0.5000 and 1.0000"
-    ]
+    assert card.warnings == ["Missing verdicts count as not supported: faithfulness lies between 0.5000 and 1.0000"]
 
 
 def test_errors_name_the_claims() -> None:
@@ -133,7 +131,7 @@ def test_without_verdicts_there_is_no_evidence() -> None:
 
 
 def test_citations_by_hand() -> None:
-    # s1 cites A and B, which together carry it, neither alone: both are needed. s2 cites C, which does not carry it.
+    # s1 cites A and B, which together support it, neither alone: both are needed. s2 cites C, which does not.
     rows = [
         {"sentence": "s1", "together": True, "alone": [False, False], "without": [False, False]},
         {"sentence": "s2", "together": False, "alone": [False], "without": [False]},

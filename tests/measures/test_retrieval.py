@@ -193,11 +193,11 @@ def test_a_wrong_name_says_what_there_is(name: str, words: str) -> None:
         ({"relevant": "a"}, {"results": []}, "a list of ids or a mapping"),
         ({"relevant": {"a": -1}}, {"results": []}, "grade -1 of a is negative; grades are 0 or more"),
         ({"relevant": {"a": "high"}}, {"results": []}, "the grade of a is a number, not 'high'"),
-        ({"relevant": ["a"]}, {"results": ["b", "b"]}, "document b stands twice in the results"),
+        ({"relevant": ["a"]}, {"results": ["b", "b"]}, "document b is twice in the results"),
         (
             {"relevant": ["a"]},
             {"results": [{"doc_id": "b", "score": 1}, {"doc_id": "b", "score": 0}]},
-            "document b stands twice",
+            "document b is twice",
         ),
         (
             {"relevant": ["a"]},
@@ -241,8 +241,7 @@ def test_errors_say_what_stood_above() -> None:
     errors, right = assessment.errors, assessment.right
     assert [error.kind for error in errors] == ["outranked", "missed"]
     assert errors[0].message == (
-        "Relevant document a (grade 3, “Het Rijksmuseum”) stood at rank 4, "
-        "below b (grade 2), x (grade 0), u (not judged)."
+        "Relevant document a (grade 3, “Het Rijksmuseum”) is at rank 4, below b (grade 2), x (grade 0), u (not judged)."
     )
     assert errors[1].message == "Relevant document c (grade 1) was not retrieved: it is not among the 4 results."
     assert right == ("b (grade 2) at rank 1",)

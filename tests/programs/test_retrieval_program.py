@@ -81,7 +81,7 @@ def test_the_metric_of_the_workspace(root: Path) -> None:
     score = metric(gold, {"results": ["fr", "nl", "en"]})
     # nDCG@10 = (3/log2(3) + 2/2) / (3 + 2/log2(3)) = 0.678762; RR = 1/2
     assert score.score == pytest.approx(0.7 * 0.678762 + 0.3 * 0.5, abs=1e-6)
-    assert "Relevant document nl (grade 3) stood at rank 2, below fr (not judged)." in score.feedback
+    assert "Relevant document nl (grade 3) is at rank 2, below fr (not judged)." in score.feedback
     assert metric.targets == {"nDCG@10": 0.60, "RR": 0.55}
     assert metric.state_of_the_art == {"nDCG@10": 0.68, "RR": 0.62}
 

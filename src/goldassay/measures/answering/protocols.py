@@ -45,7 +45,7 @@ def _facts(pair: AnswerPair) -> Sequence[float]:
     return divide(hits, len(pred)), divide(hits, len(gold)), float(gold == pred)
 
 
-def _fact_set(facts: Iterable[Hashable]) -> set[Hashable]:
+def _fact_set(facts: Iterable[str | Sequence[str | int]]) -> set[Hashable]:
     return {tuple(fact) if isinstance(fact, list) else fact for fact in facts}
 
 

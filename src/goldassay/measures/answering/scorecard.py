@@ -7,7 +7,8 @@ only some records have the evidence for (verdicts, citations, thresholds) is the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Sequence, Set
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from goldassay.fields import read
 from goldassay.measure import Measure, check_choice, parse
 from goldassay.measures.answering.claims import RATES, CitationRate, ClaimRate, Relevance
 from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
-from goldassay.measures.answering.matching import Baseline
+from goldassay.measures.answering.matching import AnswerBatch, Baseline
 from goldassay.measures.answering.measures import BLEU, F1, ROUGE, ChrF, ExactMatch
 from goldassay.measures.answering.protocols import PROTOCOLS, Conditional, Drop, Kilt, SupportingFacts
 from goldassay.measures.answering.ranking import (
@@ -30,8 +31,9 @@ from goldassay.measures.answering.ranking import (
     SemanticSimilarity,
     Speed,
 )
+from goldassay.measures.answering.records import answers
 from goldassay.measures.judged import JudgedMean
-from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.scorecard import Batches, Scorecard, Sections, fold
 
 MEASURES: tuple[Measure[Any], ...] = (
     *(ExactMatch(), F1()),
@@ -55,7 +57,7 @@ MEASURES: tuple[Measure[Any], ...] = (
     *(Conditional(ExactMatch()), Conditional(F1(), "answerable")),
 )
 WITH_EVIDENCE = {*RATES, "citation_recall", "citation_precision", "lost_by_retrieval"} - {"faithfulness"}
-"""Values that stand on a scorecard only if one record has what they are about."""
+"""Values that are on a scorecard only if one record has evidence for them."""
 DEFAULT_VALUES = (
     *("exact_match", "f1", "rouge1", "rouge2", "rougeL"),
     *("semantic_similarity", "bertscore_f1", "context_entity_recall"),
@@ -65,9 +67,11 @@ DEFAULT_VALUES = (
     *("accuracy", "quality", "confidence", "speed", "robustness", "final_score"),
 )
 FACETS = ("answerable", "answer_type", "language")
+NO_MODEL = "no model is installed (pip install 'goldassay[semantic]')"
+FAILED = "{n} of {examples} questions have no answer because the program failed; they count 0"
 SCRIPTS = (
-    "questions have answers outside ASCII: rouge-score's tokenizer drops such letters (tokenizer='unicode' keeps "
-    "them), and f1 takes a run without spaces for one word (mlqa_f1 does not)"
+    "{n} of {examples} questions have answers outside ASCII: rouge-score's tokenizer drops such letters "
+    "(tokenizer='unicode' keeps them), and f1 takes a run without spaces for one word (mlqa_f1 does not)"
 )
 
 
@@ -112,45 +116,63 @@ def scorecard(
     asked = {name for name in measures or () if isinstance(name, str)}
     models, missing = _models(asked, embedder, tokens, baseline)
     chosen = _chosen(DEFAULT_VALUES if measures is None else measures, models)
-    facts: list[tuple[Any, ...]] = []
-    counted = {name: measure for name, measure in chosen.items() if measure not in missing}
-    card = fold("answering", counted, shared, lambda part: facts.extend(_facts(part)))
-    *facets, foreign, failed = np.array(facts, object).reshape(-1, 5).T
+    available = {name: measure for name, measure in chosen.items() if measure not in missing}
+    card = fold("answering", available, shared, sections=_sections({*chosen}))
     if measures is None:
         empty = {name for name in WITH_EVIDENCE if card.values[name] is None}
         chosen = {name: measure for name, measure in chosen.items() if name not in empty}
     for name, measure in chosen.items():
         if name in asked and card.values.get(name) is None:
-            extra = "no model is installed (pip install 'goldassay[semantic]')"
-            card.warnings.append(
-                f"{name} is not computed: {extra if measure in missing else 'no record has the evidence'}"
-            )
-    card.values, card.measures = {name: card.values.get(name) for name in chosen}, chosen
+            reason = NO_MODEL if measure in missing else "no record has the evidence"
+            card.warnings.append(f"{name} is not computed: {reason}")
+    card.values = {name: card.values.get(name) for name in chosen}
+    card.measures = chosen
     card.conventions = {name: measure.conventions for name, measure in chosen.items()}
     card.counts = {name: counts for name, counts in card.counts.items() if name in chosen}
-    card.by |= _by_kind(card, dict(zip(FACETS, facets, strict=True)))
-    card.warnings += _warnings(card, sum(foreign), sum(failed))
+    unknown = [
+        f"{name} lies between {total.value:.4f} and {total.highest:.4f}"
+        for name, total in card.totals.items()
+        if name in chosen and isinstance(total, JudgedMean) and total.unknown
+    ]
+    if unknown:
+        card.warnings.append(f"Missing verdicts count as not supported: {', '.join(unknown)}")
     return card
 
 
 Named = dict[str, Measure[Any]]
 
 
-def _models(asked: Set[str], embedder: Any, tokens: Any, baseline: Any) -> tuple[Named, list[Measure[Any]]]:
+def _models(
+    asked: Set[str],
+    embedder: Embedder | str | None,
+    tokens: TokenEmbedder | str | None,
+    baseline: Baseline | None,
+) -> tuple[Named, list[Measure[Any]]]:
     """The measures that embed texts, by name, and those whose model is neither given nor asked for by name.
 
-    ``"auto"``, and a value that is asked for without a model, take what is on this machine.
+    ``"auto"``, and a value that is asked for without a model, take a model that is on this machine.
     """
-    by_text, by_token = asked & {"semantic_similarity", "quality"}, asked & {"bertscore_f1", "accuracy"}
-    final = "final_score" in asked
-    vectors = available() if embedder == "auto" or (embedder is None and (by_text or final)) else embedder
-    of_tokens = available_tokens() if tokens == "auto" or (tokens is None and (by_token or final)) else tokens
-    names = [each if isinstance(each, str) else register(each) if each else DEFAULT for each in (vectors, of_tokens)]
-    quality, accuracy = SemanticSimilarity(names[0]), BERTScore(names[1], baseline=baseline)
-    whole = FinalScore(names[0], names[1], baseline)
+    final = {"final_score"}
+    if embedder == "auto" or (embedder is None and asked & {"semantic_similarity", "quality", *final}):
+        embedder = available()
+    if tokens == "auto" or (tokens is None and asked & {"bertscore_f1", "accuracy", *final}):
+        tokens = available_tokens()
+    quality = SemanticSimilarity(_model_name(embedder))
+    accuracy = BERTScore(_model_name(tokens), baseline=baseline)
+    whole = FinalScore(quality.embedder, accuracy.model, baseline)
     named: Named = {quality.key: quality, accuracy.key: accuracy, "accuracy": accuracy, "quality": quality}
-    missing = [*((quality, whole) if not vectors else ()), *((accuracy, whole) if not of_tokens else ())]
+    missing: list[Measure[Any]] = [
+        *((quality, whole) if not embedder else ()),
+        *((accuracy, whole) if not tokens else ()),
+    ]
     return {**named, whole.key: whole}, missing
+
+
+def _model_name(model: Embedder | TokenEmbedder | str | None) -> str:
+    """The name under which a model is found again."""
+    if isinstance(model, str):
+        return model
+    return register(model) if model else DEFAULT
 
 
 def _chosen(names: Sequence[str | Measure[Any]], models: Named) -> Named:
@@ -167,37 +189,36 @@ def _chosen(names: Sequence[str | Measure[Any]], models: Named) -> Named:
     return chosen
 
 
-def _facts(part: Batches) -> Iterator[tuple[Any, ...]]:
-    """Of each question its `FACETS`, whether its answers are in another script, and whether the program failed."""
-    rows = part.of(ExactMatch())
-    for gold, golds, failed in zip(part.gold, rows.golds, rows.failed, strict=True):
-        letters = [letter for letter in "".join(golds) if letter.isalnum()]
-        foreign = 2 * sum(map(str.isascii, letters)) < len(letters)
-        kinds = "answerable" if golds else "unanswerable", read(gold, "answer_type", None), read(gold, "language", None)
-        yield *kinds, foreign, failed
+def _facts(part: Batches, first: Measure[Any]) -> dict[str, int]:
+    """Questions whose answers are in another script, and programs that failed."""
+    batch: AnswerBatch = part.of(ExactMatch())
+    return {"foreign": sum(map(_is_foreign, batch.golds)), "failed": sum(batch.failed)}
 
 
-def _by_kind(card: Scorecard, facets: Mapping[str, Any]) -> dict[str, Any]:
+def _is_foreign(golds: Sequence[str]) -> bool:
+    """Whether most letters of the answers are outside ASCII."""
+    letters = [letter for letter in "".join(golds) if letter.isalnum()]
+    return 2 * sum(map(str.isascii, letters)) < len(letters)
+
+
+def _by_kind(facet: str, card: Scorecard) -> dict[str, dict[str, float]] | None:
     """Exact match and F1 by kind of question: with and without an answer, by type of answer, by language."""
-    by: dict[str, dict[str, Any]] = {facet: {} for facet in facets}
     totals = {n: card.tallies[n].total for n in ("exact_match", "f1", "mlqa_f1") if n in card.measures}
-    for facet, kinds in facets.items() if totals else ():
-        for kind in sorted({str(kind) for kind in kinds if kind is not None}):
-            rows = kinds.astype(str) == kind
-            means = {name: float(total[rows].mean()) for name, total in totals.items()}
-            by[facet][kind] = {**means, "support": int(rows.sum())}
-    return {facet: kinds for facet, kinds in by.items() if kinds}
+    gold = card.shared.gold if card.shared and totals else ()
+    if facet == "answerable":
+        kinds = ["answerable" if answers(example) else "unanswerable" for example in gold]
+    else:
+        kinds = [read(example, facet, None) for example in gold]
+    by: dict[str, dict[str, float]] = {}
+    names = np.array([str(kind) for kind in kinds])
+    for kind in sorted({str(kind) for kind in kinds if kind is not None}):
+        rows = names == kind
+        by[kind] = {**{name: float(total[rows].mean()) for name, total in totals.items()}, "support": int(rows.sum())}
+    return by or None
 
 
-def _warnings(card: Scorecard, foreign: int, failed: int) -> list[str]:
-    """What a reader of the values should know."""
-    unknown = [
-        f"{name} lies between {total.value:.4f} and {total.highest:.4f}"
-        for name, total in card.totals.items()
-        if name in card.values and isinstance(total, JudgedMean) and total.unknown
-    ]
-    warnings = [f"Verdicts that did not come back count as not supported: {', '.join(unknown)}"] if unknown else []
-    if foreign and {*card.values} & {"f1", "rouge1", "rouge2", "rougeL"}:
-        warnings.append(f"{foreign} of {card.examples} {SCRIPTS}")
-    lost = f"{failed} of {card.examples} questions have no answer because the program failed; they count 0"
-    return [*warnings, lost] if failed else warnings
+def _sections(names: Set[str]) -> Sections:
+    """Facets and warnings of a scorecard with these values."""
+    by_words = names & {"f1", "rouge1", "rouge2", "rougeL"}
+    warnings = {"foreign": SCRIPTS, "failed": FAILED} if by_words else {"failed": FAILED}
+    return Sections(_facts, {facet: partial(_by_kind, facet) for facet in FACETS}, warnings)

@@ -20,6 +20,7 @@ from rapidfuzz.distance import Levenshtein
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import literal_call
+from goldassay.measures import JSON
 
 Comparator = Callable[[Any, Any], float]
 NUMBER = re.compile(r"[-+]?\d[\d.,' \u00a0\u202f]*")
@@ -32,58 +33,61 @@ WEAK = 1e-9  # the relative difference that floating point makes
 TYPES = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
 
 
-def json_type(value: object) -> str:
+def json_type(value: JSON) -> str:
     """The JSON type of a value: null, boolean, number, string, array or object."""
     return TYPES.get(type(value), "object")
 
 
 @lru_cache(maxsize=65536)
-def folded(value: object) -> str:
+def folded(value: JSON) -> str:
     """A text in one Unicode form, without case, its white space as single spaces."""
     return " ".join(unicodedata.normalize("NFKC", str(value)).casefold().split())
 
 
-def exact(gold: Any, pred: Any) -> bool:
+def exact(gold: JSON, pred: JSON) -> bool:
     """Equal."""
     return bool(gold == pred)
 
 
-def normalised(gold: Any, pred: Any) -> bool:
+def normalised(gold: JSON, pred: JSON) -> bool:
     """Equal without case, white space and forms of Unicode."""
     return folded(gold) == folded(pred)
 
 
-def number(gold: Any, pred: Any, absolute: float = 0.0, relative: float = WEAK) -> bool:
+def number(gold: JSON, pred: JSON, absolute: float = 0.0, relative: float = WEAK) -> bool:
     """Numbers no further apart than ``absolute``, or than ``relative`` of the gold number."""
-    left, right = amount(gold), amount(pred)
-    if left is None or right is None:
+    expected = amount(gold)
+    predicted = amount(pred)
+    if expected is None or predicted is None:
         return exact(gold, pred)
-    return abs(left - right) <= max(absolute, relative * abs(left))
+    return abs(expected - predicted) <= max(absolute, relative * abs(expected))
 
 
-def money(gold: Any, pred: Any, absolute: float = 0.005) -> bool:
+def money(gold: JSON, pred: JSON, absolute: float = 0.005) -> bool:
     """The same amount, as a number or as written ("€ 1.234,50"); currencies are compared if both sides name one."""
-    left, right = amount(gold), amount(pred)
-    if left is None or right is None:
+    expected = amount(gold)
+    predicted = amount(pred)
+    if expected is None or predicted is None:
         return normalised(gold, pred)
-    currencies = unit(gold), unit(pred)
-    return abs(left - right) <= absolute + WEAK and (not all(currencies) or currencies[0] == currencies[1])
+    same_currency = not unit(gold) or not unit(pred) or unit(gold) == unit(pred)
+    return abs(expected - predicted) <= absolute + WEAK and same_currency
 
 
-def iso_date(gold: Any, pred: Any, partial: bool = False) -> bool:
+def iso_date(gold: JSON, pred: JSON, partial: bool = False) -> bool:
     """The same date or time in ISO 8601; with ``partial`` a prediction may say more than gold ("2024-03")."""
-    left, right = moment(gold), moment(pred)
-    if left is None or right is None:
+    expected = moment(gold)
+    predicted = moment(pred)
+    if expected is None or predicted is None:
         return exact(gold, pred)
-    return left == (right[: len(left)] if partial else right)
+    return expected == (predicted[: len(expected)] if partial else predicted)
 
 
-def fuzzy(gold: Any, pred: Any, threshold: float = 0.9) -> bool:
+def fuzzy(gold: JSON, pred: JSON, threshold: float = 0.9) -> bool:
     """Texts whose similarity (1 − insertions and deletions / both lengths, normalised) reaches the threshold."""
     return fuzz.ratio(folded(gold), folded(pred)) >= 100 * threshold
 
 
-def anls(gold: Any, pred: Any, threshold: float = 0.5) -> float:
+def anls(gold: JSON, pred: JSON, threshold: float = 0.5) -> float:
     """1 − NL, and 0 if NL (edit distance / the longer length, without case) reaches the threshold.
 
     Source: Biten et al. 2019, Scene Text Visual Question Answering (the measure of DocVQA)
@@ -95,15 +99,20 @@ def anls(gold: Any, pred: Any, threshold: float = 0.5) -> float:
     return 1 - distance if distance < threshold else 0.0
 
 
-def identifier(gold: Any, pred: Any) -> bool:
+def identifier(gold: JSON, pred: JSON) -> bool:
     """Equal letters and digits: "NL-AmRM" is "nl amrm", "not paid" is "NOT_PAID"; of numbers, equal."""
     if not isinstance(gold, str):
         return exact(gold, pred)
-    left, right = (re.sub(r"[\W_]+", "", folded(side)) or folded(side) for side in (gold, pred))
-    return left == right
+    return _letters(gold) == _letters(pred)
 
 
-def embedding(gold: Any, pred: Any, threshold: float = 0.8, model: str = "") -> bool:
+def _letters(value: JSON) -> str:
+    """The letters and digits of a value; if it has none, the whole text."""
+    text = folded(value)
+    return re.sub(r"[\W_]+", "", text) or text
+
+
+def embedding(gold: JSON, pred: JSON, threshold: float = 0.8, model: str = "") -> bool:
     """Texts whose vectors have at least this cosine; ``model`` is an embedder (`goldassay.embedding`)."""
     import numpy as np
 
@@ -124,6 +133,9 @@ LENIENT = ("money", "decimal")  # compare values of different JSON types
 def comparator(text: str) -> Comparator:
     """The comparator of a text.
 
+    Raises:
+        GoldassayError: the text names no comparator, or a parameter that it does not have.
+
     >>> comparator("number(absolute=0.01)")(12.5, 12.504), comparator("date(partial=True)")("2024-03", "2024-03-01")
     (1.0, 1.0)
     >>> comparator("numbr")
@@ -143,7 +155,7 @@ fuzzy, anls, identifier, embedding, enum, date, decimal
     return lambda gold, pred: float(function(gold, pred)) if lenient or json_type(gold) == json_type(pred) else 0.0
 
 
-def by_value(value: object) -> str:
+def by_value(value: JSON) -> str:
     """The comparator of a gold value whose field has none: by its type.
 
     >>> by_value(12.5), by_value("2024-03-01"), by_value("Delft")
@@ -154,7 +166,7 @@ def by_value(value: object) -> str:
     return "date" if isinstance(value, str) and WRITTEN.fullmatch(value) and moment(value) else "exact"
 
 
-def difference(gold: object, pred: object) -> str:
+def difference(gold: JSON, pred: JSON) -> str:
     """What is wrong with a predicted value: its type, its unit, how it is written, or the value itself.
 
     >>> difference(12.5, "12.50"), difference("12 kg", "12 g"), difference("2024-03-01", "01/03/2024")
@@ -168,14 +180,17 @@ def difference(gold: object, pred: object) -> str:
     dates = [sorted(map(int, re.findall(r"\d+", text))) for text in (gold, str(pred)) if DIGITS.fullmatch(text)]
     if normalised(gold, pred) or (len(dates) == 2 and dates[0] == dates[1]):
         return "wrong_format"
-    left, right, named = amount(gold), amount(pred), any(map(str.isalpha, gold))
-    if left is not None and right is not None:
-        same = left == right or (named and left == -right)  # the hyphen of "NL-7" is no sign
-        return "wrong_value" if not same else "wrong_unit" if unit(gold) != unit(pred) else "wrong_format"
-    return "wrong_format" if named and identifier(gold, pred) else "wrong_value"
+    expected = amount(gold)
+    predicted = amount(pred)
+    has_letters = any(map(str.isalpha, gold))
+    if expected is None or predicted is None:
+        return "wrong_format" if has_letters and identifier(gold, pred) else "wrong_value"
+    if expected != predicted and not (has_letters and expected == -predicted):  # the hyphen of "NL-7" is no sign
+        return "wrong_value"
+    return "wrong_unit" if unit(gold) != unit(pred) else "wrong_format"
 
 
-def amount(value: object) -> float | None:
+def amount(value: JSON) -> float | None:
     """The one number of a value; the last separator with other than three digits after it is the decimal one.
 
     >>> amount("€ 1.234,50"), amount("1,234"), amount("12 kg"), amount("3 of 4")
@@ -199,13 +214,13 @@ def amount(value: object) -> float | None:
 SYMBOLS = {"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy"}
 
 
-def unit(value: object) -> str:
+def unit(value: JSON) -> str:
     """What stands beside the number of a text: its unit or currency."""
     text = folded(NUMBER.sub(" ", value)) if isinstance(value, str) else ""
     return SYMBOLS.get(text, text)
 
 
-def moment(value: object) -> tuple[object, ...] | None:
+def moment(value: JSON) -> tuple[object, ...] | None:
     """A date or time in ISO 8601 as its parts, as far as they are said; a time with a zone in UTC."""
     if not isinstance(value, str):
         return None

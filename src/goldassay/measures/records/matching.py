@@ -14,7 +14,7 @@ Source: Kim et al. 2022, OCR-free Document Understanding Transformer (Donut), se
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, product
 from typing import Any, NamedTuple
@@ -24,8 +24,10 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 from scipy.optimize import linear_sum_assignment
 
+from goldassay.measures import JSON
 from goldassay.measures.records.comparators import Comparator, by_value, comparator, difference, folded, json_type
 from goldassay.measures.records.records import Read
+from goldassay.statistics.evidence import Floats
 from goldassay.tally import Counts
 
 ROOT = "(record)"  # the field of a record that is a list of values
@@ -86,7 +88,7 @@ class RecordComparison:
     blank: str = "same"
     ordered: Collection[str] = ()
 
-    def stated(self, value: Any) -> bool:
+    def stated(self, value: JSON) -> bool:
         """Whether a value is there: not blank."""
         if self.blank != "same" or value is None:
             return value is not None or self.blank == "apart"
@@ -130,9 +132,11 @@ class RecordComparison:
 
     def _inside(self, gold: Item, pred: Item, kind: str) -> Match:
         """The leaves of two objects, or of two lists, in the order of gold."""
-        left, right = self.items(gold), self.items(pred)
+        left = self.items(gold)
+        right = self.items(pred)
         if kind == "array":
-            pairs, kinds = self._aligned(gold.field, left, right), ("missing_item", "spurious_item")
+            pairs = self._aligned(gold.field, left, right)
+            kinds = ("missing_item", "spurious_item")
         else:
             fields = {item.field: place for place, item in enumerate(right)}
             common = {place: fields[item.field] for place, item in enumerate(left) if item.field in fields}
@@ -198,21 +202,24 @@ def match(read: Read, comparing: RecordComparison) -> Match:
     return comparing.match(Item(read.gold), Item(empty if read.pred is None else read.pred))
 
 
-def _in_order(credit: Any) -> list[tuple[int, int]]:
+def _in_order(credit: Floats) -> list[tuple[int, int]]:
     """The assignment of most credit in which no two pairs cross."""
     # As in an edit distance: best[i, j] is the most credit of the first i and j items, each pair or gap on the way.
     n, m = credit.shape
     best = np.zeros((n + 1, m + 1))
     for i, j in np.ndindex(n, m):
         best[i + 1, j + 1] = max(best[i, j] + credit[i, j], best[i, j + 1], best[i + 1, j])
-    pairs, i, j = [], n, m
+    pairs: list[tuple[int, int]] = []
+    i = n
+    j = m
     while i and j:
         if best[i, j] == best[i - 1, j]:
             i -= 1
         elif best[i, j] == best[i, j - 1]:
             j -= 1
         else:
-            i, j = i - 1, j - 1
+            i -= 1
+            j -= 1
             pairs.append((i, j))
     return pairs
 
@@ -225,20 +232,21 @@ class Node(NamedTuple):
     children: tuple[Node, ...] = ()
 
 
-def tree_accuracy(gold: Any, pred: Any) -> float | None:
+def tree_accuracy(gold: JSON, pred: JSON) -> float | None:
     """1 − TED(pred, gold) / TED(empty, gold), at least 0; None if both are empty, 0 if only gold is.
 
     >>> tree_accuracy({"menu": [{"name": "cake"}]}, {"menu": [{"name": "cafe"}]})   # 1 edit of 3 nodes and 4 letters
     0.8571428571428572
     """
-    left, right = tree(gold), tree(pred)
-    size = sum(_postorder(left)[1][:-1])  # from the bare root all other nodes are inserted
+    expected = tree(gold)
+    predicted = tree(pred)
+    size = sum(_postorder(expected)[1][:-1])  # from the bare root all other nodes are inserted
     if not size:
-        return 0.0 if right.children else None
-    return 1.0 if left == right else max(0.0, 1 - tree_distance(right, left) / size)
+        return 0.0 if predicted.children else None
+    return 1.0 if expected == predicted else max(0.0, 1 - tree_distance(predicted, expected) / size)
 
 
-def tree(value: Any, name: str = "<root>") -> Node:
+def tree(value: JSON, name: str = "<root>") -> Node:
     """The tree of a value, in Donut's normal form."""
     children: list[Node] = []
     if isinstance(value, dict):
@@ -260,13 +268,13 @@ def tree_distance(a: Node, b: Node) -> int:
     # leaves up; where both forests are whole trees the result is the distance of two subtrees, which later tables use.
     (nodes, deletes, first), (others, inserts, start) = _postorder(a), _postorder(b)
     trees = [[0] * len(others) for _ in nodes]
-    for i, j in product(
-        *(sorted({leaf: place for place, leaf in enumerate(side)}.values()) for side in (first, start))
-    ):
-        top, left = first[i], start[j]
+    for i, j in product(_keyroots(first), _keyroots(start)):
+        top = first[i]
+        left = start[j]
         table = [[0, *accumulate(inserts[left : j + 1])]]
         for x in range(top, i + 1):
-            above, row = table[-1], [table[-1][0] + deletes[x]]
+            above = table[-1]
+            row = [above[0] + deletes[x]]
             for y in range(left, j + 1):
                 whole = first[x] == top and start[y] == left
                 before = above[y - left] if whole else table[first[x] - top][start[y] - left]
@@ -278,11 +286,18 @@ def tree_distance(a: Node, b: Node) -> int:
     return trees[-1][-1]
 
 
+def _keyroots(first: Sequence[int]) -> list[int]:
+    """The last node, in postorder, of those that share a leftmost leaf."""
+    return sorted({leaf: place for place, leaf in enumerate(first)}.values())
+
+
 def _change(a: Node, b: Node) -> int:
-    """What it costs to turn one node into another."""
+    """The cost of turning one node into another."""
     if a.leaf and b.leaf:
         return Levenshtein.distance(a.label, b.label)
-    return 1 + len((a if a.leaf else b).label) if a.leaf or b.leaf else int(a.label != b.label)
+    if a.leaf or b.leaf:
+        return 1 + len(a.label if a.leaf else b.label)
+    return int(a.label != b.label)
 
 
 def _postorder(root: Node) -> tuple[list[Node], list[int], list[int]]:

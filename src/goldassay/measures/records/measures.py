@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from goldassay.measure import EMPTY, Measure, Review
 from goldassay.measures import Examples
 from goldassay.measures.records import matching, mistakes
-from goldassay.measures.records.comparators import comparator
+from goldassay.measures.records.comparators import Comparator, comparator
 from goldassay.measures.records.records import Read, by_schema, expanded, schema_text, sides
 from goldassay.statistics.evidence import means, stacked
 from goldassay.tally import RATES, By, Counts, Macro, Mean, T
@@ -28,7 +28,8 @@ class RecordBatch:
     """Aligned pairs as they are read, and their leaves, matched when first needed."""
 
     def __init__(self, read: Sequence[Read], comparing: matching.RecordComparison) -> None:
-        self.read, self.comparing = read, comparing
+        self.read = read
+        self.comparing = comparing
 
     @cached_property
     def matches(self) -> list[matching.Match]:
@@ -99,7 +100,7 @@ class RecordMeasure(Measure[T, RecordBatch]):
     @property
     def conventions(self) -> str:
         """The name with every convention; of a schema its title, and of each field its comparator."""
-        shown = {
+        values = {
             "schema": expanded(self.schema).get("title", "unnamed") if self.schema else "none",
             "compare": ", ".join(
                 [f"{name}: {_name(each)}" for name, each in self.comparators.items()] + [f"others {BY_TYPE}"]
@@ -108,11 +109,11 @@ class RecordMeasure(Measure[T, RecordBatch]):
             "ordered": self.ordered if isinstance(self.ordered, str) else "+".join(self.ordered) or "none",
             "invalid": "missed",
         }
-        chosen = {name: shown[name] for name in self.named}
+        chosen = {name: values[name] for name in self.named}
         return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**chosen, **self.fixed}.items())}]"
 
 
-def _name(chosen: Any) -> str:
+def _name(chosen: str | Comparator) -> str:
     return chosen if isinstance(chosen, str) else getattr(chosen, "__name__", repr(chosen))
 
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from goldassay.measure import INVALID, Error, Review
+from goldassay.measures import JSON
 from goldassay.measures.records.matching import ROOT, Item, Match
 from goldassay.measures.records.records import Read
 
@@ -54,29 +55,31 @@ def review(read: Read, leaves: Match) -> Review:
 def _error(kind: str, gold: Item | None, pred: Item | None, size: int = 1) -> Error:
     """The error of a value that both sides have, or of a part that one side lacks or has as something else."""
     item: Any = gold or pred
-    name, values = item.field or ROOT, [side.value if side else "" for side in (gold, pred)]
+    name = item.field or ROOT
+    expected = gold.value if gold else ""
+    predicted = pred.value if pred else ""
     message = (VALUES if gold and pred else PARTS)[kind].format(
         place=item.path or ROOT,
-        part=_shown(item.value),
-        gold=_shown(values[0]),
-        pred=_shown(values[1]),
+        part=_json(item.value),
+        gold=_json(expected),
+        pred=_json(predicted),
         type=TYPE_NAMES.get(type(item.value), "value"),
     )
-    left, right = (side.path or ROOT if side else "" for side in (gold, pred))
-    context = left if left == right else f"{left} | {right}"
-    expected, predicted = (value if isinstance(value, str) else _shown(value) for value in values)
-    return Error(kind, message, expected, predicted, name, context=context, field=name, size=size)
+    gold_place = (gold.path or ROOT) if gold else ""
+    pred_place = (pred.path or ROOT) if pred else ""
+    context = gold_place if gold_place == pred_place else f"{gold_place} | {pred_place}"
+    return Error(kind, message, _text(expected), _text(predicted), name, context=context, field=name, size=size)
 
 
 def _with_swaps(mistakes: list[Error]) -> list[Error]:
-    """The errors; values or whole items that stand in each other's place are one error."""
+    """The errors; values or whole items that are in each other's place are one error."""
     errors: list[Error] = []
     waiting: dict[tuple[str, ...], int] = {}
     for error in mistakes:
         partner = waiting.pop((PLACES.get(error.kind, ""), error.field, error.pred, error.gold), None)
         if partner is not None:
-            here, there = (each.context.strip(" |") for each in (errors[partner], error))
-            message = f"{here} and {there} were swapped, or stand in the wrong place."
+            places = f"{errors[partner].context.strip(' |')} and {error.context.strip(' |')}"
+            message = f"{places} were swapped, or are in the wrong place."
             size = 2 if error.kind == "wrong_value" else error.size
             errors[partner] = replace(errors[partner], kind="swapped_items", message=message, size=size)
             continue
@@ -86,6 +89,10 @@ def _with_swaps(mistakes: list[Error]) -> list[Error]:
     return errors
 
 
-def _shown(value: Any) -> str:
+def _text(value: JSON) -> str:
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: JSON) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

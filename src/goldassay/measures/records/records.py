@@ -6,7 +6,7 @@ The schema of a record is a JSON Schema: from a pydantic model, a DSPy signature
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, is_dataclass
 from decimal import Decimal
 from enum import Enum
@@ -20,8 +20,11 @@ from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import is_example, names, read
 from goldassay.measure import failed, gold_field, pred_field
+from goldassay.measures import JSON
 from goldassay.measures.records.comparators import by_value, json_type
 
+Schema = type[Any] | Mapping[str, Any] | str
+"""A pydantic model, a dataclass, a DSPy signature, or a JSON Schema as an object or text."""
 UNIONS = ("anyOf", "oneOf", "allOf")
 FORMATS = ("date", "date-time", "time", "date or time")
 
@@ -37,7 +40,7 @@ class Read(NamedTuple):
 def sides(gold: object, pred: object, schema: str = "") -> Read:
     """The records of a pair.
 
-    They stand in the field ``record``; without one, they are the fields that the schema names. A prediction that does
+    They are the field ``record``; without one, they are the fields that the schema names. A prediction that does
     not parse, or that the schema does not allow, is None with the reason.
 
     >>> sides({"record": {"total": 1}}, {"record": '{"total": }'}).reason
@@ -59,14 +62,17 @@ def sides(gold: object, pred: object, schema: str = "") -> Read:
     return Read(left, None, f"does not fit the schema: {reason}") if reason else Read(left, right)
 
 
-def _value(side: Any, schema: str, field: Any) -> Any:
-    there = names(side)
-    named = [] if "record" in there else [name for name in expanded(schema).get("properties", {}) if name in there]
+def _value(side: object, schema: str, field: Callable[[object, str], Any]) -> Any:
+    fields = names(side)
+    named = [] if "record" in fields else [name for name in expanded(schema).get("properties", {}) if name in fields]
     return {name: read(side, name) for name in named} if named else field(side, "record")
 
 
 def record_of(value: object) -> Any:
     """A record as plain JSON values; a text is read as JSON.
+
+    Raises:
+        DataError: it has no form in JSON, or is neither an object nor a list.
 
     >>> from dataclasses import make_dataclass
     >>> record_of(make_dataclass("Line", ["qty", "days"])(Decimal("2.5"), {3}))
@@ -97,12 +103,15 @@ def _plain(value: Any) -> Any:
     return to_jsonable_python(value)  # a date, an address, a UUID and other scalars
 
 
-def schema_text(source: Any) -> str:
+def schema_text(source: Schema) -> str:
     """A JSON Schema as one line of JSON.
 
     Args:
         source: A pydantic model, dataclass or TypedDict; a DSPy signature, of which the output fields are the record;
             a JSON Schema as an object or text; an empty text is no schema.
+
+    Raises:
+        GoldassayError: it is none of these.
 
     >>> from pydantic import create_model
     >>> schema_text(create_model("Invoice", total=(float, ...)))[:60]
@@ -110,15 +119,18 @@ def schema_text(source: Any) -> str:
     """
     from pydantic import PydanticUserError, TypeAdapter, create_model
 
-    if isinstance(source, (str, Mapping)):
-        schema = dict(source) if isinstance(source, Mapping) else jsonl.value(source) if source else {}
+    if isinstance(source, Mapping):
+        schema = dict(source)
+    elif isinstance(source, str):
+        schema = jsonl.value(source) if source else {}
     else:
         outputs = getattr(source, "output_fields", None)
         if outputs is not None:
             annotations: Any = {name: (field.annotation, ...) for name, field in outputs.items() if name != "reasoning"}
             source = create_model(getattr(source, "__name__", "Record"), **annotations)
         try:
-            schema = TypeAdapter[Any](source).json_schema(by_alias=False)
+            model: Any = source
+            schema = TypeAdapter(model).json_schema(by_alias=False)
         except (PydanticUserError, TypeError, AttributeError):
             raise GoldassayError(
                 f"a schema is a pydantic model, a DSPy signature or a JSON Schema, not {source!r}"
@@ -138,8 +150,8 @@ def _validator(schema: str) -> Any:
     return Draft202012Validator(json.loads(schema), registry=nothing, format_checker=checker)
 
 
-def problem(record: object, schema: str) -> str:
-    """What a schema says against a record, in one line; empty if the record is valid.
+def problem(record: JSON, schema: str) -> str:
+    """The reason why a record does not fit a schema, in one line; empty if it does.
 
     >>> problem({"total": "12"}, '{"properties": {"total": {"type": "number"}}}')
     "total: '12' is not of type 'number'"
@@ -152,7 +164,7 @@ def problem(record: object, schema: str) -> str:
     return f"{place}: {message}" if place else message
 
 
-def check(record: object, schema: str, name: object) -> None:
+def check(record: JSON, schema: str, name: str | int | None) -> None:
     """Raise a `DataError` for a gold record that its schema does not allow."""
     if why := problem(record, schema):
         raise DataError(f"gold does not fit the schema: {why}", record=name, field="record")
@@ -164,7 +176,7 @@ def expanded(schema: str) -> dict[str, Any]:
     whole = json.loads(schema or "{}")
     definitions = {**whole.get("definitions", {}), **whole.get("$defs", {})}
 
-    def expand(node: Any, above: tuple[str, ...] = ()) -> Any:
+    def expand(node: JSON, above: tuple[str, ...] = ()) -> Any:
         if isinstance(node, list):
             return [expand(part, above) for part in node]
         if not isinstance(node, dict):
@@ -239,7 +251,7 @@ def example(schema: str, number: int = 1) -> Any:
     return filled(expanded(schema), "")
 
 
-def from_records(records: Iterable[object]) -> dict[str, Any]:
+def from_records(records: Iterable[JSON]) -> dict[str, Any]:
     """The JSON Schema that all these records fit: the types that occur, and the fields that every object has.
 
     >>> from_records([{"a": 1}, {"a": None, "b": ["x"]}])["required"]

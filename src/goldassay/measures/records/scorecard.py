@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,15 +10,15 @@ from goldassay import fields
 from goldassay.measure import Measure
 from goldassay.measures import Examples
 from goldassay.measures.records.measures import FieldF1, RecordBatch, SchemaValid, listed
-from goldassay.measures.records.records import by_schema, from_records, schema_text, sides
-from goldassay.scorecard import Batches, Scorecard, by_key, fold
+from goldassay.measures.records.records import Schema, by_schema, from_records, schema_text, sides
+from goldassay.scorecard import Batches, Scorecard, Sections, by_key, fold
 
 
 def scorecard(
     gold: Examples,
     pred: Examples,
     *,
-    schema: object = "",
+    schema: Schema = "",
     compare: Mapping[str, Any] | Sequence[Any] = (),
     blank: str = "same",
     ordered: Sequence[str] | str = (),
@@ -40,7 +41,8 @@ def scorecard(
     (0.5, 1.0, 0.0)
     """
     shared = Batches(gold, pred)
-    text, inferred = schema_text(schema), ""
+    text = schema_text(schema)
+    inferred = ""
     table = dict(compare)
     if not text:
         records = [sides(record, None).gold for part in shared.chunks() for record in part.gold]
@@ -51,16 +53,24 @@ def scorecard(
         SchemaValid(schema=inferred or text) if isinstance(measure, SchemaValid) else measure
         for measure in listed(**options)
     ]
-    reasons: list[str] = []
-
-    def look(part: Batches) -> None:
-        batch: RecordBatch = part.of(measures[0])
-        ids = (fields.read(record, "id", None) for record in part.gold)
-        reasons.extend(f"record {key}: {read.reason}" for key, read in zip(ids, batch.read, strict=True) if read.reason)
-
-    card = fold("records", measures, shared, look)
-    card.by["field"] = by_key(card.totals[FieldF1(average="macro").key])
-    if reasons:
-        number = "1 prediction is" if len(reasons) == 1 else f"{len(reasons)} predictions are"
-        card.warnings.append(f"{number} no record, so the gold counts as missed; the first: {reasons[0]}")
+    card = fold("records", measures, shared, sections=SECTIONS)
+    if card.facts:
+        invalid = card.facts.total()
+        number = "1 prediction is" if invalid == 1 else f"{invalid} predictions are"
+        first = next(iter(card.facts))
+        card.warnings.append(f"{number} no record, so the gold counts as missed; the first: {first}")
     return card
+
+
+def _reasons(part: Batches, first: FieldF1) -> Counter[str]:
+    """The reason of each prediction that is no record."""
+    batch: RecordBatch = part.of(first)
+    ids = (fields.read(record, "id", None) for record in part.gold)
+    return Counter(f"record {key}: {read.reason}" for key, read in zip(ids, batch.read, strict=True) if read.reason)
+
+
+def _by_field(card: Scorecard) -> dict[str, dict[str, float | None]]:
+    return by_key(card.totals[FieldF1(average="macro").key])
+
+
+SECTIONS = Sections(_reasons, {"field": _by_field})

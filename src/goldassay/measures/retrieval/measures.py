@@ -44,7 +44,9 @@ class Ranked(Measure[Mean, RankingBatch]):
 
     def __post_init__(self) -> None:
         values = vars(self)
-        k, rel, p = values.get("k"), values.get("rel", 1), values.get("p", 0.5)
+        k = values.get("k")
+        rel = values.get("rel", 1)
+        p = values.get("p", 0.5)
         if (k is not None and k < 1) or rel <= 0 or not 0 < p < 1:
             raise GoldassayError(f"{self!r}: k is a whole number from 1 on, rel is above 0, p is between 0 and 1")
         super().__post_init__()
@@ -73,7 +75,7 @@ class Ranked(Measure[Mean, RankingBatch]):
         return Mean(self.values(batch) * weights, weights)
 
     def review(self, gold: object, pred: object, batch: RankingBatch) -> Review:
-        """Relevant documents that are missing or stand below less relevant ones."""
+        """Relevant documents that are missing or are ranked below less relevant ones."""
         return review(batch, pred, self.ties)
 
     @property
@@ -154,7 +156,7 @@ class P(Ranked):
 
 @dataclass(frozen=True)
 class R(Ranked):
-    """Recall at k: the share of the relevant documents that stand in the first k places.
+    """Recall at k: the share of the relevant documents that are in the first k places.
 
     A query without relevant documents is left out; trec_eval gives it 0.
 
@@ -223,7 +225,7 @@ class AP(Ranked):
 
 @dataclass(frozen=True)
 class Bpref(Ranked):
-    """Binary preference: how often judged relevant documents stand above judged irrelevant ones.
+    """Binary preference: how often judged relevant documents are ranked above judged irrelevant ones.
 
     Documents that were not judged do not count.
 
@@ -248,7 +250,8 @@ class Bpref(Ranked):
         # the irrelevant ones above: those up to here, less those of earlier queries
         bad = np.concatenate(([0], np.cumsum(~good)))
         above = (bad[1:] - bad[np.searchsorted(hits.query, hits.query)])[good]
-        query, total = hits.query[good], batch.relevant(self.rel)
+        query = hits.query[good]
+        total = batch.relevant(self.rel)
         irrelevant = np.bincount(batch.query, minlength=batch.n) - total
         most = np.minimum(irrelevant, total)[query]
         preferred = 1.0 - divide(np.minimum(above, total[query]).astype(float), most)
@@ -291,7 +294,8 @@ class Rprec(Ranked):
     rel: float = 1
 
     def values(self, batch: RankingBatch) -> Number:
-        hits, total = batch.top(self.ties, self.rel), batch.relevant(self.rel)
+        hits = batch.top(self.ties, self.rel)
+        total = batch.relevant(self.rel)
         return divide(batch.total(hits.where(hits.rank < total[hits.query])), total)
 
 
@@ -319,7 +323,7 @@ class Judged(Ranked):
 
 @dataclass(frozen=True)
 class Success(Ranked):
-    """1 where a relevant document stands in the first k places.
+    """1 where a relevant document is in the first k places.
 
     Formula: 1 if a relevant document is among the first k, else 0; mean over queries
     Source: trec_eval (https://github.com/usnistgov/trec_eval) success

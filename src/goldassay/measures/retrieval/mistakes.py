@@ -1,4 +1,4 @@
-"""What went wrong in one ranking, in words: which relevant document stood where, and what stood above it."""
+"""The errors of one ranking, in words: the rank of each relevant document, and the documents above it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from goldassay.fields import read
 from goldassay.measure import Error, Review, failed
 from goldassay.measures.retrieval.records import RankingBatch
 
-DEEP = 100  # below this rank a relevant document counts as buried, and what stands above is not listed
+DEEP = 100  # below this rank the documents above a relevant one are not listed
 SHOWN = 3
 
 
@@ -16,20 +16,24 @@ def review(batch: RankingBatch, pred: object, ties: str = "docno_desc") -> Revie
     >>> review(RankingBatch([{"a": 1}], [{"b": 1}]), {"results": ["b"]})[0][0].message
     'Relevant document a (grade 1) was not retrieved: it is not among the 1 results.'
     """
-    judged, ranking, results = batch.judged[0], batch.ranking(0, ties), read(pred, "results", None)
-    listed = results if isinstance(results, (list, tuple)) else ()
-    texts = {str(read(result, "doc_id", "")): str(read(result, "text", None) or "") for result in listed}
+    judged = batch.judged[0]
+    ranking = batch.ranking(0, ties)
+    results = read(pred, "results", None)
+    rows = results if isinstance(results, (list, tuple)) else ()
+    texts = {str(read(row, "doc_id", "")): " ".join(str(read(row, "text", None) or "").split())[:60] for row in rows}
 
     def described(document: str) -> str:
         grade = f"grade {judged[document]:g}" if document in judged else "not judged"
-        text = " ".join(texts.get(document, "").split())[:60]
+        text = texts.get(document)
         return f"{document} ({grade}, “{text}”)" if text else f"{document} ({grade})"
 
     rank = {document: place for place, document in enumerate(ranking)}
     relevant = sorted((document for document, grade in judged.items() if grade > 0), key=lambda d: (-judged[d], d))
-    mistakes, right = [], []
+    mistakes: list[Error] = []
+    right: list[str] = []
     for document in relevant:
-        graded, place = f"{document} (grade {judged[document]:g})", rank.get(document)
+        graded = f"{document} (grade {judged[document]:g})"
+        place = rank.get(document)
         above = [other for other in ranking[:place] if judged.get(other, 0) < judged[document]]
         if place is None:
             why = f"it is not among the {len(ranking)} results" if ranking else "there are no results"
@@ -39,8 +43,8 @@ def review(batch: RankingBatch, pred: object, ties: str = "docno_desc") -> Revie
             more = f" and {len(above) - SHOWN} more" if len(above) > SHOWN else ""
             below = ", ".join(map(described, above[:SHOWN])) + more
             below = below if place < DEEP else f"{len(above)} less relevant documents"
-            message = f"Relevant document {described(document)} stood at rank {place + 1}, below {below}."
-            text = " ".join(texts.get(document, "").split())[:60]
+            message = f"Relevant document {described(document)} is at rank {place + 1}, below {below}."
+            text = texts.get(document, "")
             mistakes.append(Error("outranked", message, gold=document, pred=above[0], context=text, field="results"))
         else:
             right.append(f"{graded} at rank {place + 1}")

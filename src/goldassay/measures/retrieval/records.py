@@ -1,10 +1,10 @@
-"""Judgements and results of many queries, and where the judged documents stand.
+"""Judgements and results of many queries, and the ranks of the judged documents.
 
 Judgements are ``{document: grade}``; a list of relevant documents is grade 1 for each. Results are records with
-``doc_id`` and ``score``, bare ids, or a mapping from id to score; results without scores stand in their order. A
-document that stands twice on one side is an error, for then every count is wrong.
+``doc_id`` and ``score``, bare ids, or a mapping from id to score; results without scores keep their order. A document
+that is twice on one side is an error, for then every count is wrong.
 
-How it is fast: a measure needs to know where the *judged* documents stand, which are few. The rank of one is the number
+How it is fast: a measure needs the ranks of the *judged* documents, which are few. The rank of one is the number
 of scores above its own, so the results are only compared and counted; they are sorted only for queries in which a
 judged document shares its score with another. Scores are compared in 32 bits, as in trec_eval.
 """
@@ -40,6 +40,9 @@ TIES = ("docno_desc", "stable", "best", "worst")
 def grades(gold: object) -> Numbers:
     """The judged documents of a gold example and their grades.
 
+    Raises:
+        DataError: they are neither a list nor a mapping, or a document is judged twice.
+
     >>> grades({"query": "museum", "relevant": ["a", "b"]})
     {'a': 1.0, 'b': 1.0}
     """
@@ -58,13 +61,16 @@ def grades(gold: object) -> Numbers:
 def scores(pred: object) -> Numbers:
     """The retrieved documents of a prediction and their scores.
 
+    Raises:
+        DataError: a document occurs twice, lacks its id, or alone lacks a score.
+
     >>> scores({"results": [{"doc_id": "a", "score": 2.5}, {"doc_id": "b", "score": 1.0}]})
     {'a': 2.5, 'b': 1.0}
     >>> scores({"results": ["b", "a"]})
     {'b': 0.0, 'a': -1.0}
     >>> scores({"results": ["a", "a"]})
     Traceback (most recent call last):
-    goldassay.exceptions.DataError: results: document a stands twice in the results
+    goldassay.exceptions.DataError: results: document a is twice in the results
     """
     results = pred_field(pred, "results")
     if not results or isinstance(results, Mapping):
@@ -73,10 +79,11 @@ def scores(pred: object) -> Numbers:
         scored: dict[str, Any] = {result["doc_id"]: result["score"] for result in results}
     except (KeyError, TypeError):
         pairs = [(item, None) if isinstance(item, str) else _pair(item, at) for at, item in enumerate(results)]
-        scored, results = dict(pairs), [document for document, _ in pairs]
+        scored = dict(pairs)
+        results = [document for document, _ in pairs]
     if len(scored) != len(results):
         twice = _twice(item if isinstance(item, str) else item["doc_id"] for item in results)
-        raise DataError(f"document {twice} stands twice in the results", field="results")
+        raise DataError(f"document {twice} is twice in the results", field="results")
     if None in scored.values():
         bare = [document for document, score in scored.items() if score is None]
         if len(bare) == len(scored):
@@ -86,7 +93,7 @@ def scores(pred: object) -> Numbers:
     return scored
 
 
-def _pair(result: Any, place: int) -> tuple[str, Any]:
+def _pair(result: object, place: int) -> tuple[str, Any]:
     """The document of a result of any shape, and its score if it has one."""
     document = read(result, "doc_id", None)
     if document is None:
@@ -99,7 +106,7 @@ def _twice(documents: Iterable[str]) -> str:
 
 
 def places(query: Ints, n: int) -> Ints:
-    """The place of each entry within its query, from 0; entries of a query stand together.
+    """The place of each entry within its query, from 0; entries of a query are neighbours.
 
     >>> places(np.array([0, 0, 2]), 3).tolist()
     [0, 1, 0]
@@ -136,7 +143,9 @@ class RankingBatch:
     """
 
     def __init__(self, judged: Sequence[Numbers], runs: Sequence[Numbers], names: Examples = ()) -> None:
-        self.judged, self.runs, self.n = judged, runs, len(judged)
+        self.judged = judged
+        self.runs = runs
+        self.n = len(judged)
         self.names = [f"#{at}" if name is None else name for at, name in enumerate(names or [None] * self.n, 1)]
         self.retrieved = np.fromiter(map(len, runs), np.int64, self.n)
         self.failed = np.zeros(self.n, bool)
@@ -151,8 +160,14 @@ class RankingBatch:
 
     @classmethod
     def of(cls, gold: Examples, pred: Examples) -> RankingBatch:
-        """The batch of aligned gold examples and predictions."""
-        judged, runs, names = [], [], [read(example, "id", None) for example in gold]
+        """The batch of aligned gold examples and predictions.
+
+        Raises:
+            DataError: judgements or results cannot be read; it names the query.
+        """
+        judged: list[Numbers] = []
+        runs: list[Numbers] = []
+        names = [read(example, "id", None) for example in gold]
         for example, answer, name in zip(gold, pred, names, strict=True):
             try:
                 judged.append(grades(example))
@@ -184,17 +199,20 @@ class RankingBatch:
         """Where the relevant documents stand; with ``judged`` those of grade 0 too. Sorted by query and rank."""
         retrieved = ~np.isnan(self._judged_scores)
         index = np.flatnonzero(retrieved if judged else retrieved & (self.grade > 0))
-        query, score = self.query[index], self._judged_scores[index]
-        rank, shared = np.empty(len(index), np.int64), np.zeros(len(index), bool)
+        query = self.query[index]
+        score = self._judged_scores[index]
+        rank = np.empty(len(index), np.int64)
+        shared = np.zeros(len(index), bool)
         deepest = max(1, int(self.retrieved.max(initial=0)))
         queries = max(1, CELLS // deepest)
         for low in range(0, self.n, queries):
-            rows = self._rows(low, min(low + queries, self.n))
+            rows = self._padded(low, min(low + queries, self.n))
             first, last = np.searchsorted(query, (low, low + queries)).tolist()
             step = max(1, CELLS // rows.shape[1])
             for start in range(first, last, step):
                 part = slice(start, min(start + step, last))
-                row, own = rows[query[part] - low], score[part, None]
+                row = rows[query[part] - low]
+                own = score[part, None]
                 rank[part] = np.count_nonzero(row > own, axis=1)
                 shared[part] = np.count_nonzero(row == own, axis=1) > 1
         for tied in np.unique(query[shared]).tolist():
@@ -220,8 +238,8 @@ class RankingBatch:
         """The relevant documents in the best order."""
         return Hits(self.query, self.query, self.grade).where(self.grade > 0).by_grade(self.n)
 
-    def total(self, hits: Hits, values: Any = None) -> Floats:
-        """How many hits each query has, or the sum of values over them."""
+    def total(self, hits: Hits, values: Floats | None = None) -> Floats:
+        """How many hits each query has, or the sum of values (one a hit) over them: shape (queries,)."""
         totals: Floats = np.bincount(hits.query, values, self.n).astype(float)
         return totals
 
@@ -232,15 +250,16 @@ class RankingBatch:
     @cached_property
     def _judged_scores(self) -> NDArray[np.float32]:
         """The score of each judged document; NaN if it was not retrieved."""
-        absent, both = repeat(np.nan), zip(self.runs, self.judged, strict=True)
-        values = chain.from_iterable(map(run.get, judged, absent) for run, judged in both)
+        both = zip(self.runs, self.judged, strict=True)
+        values = chain.from_iterable(map(run.get, judged, repeat(np.nan)) for run, judged in both)
         with np.errstate(over="ignore"):
             return np.fromiter(values, np.float64, len(self.grade)).astype(np.float32)
 
-    def _rows(self, low: int, high: int) -> NDArray[np.floating[Any]]:
-        """The scores of some queries, a row each, padded with NaN."""
+    def _padded(self, low: int, high: int) -> NDArray[np.floating[Any]]:
+        """The scores of some queries, a row each, padded with NaN: shape (queries, deepest)."""
         sizes = self.retrieved[low:high]
-        start, width = int(self._starts[low]), max(1, int(sizes.max()))
+        start = int(self._starts[low])
+        width = max(1, int(sizes.max()))
         flat = self._scores[start : start + int(sizes.sum())]
         if (sizes == width).all():
             return flat.reshape(high - low, width)
@@ -250,7 +269,8 @@ class RankingBatch:
 
     def ranking(self, query: int, ties: str = "docno_desc") -> list[str]:
         """The documents of one query, best first."""
-        start, judged = int(self._starts[query]), self.judged[query]
+        start = int(self._starts[query])
+        judged = self.judged[query]
         scored = self._scores[start : start + int(self.retrieved[query])].tolist()
         pairs = list(zip(scored, self.runs[query], strict=True))
         if ties == "docno_desc":

@@ -6,18 +6,16 @@ Measures are named as in ir_measures: ``nDCG@10``, ``P(rel=2)@5``, ``RBP(p=0.8)`
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.fields import identity
 from goldassay.measure import literal_call
 from goldassay.measures import Examples
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
 from goldassay.measures.retrieval.records import RankingBatch
-from goldassay.scorecard import Batches, Scorecard, each, fold, valued
+from goldassay.scorecard import Batches, Scorecard, Sections, by_example, fold, valued
 from goldassay.statistics.evidence import summed
 
 NAME = re.compile(r"(?P<name>[A-Za-z]+)\s*(?:\((?P<inner>.*)\))?\s*(?:@\s*(?P<k>\d+))?", re.DOTALL)
@@ -37,6 +35,9 @@ Measures = Sequence[str | Ranked] | None
 def named(text: str, **conventions: object) -> Ranked:
     """The measure of that name; ``conventions`` such as ``missing="skip"`` apply unless the name says otherwise.
 
+    Raises:
+        GoldassayError: no measure has that name.
+
     >>> named("nDCG@10")
     nDCG(ties='docno_desc', missing=0, k=10, gain='linear', ideal='judged')
     >>> named("P(rel=2)@5").key, named("RBP(p=0.9)").p, named("nDCG(dcg='exp-log2')@10").gain
@@ -48,7 +49,8 @@ Judged@k, Success@k, with rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brac
     """
     match: Any = NAME.fullmatch(text.strip())
     try:
-        k, name = match["k"], str(ALIASES.get(match["name"], match["name"]))
+        k = match["k"]
+        name = str(ALIASES.get(match["name"], match["name"]))
         _, arguments, options = literal_call(f"f({match['inner'] or ''})")
         if "dcg" in options:
             options["gain"] = GAINS[options.pop("dcg")]
@@ -66,8 +68,10 @@ Judged@k, Success@k, with rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brac
 def chosen(measures: Measures = None, **conventions: object) -> dict[str, Ranked]:
     """The measures by the names they are requested under; the usual eight without any."""
     return {
-        one if isinstance(one, str) else one.key: named(one, **conventions) if isinstance(one, str) else one
-        for one in measures or DEFAULT
+        measure if isinstance(measure, str) else measure.key: (
+            named(measure, **conventions) if isinstance(measure, str) else measure
+        )
+        for measure in measures or DEFAULT
     }
 
 
@@ -93,25 +97,18 @@ def scorecard(
     ({'RR': 0.5, 'P@5': 0.2}, 'RR[ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]')
     """
     by_name = chosen(measures, ties=ties, missing=missing)
-    counts = Counter[str]()
-    ids: list[str] = []
+    empty = NO_RESULTS.format("left out" if missing == "skip" else "counted 0")
+    sections = Sections(_facts, {"query": by_example}, {"empty": empty, "idle": NO_RELEVANT})
+    return fold("retrieval", by_name, Batches(gold, pred), sections=sections)
 
-    def look(part: Batches) -> None:
-        batch: RankingBatch = part.of(next(iter(by_name.values())))
-        ids.extend(identity(example, number) for number, example in enumerate(part.gold, len(ids) + 1))
-        counts["empty"] += int((batch.retrieved == 0).sum())
-        counts["idle"] += int((batch.relevant() == 0).sum())
 
-    card = fold("retrieval", by_name, Batches(gold, pred), look)
-    card.by["query"] = each(ids, card.tallies)
-    if empty := counts["empty"]:
-        counted = "left out" if missing == "skip" else "counted 0"
-        card.warnings.append(f"{empty} of {card.examples} queries have no results and are {counted}")
-    if idle := counts["idle"]:
-        card.warnings.append(
-            f"{idle} of {card.examples} queries have no relevant document: they count 0, and are left out of recall"
-        )
-    return card
+NO_RESULTS = "{{n}} of {{examples}} queries have no results and are {}"
+NO_RELEVANT = "{n} of {examples} queries have no relevant document: they count 0, and are left out of recall"
+
+
+def _facts(part: Batches, first: Ranked) -> dict[str, int]:
+    batch: RankingBatch = part.of(first)
+    return {"empty": int((batch.retrieved == 0).sum()), "idle": int((batch.relevant() == 0).sum())}
 
 
 def band(gold: Examples, pred: Examples, measures: Measures = None) -> dict[str, tuple[float, float]]:
@@ -125,7 +122,8 @@ def band(gold: Examples, pred: Examples, measures: Measures = None) -> dict[str,
     batch = RankingBatch.of(gold, pred)
     bands = {}
     for name, measure in chosen(measures).items():
-        low, high = (valued(summed(replace(measure, ties=ties).tallies(batch))) for ties in ("worst", "best"))
+        low = valued(summed(replace(measure, ties="worst").tallies(batch)))
+        high = valued(summed(replace(measure, ties="best").tallies(batch)))
         if low is not None and high is not None:
             bands[name] = (low, high)
     return bands

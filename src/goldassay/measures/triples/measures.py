@@ -10,7 +10,7 @@ Closed world: what gold does not have is wrong. Open world: it is unknown, and p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 

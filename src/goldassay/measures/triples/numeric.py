@@ -197,7 +197,7 @@ def coordinate(raw: JSON) -> Coordinate:
 
 def _degrees(parts: Iterable[str], side: str) -> float:
     """Degrees, minutes and seconds as degrees; negative in the south and the west."""
-    degrees = sum(float(part or 0) / 60**n for n, part in enumerate(parts))
+    degrees: float = sum(float(part or 0) / 60**n for n, part in enumerate(parts))
     return round(-degrees if side in "SWZswz" else degrees, 9)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import DataError
@@ -16,14 +16,15 @@ from goldassay.measures.triples.measures import (
     Calibration,
     Hallucination,
     MacroF1,
+    Matchings,
     NovelDiscovery,
     OntologyConformance,
     PrecisionBound,
     RelationHallucination,
 )
 from goldassay.measures.triples.objects import pairs
-from goldassay.measures.triples.records import VERDICTS, MatchedTriples
-from goldassay.scorecard import Batches, Scorecard, fold, rates
+from goldassay.measures.triples.records import VERDICTS
+from goldassay.scorecard import Batches, Scorecard, Sections, fold, rates
 from goldassay.tally import Counts
 
 RATES = ("precision", "recall", "f1")
@@ -40,7 +41,7 @@ def scorecard(
     pred: Sequence[object],
     *,
     protocol: str | None = None,
-    ontology: object = None,
+    ontology: text2kg.Content | None = None,
     **options: Any,
 ) -> Scorecard:
     """Every value for triples, over a set.
@@ -64,25 +65,17 @@ def scorecard(
         return fold("triples", PROTOCOLS[protocol], shared)
     options |= {name: pairs(options.get(name)) for name in TABLES}
     measures = every(_relations(ontology), **options)
-    supported: Any = measures[-1]
-    facts, domains = Counter[tuple[str, str]](), dict[str, Counts]()
-    card = fold("triples", measures, shared, lambda part: _look(part, supported, facts, domains))
-    if card.values[supported.key] is None:
+    supported = measures[-1].key
+    card = fold("triples", measures, shared, sections=SECTIONS)
+    if card.values[supported] is None:
         for by_name in (card.values, card.counts, card.conventions, card.measures, card.totals):
-            by_name.pop(supported.key, None)
-    card.counts["triples"]["unaligned"] = float(facts["", "unaligned"])
-    card.counts["novel"] = {verdict: float(facts["verdict", verdict]) for verdict in VERDICTS}
-    properties = sorted(card.totals["macro_f1"].items(), key=lambda row: (-row[1].tp - row[1].fn, row[0]))
-    card.by["property"] = {name: _row(counts) for name, counts in properties}
-    if domains:
-        card.by["domain"] = {name: _row(domains[name]) for name in sorted(domains)}
-    left_out = {name: n for (what, name), n in facts.most_common() if what == "left out"}
+            by_name.pop(supported, None)
+    card.counts["triples"]["unaligned"] = float(card.facts["unaligned"])
+    card.counts["novel"] = {verdict: float(card.facts["verdict", verdict]) for verdict in VERDICTS}
+    left_out = _named(card.facts, "left out")
     if left_out:
-        kinds = ", ".join(f"{name} ({n})" for name, n in left_out.items())
-        card.warnings.append(f"{sum(left_out.values())} gold statements of excluded value types are left out: {kinds}")
-    if unaligned := facts["", "unaligned"]:
-        unknown = "they are unknown, not wrong, and left out of precision"
-        card.warnings.append(f"{unaligned} predictions have a predicate that the alignment table lacks: {unknown}")
+        kinds = ", ".join(f"{name} ({n})" for name, n in left_out.most_common())
+        card.warnings.append(f"{left_out.total()} gold statements of excluded value types are left out: {kinds}")
     return card
 
 
@@ -101,23 +94,54 @@ def every(relations: tuple[str, ...] = (), **options: Any) -> list[Measure[Any]]
     ]
 
 
-def _look(part: Batches, matched: F1, facts: Counter[tuple[str, str]], domains: dict[str, Counts]) -> None:
-    """Count what a scorecard tells beside values."""
-    matchings: list[tuple[MatchedTriples]] = part.of(matched)
+def _facts(part: Batches, first: F1) -> Counter[Hashable]:
+    """Unaligned predictions, verdicts, statements of excluded types, and the counts of each domain."""
+    facts = Counter[Hashable]()
+    matchings: Matchings = part.of(first)
     for example, (matching,) in zip(part.gold, matchings, strict=True):
         facts.update(("verdict", row.verdict) for row in matching.unmatched)
+        facts["unaligned"] += sum(not row.aligned for row in matching.unmatched)
         for triple in read(example, "triples"):
-            if isinstance(triple, Mapping) and matched.excludes(triple):
+            if isinstance(triple, Mapping) and first.excludes(triple):
                 facts["left out", str(triple.get("object_type"))] += 1
-        facts["", "unaligned"] += sum(not row.aligned for row in matching.unmatched)
         if domain := read(example, "domain", None) or read(example, "strata.domain", None):
-            domains[str(domain)] = sum(matching.counts.values(), domains.get(str(domain), Counts()))
+            total = sum(matching.counts.values(), Counts())
+            facts.update({("domain", (str(domain), name)): int(n) for name, n in total.state().items()})
+    return facts
 
 
-def _relations(ontology: Any) -> tuple[str, ...]:
+def _named(facts: Counter[Hashable], kind: str) -> Counter[Any]:
+    """The facts of one kind."""
+    return Counter({fact[1]: n for fact, n in facts.items() if isinstance(fact, tuple) and fact[0] == kind})
+
+
+def _by_property(card: Scorecard) -> dict[str, dict[str, float | None]]:
+    """The counts and rates of each property, the most frequent first."""
+    properties = sorted(card.totals["macro_f1"].items(), key=lambda row: (-row[1].support, row[0]))
+    return {name: _row(counts) for name, counts in properties}
+
+
+def _by_domain(card: Scorecard) -> dict[str, dict[str, float | None]] | None:
+    numbers = _named(card.facts, "domain")
+    domains = sorted({domain for domain, _ in numbers})
+    return {domain: _row(Counts(*(numbers[domain, name] for name in ("tp", "fp", "fn")))) for domain in domains} or None
+
+
+SECTIONS = Sections(
+    _facts,
+    {"property": _by_property, "domain": _by_domain},
+    {
+        "unaligned": "{n} predictions have a predicate that the alignment table lacks: they are unknown, not wrong, "
+        "and left out of precision"
+    },
+)
+
+
+def _relations(ontology: text2kg.Content | None) -> tuple[str, ...]:
     """The names and property ids of an ontology's relations."""
     names: list[str] = []
-    for row in ontology.get("relations", ()) if isinstance(ontology, Mapping) else ontology or ():
+    rows = ontology.get("relations", ()) if isinstance(ontology, Mapping) else ontology
+    for row in rows or ():
         labels = [row] if isinstance(row, str) else [read(row, "label", None), read(row, "pid", None)]
         if not any(labels):
             raise DataError(f"a relation of the ontology has a 'label' or a 'pid', not {row!r}")

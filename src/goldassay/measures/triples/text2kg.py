@@ -57,6 +57,10 @@ u.s.s.r v w w.c w.r w.va w.w"""
 """Punkt's English abbreviations: they end no sentence."""
 
 
+Content = Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
+"""The content of an ontology file, or names or rows of relations alone."""
+
+
 class Ontology(NamedTuple):
     """The relations (spaces as underscores) and the concepts of an ontology file."""
 
@@ -171,7 +175,7 @@ class Official(TripleMeasure[Mean, Numbers]):
         return Mean.of(numbers[self.value])
 
 
-def scorecard(shared: Batches, ontology: Ontology | Mapping[str, Any] | None) -> Scorecard:
+def scorecard(shared: Batches, ontology: Ontology | Content | None) -> Scorecard:
     """The means over all sentences, and the numbers of each sentence.
 
     Raises:
@@ -179,8 +183,9 @@ def scorecard(shared: Batches, ontology: Ontology | Mapping[str, Any] | None) ->
     """
     if ontology is None:
         raise GoldassayError("the protocol text2kgbench needs the benchmark's ontology file: ontology=FILE")
-    content = ontology if isinstance(ontology, Ontology) else Ontology.of(ontology)
-    return fold("triples", [Official(name, content) for name in VALUES], shared, sections=BY_SENTENCE)
+    if not isinstance(ontology, Ontology):
+        ontology = Ontology.of(ontology if isinstance(ontology, Mapping) else {})
+    return fold("triples", [Official(name, ontology) for name in VALUES], shared, sections=BY_SENTENCE)
 
 
 BY_SENTENCE = Sections(by={"sentence": by_example})
