@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import dspy
 from pydantic import BaseModel, ConfigDict, Field
@@ -54,9 +54,9 @@ from goldassay.running.run import Run
 from goldassay.wikidata import results
 from goldassay.wikidata.alignment import OURS, PropertyAlignmentTable
 from goldassay.wikidata.articles import Subject, shared_names
-from goldassay.wikidata.client import LANGUAGES, WDQS, Item, WikidataClient
+from goldassay.wikidata.client import LANGUAGES, WDQS, WikidataClient
 from goldassay.wikidata.scoring import Scoring, VerdictKey
-from goldassay.wikidata.web import Article, WikipediaClient
+from goldassay.wikidata.web import WikipediaClient
 
 Program = Callable[..., Any]
 """A program: called with ``text``, and with ``title`` if it takes one; its answer has ``triples``."""
@@ -102,39 +102,11 @@ def read_profile(text: str, *, lm: str | None = None, language: str | None = Non
     return profile.model_copy(update={name: value for name, value in overrides.items() if value})
 
 
-class Articles(Protocol):
-    """A source of articles, such as `WikipediaClient`."""
-
-    def article(self, title: str) -> Article:
-        """The article with this title, after redirects."""
-        ...
-
-
-class Items(Protocol):
-    """A source of items, such as `WikidataClient`."""
-
-    def item_of(self, title: str, language: str = "en") -> Item:
-        """The item that an article is about."""
-        ...
-
-    def names(self, qids: Iterable[str]) -> dict[str, list[str]]:
-        """Labels and aliases of items."""
-        ...
-
-    def classes(self, qids: Iterable[str]) -> dict[str, frozenset[str]]:
-        """The classes of items."""
-        ...
-
-    def merged_into(self, qid: str) -> str | None:
-        """The item that an item was merged into, if it was."""
-        ...
-
-
 class Sources(NamedTuple):
     """The sources of articles and items, and the endpoint's name."""
 
-    wikipedia: Articles
-    wikidata: Items
+    wikipedia: WikipediaClient
+    wikidata: WikidataClient
     endpoint: str = WDQS
 
 
