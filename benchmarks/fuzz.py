@@ -294,7 +294,7 @@ class Outcomes:
 def run(times: int, seed: int = 0, only: str = "") -> Outcomes:
     """Read ``times`` damaged files, the readers in turn."""
     draw, outcomes = random.Random(seed), Outcomes()
-    chosen = [one for one in readers() if only in one.label]
+    chosen = [each for each in readers() if only in each.label]
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         for number in range(times):

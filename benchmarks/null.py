@@ -56,7 +56,7 @@ def rows() -> dict[str, Pairs]:
         metric = workspace.metric(task)
         fitted = module.baseline.fit(list(part.train))
         second = module.PatternExtraction() if other == "plain" else module.baselines["keywords"]
-        runs = [evaluate(one, list(part.all), metric, progress=False) for one in (second, fitted)]
+        runs = [evaluate(candidate, list(part.all), metric, progress=False) for candidate in (second, fitted)]
         pairs[f"heritage {task}"] = runs[0].evidence, runs[1].evidence, runs[0].zero
     file = DATA / "hipe2022" / "ajmc-dev-en.tsv"
     if file.is_file():
@@ -229,7 +229,7 @@ def tuning(seed: int, n: int) -> tuple[int, bool, bool]:
     whether anything was kept, and proven."""
     rng = random.Random(seed)
     examples = [example(rng, f"e{index}") for index in range(2 * n)]
-    entities = {one["text"]: (one["entities"], rng.betavariate(3, 2)) for one in examples}
+    entities = {each["text"]: (each["entities"], rng.betavariate(3, 2)) for each in examples}
     optimizer = Patches(METRIC, seed=seed, resamples=1000, most=n)
     optimizer.compile(Noisy(rng, entities), trainset=examples[n // 2 :], valset=examples[: n // 2])
     return len(optimizer.ledger.entries), optimizer.ledger.verdict.kept, optimizer.ledger.verdict.proven

@@ -55,9 +55,9 @@ def figures(documents: Documents) -> dict[str, dict[str, Figures]]:
     labels = dict.fromkeys(label for document in documents for label in document)
     out: dict[str, dict[str, Figures]] = {}
     for label in labels:
-        here = out.setdefault(label.upper(), {})
+        of_label = out.setdefault(label.upper(), {})
         for theirs, ours in SCHEMES.items():
-            here[theirs] = _one([document[label][ours] for document in documents if label in document])
+            of_label[theirs] = _one([document[label][ours] for document in documents if label in document])
     for theirs in SCHEMES:
         out.setdefault("ALL", {}).setdefault(theirs, _one([]))
         types = [schemes[theirs] for label, schemes in out.items() if label != "ALL"]
@@ -67,30 +67,32 @@ def figures(documents: Documents) -> dict[str, dict[str, Figures]]:
 
 def _one(each: Sequence[SemEvalCounts]) -> Figures:
     total = sum(each, SemEvalCounts(0, 0, 0, 0, 0))
-    found: Figures = {name: getattr(total, name) for name in COUNTS}
+    figures: Figures = {name: getattr(total, name) for name in COUNTS}
     right = float(total.correct)
-    found |= {"TP": right, "FP": float(total.actual) - right, "FN": float(total.possible) - right}
-    found |= {"P_micro": float(total.counts.precision), "R_micro": float(total.counts.recall)}
-    found["F1_micro"] = float(total.value) if total.weight else 0.0
+    figures |= {"TP": right, "FP": float(total.actual) - right, "FN": float(total.possible) - right}
+    figures |= {"P_micro": float(total.counts.precision), "R_micro": float(total.counts.recall)}
+    figures["F1_micro"] = float(total.value) if total.weight else 0.0
     lists = {
-        "P": [float(one.counts.precision) for one in each if one.actual],
-        "R": [float(one.counts.recall) for one in each if one.possible],
-        "F1": [float(one.value) for one in each if one.actual and one.possible],
+        "P": [float(document.counts.precision) for document in each if document.actual],
+        "R": [float(document.counts.recall) for document in each if document.possible],
+        "F1": [float(document.value) for document in each if document.actual and document.possible],
     }
     for rate, values in lists.items():
-        found[f"{rate}_macro_doc"] = float(np.mean(values)) if values else None
-        found[f"{rate}_macro_doc_std"] = float(np.std(values)) if values else None
-    return found
+        figures[f"{rate}_macro_doc"] = float(np.mean(values)) if values else None
+        figures[f"{rate}_macro_doc_std"] = float(np.std(values)) if values else None
+    return figures
 
 
 def _by_type(types: Sequence[Figures]) -> Figures:
     """The averages over labels."""
-    found: Figures = {}
+    figures: Figures = {}
     for rate in ("P", "R", "F1"):
-        found[f"{rate}_macro"] = sum(one[f"{rate}_micro"] or 0.0 for one in types) / len(types) if types else None
-    precision, recall = found["P_macro"] or 0.0, found["R_macro"] or 0.0
+        figures[f"{rate}_macro"] = (
+            sum(of_type[f"{rate}_micro"] or 0.0 for of_type in types) / len(types) if types else None
+        )
+    precision, recall = figures["P_macro"] or 0.0, figures["R_macro"] or 0.0
     harmonic = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return {**found, "F1_macro (recomputed from P & R)": harmonic}
+    return {**figures, "F1_macro (recomputed from P & R)": harmonic}
 
 
 def number(raw: str | float | None) -> float | None:
@@ -175,17 +177,18 @@ def _documents(folder: Path, case: Reference) -> Documents:
     if case.column.startswith("NEL"):
         both = pairs("linking", *files, format="hipe", column=case.column, adjacent=case.adjacent)
         read = [linking.sides(gold, pred) for gold, pred in zip(both.gold, both.pred, strict=True)]
-        return [schemes(Matching(one).outcomes(case.k)) for one in read]
+        return [schemes(Matching(pair).outcomes(case.k)) for pair in read]
     both = pairs("extraction", *files, format="hipe", column=case.column)
     return counted(both.gold, both.pred)
 
 
 def counted(gold: Sequence[object], pred: Sequence[object]) -> Documents:
     """The counts of entities by document, in the official order."""
-    read = [extraction.sides(one, other)[:2] for one, other in zip(gold, pred, strict=True)]
+    read = [extraction.sides(document, other)[:2] for document, other in zip(gold, pred, strict=True)]
     types = hipe_types([wanted for wanted, _ in read])
     return [
-        schemes(decisions(wanted, [span for span in said if span.type.casefold() in types])) for wanted, said in read
+        schemes(decisions(wanted, [span for span in predicted if span.type.casefold() in types]))
+        for wanted, predicted in read
     ]
 
 
@@ -245,13 +248,15 @@ class Replay:
 
     gold: Path
     system: Path
-    known: dict[tuple[str, int], dict[str, dict[str, Figures]]] = field(default_factory=dict)
+    figures_by_file: dict[tuple[str, int], dict[str, dict[str, Figures]]] = field(default_factory=dict)
 
     def figures(self, column: str, k: int = 1) -> dict[str, dict[str, Figures]]:
         """By label and scheme."""
-        if (column, k) not in self.known:
-            self.known[column, k] = figures(self._linked(column, k) if "NEL" in column else self._entities(column))
-        return self.known[column, k]
+        if (column, k) not in self.figures_by_file:
+            self.figures_by_file[column, k] = figures(
+                self._linked(column, k) if "NEL" in column else self._entities(column)
+            )
+        return self.figures_by_file[column, k]
 
     def _entities(self, column: str) -> Any:
         both = pairs("extraction", self.gold, self.system, format="hipe", column=column, protocol="hipe")
@@ -260,7 +265,7 @@ class Replay:
     def _linked(self, column: str, k: int) -> Any:
         both = pairs("linking", self.gold, self.system, format="hipe", column=column, protocol="hipe")
         read = [sides(gold, pred) for gold, pred in zip(both.gold, both.pred, strict=True)]
-        return [schemes(Matching(one).outcomes(k)) for one in read]
+        return [schemes(Matching(pair).outcomes(k)) for pair in read]
 
 
 def campaign(data: Path) -> SuiteResult:
@@ -269,21 +274,21 @@ def campaign(data: Path) -> SuiteResult:
     for folder in (gold, systems, official):
         if not folder.is_dir():
             raise GoldassayError(f"{folder}: no such folder")
-    files = sorted((path, found) for path in official.rglob("*") if (found := OFFICIAL.fullmatch(path.name)))
+    files = sorted((path, match) for path in official.rglob("*") if (match := OFFICIAL.fullmatch(path.name)))
     if not files:
         raise GoldassayError(
             f"{official} has no official results (TEAM_bundleN_DATASET_LANGUAGE_RUN_TASK.tsv or .json)"
         )
     result, replays = SuiteResult(CAMPAIGN), dict[tuple[Path, Path], Replay]()
-    for path, found in files:
-        relaxed = bool(found["relaxed"])
-        places = _gold(gold, found, relaxed), _system(systems, found["system"], relaxed)
+    for path, match in files:
+        relaxed = bool(match["relaxed"])
+        places = _gold(gold, match, relaxed), _system(systems, match["system"], relaxed)
         if places[0] is None or places[1] is None:
             missing = "gold" if places[0] is None else "system file"
             result.note(f"{path.name}: not replayed, its {missing} is not there")
             continue
         replay = replays.setdefault((places[0], places[1]), Replay(places[0], places[1]))
-        (_table if found["form"] == "tsv" else _tree)(result, path, replay)
+        (_table if match["form"] == "tsv" else _tree)(result, path, replay)
     return result
 
 
@@ -308,13 +313,13 @@ def _table(result: SuiteResult, path: Path, replay: Replay) -> None:
         row = dict(zip(rows[0], cells, strict=False))
         if not {"Evaluation", "Label"} <= set(row):
             raise DataError("no columns Evaluation and Label", file=path, line=line)
-        found = EVALUATION.fullmatch(row["Evaluation"])
-        if found is None:
+        match = EVALUATION.fullmatch(row["Evaluation"])
+        if match is None:
             result.note(f"{path.name}:{line}: not replayed, {row['Evaluation']} is for a part of the data")
             continue
-        ours = replay.figures(found["column"], int(found["k"] or 1)).get(row["Label"], {})
-        scheme = ours.get(REGIMES[found["regime"]], {})
-        for column, name in _cells(found["average"]):
+        ours = replay.figures(match["column"], int(match["k"] or 1)).get(row["Label"], {})
+        scheme = ours.get(REGIMES[match["regime"]], {})
+        for column, name in _cells(match["average"]):
             value = scheme.get(name)
             rounded = None if value is None else round(value, 3)
             what = f"{path.stem} {row['Evaluation']} {row['Label']} {column}"
