@@ -93,7 +93,7 @@ class Measure(Generic[T, B]):
 
     @property
     def zero(self) -> T:
-        """The tally of no evidence."""
+        """The tally of no evidence. Each measure has its own: a measure without one raises a NotImplementedError."""
         raise NotImplementedError(f"{type(self).__name__} needs a zero: the tally of no evidence")
 
     @property
@@ -156,7 +156,11 @@ class Measure(Generic[T, B]):
         return cast("B", list(zip(gold, pred, strict=True)))
 
     def tally(self, *pair: Any, **options: Any) -> T:
-        """The evidence of one (gold, prediction) pair, for a measure without a faster way over many."""
+        """The evidence of one (gold, prediction) pair, for a measure without a faster way over many.
+
+        Raises:
+            GoldassayError: The measure defines neither this nor `tallies`.
+        """
         raise GoldassayError(f"{type(self).__name__} defines neither tally nor tallies")
 
     def tallies(self, batch: B) -> T:

@@ -116,10 +116,9 @@ def test_the_classes_of_a_mean_have_its_value(task: str, measure: Measure[Any]) 
     examples = tallies_of(task, measure)
     tally = sum(examples[1:], examples[0])
     classes, rate = tally.classes
-    if not classes:
-        assert rate == ""
-        return
-    assert float(tally.value) == pytest.approx(np.mean([getattr(counts, rate) for counts in classes]))
+    values = [getattr(counts, rate) for counts in classes] if classes else [tally.value]
+    assert float(tally.value) == pytest.approx(np.mean(values))
+    assert bool(rate) == bool(classes)
 
 
 def test_a_tally_of_ones_own_has_defaults() -> None:
