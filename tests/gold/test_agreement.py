@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from sklearn.metrics import cohen_kappa_score
 
 from goldassay.exceptions import DataError, GoldassayError
@@ -218,3 +219,36 @@ def test_records_of_one_document_are_resampled_together() -> None:
     assert whole.value == apart.value == 0.5
     assert whole.n == 6
     assert whole.high - whole.low > 2 * (apart.high - apart.low)
+
+
+@pytest.mark.parametrize("task", ["extraction", "classification"])
+def test_the_passes_of_heritage(root: Path, task: str) -> None:
+    """The first pass is the gold but for the corrections, which the card counts; the second is on the same texts."""
+    place = root / "gold" / "heritage"
+    card = yaml.safe_load((place / "card.yaml").read_text(encoding="utf-8"))
+    stated = card["tasks"][task]["inter_annotator_agreement"]
+    agreement = agree_files([place / name for name in stated["passes"]], task)
+    assert (agreement.records, agreement.warnings) == (60, [])
+    for name, declared in stated.items():
+        if isinstance(declared, dict):
+            interval = agreement.figure(name).interval
+            assert interval is not None
+            assert {part: getattr(interval, part) for part in declared} == pytest.approx(declared, abs=0.5e-4 + 1e-9)
+    assert stated["command"].endswith(f"--task {task}")
+    corrected = agree_files([place / f"first/{task}.jsonl", place / f"{task}.jsonl"], task)
+    changed = {disagreement.record for disagreement in corrected.disagreements}
+    assert changed == {"extraction": {"en-001", "fr-036"}, "classification": {"de-048", "fr-004", "fr-033"}}[task]
+    assert all(name in card["corrections"]["1.0.1"] for name in changed)
+
+
+def test_the_readme_of_heritage_states_the_figures_of_its_card(root: Path) -> None:
+    place = root / "gold" / "heritage"
+    card = yaml.safe_load((place / "card.yaml").read_text(encoding="utf-8"))
+    readme = (place / "README.md").read_text(encoding="utf-8")
+    for task, names in {
+        "extraction": ("strict_f1", "partial_f1", "word_alpha"),
+        "classification": ("secondary_f1",),
+    }.items():
+        for name in names:
+            figure = card["tasks"][task]["inter_annotator_agreement"][name]
+            assert f"| {figure['value']:.3f} | {figure['low']:.3f} – {figure['high']:.3f} |" in readme

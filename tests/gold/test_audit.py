@@ -185,8 +185,6 @@ PLANTED: list[tuple[str, Plant, str, str, str | None]] = [
     ("a NIL ratio", _card("tasks", "linking", "nil_ratio", value=0.3), "promise", "card.yaml", None),
     ("samples a type", _card("tasks", "extraction", "samples_per_type", value=100), "promise", "card.yaml", None),
     ("judgements a query", lambda s: s["retrieval.jsonl"][0]["relevant"].pop("d1"), "promise", "retrieval.jsonl", "q0"),
-    ("agreement", _card("tasks", "classification", value={"inter_annotator_agreement": ">0.85 Cohen's Kappa"}),
-     "promise", "card.yaml", None),
     ("a passage that is not there", lambda s: s["retrieval.jsonl"][1]["relevant"].update(d99=1),
      "reference", "retrieval.jsonl", "q1"),
     ("a grade beyond the scale", lambda s: s["retrieval.jsonl"][2]["relevant"].update(d2=4),

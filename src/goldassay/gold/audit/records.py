@@ -1,98 +1,25 @@
-"""Findings, and the faults of records: of each by itself, and those that show when the records of a set are compared.
+"""The faults of records: of each by itself, and those that show when the records of a set are compared.
 
 By itself: offsets, repetitions, contradictions, and the form of identifiers (Wikidata, VIAF, ISIL), not their
 existence. ISIL is ISO 15511: a country code (or one, three or four letters for what is no country), a hyphen, and up to
 eleven letters, digits, ``:``, ``/`` and ``-``; sixteen characters at most.
 
 Compared: records that repeat another one by id, by text, or nearly by text (across splits they leak), a document that
-the tasks tell different things of, and references to documents and passages that are not there.
+differs between tasks, and references to documents and passages that do not exist.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
 
-from goldassay import files, workspace
-from goldassay.exceptions import DataError
+from goldassay import workspace
 from goldassay.gold import anyfields
+from goldassay.gold.audit.findings import TABLES, Finding, LocatedRecord, RowsByTask
 from goldassay.gold.records import INPUTS, SPANS, folded_answers, grades, nearest, span_fault
 from goldassay.gold.shapes import Record
 from goldassay.measure import TASKS
 from goldassay.text.normal import distinct, near_pairs
-
-TABLES: dict[str, dict[str, Any]] = files.resource("audit.json")
-KINDS: dict[str, str] = TABLES["kinds"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One fault, its place, and how to repair it (``fix``: the new values of the field)."""
-
-    kind: str
-    message: str
-    file: str
-    line: int | None = None
-    record: str | None = None
-    field: str | None = None
-    fix: Record | None = None
-
-    @property
-    def place(self) -> str:
-        """File, line, record and field."""
-        file = self.file if self.line is None else f"{self.file}:{self.line}"
-        return " ".join(part for part in (file, self.record, self.field) if part)
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """The findings of an audit; ``records`` counts the records of each task (or kit file), ``figures`` what follows."""
-
-    name: str
-    findings: Sequence[Finding]
-    records: Mapping[str, int]
-    figures: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def clean(self) -> bool:
-        """Whether there are no findings."""
-        return not self.findings
-
-    @property
-    def kinds(self) -> dict[str, int]:
-        """How many findings of each kind."""
-        return dict(Counter(finding.kind for finding in self.findings))
-
-    def state(self) -> dict[str, object]:
-        """As JSON."""
-        return {**asdict(self), "clean": self.clean, "kinds": self.kinds}
-
-
-@dataclass(frozen=True, slots=True)
-class LocatedRecord:
-    """A record that has its task's shape, and its place."""
-
-    task: str
-    record: dict[str, Any]
-    file: str
-    line: int | None = None
-
-    def finding(self, kind: str, message: str, field: str, fix: Record | None = None) -> Finding:
-        """A fault of this record."""
-        return Finding(kind, message, self.file, self.line, str(self.record["id"]), field, fix)
-
-
-RowsByTask = Mapping[str, Sequence[LocatedRecord]]
-
-
-def unreadable(error: DataError, name: str, kind: str = "unreadable") -> Finding:
-    """A reader's error as a finding."""
-    record = None if error.record is None else str(error.record)
-    return Finding(kind, error.what, name, error.line, record, error.field)
-
 
 ABOUT_OTHERS = ("retrieval", "answering")  # tasks whose records are not documents themselves
 

@@ -1,0 +1,96 @@
+"""One pass over a set, a file of gold or a kit, and the copy with its offsets repaired."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Unpack
+
+from goldassay import files, jsonl
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import sets
+from goldassay.gold.audit import records
+from goldassay.gold.audit.cards import check_card
+from goldassay.gold.audit.findings import Audit, Finding, LocatedRecord, unreadable
+from goldassay.gold.audit.kits import audit_kit
+from goldassay.gold.audit.locating import located_records
+from goldassay.gold.formats import ReadOptions
+from goldassay.gold.shapes import Record
+from goldassay.measure import TASKS
+
+
+def audit(
+    name_or_path: str | Path, *, task: str | None = None, format: str | None = None, **options: Unpack[ReadOptions]
+) -> Audit:
+    """All that is wrong in a set, a file of gold, or a YAML file (or folder) of a Wikidata kit.
+
+    Args:
+        name_or_path: A set's name, its folder, or a file.
+        task: The task of a file; of a set, the one that is wanted.
+        format: The format of a file; guessed if not given.
+        options: How a file is read (`goldassay.gold.formats.ReadOptions`).
+    """
+    place = sets.find(name_or_path)
+    if format is None and not (place.is_dir() and (sets.is_set(place) or sets.standoff(place))):
+        of_kit = [place] if place.is_file() else sorted(place.glob("*"))
+        if of_kit := [file for file in of_kit if file.suffix in (".yaml", ".yml")]:
+            return audit_kit(place.name, of_kit)
+    gold = sets.load(place, task=task, format=format, **options)
+    rows: dict[str, list[LocatedRecord]] = {name: [] for name in gold.tasks}
+    findings: list[Finding] = []
+    for name, part in gold.tasks.items():
+        for source in part.sources:
+            how: dict[str, Any] = {**source}
+            file = how.pop("path")
+            split = how.pop("split", None)
+            shown = file.relative_to(place).as_posix() if place.is_dir() and file.is_relative_to(place) else file.name
+            of_file, faults = located_records(file, name, shown, **how)
+            for row in of_file if split else ():
+                row.record.setdefault("split", split)
+            rows[name] += of_file
+            findings += faults
+    passages: dict[str, str] | None = None
+    if (place / "passages.jsonl").exists():
+        try:
+            passages = {row["id"]: row["text"] for row in sets.passages(place / "passages.jsonl")}
+        except DataError as error:
+            findings.append(unreadable(error, "passages.jsonl"))
+    findings += (finding for name in rows if name in TASKS for row in rows[name] for finding in records.check(row))
+    findings += records.compare(rows, passages)
+    if gold.card:
+        findings += check_card(gold.card, place, rows, whole=task is None)
+    return Audit(place.name, findings, {name: len(of_task) for name, of_task in rows.items()})
+
+
+def repaired(source: Path, target: Path, findings: Iterable[Finding]) -> int:
+    """Write a copy of a set or a JSON Lines file with the offsets that have one right answer; returns how many.
+
+    Lines without a fix stay byte for byte.
+
+    Raises:
+        GoldassayError: The target exists, or is inside of the source.
+    """
+    if target.exists() or target.resolve().is_relative_to(source.resolve()):
+        raise GoldassayError(f"the repaired copy needs a new place of its own, not {target}")
+    fixes: dict[Path, list[tuple[int, str, Record]]] = {}
+    for finding in findings:
+        if finding.fix and finding.line:
+            file = Path(finding.file) if source.is_dir() else Path()
+            fixes.setdefault(file, []).append((finding.line - 1, str(finding.field), finding.fix))
+    with jsonl.writing(target):
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+    for name, of_file in fixes.items():
+        lines = files.text(target / name).split("\n")
+        for line, place, fix in of_file:
+            record = json.loads(lines[line])
+            field, index = re.split(r"[\[\]]", place)[:2]
+            if field == "answers":
+                record["answer_starts"][int(index)] = fix["start"]
+            else:
+                record[field][int(index)].update(fix)
+            lines[line] = json.dumps(record, ensure_ascii=False)
+        files.save(target / name, "\n".join(lines))
+    return sum(map(len, fixes.values()))

@@ -1,0 +1,111 @@
+"""Findings, and what all parts of an audit make them with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+from goldassay import files
+from goldassay.exceptions import DataError
+from goldassay.gold.sets import CARD
+from goldassay.gold.shapes import Fields, Record
+from goldassay.jsonl import JSON
+
+TABLES: dict[str, Fields] = files.resource("audit.json")
+KINDS: dict[str, str] = TABLES["kinds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault, its place, and how to repair it (``fix``: the new values of the field)."""
+
+    kind: str
+    message: str
+    file: str
+    line: int | None = None
+    record: str | None = None
+    field: str | None = None
+    fix: Record | None = None
+
+    @property
+    def place(self) -> str:
+        """File, line, record and field."""
+        file = self.file if self.line is None else f"{self.file}:{self.line}"
+        return " ".join(part for part in (file, self.record, self.field) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The findings of an audit; ``records`` counts the records of each task (or kit file), ``figures`` what follows."""
+
+    name: str
+    findings: Sequence[Finding]
+    records: Mapping[str, int]
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def clean(self) -> bool:
+        """Whether there are no findings."""
+        return not self.findings
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many findings of each kind."""
+        return dict(Counter(finding.kind for finding in self.findings))
+
+    def state(self) -> dict[str, object]:
+        """As JSON."""
+        return {**asdict(self), "clean": self.clean, "kinds": self.kinds}
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedRecord:
+    """A record that has its task's shape, and its place."""
+
+    task: str
+    record: Fields
+    file: str
+    line: int | None = None
+
+    def finding(self, kind: str, message: str, field: str, fix: Record | None = None) -> Finding:
+        """A fault of this record."""
+        return Finding(kind, message, self.file, self.line, str(self.record["id"]), field, fix)
+
+
+RowsByTask = Mapping[str, Sequence[LocatedRecord]]
+
+
+def unreadable(error: DataError, name: str, kind: str = "unreadable") -> Finding:
+    """A reader's error as a finding."""
+    record = None if error.record is None else str(error.record)
+    return Finding(kind, error.what, name, error.line, record, error.field)
+
+
+def mapping(value: JSON) -> Record:
+    """A value as a mapping; an empty one for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def differences(declared: JSON, counts: Record, where: str, file: str = CARD) -> Iterator[Finding]:
+    """Declared numbers, and tables of numbers, that are not the counted ones."""
+    table = mapping(declared)
+    names = [name for name, value in counts.items() if isinstance(table.get(name), type(value))]
+    expected = _flat({name: table[name] for name in names})
+    actual = _flat({name: counts[name] for name in names})
+    for path in {**expected, **actual}:
+        number = expected.get(path, 0)
+        count = actual.get(path, 0)
+        if number != count:
+            yield Finding("count", f"{number:,} declared, {count:,} counted", file, field=f"{where}.{path}".lstrip("."))
+
+
+def _flat(table: Record) -> Fields:
+    """``{"records": 9, "types": {"TOP": 8}}`` as ``{"records": 9, "types.TOP": 8}``."""
+    flat: Fields = {}
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{name}.{key}": number for key, number in value.items()}
+        else:
+            flat[name] = value
+    return flat
