@@ -18,7 +18,7 @@ from goldassay.embedding import register
 from goldassay.measures.answering import BERTScore, bertscore
 
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "bert_score_minilm.json").read_text(encoding="utf-8"))
-ONES, OTHERS = [one for one, _ in RECORDED["pairs"]], [other for _, other in RECORDED["pairs"]]
+ONES, OTHERS = [row for row, _ in RECORDED["pairs"]], [other for _, other in RECORDED["pairs"]]
 
 
 class Recorded:
@@ -29,10 +29,10 @@ class Recorded:
     size = max(len(vector) for text in RECORDED["tokens"].values() for vector in text["vectors"])
 
     def __call__(self, texts: Sequence[str], /) -> list[tuple[Any, Any]]:
-        found = [RECORDED["tokens"][text] for text in texts]
+        scores = [RECORDED["tokens"][text] for text in texts]
         return [
-            (np.array(one["ids"]), np.array([[*v, *[0.0] * (self.size - len(v))] for v in one["vectors"]]))
-            for one in found
+            (np.array(row["ids"]), np.array([[*v, *[0.0] * (self.size - len(v))] for v in row["vectors"]]))
+            for row in scores
         ]
 
 
@@ -45,16 +45,16 @@ class Recorded:
 )
 def test_the_values_are_bert_scores(kind: str, options: dict[str, Any], within: float) -> None:
     expected = np.array(RECORDED["values"][kind])
-    found = bertscore(ONES, OTHERS, Recorded(), **options)
-    assert found.shape == expected.shape == (5, 3)
-    assert np.abs(found - expected).max() < within
+    scores = bertscore(ONES, OTHERS, Recorded(), **options)
+    assert scores.shape == expected.shape == (5, 3)
+    assert np.abs(scores - expected).max() < within
     assert len({round(value, 4) for value in expected.ravel().tolist()}) > 10  # and they are not all alike
 
 
 def test_the_measure_takes_the_best_of_several_references() -> None:
     name = register(Recorded())
     expected = max(RECORDED["values"]["plain"][0][2], 0)
-    found = BERTScore(name)({"answers": [OTHERS[0]]}, {"answer": ONES[0]}).tally.value
-    assert found == pytest.approx(expected, abs=1e-6)
+    scores = BERTScore(name)({"answers": [OTHERS[0]]}, {"answer": ONES[0]}).tally.value
+    assert scores == pytest.approx(expected, abs=1e-6)
     with_other = BERTScore(name)({"answers": [OTHERS[0], ONES[0]]}, {"answer": ONES[0]}).tally.value
     assert with_other == pytest.approx(1, abs=1e-6)

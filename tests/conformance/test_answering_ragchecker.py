@@ -18,9 +18,9 @@ MEASURES = {NAMES.get(name, name): ClaimRate(name) for name in RATES}
 
 
 def test_every_number_of_the_file_comes_out(shared_data: Path) -> None:
-    found = published.ragchecker(shared_data)
-    assert (found.reproduced, found.total) == (33, 33)  # eleven of two answers, and eleven means
-    assert not found.differences
+    suite = published.ragchecker(shared_data)
+    assert (suite.reproduced, suite.total) == (33, 33)  # eleven of two answers, and eleven means
+    assert not suite.differences
 
 
 def test_the_measures_give_the_eleven_means(shared_data: Path) -> None:
@@ -52,9 +52,9 @@ def test_a_changed_verdict_is_a_difference(shared_data: Path, tmp_path: Path) ->
     data["results"][0]["answer2response"][0] = "Entailment"
     (tmp_path / "ragchecker").mkdir()
     (tmp_path / "ragchecker" / published.FILE).write_text(json.dumps(data), encoding="utf-8")
-    found = published.ragchecker(tmp_path)
-    assert found.reproduced < found.total
-    assert any(line.startswith("precision of query 0") for line in found.differences)
+    suite = published.ragchecker(tmp_path)
+    assert suite.reproduced < suite.total
+    assert any(line.startswith("precision of query 0") for line in suite.differences)
 
 
 def test_what_is_no_verdict_is_said() -> None:
@@ -68,5 +68,5 @@ def test_what_is_no_verdict_is_said() -> None:
 
 
 def test_squads_rules_and_identities_come_out(shared_data: Path) -> None:
-    found = published.squad(shared_data)
-    assert (found.reproduced, found.total) == (len(published.CASES) * 2 + 8, len(published.CASES) * 2 + 8)
+    suite = published.squad(shared_data)
+    assert (suite.reproduced, suite.total) == (len(published.CASES) * 2 + 8, len(published.CASES) * 2 + 8)

@@ -50,21 +50,21 @@ def official(prediction: str, reference: str, stem: bool) -> dict[str, tuple[flo
 @settings(max_examples=60, deadline=None)
 @given(pairs=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4))
 def test_generated_pairs_are_equal_in_all_values(stem: bool, pairs: list[tuple[str, str]]) -> None:
-    made = rouge([one for one, _ in pairs], [other for _, other in pairs], KINDS, stem=stem)
-    for row, (one, other) in enumerate(pairs):
-        expected = official(one, other, stem)
+    ours = rouge([text for text, _ in pairs], [other for _, other in pairs], KINDS, stem=stem)
+    for row, (text, other) in enumerate(pairs):
+        expected = official(text, other, stem)
         for kind in KINDS:
-            assert tuple(made[kind][row].tolist()) == expected[kind]
+            assert tuple(ours[kind][row].tolist()) == expected[kind]
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other"),
     [("", ""), ("", "museum"), ("museum", ""), ("Москва", "Москва"), ("...", "!"), ("a\n\nb c", "b c\na"), ("\n", "a")],
 )
-def test_the_edges_are_equal(one: str, other: str) -> None:
-    made = rouge([one], [other], KINDS)
-    for kind, expected in official(one, other, False).items():
-        assert tuple(made[kind][0].tolist()) == expected
+def test_the_edges_are_equal(text: str, other: str) -> None:
+    ours = rouge([text], [other], KINDS)
+    for kind, expected in official(text, other, False).items():
+        assert tuple(ours[kind][0].tolist()) == expected
 
 
 def test_the_best_reference_is_that_of_score_multi() -> None:
@@ -86,11 +86,11 @@ def test_real_texts_are_equal(real_data: Path) -> None:
         texts += [paragraph["context"] for article in data for paragraph in article["paragraphs"]][:60]
     assert len(texts) >= 40
     pairs = list(pairwise(texts))
-    made = rouge([one for one, _ in pairs], [other for _, other in pairs], ("1", "2", "L"))
+    ours = rouge([text for text, _ in pairs], [other for _, other in pairs], ("1", "2", "L"))
     scorer = RougeScorer(["rouge1", "rouge2", "rougeL"])
-    for row, (one, other) in enumerate(pairs):
-        for kind, score in scorer.score(other, one).items():
-            got = made[kind.removeprefix("rouge")][row].tolist()
+    for row, (text, other) in enumerate(pairs):
+        for kind, score in scorer.score(other, text).items():
+            got = ours[kind.removeprefix("rouge")][row].tolist()
             assert got == [score.precision, score.recall, score.fmeasure]
 
 

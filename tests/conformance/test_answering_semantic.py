@@ -40,12 +40,14 @@ def test_cosines_are_those_of_sentence_transformers(shared_data: Path, tmp_path:
 
     pairs = texts(shared_data)
     ours = Cached(SentenceTransformers(), tmp_path / "e.sqlite")
-    found = similarity([one for one, _ in pairs], [other for _, other in pairs], ours)
+    cosines = similarity([text for text, _ in pairs], [other for _, other in pairs], ours)
     model = SentenceTransformer(str(sentences.place("all-MiniLM-L6-v2")), device="cpu")
-    theirs = util.pairwise_cos_sim(model.encode([one for one, _ in pairs]), model.encode([other for _, other in pairs]))
-    assert np.abs(found - theirs.numpy()).max() < 1e-6
+    theirs = util.pairwise_cos_sim(
+        model.encode([text for text, _ in pairs]), model.encode([other for _, other in pairs])
+    )
+    assert np.abs(cosines - theirs.numpy()).max() < 1e-6
     again = Cached(SentenceTransformers(), ours.path)
-    assert similarity([one for one, _ in pairs], [other for _, other in pairs], again).tolist() == found.tolist()
+    assert similarity([text for text, _ in pairs], [other for _, other in pairs], again).tolist() == cosines.tolist()
     assert again.embedded == 0
     ours.close()
     again.close()
@@ -55,11 +57,11 @@ def test_cosines_are_those_of_sentence_transformers(shared_data: Path, tmp_path:
 def test_bertscore_is_bert_scores(shared_data: Path, layer: int) -> None:
     package = pytest.importorskip("bert_score", reason="bert-score is not installed")
     pairs = texts(shared_data)[:20]  # no blank ones: bert-score 0.3.13 cannot encode them with transformers 5
-    ours = bertscore([one for one, _ in pairs], [other for _, other in pairs], Transformer(layer=layer))
+    ours = bertscore([text for text, _ in pairs], [other for _, other in pairs], Transformer(layer=layer))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = package.score(
-            [one for one, _ in pairs],
+            [text for text, _ in pairs],
             [other for _, other in pairs],
             model_type=str(sentences.place("all-MiniLM-L6-v2")),
             num_layers=layer,
@@ -74,7 +76,7 @@ def test_rescaling_is_bert_scores(tmp_path: Path) -> None:
     baseline = tmp_path / "baseline.tsv"
     baseline.write_text("LAYER,P,R,F\n" + "".join(f"{n},0.{n + 1},0.2,0.31\n" for n in range(7)))
     theirs = package.score(
-        [one for one, _ in PAIRS],
+        [text for text, _ in PAIRS],
         [other for _, other in PAIRS],
         model_type=str(sentences.place("all-MiniLM-L6-v2")),
         num_layers=6,
@@ -85,7 +87,7 @@ def test_rescaling_is_bert_scores(tmp_path: Path) -> None:
         device="cpu",
     )
     ours = bertscore(
-        [one for one, _ in PAIRS], [other for _, other in PAIRS], Transformer(layer=6), baseline=(0.7, 0.2, 0.31)
+        [text for text, _ in PAIRS], [other for _, other in PAIRS], Transformer(layer=6), baseline=(0.7, 0.2, 0.31)
     )
     assert np.abs(ours - np.stack([part.numpy() for part in theirs], axis=1)).max() < 1e-6
 

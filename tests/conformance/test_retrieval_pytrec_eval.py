@@ -48,7 +48,7 @@ def compare(qrels: Qrels, run: Run) -> None:
     for metric in ir_measures.iter_calc([ir_measures.parse_measure(name) for name in IR_MEASURES], relevant, kept):
         name = str(metric.measure)
         if name not in IR_MEASURES:
-            name = next(known for known in IR_MEASURES if ir_measures.parse_measure(known) == metric.measure)
+            name = next(own_name for own_name in IR_MEASURES if ir_measures.parse_measure(own_name) == metric.measure)
         if name == "Judged@10" and tied(kept[metric.query_id]):
             continue  # there ir_measures leaves ties in the order of the run
         value = by_query(relevant, kept, [name])[metric.query_id][name] or 0.0
@@ -69,7 +69,9 @@ def test_files_of_trec(tmp_path: Path, real_data: Path) -> None:
             gold = read(folder / "qrels.test", format="trec", task="retrieval")
             pred = read(folder / "results.test", format="trec", task="retrieval", side="pred")
             run = {answer["id"]: dict(r.scores(answer)) for answer in pred}
-            qrels = {one["id"]: {document: int(g) for document, g in one["relevant"].items()} for one in gold}
+            qrels = {
+                example["id"]: {document: int(g) for document, g in example["relevant"].items()} for example in gold
+            }
             compare(qrels, run)
 
 

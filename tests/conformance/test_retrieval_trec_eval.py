@@ -45,8 +45,8 @@ def test_unjudged_is_one_minus_judged(tmp_path: Path, real_data: Path) -> None:
     lines = [f"{query} Q0 {document} 0 {-place} own\n" for place, (query, document) in enumerate(ranked)]
     (tmp_path / "results.test").write_text("".join(lines), encoding="utf-8")
     # 2 of 4 documents and 1 of 1 are judged; of trec_eval's own files it prints unj_5 0.0000 and unj_20 0.0333
-    known = [(tmp_path, 0.75, 0.75), (real_data / "trec", 1.0, 1 - 0.0333)]
-    for folder, five, twenty in known[: 1 + known[1][0].is_dir()]:
+    folders = [(tmp_path, 0.75, 0.75), (real_data / "trec", 1.0, 1 - 0.0333)]
+    for folder, five, twenty in folders[: 1 + folders[1][0].is_dir()]:
         both = pairs("retrieval", folder / "qrels.test", folder / "results.test", format="trec")
         card = r.scorecard(both.gold, both.pred, measures=["Judged@5", "Judged@20"])
         assert card.values["Judged@5"] == pytest.approx(five)

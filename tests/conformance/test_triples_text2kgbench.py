@@ -34,8 +34,8 @@ def test_every_sentence_of_every_system(shared_data: Path, system: str, ontology
     (official,) = folder.glob(f"baselines__{system}__eval_metrics__ont_{ontology}_*")
     gold = folder / f"ground_truth__ont_{ontology}_ground_truth.jsonl"
     both = pairs("triples", gold, answers, format="text2kgbench")
-    known = json.loads((folder / f"ontologies__{ontology}_ontology.json").read_text(encoding="utf-8"))
-    card = triples.scorecard(both.gold, both.pred, protocol="text2kgbench", ontology=known)
+    content = json.loads((folder / f"ontologies__{ontology}_ontology.json").read_text(encoding="utf-8"))
+    card = triples.scorecard(both.gold, both.pred, protocol="text2kgbench", ontology=content)
     rows = [json.loads(line) for line in official.read_text(encoding="utf-8").splitlines()]
     assert len(rows) in (156, 159, 550)
     for row in rows:
@@ -58,9 +58,9 @@ def test_the_annotations_are_recounted(real_data: Path) -> None:
     verdicts = [verdict for verdict, count in counted.items() for _ in range(count)]
     file = real_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml"
     if file.is_file():
-        found = files.yaml_value(file)
-        verdicts = [row["verdict"] for row in found["annotations"]]
-        assert found["metadata"]["validated_ndr"] == 0.779
+        annotated = files.yaml_value(file)
+        verdicts = [row["verdict"] for row in annotated["annotations"]]
+        assert annotated["metadata"]["validated_ndr"] == 0.779
     assert Counter(verdicts) == counted
     rate = triples.novel_discovery_rate(verdicts)
     assert rate["novel_discovery_rate"] == pytest.approx(170 / 188)

@@ -86,7 +86,7 @@ def ones(texts: list[str]) -> list[list[float]]:
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    ("call", "message"),
     [
         pytest.param(lambda: squad(["a"], []), "lists of texts of one length", id="squad"),
         pytest.param(lambda: rouge(["a"], []), "lists of texts of one length", id="rouge"),
@@ -97,9 +97,9 @@ def ones(texts: list[str]) -> list[list[float]]:
         pytest.param(lambda: scorecard([ASKED], []), "1 gold records against 0 predictions", id="scorecard"),
     ],
 )
-def test_lengths_that_differ(made: Callable[[], object], message: str) -> None:
+def test_lengths_that_differ(call: Callable[[], object], message: str) -> None:
     with pytest.raises(GoldassayError, match=message):
-        made()
+        call()
 
 
 @pytest.mark.parametrize("wrong", [None, "1800"])
@@ -121,12 +121,12 @@ def test_references_that_are_no_list(wrong: Any) -> None:
 )
 def test_an_embedder_that_gives_what_is_no_matrix_of_numbers(vectors: Any, message: str) -> None:
     broken = Function(lambda texts: vectors, "broken")
-    for made in (
+    for call in (
         lambda: similarity(["a"], ["b"], broken),
         lambda: scorecard([ASKED], [{"id": "a", "answer": "1801"}], embedder=broken, tokens=None),
     ):
         with pytest.raises(ModelError, match=f"the embedder 'broken' .*{message}") as caught:
-            made()
+            call()
         assert "\n" not in str(caught.value)
 
 
@@ -138,7 +138,7 @@ def test_f1_without_precision_and_recall_has_its_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "said"),
+    ("evidence", "complaint"),
     [
         ({"latency_ms": -5}, "record a, latency_ms: expected milliseconds, 0 or more, found -5"),
         (
@@ -151,15 +151,15 @@ def test_f1_without_precision_and_recall_has_its_row(tmp_path: Path) -> None:
         ({"citations": [{"together": "so so"}]}, "record a, citations[0].together: expected a list of ver"),
     ],
 )
-def test_evidence_that_is_none_is_one_line(evidence: dict[str, Any], said: str) -> None:
+def test_evidence_that_is_none_is_one_line(evidence: dict[str, Any], complaint: str) -> None:
     with pytest.raises(GoldassayError) as caught:
         scorecard([ASKED], [{"id": "a", "answer": "1800", **evidence}], embedder=None, tokens=None)
-    assert said in str(caught.value)
+    assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    "made",
+    "call",
     [
         lambda: rouge("abc", "abd"),
         lambda: rouge(["abc"], "a"),
@@ -169,6 +169,6 @@ def test_evidence_that_is_none_is_one_line(evidence: dict[str, Any], said: str) 
         lambda: bertscore("abc", "abd"),
     ],
 )
-def test_one_text_is_no_list_of_letters(made: Callable[[], object]) -> None:
+def test_one_text_is_no_list_of_letters(call: Callable[[], object]) -> None:
     with pytest.raises(GoldassayError, match="are lists of texts"):
-        made()
+        call()

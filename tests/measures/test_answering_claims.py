@@ -84,30 +84,30 @@ def completions(tables: Tables) -> list[Tables]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables().filter(lambda found: unknown(found) <= 6))
-def test_unknown_verdicts_bound_the_truth(found: Tables) -> None:
-    for full in completions(found):
+@given(tables().filter(lambda verdicts: unknown(verdicts) <= 6))
+def test_unknown_verdicts_bound_the_truth(verdicts: Tables) -> None:
+    for full in completions(verdicts):
         for name, part in values(full).items():
-            between = share(found, name)
+            between = share(verdicts, name)
             assert between.value - 1e-12 <= part.value <= between.most + 1e-12, name
 
 
 @settings(max_examples=60, deadline=None)
 @given(tables())
-def test_every_claim_is_grounded_known_or_invented_or_not_known(found: Tables) -> None:
-    parts = [share(found, name) for name in ("faithfulness", "hallucination", "self_knowledge")]
+def test_every_claim_is_grounded_known_or_invented_or_not_known(verdicts: Tables) -> None:
+    parts = [share(verdicts, name) for name in ("faithfulness", "hallucination", "self_knowledge")]
     certain = sum(part.value for part in parts)
     assert certain <= 1 + 1e-12
-    if not unknown(found):
+    if not unknown(verdicts):
         assert certain == pytest.approx(1)
-        assert all(part.value == part.most for part in values(found).values())
+        assert all(part.value == part.most for part in values(verdicts).values())
 
 
 def test_an_unknown_verdict_stays_in_the_denominator_the_evidence_and_the_warning() -> None:
     pred = {"answer": "x", "support": {"answer_by_context": [[True], [None]]}, "answer_claims": ["a", "b"]}
-    found = ClaimRate("faithfulness")({"answers": ["x"]}, pred)
-    assert (found.tally.value, found.tally.highest, found.tally.unknown) == (0.5, 1.0, 1)
-    assert [error.kind for error in found.errors] == ["unknown"]
+    verdicts = ClaimRate("faithfulness")({"answers": ["x"]}, pred)
+    assert (verdicts.tally.value, verdicts.tally.highest, verdicts.tally.unknown) == (0.5, 1.0, 1)
+    assert [error.kind for error in verdicts.errors] == ["unknown"]
     card = answering.scorecard([{"answers": ["x"]}], [pred], embedder=None, tokens=None)
     assert card.values["faithfulness"] == 0.5
     assert card.warnings == ["Missing verdicts count as not supported: faithfulness lies between 0.5000 and 1.0000"]

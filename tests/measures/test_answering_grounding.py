@@ -55,8 +55,8 @@ def test_context_entity_recall_by_hand() -> None:
 
 def test_columns_are_names_dotted_paths_and_functions() -> None:
     row = {"context_info": ["Rotterdam"], "model": {"contexts": ["Kunsthal"]}, "truth": "Kunsthal Rotterdam; Delft"}
-    found = context_entity_recall([row], retrieved_contexts_column="context_info", reference_column="truth")
-    assert found["rows"] == [0.0]  # by patterns the reference names Kunsthal Rotterdam and Delft
+    result = context_entity_recall([row], retrieved_contexts_column="context_info", reference_column="truth")
+    assert result["rows"] == [0.0]  # by patterns the reference names Kunsthal Rotterdam and Delft
 
     def words(text: str) -> list[str]:
         return text.replace(";", "").split()
@@ -67,8 +67,8 @@ def test_columns_are_names_dotted_paths_and_functions() -> None:
         (lambda row: [*row["context_info"], "Delft"], 2 / 3),
     ]
     for column, expected in columns:
-        found = context_entity_recall([row], retrieved_contexts_column=column, reference_column="truth", extract=words)
-        assert found["context_entity_recall"] == pytest.approx(expected)
+        result = context_entity_recall([row], retrieved_contexts_column=column, reference_column="truth", extract=words)
+        assert result["context_entity_recall"] == pytest.approx(expected)
     metric = Metric(ContextEntityRecall(), columns={"retrieved_contexts": "rag.ctx", "gold.reference": "my_truth"})
     score = metric({"answers": ["x"], "my_truth": "Delft"}, {"rag": {"ctx": ["In Delft."]}})
     assert score.score == 1
@@ -142,9 +142,9 @@ def test_similarity_takes_the_best_reference_and_may_be_negative() -> None:
     from goldassay.embedding import register
 
     name = register(Function(lengths, "test-lengths"))
-    found = SemanticSimilarity(name)(gold, {"answer": "abc"}).tally.value
+    result = SemanticSimilarity(name)(gold, {"answer": "abc"}).tally.value
     # cos((3,3),(4,3)) = 21/(√18·5) = 0.9899; cos((3,3),(2,3)) = 15/(√18·√13) = 0.9806
-    assert found == pytest.approx(0.98995, abs=1e-4)
+    assert result == pytest.approx(0.98995, abs=1e-4)
     assert SemanticSimilarity(name)(gold, {"answer": " "}).tally.value == 0
     assert SemanticSimilarity(name)({"answers": []}, {"answer": "x"}).tally.weight == 0
     with pytest.raises(GoldassayError, match="lists of texts of one length"):
@@ -181,12 +181,12 @@ def test_the_founding_class_keeps_its_keys_and_calls_nothing_what_it_is_not() ->
         "gold_answer": "In 1800.",
         "retrieved_context": "It opened in 1800.",
     }
-    found = RAGEvaluator(embedder=Function(lengths, "lengths")).evaluate_answer(**row)
-    assert set(found["rouge"]) == {"rouge1", "rouge2", "rougeL"}
-    assert found["rouge"]["rouge1"] == pytest.approx(2 / 3)  # P 2/4, R 2/2
-    assert 0 < found["semantic_similarity"] <= 1
-    assert (found["faithfulness"], found["relevance"], found["lexical_support"]) == (None, None, 1)
-    assert "llm_judge" not in found
+    result = RAGEvaluator(embedder=Function(lengths, "lengths")).evaluate_answer(**row)
+    assert set(result["rouge"]) == {"rouge1", "rouge2", "rougeL"}
+    assert result["rouge"]["rouge1"] == pytest.approx(2 / 3)  # P 2/4, R 2/2
+    assert 0 < result["semantic_similarity"] <= 1
+    assert (result["faithfulness"], result["relevance"], result["lexical_support"]) == (None, None, 1)
+    assert "llm_judge" not in result
 
 
 def test_rouge_refuses_what_it_cannot_compare() -> None:
@@ -211,10 +211,10 @@ def test_another_script_needs_the_unicode_tokenizer() -> None:
 @pytest.mark.parametrize("place", range(4))
 @pytest.mark.parametrize("bad", [None, 5, ["a", "b"]])
 def test_the_evaluator_takes_texts(place: int, bad: Any) -> None:
-    given: list[Any] = ["When?", "In 1800.", "It opened in 1800.", "It opened in 1800."]
-    given[place] = bad
+    arguments: list[Any] = ["When?", "In 1800.", "It opened in 1800.", "It opened in 1800."]
+    arguments[place] = bad
     with pytest.raises(GoldassayError, match="are lists of texts") as caught:
-        RAGEvaluator(embedder=None).evaluate_answer(*given)
+        RAGEvaluator(embedder=None).evaluate_answer(*arguments)
     assert "\n" not in str(caught.value)
 
 

@@ -38,7 +38,7 @@ def test_the_probabilities_come_from_a_file(both: tuple[Path, Path], tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "complaint"),
     [
         ({}, "na.json: record a: a probability of no answer lies between 0 and 1, not None"),
         ({"a": 0.5}, "na.json: record b: a probability of no answer lies between 0 and 1, not None"),
@@ -46,10 +46,12 @@ def test_the_probabilities_come_from_a_file(both: tuple[Path, Path], tmp_path: P
         ({"a": 1.5, "b": 0}, "record a: a probability of no answer lies between 0 and 1, not 1.5"),
     ],
 )
-def test_what_is_wrong_with_them_is_one_line(both: tuple[Path, Path], tmp_path: Path, content: Any, said: str) -> None:
+def test_what_is_wrong_with_them_is_one_line(
+    both: tuple[Path, Path], tmp_path: Path, content: Any, complaint: str
+) -> None:
     with pytest.raises(DataError) as caught:
         goldassay.score("answering", *both, na_probs=saved(tmp_path / "na.json", content))
-    assert said in str(caught.value)
+    assert complaint in str(caught.value)
 
 
 def test_they_are_for_squad_alone(both: tuple[Path, Path], tmp_path: Path) -> None:

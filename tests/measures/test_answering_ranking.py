@@ -165,9 +165,11 @@ def test_calibration_does_not_depend_on_the_order(rows: list[tuple[float, bool]]
     swapped = list(rows)
     random.shuffle(swapped)
     for statistic in ("brier", "ece", "aurc"):
-        one = calibrated(statistic, [c for c, _ in rows], [float(k) for _, k in rows])
-        assert one == pytest.approx(calibrated(statistic, [c for c, _ in swapped], [float(k) for _, k in swapped]))
-        assert 0 <= one <= 1
+        statistic_value = calibrated(statistic, [c for c, _ in rows], [float(k) for _, k in rows])
+        assert statistic_value == pytest.approx(
+            calibrated(statistic, [c for c, _ in swapped], [float(k) for _, k in swapped])
+        )
+        assert 0 <= statistic_value <= 1
 
 
 def test_what_cannot_be_calibrated_is_said() -> None:
@@ -182,12 +184,12 @@ def test_models_are_ranked_by_their_final_score() -> None:
     # 0.25·0.8 + 0.25·0.8 + 0.2·0.5 + 0.15·1 + 0.15·0.6 = 0.74; 0.2 less accuracy is 0.05 less
     low = {**five, "accuracy": 0.6}
     models: dict[str, Any] = {"low": low, "unknown": {**five, "quality": None}, "one": five, "two": five, "last": low}
-    found = rankings(models)
-    assert [(row["Rank"], row["Model"]) for row in found] == [
+    ranking = rankings(models)
+    assert [(row["Rank"], row["Model"]) for row in ranking] == [
         (1, "one"), (1, "two"), (3, "low"), (3, "last"), (None, "unknown"),
     ]  # fmt: skip
-    assert [row["Final_Score"] for row in found] == pytest.approx([0.74, 0.74, 0.69, 0.69, None])
-    assert list(found[0]) == [
+    assert [row["Final_Score"] for row in ranking] == pytest.approx([0.74, 0.74, 0.69, 0.69, None])
+    assert list(ranking[0]) == [
         "Rank",
         "Model",
         "Accuracy",
@@ -208,16 +210,16 @@ def test_scorecards_are_ranked() -> None:
     cards = {
         name: answering.scorecard(
             gold,
-            [{"answer": said, "confidence": 0.9, "latency_ms": 100}, {"answer": "", "latency_ms": 100}],
+            [{"answer": wording, "confidence": 0.9, "latency_ms": 100}, {"answer": "", "latency_ms": 100}],
             embedder=Function(lambda texts: [[1.0, float(len(text))] for text in texts], "lengths"),
             tokens=None,
         )
-        for name, said in (("wrong", "1900 or so"), ("right", "1800"))
+        for name, wording in (("wrong", "1900 or so"), ("right", "1800"))
     }
-    found = rankings(cards, {"quality": 0.5, "confidence": 0.5})
-    assert [row["Model"] for row in found] == ["right", "wrong"]
-    assert found[0]["Final_Score"] == pytest.approx((1 + (0.9 + 1) / 2) / 2)
-    assert found[0]["Accuracy"] is None
+    ranking = rankings(cards, {"quality": 0.5, "confidence": 0.5})
+    assert [row["Model"] for row in ranking] == ["right", "wrong"]
+    assert ranking[0]["Final_Score"] == pytest.approx((1 + (0.9 + 1) / 2) / 2)
+    assert ranking[0]["Accuracy"] is None
 
 
 def test_empty_answers_alone_are_no_confidence() -> None:

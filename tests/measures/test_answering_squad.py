@@ -37,12 +37,12 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("golds", "found", "exact", "f1"), TABLE)
-def test_the_hand_table(golds: list[str], found: str, exact: float, f1: float) -> None:
-    gold, pred = {"answers": golds}, {"answer": found}
+@pytest.mark.parametrize(("golds", "prediction", "exact", "f1"), TABLE)
+def test_the_hand_table(golds: list[str], prediction: str, exact: float, f1: float) -> None:
+    gold, pred = {"answers": golds}, {"answer": prediction}
     assert ExactMatch()(gold, pred).tally.value == exact
     assert F1()(gold, pred).tally.value == pytest.approx(f1)
-    (batched,), (batched_f1,) = squad([found], [golds])
+    (batched,), (batched_f1,) = squad([prediction], [golds])
     assert batched == exact
     assert batched_f1 == pytest.approx(f1)
 
@@ -63,9 +63,9 @@ TEXTS = st.text(st.sampled_from("ab theAN.,'-«é\x00\n 1ΣσςİK"), max_size=1
 @settings(max_examples=120, deadline=None)
 @given(st.lists(st.tuples(TEXTS, st.lists(TEXTS, max_size=3)), max_size=6))
 def test_many_at_once_are_the_same_as_one_by_one(rows: list[tuple[str, list[str]]]) -> None:
-    exact, f1 = squad([found for found, _ in rows], [golds for _, golds in rows])
-    for (found, golds), em, f in zip(rows, exact, f1, strict=True):
-        gold, pred = {"answers": golds}, {"answer": found}
+    exact, f1 = squad([prediction for prediction, _ in rows], [golds for _, golds in rows])
+    for (prediction, golds), em, f in zip(rows, exact, f1, strict=True):
+        gold, pred = {"answers": golds}, {"answer": prediction}
         assert ExactMatch()(gold, pred).tally.value == em
         assert F1()(gold, pred).tally.value == f
 
@@ -141,9 +141,9 @@ MLQA = [
 ]
 
 
-@pytest.mark.parametrize(("language", "gold", "found", "exact", "f1"), MLQA)
-def test_mlqas_rules(language: str, gold: str, found: str, exact: float, f1: float) -> None:
-    asked, pred = {"answers": [gold], "language": language}, {"answer": found}
+@pytest.mark.parametrize(("language", "gold", "prediction", "exact", "f1"), MLQA)
+def test_mlqas_rules(language: str, gold: str, prediction: str, exact: float, f1: float) -> None:
+    asked, pred = {"answers": [gold], "language": language}, {"answer": prediction}
     for where in (language, "gold"):
         assert ExactMatch("mlqa", language=where)(asked, pred).tally.value == exact
         assert F1("mlqa", language=where)(asked, pred).tally.value == pytest.approx(f1)
@@ -158,8 +158,8 @@ def test_words_that_are_not_separated_are_said() -> None:
     ours = pytest.approx(10 / 11)  # the script tells the language
     assert asked.values == {"mlqa_f1": ours, "F1('mlqa', empty='equal')": ours}
     assert asked.warnings == []
-    told = answering.scorecard([{**gold[0], "language": "zh"}], pred, measures=["mlqa_f1"])
-    assert told.by["language"]["zh"]["mlqa_f1"] == ours
+    chinese = answering.scorecard([{**gold[0], "language": "zh"}], pred, measures=["mlqa_f1"])
+    assert chinese.by["language"]["zh"]["mlqa_f1"] == ours
     plain = answering.scorecard([{"answers": ["1800"]}], [{"answer": "1800"}])
     assert plain.warnings == []
 

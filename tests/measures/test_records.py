@@ -385,13 +385,15 @@ def reference_normal(value: Any) -> Any:
     st.dictionaries(st.sampled_from("abc"), JSON, max_size=2), st.dictionaries(st.sampled_from("abc"), JSON, max_size=2)
 )
 def test_tree_edit_accuracy_is_that_of_the_definition(gold: Any, pred: Any) -> None:
-    made = records.TreeEdit()({"record": gold}, {"record": pred}).tally
+    assessed = records.TreeEdit()({"record": gold}, {"record": pred}).tally
     left, right = (reference_tree(reference_normal(side)) for side in (gold, pred))
     size = reference_distance(("<root>", ()), left)
     if not size:
-        assert (made.weight, made.total) == ((0, 0) if not reference_distance(("<root>", ()), right) else (1, 0))
+        assert (assessed.weight, assessed.total) == (
+            (0, 0) if not reference_distance(("<root>", ()), right) else (1, 0)
+        )
         return
-    assert made.value == pytest.approx(max(0.0, 1 - reference_distance(right, left) / size))
+    assert assessed.value == pytest.approx(max(0.0, 1 - reference_distance(right, left) / size))
 
 
 def test_tree_edit_accuracy_by_hand() -> None:
@@ -418,8 +420,10 @@ def reference_anls(gold: str, pred: str, threshold: float = 0.5) -> float:
 def test_anls_is_that_of_the_definition(gold: str, pred: str) -> None:
     assert comparator("anls")(gold, pred) == pytest.approx(reference_anls(gold, pred))
     if gold.strip() and pred.strip():  # a record of one field has its ANLS as its F1
-        made = records.FieldF1(compare={"answer": "anls"})({"record": {"answer": gold}}, {"record": {"answer": pred}})
-        assert made.tally.value == pytest.approx(reference_anls(gold, pred))
+        assessed = records.FieldF1(compare={"answer": "anls"})(
+            {"record": {"answer": gold}}, {"record": {"answer": pred}}
+        )
+        assert assessed.tally.value == pytest.approx(reference_anls(gold, pred))
 
 
 def test_the_scorecard_takes_its_schema_from_gold() -> None:

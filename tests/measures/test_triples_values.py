@@ -50,9 +50,9 @@ from goldassay.text import normal as texts
     ],
 )
 def test_times_are_read(written: Any, expected: tuple[int, ...]) -> None:
-    found = times.read(written)
-    assert found is not None
-    assert (found.year, found.month, found.day, found.precision) == expected
+    measured = times.read(written)
+    assert measured is not None
+    assert (measured.year, measured.month, measured.day, measured.precision) == expected
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ def test_what_is_no_time_is_none(written: Any) -> None:
     ],
 )
 def test_times_compare_at_golds_precision(gold: Any, pred: str, same: bool) -> None:
-    one, other = times.read(gold), times.read(pred)
-    assert one is not None
+    spelling, other = times.read(gold), times.read(pred)
+    assert spelling is not None
     assert other is not None
-    assert times.same(one, other) is same
+    assert times.same(spelling, other) is same
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_times_compare_at_golds_precision(gold: Any, pred: str, same: bool) -> N
     ],
 )  # fmt: skip
 def test_times_are_written_as_exactly_as_they_are_known(time: str, precision: int, written: str) -> None:
-    found = times.read({"time": f"{time}T00:00:00Z", "precision": precision})
-    assert found is not None
-    assert times.words(found) == written
+    measured = times.read({"time": f"{time}T00:00:00Z", "precision": precision})
+    assert measured is not None
+    assert times.words(measured) == written
     again = times.read(written)
     assert again is not None
     assert again.precision == precision
-    assert times.same(found, again)
+    assert times.same(measured, again)
 
 
 def test_calendars() -> None:
@@ -220,8 +220,8 @@ def test_a_broken_value_is_no_value_of_its_kind(kind: str, raw: Any) -> None:
 
 def test_distance_on_the_sphere() -> None:
     # Amsterdam to Paris is about 430 km
-    found = numeric.distance(numeric.Coordinate(52.3676, 4.9041), numeric.Coordinate(48.8566, 2.3522))
-    assert found == pytest.approx(430, abs=2)
+    measured = numeric.distance(numeric.Coordinate(52.3676, 4.9041), numeric.Coordinate(48.8566, 2.3522))
+    assert measured == pytest.approx(430, abs=2)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_the_type_of_a_value(triple: dict[str, Any], kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("spelling", "other"),
     [
         ("dateOfBirth", "date of birth"),
         ("wikidata:P571", "wdt:P571"),
@@ -310,8 +310,8 @@ def test_the_type_of_a_value(triple: dict[str, Any], kind: str) -> None:
         ("date_of_birth", "Date of  birth"),
     ],
 )
-def test_one_predicate_in_several_spellings(one: str, other: str) -> None:
-    assert objects.canonical(one) == objects.canonical(other)
+def test_one_predicate_in_several_spellings(spelling: str, other: str) -> None:
+    assert objects.canonical(spelling) == objects.canonical(other)
 
 
 def test_prefixes_may_be_given() -> None:
