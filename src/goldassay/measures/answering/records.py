@@ -18,7 +18,11 @@ class FieldValue(NamedTuple):
     value: Any
 
     def texts(self) -> tuple[str, ...]:
-        """A list of texts; one text that is not empty is a list of one."""
+        """A list of texts; one text that is not empty is a list of one.
+
+        Raises:
+            DataError: it is none, or one of them is no text.
+        """
         if isinstance(self.value, str):
             return (self.value,) if self.value else ()
         if not isinstance(self.value, (list, tuple)):
@@ -29,7 +33,11 @@ class FieldValue(NamedTuple):
         return tuple(self.value)
 
     def text(self, expected: str = "text") -> str:
-        """A text; empty for ``None``."""
+        """A text; empty for ``None``.
+
+        Raises:
+            DataError: it is no text.
+        """
         if self.value is not None and not isinstance(self.value, str):
             raise self._wrong(expected)
         return self.value or ""

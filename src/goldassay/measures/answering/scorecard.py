@@ -129,14 +129,18 @@ def scorecard(
     card.measures = chosen
     card.conventions = {name: measure.conventions for name, measure in chosen.items()}
     card.counts = {name: counts for name, counts in card.counts.items() if name in chosen}
-    unknown = [
+    card.warnings += _unknown(card)
+    return card
+
+
+def _unknown(card: Scorecard) -> list[str]:
+    """A warning about values with missing verdicts."""
+    ranges = [
         f"{name} lies between {total.value:.4f} and {total.highest:.4f}"
         for name, total in card.totals.items()
-        if name in chosen and isinstance(total, JudgedMean) and total.unknown
+        if name in card.values and isinstance(total, JudgedMean) and total.unknown
     ]
-    if unknown:
-        card.warnings.append(f"Missing verdicts count as not supported: {', '.join(unknown)}")
-    return card
+    return [f"Missing verdicts count as not supported: {', '.join(ranges)}"] if ranges else []
 
 
 Named = dict[str, Measure[Any]]

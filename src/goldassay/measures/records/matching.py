@@ -266,7 +266,8 @@ def tree_distance(a: Node, b: Node) -> int:
     """The least cost of edits that turn one tree into the other."""
     # Every pair of keyroots (the root, and nodes with a left sibling) gets a table of forest distances, built from the
     # leaves up; where both forests are whole trees the result is the distance of two subtrees, which later tables use.
-    (nodes, deletes, first), (others, inserts, start) = _postorder(a), _postorder(b)
+    nodes, deletes, first = _postorder(a)
+    others, inserts, start = _postorder(b)
     trees = [[0] * len(others) for _ in nodes]
     for i, j in product(_keyroots(first), _keyroots(start)):
         top = first[i]

@@ -43,6 +43,9 @@ def sides(gold: object, pred: object, schema: str = "") -> Read:
     They are the field ``record``; without one, they are the fields that the schema names. A prediction that does
     not parse, or that the schema does not allow, is None with the reason.
 
+    Raises:
+        DataError: the gold record cannot be read, or its schema does not allow it.
+
     >>> sides({"record": {"total": 1}}, {"record": '{"total": }'}).reason
     'line 1: not JSON: Expecting value (column 11)'
     """

@@ -198,7 +198,9 @@ def _item(text: str, id_: str, *labels: str) -> NamedItem | None:
     id_ = id_ or (text if is_id else "")
     wikidata = QID.fullmatch(id_)
     folded = frozenset(map(normal, [*labels, "" if is_id else label(text)])) - {""}
-    return NamedItem(wikidata[1] if wikidata else id_, folded) if id_ or folded else None
+    if not id_ and not folded:
+        return None
+    return NamedItem(wikidata[1] if wikidata else id_, folded)
 
 
 def label(text: str) -> str:
