@@ -243,7 +243,6 @@ def fold(
     task: str,
     measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]],
     shared: Batches,
-    look: Callable[[Batches], object] = lambda part: None,
     beside: Mapping[str, Measure[Any]] = MappingProxyType({}),
     weight: str = "",
     sections: Sections = Sections(),
@@ -254,7 +253,6 @@ def fold(
         task: The task.
         measures: What the values are, in their order.
         shared: The examples.
-        look: It gets every chunk of the examples, for what a task reports beside values.
         beside: Measures that have no value of their own: their totals stand with those of the others.
         weight: The field of gold that says how much an example counts.
         sections: What the card has beside values.
@@ -274,7 +272,6 @@ def fold(
     chunks = Chunks({name: measure.zero for name, measure in every.items()})
     facts = Counter[Hashable]()
     for part in shared.chunks():
-        look(part)
         facts.update(sections.facts(part, next(iter(named.values()), None)))
         tallies = {name: measure.tallies(part.of(measure)) for name, measure in every.items()}
         if weight:
