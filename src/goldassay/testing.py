@@ -127,7 +127,7 @@ class MarkedTest:
             data = examples(None if gold is None else str(gold), self.target, self.split)
         else:
             data = SplitExamples("given", list(gold), [], [])
-        program = self.program
+        program: Any = self.program
         if self.by_name:
             program = prepared(self.target, data, self.state)
         elif self.state is not None:

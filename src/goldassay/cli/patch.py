@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from goldassay import workspace
 from goldassay.cli import options as use
@@ -67,7 +67,8 @@ def propose(
     evaluated = Run.load(run)
     edits: list[Edit] = list(EDITS)
     if reflection_lm:
-        edits.append(partial(reflection, lm=for_program(patches.current, reflection_lm).lm))
+        lm: Any = for_program(patches.current, reflection_lm).lm
+        edits.append(partial(reflection, lm=lm))
     gold = (evaluated.about.get("settings") or {}).get("gold")  # of the split train
     train = examples(gold, target, "train").examples
     if not patches.propose(evaluated, train, edits=edits, most=limit) and not json:
