@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Unpack
 
 from goldassay.exceptions import DataError, GoldassayError
@@ -173,7 +174,11 @@ def _predictions(source: Source) -> Records:
 
 
 def align(
-    task: str, gold: Records, pred: Iterable[Mapping[str, Any]], file: object = None, faults: Faults | None = None
+    task: str,
+    gold: Records,
+    pred: Iterable[Mapping[str, Any]],
+    file: Path | str | None = None,
+    faults: Faults | None = None,
 ) -> Pairs:
     """Records aligned by id; predicted spans are proved against gold's text.
 
