@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 LIMITS = {
-    "several values assigned at once": 400,
-    "an unpacked generator": 60,
-    "a conditional inside a conditional": 25,
-    "a text times a condition": 5,
+    "several values assigned at once": 70,
+    "an unpacked generator": 5,
+    "a conditional inside a conditional": 6,
+    "a text times a condition": 0,
 }
 
 
