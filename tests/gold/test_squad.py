@@ -79,7 +79,7 @@ def test_a_prediction_for_an_unknown_question(tmp_path: Path) -> None:
     found = pairs("answering", gold, some)  # as SQuAD's script, which asks gold's questions
     assert [record["id"] for record in found.pred] == [record["id"] for record in found.gold]
     assert "1 of" in found.warnings[0]
-    assert "stand in no gold and are left out, as the official scorer does (z)" in found.warnings[0]
+    assert "have no gold record and are left out, as the official scorer does (z)" in found.warnings[0]
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_queries_without_judgements_are_left_out_as_in_trec_eval(tmp_path: Path)
     pred = write(tmp_path / "a.run", "q8 Q0 d1 1 2.0 x", "q1 Q0 d1 1 2.0 x", "q9 Q0 d1 1 2.0 x")
     found = pairs("retrieval", gold, pred)
     assert [record["id"] for record in found.pred] == ["q1"]
-    said = f"2 of 3 queries of {pred} stand in no gold and are left out, as the official scorer does (q8, q9)"
+    said = f"2 of 3 queries of {pred} have no gold record and are left out, as the official scorer does (q8, q9)"
     assert found.warnings == [said]
 
 

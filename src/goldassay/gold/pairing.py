@@ -81,33 +81,49 @@ def pairs(
     name = pred_format or _format_of(pred, task, format, left)
     own_options = options if name == left.format else {"map": options.get("map")}
     right = source_of(pred, task, "pred", name, faults=faults, **own_options)  # pyright: ignore[reportArgumentType]
-    golds, preds = _read(left, right)
-    known = set(_ids(golds))
-    others = {str(error.record) for error in faults.errors} - known  # what was said of gold that cannot be read
-    if split:
-        chosen = {each for each, of in zip(_ids(golds), splits_of(golds), strict=True) if of == split}
-        if not chosen:
-            there = ", ".join(filter(None, dict.fromkeys(splits_of(golds)))) or "none"
-            raise DataError(f"no gold of the split {split!r}; there are {there}", file=left.path)
-        others, known = others | (known - chosen), chosen
-        golds = _among(golds, known)
-    if others:
-        preds = _among(preds, set(_ids(preds)) - others)
-    unknown = [each for each in _ids(preds) if each not in known]
-    noun = OFFICIALLY_IGNORED.get(name)
-    if noun and unknown and (len(unknown) < len(preds) or name in formats.QUESTIONS):  # if gold has none, refuse them
-        message = f"{len(unknown)} of {len(preds)} {noun} of {right.path} stand in no gold and are left out"
-        right.warnings.append(f"{message}, as the official scorer does ({_listed(unknown)})")
-        preds = _among(preds, known)
-    if name in OFFICIALLY_WRONG:
-        golds = [*golds, *_without_gold(preds, set(unknown), OFFICIALLY_WRONG[name])]
+    every_gold, every_pred = _read(left, right)
+    ids = _ids_of_split(every_gold, split, left) if split else set(_ids(every_gold))
+    unreadable = {str(error.record) for error in faults.errors}  # gold that cannot be read leaves its prediction out
+    excluded = (unreadable | set(_ids(every_gold))) - ids
+    split_gold = _among(every_gold, ids)
+    split_pred = _among(every_pred, set(_ids(every_pred)) - excluded)
+    scored_gold, scored_pred = _settle_unknown(split_gold, split_pred, name, right)
     if overlap:
-        asked = _asked(left, right, known, unknown)
-        golds, preds = _among(golds, asked), _among(preds, asked)
-    result = align(task, golds, preds, pred if is_file(pred) else None, faults)
+        answered = _asked(left, right, ids, [each for each in _ids(split_pred) if each not in ids])
+        scored_gold = _among(scored_gold, answered)
+        scored_pred = _among(scored_pred, answered)
+    result = align(task, scored_gold, scored_pred, pred if is_file(pred) else None, faults)
     skipped = [f"{len(faults.errors)} faults were passed over; the first: {faults.errors[0]}"] if faults.errors else []
     result.warnings = [*left.warnings, *right.warnings, *result.warnings, *skipped]
     return result
+
+
+def _ids_of_split(gold: Records, split: str, source: Source) -> set[str]:
+    """The ids of gold of a split; raises if there are none."""
+    ids = {each for each, of in zip(_ids(gold), splits_of(gold), strict=True) if of == split}
+    if not ids:
+        there = ", ".join(filter(None, dict.fromkeys(splits_of(gold)))) or "none"
+        raise DataError(f"no gold of the split {split!r}; there are {there}", file=source.path)
+    return ids
+
+
+def _settle_unknown(gold: Records, pred: Records, format: str, source: Source) -> tuple[Records, Records]:
+    """Both sides with predictions that have no gold treated as the format's official scorer treats them.
+
+    ``format`` is the one asked for; a reader may have found another one in the file (``source.format``).
+    """
+    ids = set(_ids(gold))
+    unknown = [each for each in _ids(pred) if each not in ids]
+    noun = OFFICIALLY_IGNORED.get(format)
+    if (
+        noun and unknown and (len(unknown) < len(pred) or format in formats.QUESTIONS)
+    ):  # if gold has none of them, `align` refuses
+        message = f"{len(unknown)} of {len(pred)} {noun} of {source.path} have no gold record and are left out"
+        source.warnings.append(f"{message}, as the official scorer does ({_listed(unknown)})")
+        return gold, _among(pred, ids)
+    if format in OFFICIALLY_WRONG:
+        return [*gold, *_without_gold(pred, set(unknown), OFFICIALLY_WRONG[format])], pred
+    return gold, pred
 
 
 def _read(left: Source, right: Source) -> tuple[Records, Records]:
@@ -177,7 +193,7 @@ def align(
     task: str,
     gold: Records,
     pred: Iterable[Mapping[str, Any]],
-    file: Path | str | None = None,
+    file: str | Path | None = None,
     faults: Faults | None = None,
 ) -> Pairs:
     """Records aligned by id; predicted spans are proved against gold's text.
@@ -191,9 +207,9 @@ def align(
     """
     faults = faults or Faults()
     predictions: Any = pred if isinstance(pred, RecordFile) else list(pred)
-    for records, source in ((gold, None), (predictions, file)):
+    for records, place in ((gold, None), (predictions, file)):
         if not isinstance(records, RecordFile):
-            check_unique(records, source)
+            check_unique(records, place)
     ids, predicted = (
         _ids(records) if isinstance(records, RecordFile) else [identity(record, n) for n, record in enumerate(records)]
         for records in (gold, predictions)
