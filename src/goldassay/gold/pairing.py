@@ -207,9 +207,9 @@ def align(
     """
     faults = faults or Faults()
     predictions: Any = pred if isinstance(pred, RecordFile) else list(pred)
-    for records, place in ((gold, None), (predictions, file)):
+    for records, source in ((gold, None), (predictions, file)):
         if not isinstance(records, RecordFile):
-            check_unique(records, place)
+            check_unique(records, source)
     ids, predicted = (
         _ids(records) if isinstance(records, RecordFile) else [identity(record, n) for n, record in enumerate(records)]
         for records in (gold, predictions)
