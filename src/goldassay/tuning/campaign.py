@@ -442,6 +442,13 @@ def chosen_examples(
 ) -> tuple[list[Example], list[Example]]:
     """Train in the order in which it is used, and the examples that a campaign measures: dev, and the first of train.
 
+    Args:
+        student: The program; train examples that its prompts show come last and are not measured.
+        trainset: The examples that edits may show.
+        dev: The examples that are measured and never shown.
+        options: How many are measured, the seed, and whether other splits are held out.
+        races: Whether sets of demonstrations are raced, on train examples that are not measured.
+
     Raises:
         DataError: They are too few to show anything.
     """
