@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 import threading
+import traceback
 import typing
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import dspy
@@ -43,6 +45,14 @@ from goldassay.tally import Counts, Evidence, Mean, Tally, worst_values
 Assessments = dict[str, Assessment[Any]]
 BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS)
 """Errors that are no fault of the prediction."""
+RAISED = "the metric raised"
+
+
+def _place(error: BaseException) -> str:
+    """The first line of a traceback that is not of this package: that of a metric's own code."""
+    package = str(Path(__file__).parent)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(package)]
+    return f" ({Path(frames[0].filename).name}:{frames[0].lineno})" if frames else ""
 
 
 def failed_with(why: str) -> dspy.Prediction:
@@ -197,7 +207,7 @@ class Metric:
             if failed(pred):
                 raise
             own = isinstance(error, GoldassayError)
-            why = " ".join(str(error).split()) if own else f"the metric raised {one_line(error)}"
+            why = " ".join(str(error).split()) if own else f"{RAISED} {one_line(error)}{_place(error)}"
             fields = dict(pred.items()) if isinstance(pred, dspy.Example) else pred
             why = f"{why}; found {short_repr(fields, 200)}"
             try:

@@ -98,6 +98,36 @@ def test_a_program_that_raises_says_what_and_where(root: Path, tmp_path: Path) -
     assert "ValueError: no [red] boom" in message
 
 
+RAISING = """
+import dspy
+
+def program(q):
+    return dspy.Prediction(a=q)
+
+def metric(gold, pred):
+    return 1 / (int(pred.a) % {every})
+"""
+
+
+def test_a_metric_that_raises_is_exit_code_1_with_count_and_place(tmp_path: Path) -> None:
+    rows = [{"id": f"q{number}", "q": str(number + 1)} for number in range(60)]
+    (tmp_path / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    file = tmp_path / "raising.py"
+    file.write_text(RAISING.format(every=12), encoding="utf-8")
+    words = ("eval", file, "--metric", f"{file}:metric", "--gold", "gold.jsonl", "--runs", "runs")
+    done = goldassay(*words, cwd=tmp_path)
+    assert done.returncode == 1
+    message = " ".join(done.stderr.split())
+    assert "the metric raised on 5 of 60 examples" in message
+    assert "q11: the metric raised ZeroDivisionError: division by zero (raising.py:8)" in message
+    few = goldassay(*words, "--max-failures", ".01", cwd=tmp_path)  # decides as it does for programs
+    assert (few.returncode, "more than --max-failures" in few.stderr) == (3, True)
+    always = tmp_path / "always.py"
+    always.write_text(RAISING.format(every=1), encoding="utf-8")
+    alike = goldassay(*words[:3], f"{always}:metric", *words[4:], cwd=tmp_path)
+    assert (alike.returncode, "the first 5 examples failed alike" in alike.stderr) == (3, True)
+
+
 def test_a_gate_turns_a_missed_target_into_exit_code_1(root: Path, tmp_path: Path) -> None:
     done = goldassay("eval", "extraction:baseline", "--split", "test", "--runs", tmp_path, "--gate", cwd=root)
     assert done.returncode == 1

@@ -73,8 +73,9 @@ def evaluate(
     json: bool = False,
     seed: int = 0,
 ) -> None:
-    """Run a program over a gold set and measure it."""
+    """Run a program over a gold set and measure it; a metric that raises is exit status 1."""
     from goldassay.lm import for_program
+    from goldassay.metric import RAISED
     from goldassay.running.evaluate import evaluate as measure
     from goldassay.running.gates import gates as hold_gates
     from goldassay.systems import examples, prepared
@@ -106,7 +107,8 @@ def evaluate(
     gates = hold_gates(run, result.runs) if result.sure else {}
     _show(run, judge, gates, result.errors, json)
     passed = metric.met(run.values).values() if not result.sure else [g.verdict == "pass" for g in gates.values()]
-    if result.gate and not all(passed):
+    metric_raised = any(text.startswith(RAISED) for text in run.warnings)
+    if metric_raised or (result.gate and not all(passed)):
         raise SystemExit(1)
 
 

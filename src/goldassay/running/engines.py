@@ -73,7 +73,8 @@ class Failures:
             return ""
         if hopeless and failed == self.rows:
             return error
-        if self.rows == failed == FIRST and not self.worked and len({each for _, each in self.errors}) == 1:
+        alike = {each.partition("; found ")[0] for _, each in self.errors[:FIRST]}  # whatever the predictions were
+        if self.rows == failed == FIRST and not self.worked and len(alike) == 1:
             return f"the first {FIRST} examples failed alike: {error}"
         if self.rows >= ENOUGH and failed > self.most * self.rows:
             share = f"{failed} of {self.rows} examples failed, more than `max_failures={self.most:g}`"

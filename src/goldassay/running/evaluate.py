@@ -20,7 +20,7 @@ from goldassay.fields import check_unique, shared_text
 from goldassay.lm import models
 from goldassay.measure import parse
 from goldassay.measures.judged import JudgeLabels
-from goldassay.metric import AnyMetric, FunctionMetric, Metric
+from goldassay.metric import RAISED, AnyMetric, FunctionMetric, Metric
 from goldassay.progress import quiet, run_progress
 from goldassay.running import asynchronous
 from goldassay.running.about import SAME, about_run, described_measures, different, now
@@ -131,7 +131,8 @@ def evaluate(
 ) -> Run:
     """Run ``program`` on every gold example and measure it.
 
-    A program that raises, or returns what cannot be measured, gives a failed row, and its gold counts as missed. With a
+    A program that raises, or returns what cannot be measured, gives a failed row, and its gold counts as missed. So
+    does a metric that raises; ``run.warnings`` then has the count and the first line of its traceback. With a
     ``folder`` every row is on disk as soon as it is made; Ctrl-C leaves a readable run that ``resume`` continues.
 
     Args:
@@ -191,6 +192,7 @@ class _Evaluation:
         place = options.resume or options.folder
         self.folder = None if place is None else Path(place)
         self.size = len(gold) * options.repeats  # rows of the whole run
+        self._unit = "examples" if options.repeats == 1 else "answers"
         self.threads = min(options.threads, self.size)
         lm: Any = options.lm or dspy.settings.lm
         remember(program, metric, lm)
@@ -247,6 +249,10 @@ class _Evaluation:
             cost = self._cost(before, time.perf_counter() - started)
             measures = described_measures(self.metric.measures, self.metric.weights, self.metric.targets)
             self.about |= {"status": status, "finished": now(), "cost": cost, "measures": measures}
+            if raised := [each for each in failures.errors if each[1].startswith(RAISED)]:
+                first = ": ".join(raised[0]).partition("; found ")[0]
+                count = f"{len(raised)} of {len(self.rows)} {self._unit}"
+                self.about["notes"] = [f"{RAISED} on {count}, whose gold counts as missed; the first, {first}"]
             run = Run(self.about, self.rows, self.metric.zero, self.folder)
             if self.writer is not None:  # on a full disk, a run that stops for that keeps its first head
                 with closing(self.writer), suppress(StorageError) if reason else nullcontext():
@@ -366,8 +372,7 @@ class _Evaluation:
     def _explained(self, reason: str) -> str:
         """Why the run stopped, after how much, and how it goes on."""
         done = len(self.rows)
-        unit = "examples" if self.options.repeats == 1 else "answers"
-        where = f"stopped after {done} of {self.size} {unit}: " if done < self.size else ""
+        where = f"stopped after {done} of {self.size} {self._unit}: " if done < self.size else ""
         fix = "" if "budget" in reason else "fix it and "
         how = f"; {fix}resume with `resume={self.folder}`" if self.folder and (self.folder / ROWS).exists() else ""
         return f"{where}{redact(reason)}{how}"
