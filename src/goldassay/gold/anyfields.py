@@ -37,6 +37,10 @@ FEW = 30  # values of a field that are counted one by one
 def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
     """A mapping of fields as it is written: ``name=path,…``, or a JSON file of an object.
 
+    Raises:
+        DataError: The file does not hold an object of paths.
+        GoldassayError: A part is not ``name=path``.
+
     >>> mapping("text=body.content, label=category")
     {'text': 'body.content', 'label': 'category'}
     """
@@ -55,7 +59,11 @@ def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
 
 
 def renamed(row: Record, paths: Mapping[str, str], *, predicted: bool) -> Fields:
-    """A row under the names of a mapping; predictions, which may have other names than gold, keep what it lacks."""
+    """A row under the names of a mapping; predictions, which may have other names than gold, keep what it lacks.
+
+    Raises:
+        DataError: A row of gold lacks a field that the mapping names.
+    """
     stay = (key for key in row if key not in paths.values()) if predicted else ABOUT
     record: Fields = {key: row[key] for key in stay if key in row and key not in paths}
     for name, path in paths.items():
@@ -73,6 +81,10 @@ def objects(data: Any) -> Iterator[Record]:
 
     A record is a dict, a pydantic model, a ``dspy.Example`` or any object with attributes. Of a data frame, which is
     whatever has ``to_dicts`` (polars) or ``to_dict("records")`` (pandas), empty cells are None.
+
+    Raises:
+        DataError: A mapping has keys that are no splits.
+        GoldassayError: The value is not a list, lists by split or a data frame.
 
     >>> list(objects({"train": [{"id": "a"}], "validation": [{"id": "b"}]}))
     [{'split': 'train', 'id': 'a'}, {'split': 'dev', 'id': 'b'}]

@@ -130,11 +130,13 @@ def _read(left: Source, right: Source) -> tuple[Records, Records]:
     """The records of both sides; those of tokenised formats are read together."""
     if left.format in PAIRED and right.format in PAIRED:
         pair_rows: Any = formats.named(left.format, left.task).pair_rows
-        both = zip((left, right), pair_rows(left, right), strict=True)
-        golds, preds = ([row.record for row in checked(side, of_side)] for side, of_side in both)
+        gold_rows, pred_rows = pair_rows(left, right)
+        golds = [row.record for row in checked(left, gold_rows)]
+        preds = [row.record for row in checked(right, pred_rows)]
         check_unique(golds, left.path)
         return golds, preds
-    gold, pred = records_of(left), _predictions(right)
+    gold = records_of(left)
+    pred = _predictions(right)
     if left.numbered or right.numbered:
         _name_by_row(gold, pred, right)
     return gold, pred
@@ -162,7 +164,9 @@ def _format_of(pred: Any, task: str, format: str | None, gold: Source) -> str:
 
 
 def _ids(records: Sequence[Any]) -> Sequence[str]:
-    return records.ids if isinstance(records, RecordFile) else [record["id"] for record in records]
+    if isinstance(records, RecordFile):
+        return records.ids
+    return [identity(record, number) for number, record in enumerate(records)]
 
 
 def _among(records: Records, names: Container[str]) -> Records:
@@ -172,7 +176,8 @@ def _among(records: Records, names: Container[str]) -> Records:
 
 def _predictions(source: Source) -> Records:
     """The predictions of a file; of a file of gold what gold says, with a warning."""
-    limit, reported = source.faults.limit, len(source.faults.errors)
+    limit = source.faults.limit
+    reported = len(source.faults.errors)
     try:
         return records_of(source)
     except GoldassayError as error:
@@ -204,16 +209,17 @@ def align(
         pred: The predicted ones.
         file: The file of predictions, for errors.
         faults: How many faulty predictions may be passed over: they count as empty.
+
+    Raises:
+        DataError: An id is used twice, a prediction has no gold record, or too many spans are wrong.
     """
     faults = faults or Faults()
     predictions: Any = pred if isinstance(pred, RecordFile) else list(pred)
     for records, source in ((gold, None), (predictions, file)):
         if not isinstance(records, RecordFile):
             check_unique(records, source)
-    ids, predicted = (
-        _ids(records) if isinstance(records, RecordFile) else [identity(record, n) for n, record in enumerate(records)]
-        for records in (gold, predictions)
-    )
+    ids = _ids(gold)
+    predicted = _ids(predictions)
     known = set(ids)
     if unknown := next((name for name in predicted if name not in known), None):
         noun = {"retrieval": "query", "answering": "question"}.get(task, "document")

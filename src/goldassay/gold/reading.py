@@ -59,7 +59,9 @@ def source_of(
     chosen: Fields = {name: value for name, value in options.items() if value is not None}
     name = format or ""
     if not is_file(path):
-        chosen["data"], path, name = path, "gold" if side == "gold" else "predictions", "data"
+        chosen["data"] = path
+        path = "gold" if side == "gold" else "predictions"
+        name = "data"
     elif tables.is_dataset(path):
         name = "dataset"
     elif paths or (task not in TASKS and format != "run"):
@@ -93,8 +95,12 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
     """Rows validated against their task's shape; in an audit all that is wrong is reported, and spans are left alone.
 
     Records of your own task may have any fields.
+
+    Raises:
+        DataError: There are no records of gold.
     """
-    empty, spans = True, SPANS.get(source.task)
+    empty = True
+    spans = SPANS.get(source.task)
     for row in unchecked:
         empty = False
         place: Fields = {"file": row.file or source.path, "line": row.line}
@@ -147,10 +153,15 @@ class RecordFile(Sequence[Any]):
 
     @classmethod
     def of(cls, source: Source) -> RecordFile:
-        """The places of the records, once all of them are validated."""
+        """The places of the records, once all of them are validated.
+
+        Raises:
+            DataError: Two records have one id.
+        """
         index: dict[str, tuple[int, str | None]] = {}
         for row in rows(source):
-            name, split = row.record["id"], row.record.get("split")
+            name = row.record["id"]
+            split = row.record.get("split")
             if name in index and source.format != "run":  # of a run the last row of an example counts
                 raise DataError("duplicate document id; each record needs its own", file=source.path, record=name)
             index[name] = row.offset, sys.intern(split) if split else None
@@ -160,7 +171,8 @@ class RecordFile(Sequence[Any]):
     def select(self, places: Iterable[int]) -> RecordFile:
         """The records at these places."""
         chosen = list(places)
-        ids, splits = [self.ids[place] for place in chosen], [self.splits_of[place] for place in chosen]
+        ids = [self.ids[place] for place in chosen]
+        splits = [self.splits_of[place] for place in chosen]
         return replace(self, ids=ids, offsets=array("q", (self.offsets[place] for place in chosen)), splits_of=splits)
 
     def ordered(self, ids: Sequence[str]) -> RecordFile:
@@ -178,7 +190,9 @@ class RecordFile(Sequence[Any]):
         return next(iter(self.select([place])))
 
     def __iter__(self) -> Iterator[Any]:
-        task, side, file = self.source.task, self.source.side, self.source.path
+        task = self.source.task
+        side = self.source.side
+        file = self.source.path
         record_of: Any = formats.named(self.source.format).record_of
         stored = jsonl.rows_at(rows_of(file), (offset for offset in self.offsets if offset != MISSING))
         for name, offset in zip(self.ids, self.offsets, strict=True):
@@ -247,6 +261,10 @@ def write(
         format: The format.
         task: The task.
         side: ``gold`` or ``pred``.
+
+    Raises:
+        DataError: A span has no offsets, which the format needs.
+        GoldassayError: The format is not written for the task.
     """
     name = format or formats.by_name(path)
     several = list(records)
@@ -294,6 +312,9 @@ def convert(
         source_format: The format of ``source``; guessed if not given.
         target_format: The format of ``target``.
         options: How ``source`` is read (`goldassay.gold.formats.ReadOptions`).
+
+    Raises:
+        GoldassayError: The target is the source.
     """
     if Path(source).resolve() == Path(target).resolve():
         raise GoldassayError(f"{target} is the file to read; name another one to write")

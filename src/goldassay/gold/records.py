@@ -55,6 +55,9 @@ def schema(task: str, side: Side = "gold") -> dict[str, object]:
 def check(record: object, task: str, side: Side = "gold") -> Fields:
     """One record, validated; an error is one line with the field.
 
+    Raises:
+        DataError: The record does not have the shape of its task.
+
     >>> check({"id": "a", "text": "x", "entities": [{"start": "0", "end": 1, "type": "TOP"}]}, "extraction")
     Traceback (most recent call last):
     goldassay.exceptions.DataError: record a, entities[0].start: input should be a valid integer, found '0'
@@ -123,7 +126,9 @@ def span_fault(text: str, span: Record) -> str | None:
 
     A predicted span that its system did not find in the text has ``null`` for both offsets, and its words.
     """
-    start, end, expected = span["start"], span["end"], span.get("text")
+    start = span["start"]
+    end = span["end"]
+    expected = span.get("text")
     if start is None or end is None:
         if start is not None or end is not None:
             return "start and end are both numbers or both null"
@@ -152,7 +157,8 @@ def covered(text: str, span: Record) -> str:
 
 def nearest(text: str, words: str, start: int) -> int | None:
     """Where ``words`` occur closest to ``start``; None if they do not occur."""
-    before, after = text.rfind(words, 0, start + len(words)), text.find(words, start)
+    before = text.rfind(words, 0, start + len(words))
+    after = text.find(words, start)
     places = [place for place in (before, after) if place >= 0 and words]
     return min(places, key=lambda place: abs(place - start), default=None)
 
@@ -200,11 +206,19 @@ def as_prediction(record: Record, task: str) -> Fields:
         for link in record["links"]:
             ids = dict(link.get("ids") or {})
             mention = {name: link[name] for name in ("start", "end", "text", "fragments", "type") if name in link}
-            candidates = [{"id": identifier, "kb": base} for base, several in ids.items() for identifier in several]
-            links.append({**mention, "candidates": candidates, "ids": ids})
+            links.append({**mention, "candidates": candidates(ids), "ids": ids})
         return answer | {"links": links}
     field = SPANS.get(task, task)
     return answer | {field: [dict(item) for item in record[field]]}
+
+
+def candidates(ids: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    """The ids of a link, by knowledge base, as the candidates of a prediction.
+
+    >>> candidates({"wikidata": ["Q190804"], "viaf": ["7"]})
+    [{'id': 'Q190804', 'kb': 'wikidata'}, {'id': '7', 'kb': 'viaf'}]
+    """
+    return [{"id": identifier, "kb": base} for base, several in ids.items() for identifier in several]
 
 
 def labels_of(record: Record) -> list[tuple[str, str]]:

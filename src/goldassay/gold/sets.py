@@ -35,7 +35,11 @@ CARD = "card.yaml"
 
 
 def passages(file: Path) -> list[Fields]:
-    """A passage collection: one JSON object a line with an id (``id`` or ``doc_id``) and a text."""
+    """A passage collection: one JSON object a line with an id (``id`` or ``doc_id``) and a text.
+
+    Raises:
+        DataError: A line is not a passage, or two have one id.
+    """
     collection = []
     for number, row in files.json_lines(file):
         fields = row if isinstance(row, dict) else {}
@@ -99,7 +103,11 @@ class TaskSet:
 
     @property
     def inputs(self) -> list[str]:
-        """The fields that a program gets: of your own task those that its card names, else its program's."""
+        """The fields that a program gets: of your own task those that its card names, else its program's.
+
+        Raises:
+            DataError: No record has one of the fields.
+        """
         if self.task in INPUTS:
             return [INPUTS[self.task]]
         names = list(self.program_inputs) or workspace.inputs(self.task) or list(anyfields.fields(self.records))
@@ -111,7 +119,11 @@ class TaskSet:
         return names
 
     def split(self, name: str) -> Sequence[dspy.Example]:
-        """The examples of a split (``all`` is every one); an absent one is an error that names those that exist."""
+        """The examples of a split (``all`` is every one); an absent one is an error that names those that exist.
+
+        Raises:
+            DataError: There is no such split.
+        """
         if name == "all":
             return self.all
         if name not in self.splits:
@@ -158,7 +170,11 @@ class GoldSet:
     folder: Path | None = None
 
     def task(self, name: str) -> TaskSet:
-        """The gold of a task."""
+        """The gold of a task.
+
+        Raises:
+            DataError: The set has no gold for the task.
+        """
         if name not in self.tasks:
             raise DataError(f"no gold for {name}; it has {', '.join(self.tasks)}", file=self.folder or self.name)
         return self.tasks[name]
@@ -183,6 +199,9 @@ def load(
         task: The task of the file, guessed if not given; of records in Python it must be given.
         options: How the file is read (`goldassay.gold.formats.ReadOptions`).
 
+    Raises:
+        GoldassayError: Records in Python come without their task, or a set with an option of a single file.
+
     >>> records = {"train": [{"text": "a", "label": "M"}], "dev": [{"text": "b", "label": "L"}]}
     >>> [example.label for example in load(records, task="classification").classification.dev]
     ['L']
@@ -205,7 +224,11 @@ def load(
 
 
 def find(name_or_path: str | Path) -> Path:
-    """Where a set is: the path itself, or ``gold/NAME`` here, in the workspace, or in the installed package."""
+    """Where a set is: the path itself, or ``gold/NAME`` here, in the workspace, or in the installed package.
+
+    Raises:
+        DataError: There is no such set.
+    """
     direct = Path(name_or_path)
     if direct.exists() or str(name_or_path).startswith(tables.HF):
         return direct
@@ -226,7 +249,11 @@ def standoff(folder: Path) -> bool:
 
 
 def card(folder: Path) -> Fields:
-    """The card of a set; a set without one has an empty card."""
+    """The card of a set; a set without one has an empty card.
+
+    Raises:
+        DataError: The card is not a mapping.
+    """
     file = folder / CARD
     content = files.yaml_value(file) if file.exists() else {}
     if not isinstance(content, dict):
@@ -236,7 +263,8 @@ def card(folder: Path) -> Fields:
 
 def _folder(folder: Path, task: str | None) -> GoldSet:
     about = card(folder)
-    named, inputs = about.get("files") or {}, about.get("inputs") or []
+    named = about.get("files") or {}
+    inputs = about.get("inputs") or []
     if not isinstance(named, dict):
         raise DataError("'files' maps a task to its file or files", file=folder / CARD, field="files")
     if not isinstance(inputs, list) or not all(isinstance(name, str) for name in inputs):
@@ -300,7 +328,8 @@ def of_task(task: str, records: Sequence[Record]) -> Fields:
         if task == "classification" and "label" in record:
             keys["label"] = record["label"]
         for facet, key in keys.items():
-            group, name = by.setdefault(facet, {}), _name(key)
+            group = by.setdefault(facet, {})
+            name = _name(key)
             several, items = group.get(name, (0, 0))
             group[name] = several + 1, items + (len(record.get(field) or ()) if field else 1)
     by = {facet: group for facet, group in by.items() if list(group) != ["–"]}

@@ -214,7 +214,7 @@ class PredictedClassification(Predicted, total=False):
     confidence: Finite | None
 
 
-class Candidate(TypedDict):
+class LinkCandidate(TypedDict):
     """One identifier that a system proposes for a mention."""
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
@@ -235,7 +235,7 @@ class PredictedLink(TypedDict):
     text: NotRequired[str]
     fragments: NotRequired[list[tuple[Offset, Offset]]]
     type: NotRequired[str | None]
-    candidates: list[Candidate]
+    candidates: list[LinkCandidate]
     ids: NotRequired[dict[str, list[str]]]
     form: NotRequired[str]
 

@@ -138,6 +138,9 @@ def split(
         group: A field whose value stays on one side, beside the documents that questions are about.
         near: From how many per cent of similar characters two texts stay together.
         seed: Seeds the order of groups and ties.
+
+    Raises:
+        GoldassayError: The shares do not add up to 1, there are no records, or no record has a factor.
     """
     shares = dict(ratios or DATASET_SPLITS)
     if len(shares) < 2 or not all(share > 0 for share in shares.values()) or not abs(sum(shares.values()) - 1) <= 1e-6:
@@ -193,6 +196,9 @@ def grouped(records: Sequence[Record], *, group: str | None = None, near: float 
     Records are connected by a common document, by the value of ``group`` and by (nearly) the same text; what is
     connected, also over several steps, is one group. A record without a ``document`` may be one: those that name its id
     belong to it. The id of a record with a document names nothing else.
+
+    Raises:
+        GoldassayError: A record lacks the field to group by.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -200,7 +206,8 @@ def grouped(records: Sequence[Record], *, group: str | None = None, near: float 
     first: dict[tuple[str, str], int] = {}
     edges: list[tuple[int, int]] = []
     for index, record in enumerate(records):
-        document, name = cluster(record, index), str(record["id"])
+        document = cluster(record, index)
+        name = str(record["id"])
         ties = [("record", name), ("document", document if isinstance(document, str) else name)]
         ties += [(kind, str(other)) for other in record.get("documents") or () for kind in ("record", "document")]
         if group is not None:

@@ -67,15 +67,19 @@ class Document:
         if source.side == "pred":
             return {"id": self.id}
         strata = dict(self.facts)
-        language, tokens = strata.pop("language", None), self.places() if source.option("tokens") else None
+        language = strata.pop("language", None)
+        tokens = self.places() if source.option("tokens") else None
         record = {"id": self.id, "language": language, "strata": strata, "text": self.text(), "tokens": tokens}
         return {name: value for name, value in record.items() if value or name == "text"}
 
     def mentions(self, spans: Sequence[tuple[int, int, str]]) -> list[Fields]:
         """Token spans (first, after the last, type) as records; ``form`` is a system's own spelling if it differs."""
-        text, places, records = self.text(), self.places(), []
+        text = self.text()
+        places = self.places()
+        records = []
         for first, last, kind in spans:
-            start, end = places[first][0], places[last - 1][1]
+            start = places[first][0]
+            end = places[last - 1][1]
             mention = {"start": start, "end": end, "type": kind, "text": text[start:end]}
             own = self.tokens[first:last]
             spelling = "".join(token.spelling or token.form for token in own)
@@ -93,7 +97,9 @@ def column_of(source: Source) -> str | None:
     """
     column = source.option("column")
     gold, colon, pred = str(column or "").partition(":")
-    return ((gold if source.side == "gold" else pred) or None) if colon else column
+    if not colon:
+        return column
+    return (gold if source.side == "gold" else pred) or None
 
 
 def rows(documents: Sequence[Document], source: Source, *, scheme: str | None = None) -> Iterator[Row]:
@@ -128,6 +134,9 @@ def align(
     Documents are found by their ids, and one that the system lacks is left out. If a file names no documents, its
     tokens are laid on all of gold's, one document after the other. ``by_position``, and if there are as many, they are
     laid on gold's tokens one by one whatever the words, as the HIPE scorer does.
+
+    Raises:
+        DataError: The two sides differ in their text, or a document is unknown to gold.
     """
     tokens = [token for document in system for token in document.tokens]
     if by_position and len(tokens) == sum(len(own.tokens) for own in gold):
@@ -156,20 +165,24 @@ def align(
 
 def _lay(gold: Sequence[Document], tokens: Sequence[Token], file: str | Path) -> list[Document]:
     """System tokens over gold documents that follow each other, placed by their letters."""
-    laid, used = [], 0
+    laid = []
+    used = 0
     for document in gold:
         text = document.text()
         letters = [place for place, letter in enumerate(text) if not letter.isspace()]
         places: list[Place] = []
-        first, done = used, 0
+        first = used
+        done = 0
         while done < len(letters) and used < len(tokens):
             form = "".join(tokens[used].form.split())
-            start, end = letters[done], letters[min(done + len(form), len(letters)) - 1] + 1
+            start = letters[done]
+            end = letters[min(done + len(form), len(letters)) - 1] + 1
             if "".join(text[start:end].split()) != form:
                 what = f"{text[start:end]!r} in gold is {tokens[used].form!r} here; both files must hold the same text"
                 raise DataError(what, file=file, line=tokens[used].line, record=document.id)
             places.append((start, end))
-            done, used = done + len(form), used + 1
+            done += len(form)
+            used += 1
         if done < len(letters) or (document is gold[-1] and used < len(tokens)):
             what = (
                 f"{used - first} tokens fit gold's text, of {len(tokens) - first}; both files must hold the same text"
@@ -189,6 +202,9 @@ def _lay(gold: Sequence[Document], tokens: Sequence[Token], file: str | Path) ->
 def places(record: Record, field: str) -> list[Place]:
     """The tokens of a record: its own, or words and signs, cut where a span begins or ends.
 
+    Raises:
+        DataError: The record has no text.
+
     >>> places({"text": "L'année 1800", "entities": [{"start": 8, "end": 10}]}, "entities")
     [(0, 1), (1, 2), (2, 7), (8, 10), (10, 12)]
     """
@@ -207,6 +223,9 @@ def places(record: Record, field: str) -> list[Place]:
 
 def cells(spans: Sequence[Record], tokens: Sequence[Place], record: object, *, links: bool = False) -> list[str]:
     """One cell a token: IOB2 tags, or the identifiers of links; tags cannot tell overlaps apart.
+
+    Raises:
+        DataError: A span is not a run of whole tokens, or its type has white space.
 
     >>> cells([{"start": 0, "end": 8, "type": "TOP"}], [(0, 3), (4, 8), (8, 9)], "d")
     ['B-TOP', 'I-TOP', 'O']

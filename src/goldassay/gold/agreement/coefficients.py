@@ -52,7 +52,12 @@ class Coefficient(Keyed[Any, Number]):
 
     @classmethod
     def of(cls, units: Iterable[Unit], kind: str = "nominal") -> Self:
-        """The pairs of units."""
+        """The pairs of units.
+
+        Raises:
+            GoldassayError: There is no such level.
+            DataError: A unit lacks a value that Fleiss' kappa needs, or the level needs numbers and has others.
+        """
         if kind not in KINDS:
             raise GoldassayError(f"no level {kind!r}; there are {', '.join(LEVELS)}")
         pairs = cls(kind=kind)
@@ -129,6 +134,9 @@ def _number(value: object) -> float:
 
 def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> float | None:
     """Cohen's kappa of two annotators' values.
+
+    Raises:
+        DataError: The annotators have different numbers of values.
 
     >>> cohen_kappa(["M", "M", "A", "A"], ["M", "A", "A", "A"])
     0.5

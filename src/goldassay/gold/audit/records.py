@@ -51,11 +51,14 @@ def check(row: LocatedRecord) -> Iterator[Finding]:
 
 
 def _spans(row: LocatedRecord) -> Iterator[Finding]:
-    name, text = SPANS[row.task], row.record["text"]
+    name = SPANS[row.task]
+    text = row.record["text"]
     first: dict[str, int] = {}
     sound: list[tuple[int, int]] = []
     for index, span in enumerate(row.record[name]):
-        field, start, end = f"{name}[{index}]", span["start"], span["end"]
+        field = f"{name}[{index}]"
+        start = span["start"]
+        end = span["end"]
         if problem := span_fault(text, span):
             fix = None if span.get("fragments") else _place(text, span.get("text"), start)
             yield row.finding("offset", problem, field, fix)
@@ -89,13 +92,15 @@ def malformed(base: str, value: str) -> str | None:
 
 def _answers(row: LocatedRecord) -> Iterator[Finding]:
     record: Record = row.record
-    answers, kind = record["answers"], record.get("answer_type")
+    answers = record["answers"]
+    kind = record.get("answer_type")
     if kind and (kind == "unanswerable") == bool(answers):
         what = "unanswerable, and yet it has an answer" if answers else f"no answer, and yet the type is {kind}"
         yield row.finding("conflict", what, "answers")
     if "" in folded_answers(record):
         yield row.finding("text", "an answer is empty; an unanswerable question has no answers", "answers")
-    context, starts = record.get("context"), record.get("answer_starts")
+    context = record.get("context")
+    starts = record.get("answer_starts")
     if context is None or starts is None:
         return
     for index, (answer, start) in enumerate(zip(answers, starts, strict=False)):
@@ -121,7 +126,8 @@ def compare(rows: RowsByTask, passages: Mapping[str, str] | None) -> Iterator[Fi
     for row in documents(rows):
         other = first.setdefault(str(row.record["id"]), row)
         for name in ("text", "language", "split") if row.task != other.task else ():
-            expected, actual = other.record.get(name), row.record.get(name)
+            expected = other.record.get(name)
+            actual = row.record.get(name)
             if expected and actual and expected != actual:
                 what = "another text" if name == "text" else f"{name} {actual}, and {expected}"
                 kind = "leak" if name == "split" else "conflict"
@@ -180,7 +186,8 @@ def _double(a: LocatedRecord, b: LocatedRecord, score: float, field: str) -> Fin
     """The finding for two rows with one text, or with nearly one."""
     exact = score == 100
     how = f"{'the same' if exact else f'nearly ({score:.0f} %) the'} text {'as' if exact else 'of'} {a.record['id']}"
-    first, second = a.record.get("split"), b.record.get("split")
+    first = a.record.get("split")
+    second = b.record.get("split")
     if first and second and first != second:
         return b.finding("leak", f"{how}, but in {second} and not in {first}; keep both on one side", field)
     label = a.record.get("label")

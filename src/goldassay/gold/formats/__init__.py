@@ -24,7 +24,8 @@ from goldassay.jsonl import value as parse_json
 from goldassay.measure import TASKS
 
 NAMES: dict[str, dict[str, str]] = files.resource("formats.json")
-MODULES, EXTENSIONS = NAMES["modules"], NAMES["extensions"]
+MODULES = NAMES["modules"]
+EXTENSIONS = NAMES["extensions"]
 TASK_OF_FIELD = NAMES["task_of_field"]  # a question comes first, because it may name entities
 QUESTIONS = tuple(name for name, module in MODULES.items() if module == "answering" and name != "squad")
 """Data sets of questions whose files are laid out in their own way."""
@@ -96,6 +97,10 @@ class Source:
         """The lines of the file with their numbers."""
         return enumerate(files.lines(self.path), start=1)
 
+    def filled_lines(self) -> Iterator[tuple[int, str]]:
+        """The lines that are not blank."""
+        return ((number, line) for number, line in self.lines() if line.strip())
+
     @contextmanager
     def checking(self, kind: str = "schema", **place: Any) -> Iterator[None]:
         """Report what is raised inside as a fault of this file, at this place, and go on.
@@ -137,7 +142,11 @@ class Format(NamedTuple):
 
 
 def named(name: str, task: str | None = None) -> Format:
-    """The format of this name, which must have records of the task if one is given."""
+    """The format of this name, which must have records of the task if one is given.
+
+    Raises:
+        GoldassayError: There is no such format, or it does not hold the task.
+    """
     if name not in MODULES:
         raise GoldassayError(f"no format {name!r}; the formats are {', '.join(MODULES)}")
     form: Format = import_module(f"goldassay.gold.formats.{MODULES[name]}").FORMATS[name]
@@ -147,7 +156,11 @@ def named(name: str, task: str | None = None) -> Format:
 
 
 def by_name(path: str | Path, otherwise: str = "") -> str:
-    """The format that a file's name alone suggests; ``otherwise`` if it suggests none."""
+    """The format that a file's name alone suggests; ``otherwise`` if it suggests none.
+
+    Raises:
+        DataError: The name suggests none, and there is no other one to take.
+    """
     name = EXTENSIONS.get(Path(path).suffix.lower(), otherwise)
     if not name:
         raise DataError(f"its format cannot be told from the name; name it ({', '.join(MODULES)})", file=path)
@@ -161,7 +174,11 @@ def is_run(path: str | Path) -> bool:
 
 
 def guess(path: str | Path, task: str, otherwise: str = "") -> str:
-    """The format that a file's name, its beginning and the task suggest; ``otherwise`` if they suggest none."""
+    """The format that a file's name, its beginning and the task suggest; ``otherwise`` if they suggest none.
+
+    Raises:
+        DataError: The file does not exist, or nothing suggests a format.
+    """
     file = Path(path)
     suffix = file.suffix.lower()
     if not exists(file):  # a name that no file can have does not exist
@@ -192,7 +209,11 @@ def _first_line(file: Path) -> str:
 
 
 def task_of(file: Path, format: str | None = None, column: str | None = None) -> str:
-    """The task of a single file, from its name, its format, or its content."""
+    """The task of a single file, from its name, its format, or its content.
+
+    Raises:
+        DataError: Nothing tells the task.
+    """
     if file.stem in TASKS:
         return file.stem
     name = "dataset" if not exists(file) else format or guess(file, "")

@@ -24,7 +24,7 @@ from typing import Any
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import QUESTIONS, Format, Row, Source, guess, named
-from goldassay.gold.shapes import Side
+from goldassay.gold.shapes import Record, Side
 
 Items = Iterable[dict[str, Any]]
 
@@ -113,7 +113,8 @@ def _write_squad(path: str | Path, records: Iterable[Mapping[str, Any]], task: s
         answers = [{"answer_start": start, "text": text} for text, start in zip(record["answers"], starts, strict=True)]
         meta = dict(record.get("meta", {}))
         question = {"answers": answers, "id": record["id"], "question": record["question"]}
-        title, name = meta.pop("title", ""), (record.get("documents") or [""])[0]
+        title = meta.pop("title", "")
+        name = (record.get("documents") or [""])[0]
         paragraphs = articles.setdefault((title, name.rpartition("/")[0]), {})
         paragraphs.setdefault((name, record["context"]), []).append(question | meta)
     data = [
@@ -124,13 +125,13 @@ def _write_squad(path: str | Path, records: Iterable[Mapping[str, Any]], task: s
     files.save_json(path, {"data": data, "version": "v2.0" if second else "1.1"})
 
 
-def _hotpotqa(content: Any) -> Items:
+def _hotpotqa(content: Sequence[Record]) -> Items:
     for item in content:
         facts = item["supporting_facts"]
         yield {"id": item["_id"], "question": item["question"], "answers": [item["answer"]], "supporting_facts": facts}
 
 
-def _musique(content: Any) -> Items:
+def _musique(content: Sequence[Record]) -> Items:
     versions = defaultdict[Any, list[Any]](list)
     for item in content:
         versions[item["id"]].append(item)
@@ -142,12 +143,12 @@ def _musique(content: Any) -> Items:
         yield {"id": name, **about, "supporting_facts": facts, "answerable": answerable}
 
 
-def _answerable(versions: Sequence[Any], answerable: Sequence[bool]) -> Any:
+def _answerable(versions: Sequence[Record], answerable: Sequence[bool]) -> Record:
     """The version of a question that has an answer."""
     return versions[answerable.index(True) if True in answerable else 0]
 
 
-def _triviaqa(content: Any) -> Items:
+def _triviaqa(content: Record) -> Items:
     by_page = content.get("Domain", "Wikipedia") != "Wikipedia"  # there an answer is given for each page
     for item in content["Data"]:
         if content.get("VerifiedEval") and not item["QuestionPartOfVerifiedEval"]:
@@ -159,12 +160,12 @@ def _triviaqa(content: Any) -> Items:
             yield {"id": name, "document": item["QuestionId"], "question": item["Question"], "answers": golds}
 
 
-def _nq_open(content: Any) -> Items:
+def _nq_open(content: Sequence[Record]) -> Items:
     for question, golds in {item["question"]: item["answer"] for item in content}.items():  # the last one counts
         yield {"id": question, "question": question, "answers": golds}
 
 
-def _drop(content: Any) -> Items:
+def _drop(content: Record) -> Items:
     for name, passage in content.items():
         for item in passage["qa_pairs"]:
             golds = []
@@ -175,7 +176,7 @@ def _drop(content: Any) -> Items:
             yield {"id": item["query_id"], "document": name, "question": item.get("question", ""), "answers": golds}
 
 
-def _quoref(content: Any) -> Items:
+def _quoref(content: Record) -> Items:
     if "data" not in content:  # {id: spans}
         return [{"id": name, "question": "", "answers": [spans]} for name, spans in content.items()]
     return [
@@ -190,7 +191,7 @@ def _quoref(content: Any) -> Items:
     ]
 
 
-def _kilt(content: Any) -> Items:
+def _kilt(content: Sequence[Record]) -> Items:
     for item in content:
         golds = [text for output in item["output"] if (text := (output.get("answer") or "").strip())]
         record = {"id": str(item["id"]).strip(), "question": item.get("input", ""), "answers": golds}
@@ -202,27 +203,27 @@ def _pages(output: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(str(page).strip() for page in pages))
 
 
-def _by_id(content: Any) -> Items:
+def _by_id(content: Record) -> Items:
     return [{"id": name, "answer": answer} for name, answer in content.items()]
 
 
-def _hotpotqa_answers(content: Any) -> Items:
+def _hotpotqa_answers(content: Record) -> Items:
     columns = {"answer": content.get("answer", {}), "supporting_facts": content.get("sp", {})}
     for name in dict.fromkeys([*columns["answer"], *columns["supporting_facts"]]):
         yield {"id": name, "answer": []} | {key: cells[name] for key, cells in columns.items() if name in cells}
 
 
-def _musique_answers(content: Any) -> Items:
+def _musique_answers(content: Sequence[Record]) -> Items:
     for item in content:
         about = {"answer": item["predicted_answer"], "supporting_facts": item["predicted_support_idxs"]}
         yield {"id": item["id"], **about, "answerable": [item.get("predicted_answerable", True)]}
 
 
-def _nq_open_answers(content: Any) -> Items:
+def _nq_open_answers(content: Sequence[Record]) -> Items:
     return _by_id({item["question"]: item["prediction"] for item in content})
 
 
-def _kilt_answers(content: Any) -> Items:
+def _kilt_answers(content: Sequence[Record]) -> Items:
     for item in content:
         (output,) = item["output"]
         answer = str(output.get("answer", "")).strip()
@@ -247,12 +248,12 @@ PREDICTED: dict[str, Callable[[Any], Items]] = {
 LINES = ("musique", "nq_open", "kilt")  # one JSON object a line, whatever the file is called
 
 
-def _rows(source: Source) -> Iterator[Row]:
+def _questions(source: Source) -> Iterator[Row]:
     """The questions or answers of a benchmark's file; those of a file in another format as that says."""
     suffix = source.path.suffix.lower()
     is_table = suffix in (".csv", ".tsv")
     if source.format in LINES or suffix == ".jsonl":
-        content: Any = [jsonl.value(line, line=number) for number, line in source.lines() if line.strip()]
+        content: Any = [jsonl.value(line, line=number) for number, line in source.filled_lines()]
     else:
         content = None if is_table else files.json_value(source.path)
     if is_table or _is_other(content, source):
@@ -279,8 +280,9 @@ def _is_other(content: Any, source: Source) -> bool:
 
 def _pair_rows(gold: Source, pred: Source) -> tuple[list[Row], list[Row]]:
     """Gold and predictions; the answers to the versions of a question become one record, as in gold."""
-    golds, answers = list(_rows(gold)), defaultdict[Any, list[Any]](list)
-    for row in _rows(pred):
+    golds = list(_questions(gold))
+    answers = defaultdict[Any, list[Any]](list)
+    for row in _questions(pred):
         answers[row.record.get("id")].append(row.record)
     for name, answerable in ((row.record.get("id"), row.record.get("answerable", ())) for row in golds):
         if len(several := answers.get(name, [])) == len(answerable) > 1:
@@ -291,5 +293,5 @@ def _pair_rows(gold: Source, pred: Source) -> tuple[list[Row], list[Row]]:
 
 FORMATS = {
     "squad": Format(("answering", "retrieval"), _squad, _write_squad, written=("answering",), options=("na_probs",)),
-    **{name: Format(("answering",), _rows, pair_rows=_pair_rows) for name in QUESTIONS},
+    **{name: Format(("answering",), _questions, pair_rows=_pair_rows) for name in QUESTIONS},
 }

@@ -17,14 +17,14 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import Format, Row, Source
-from goldassay.gold.records import SPANS, covered, span_fault
+from goldassay.gold.records import SPANS, candidates, covered, span_fault
 from goldassay.gold.shapes import Side
 
 SPACE = re.compile(r"\s")
 UNSAFE = re.compile(r"^[/\\]|(?:^|[/\\])\.\.(?:[/\\]|$)|^[A-Za-z]:|\0")
 
 
-def _rows(source: Source) -> Iterator[Row]:
+def _annotations(source: Source) -> Iterator[Row]:
     """One record a document; its id is the file's path in the folder, without the extension."""
     place = source.path
     folder = place if place.is_dir() else place.parent
@@ -41,7 +41,8 @@ def _rows(source: Source) -> Iterator[Row]:
 
 def _record(file: Path, name: str, source: Source) -> dict[str, Any]:
     """The record of an ``.ann`` file."""
-    beside, gold = file.with_suffix(".txt"), source.side == "gold"
+    beside = file.with_suffix(".txt")
+    gold = source.side == "gold"
     text = files.text(beside) if gold or beside.exists() else None
     spans: dict[str, dict[str, Any]] = {}
     ids: dict[str, dict[str, list[str]]] = {}  # of each span that is linked, its ids by knowledge base
@@ -69,14 +70,14 @@ def _record(file: Path, name: str, source: Source) -> dict[str, Any]:
         record["triples"] = []
         for number, predicate, ends in relations:
             with source.checking("reference", file=file, line=number, record=name):
-                subject, value = (spans[key]["text"] for key in ends)
-                record["triples"].append({"subject": subject, "predicate": predicate, "object": value})
+                subject, value = ends
+                triple = {"subject": spans[subject]["text"], "predicate": predicate, "object": spans[value]["text"]}
+                record["triples"].append(triple)
         return record
     record["links"] = []
     for key, own in ids.items():
         with source.checking("reference", file=file, record=name):
-            candidates = [{"id": identifier, "kb": base} for base, several in own.items() for identifier in several]
-            record["links"].append(spans[key] | ({"ids": own} if gold else {"candidates": candidates}))
+            record["links"].append(spans[key] | ({"ids": own} if gold else {"candidates": candidates(own)}))
     record["links"].sort(key=lambda link: (link["start"], link["end"]))
     return record
 
@@ -99,12 +100,14 @@ def _span(kind: str, places: str, words: str, text: str | None, audit: bool) -> 
 def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
     """Write a folder of ``.txt`` and ``.ann`` files; entities and links, spans with their types."""
     for record in records:
-        name, text = record["id"], record.get("text")
+        name = record["id"]
+        text = record.get("text")
         if not name or UNSAFE.search(name):
             raise DataError("this id cannot be the name of a file inside the folder", record=name)
         if text is not None:
             files.save(Path(path) / f"{name}.txt", text)
-        lines, notes = [], 0
+        lines = []
+        notes = 0
         for number, span in enumerate(record[SPANS[task]], start=1):
             kind = span.get("type") or "Mention"
             if kind.split() != [kind]:
@@ -123,4 +126,4 @@ def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, si
         files.save(Path(path) / f"{name}.ann", "".join(lines))
 
 
-FORMATS = {"brat": Format(("extraction", "linking", "triples"), _rows, _write, written=tuple(SPANS))}
+FORMATS = {"brat": Format(("extraction", "linking", "triples"), _annotations, _write, written=tuple(SPANS))}

@@ -50,11 +50,12 @@ TITLE = re.compile(r"\(([^()\s]+)[^()]*\)|id\s*=\s*(\S+)")  # in brackets behind
 HIPE_COLUMNS = {"extraction": "NE-COARSE-LIT", "linking": "NEL-LIT"}
 HIPE_COMMENT = re.compile(r"#\s*(?:[\w.-]+:)?(?P<key>[\w.-]+)\s*=\s*(?P<value>.*?)\s*$")
 FACTS = ("language", "date", "decade", "document_type", "dataset", "newspaper", "place")  # in a document's comments
+SPACES = {"EndOfLine": "\n", "NoSpaceAfter": ""}  # what follows a token, by the flag in its MISC cell
 UNLINKED = frozenset(("_", "-", "O", ""))
 OFFICIAL_LETTERS = {"S": "B", "U": "B", "E": "I", "L": "I"}
 
 
-def _rows(source: Source) -> Iterator[Row]:
+def _tokenised_records(source: Source) -> Iterator[Row]:
     """The records of a file, one a document (or a sentence, if it marks no documents)."""
     documents = READ[source.format](source)
     return _records(documents, documents, source)
@@ -94,16 +95,19 @@ def _documents(source: Source) -> list[Document]:
         raise GoldassayError(f"iob2 names a column by its number (1 is the first), not {column!r}")
     index = int(column) - 1
     documents: list[Document] = []
-    marked, in_sentence = False, False
+    marked = False
+    in_sentence = False
     for number, row in source.lines():
         cells = row.split("\t") if "\t" in row else row.split()
         tagged = 1 < len(cells) > index and TAG.fullmatch(cells[index])  # a token, even if it begins with #
         is_comment = row.startswith("#") and (COMMENT.match(row) or not tagged)
-        name = NAME.match(row) if is_comment else TITLE.search(row) if row.startswith(DOCSTART) else None
-        if name or row.startswith(DOCSTART):
+        begins = row.startswith(DOCSTART)
+        name = NAME.match(row) if is_comment else begins and TITLE.search(row)
+        if name or begins:
             label = next(filter(None, name.groups()), "") if name else ""
             documents.append(Document(label or str(len(documents) + 1), number, named=bool(label)))
-            marked, in_sentence = True, False
+            marked = True
+            in_sentence = False
         elif not row.strip():
             in_sentence = False
         elif not is_comment:
@@ -130,7 +134,8 @@ def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, si
     """Write documents, a line break in the text as a sentence break; a document's id is in a comment above it."""
     lines = []
     for record in records:
-        places, text = tokenised.places(record, "entities"), record["text"]
+        places = tokenised.places(record, "entities")
+        text = record["text"]
         lines.append(f"# document_id = {record['id']}\n")
         before = len(text)
         for (start, end), tag in zip(places, tokenised.cells(record["entities"], places, record["id"]), strict=True):
@@ -147,7 +152,8 @@ def _hipe_documents(source: Source) -> list[Document]:
     if source.option("protocol", "hipe") not in ("hipe", "hipe2020"):
         message = f"format hipe has no protocol {source.option('protocol')!r}; there are hipe and hipe2020"
         raise GoldassayError(message)
-    protocol, column = source.option("protocol"), tokenised.column_of(source) or HIPE_COLUMNS[source.task]
+    protocol = source.option("protocol")
+    column = tokenised.column_of(source) or HIPE_COLUMNS[source.task]
     lines = source.lines()
     header = next(lines)[1].split("\t")
     bounds = "NE-COARSE-METO" if column.endswith("METO") else "NE-COARSE-LIT"
@@ -174,8 +180,9 @@ def _hipe_documents(source: Source) -> list[Document]:
                 if column not in token:
                     raise DataError(f"{len(cells)} columns, and none is {column}; is the line cut off?")
                 flags = token.get("MISC", "").split("|")
-                space = "\n" if "EndOfLine" in flags else "" if "NoSpaceAfter" in flags else " "
-                tag, mark = token[column].strip(), token.get(bounds, "O")
+                space = next((SPACES[flag] for flag in SPACES if flag in flags), " ")
+                tag = token[column].strip()
+                mark = token.get(bounds, "O")
                 documents[-1].tokens.append(Token(token["TOKEN"], tag, number, mark, space))
     if not any(document.tokens for document in documents):
         raise DataError("no tokens under the header", file=source.path)
@@ -198,7 +205,8 @@ def _official(token: Token, types: Mapping[str, str], task: str) -> Token:
     def tag(cell: str, types: Mapping[str, str]) -> str:
         if cell[1:2] != "-":
             return cell.upper() if cell in ("o", "b", "i") else cell
-        letter, kind = cell[0].upper(), cell[2:].casefold()
+        letter = cell[0].upper()
+        kind = cell[2:].casefold()
         return f"{OFFICIAL_LETTERS.get(letter, letter)}-{types.get(kind, kind)}"
 
     mark = tag(token.mark, {}).upper()
@@ -225,7 +233,9 @@ def _linked(document: Document, source: Source) -> list[tuple[int, int, str]]:
         other_entity = "O" in (first.mark, token.mark) or token.mark[2:] != first.mark[2:] or token.mark[:1] == "B"
         return other_entity or (source.side == "pred" and token.mark[:1] == "I" and token.tag != first.tag)
 
-    mentions, first, tokens = [], 0, document.tokens
+    mentions = []
+    first = 0
+    tokens = document.tokens
     for place in range(1, len(tokens) + 1):
         if place == len(tokens) or begins(tokens[first], tokens[place]):
             if tokens[first].tag not in UNLINKED:
@@ -249,22 +259,28 @@ def _write_hipe(path: str | Path, records: Iterable[Mapping[str, Any]], task: st
     """Write entities, or links, whose NE-COARSE cells keep neighbours apart."""
     lines = ["TOKEN\tNE-COARSE-LIT\tNEL-LIT\tMISC\n"]
     for record in records:
-        places, spans, text = tokenised.places(record, SPANS[task]), record[SPANS[task]], record["text"]
+        places = tokenised.places(record, SPANS[task])
+        spans = record[SPANS[task]]
+        text = record["text"]
         facts = {"document_id": record["id"], "language": record.get("language"), **(record.get("strata") or {})}
         lines += [f"# hipe2022:{key} = {facts[key]}\n" for key in ("document_id", *FACTS) if facts.get(key)]
         marks = tokenised.cells(spans, places, record["id"])
         links = tokenised.cells(spans if task == "linking" else (), places, record["id"], links=True)
         gaps = [text[end:start] for (_, end), (start, _) in pairwise(places)]
         for (start, end), mark, link, gap in zip(places, marks, links, [*gaps, " "], strict=True):
-            misc = "EndOfLine" if "\n" in gap else "_" if gap else "NoSpaceAfter"
+            misc = "_" if gap else "NoSpaceAfter"
+            if "\n" in gap:
+                misc = "EndOfLine"
             lines.append(f"{text[start:end]}\t{mark}\t{link}\t{misc}\n")
     files.save(path, "".join(lines))
 
 
 READ = {"iob2": _documents, "conll": _documents, "hipe": _hipe_documents}
-IOB2 = Format(("extraction",), _rows, _write, options=OPTIONS, pair_rows=_pair_rows)
+IOB2 = Format(("extraction",), _tokenised_records, _write, options=OPTIONS, pair_rows=_pair_rows)
 FORMATS = {
     "iob2": IOB2,
     "conll": IOB2,
-    "hipe": Format(tuple(SPANS), _rows, _write_hipe, options=(*OPTIONS, "adjacent", "protocol"), pair_rows=_pair_rows),
+    "hipe": Format(
+        tuple(SPANS), _tokenised_records, _write_hipe, options=(*OPTIONS, "adjacent", "protocol"), pair_rows=_pair_rows
+    ),
 }

@@ -51,9 +51,10 @@ def _task_of(file: Path) -> str | None:
     return tasks[0] if len(tasks) == 1 else None
 
 
-def _rows(source: Source) -> Iterator[Row]:
+def _task_records(source: Source) -> Iterator[Row]:
     """The records of a task, from the entries that have its part."""
-    content, part = files.json_value(source.path), PARTS.get(source.task)
+    content = files.json_value(source.path)
+    part = PARTS.get(source.task)
     if part is None or _is_flat(content):
         yield from tables.rows(source)
         return
@@ -78,7 +79,8 @@ def _rows(source: Source) -> Iterator[Row]:
 def _records(entry: Fields, task: str) -> list[dict[str, Any]]:
     """The records of a task in an entry."""
     about = {"id": entry["id"], **_chosen(entry, "document", "language", "split", "strata")}
-    document, part = {**about, "text": entry["text"]}, entry[PARTS[task]]
+    document = {**about, "text": entry["text"]}
+    part = entry[PARTS[task]]
     if task == "extraction":
         return [{**document, "entities": part}]
     if task == "classification":
@@ -88,11 +90,13 @@ def _records(entry: Fields, task: str) -> list[dict[str, Any]]:
         return [{**document, "links": _links(entry)}]
     records = []
     for number, pair in enumerate(part, start=1):
-        answer = pair["answer"] if "answer" in pair else pair["gold_answer"]
+        answers = pair["answer"] if "answer" in pair else pair["gold_answer"]
+        if not isinstance(answers, list):
+            answers = [answers] if answers else []
         question = {
             "id": f"{entry['id']}-q{number}" if pair.get("id") in (None, "") else pair["id"],
             "question": pair["question"],
-            "answers": answer if isinstance(answer, list) else [answer] if answer else [],
+            "answers": answers,
             "documents": [entry["id"]],
             "context": entry["text"],
         }
@@ -123,4 +127,4 @@ def _chosen(fields: Fields, *names: str) -> dict[str, Any]:
     return {name: fields[name] for name in names if name in fields}
 
 
-FORMATS = {"json": Format(TASKS, _rows, task_of=_task_of)}
+FORMATS = {"json": Format(TASKS, _task_records, task_of=_task_of)}

@@ -34,9 +34,10 @@ def ids_of(path: str | Path) -> set[str]:
     return {str(row["id"]) for _, row in files.json_lines(rows_of(path)) if isinstance(row, dict) and "id" in row}
 
 
-def _rows(source: Source) -> Iterator[Row]:
+def _json_lines(source: Source) -> Iterator[Row]:
     """One record a line; of a run the prediction of each row that did not fail, or the gold it was measured against."""
-    empty, file = True, rows_of(source.path) if source.format == "run" else Path(source.path)
+    empty = True
+    file = rows_of(source.path) if source.format == "run" else Path(source.path)
     for number, offset, raw in files.raw_lines(file):
         if raw.strip():
             with source.checking("unreadable", file=file, line=number):
@@ -50,7 +51,11 @@ def _rows(source: Source) -> Iterator[Row]:
 
 
 def record_of(row: Any, source: Source) -> dict[str, Any] | None:
-    """The record of a run's row; None if its example failed."""
+    """The record of a run's row; None if its example failed.
+
+    Raises:
+        DataError: The row does not have the fields of its task.
+    """
     if not isinstance(row, dict) or "id" not in row or row.get("repeat", 1) != 1:
         return None
     predicted = source.side == "pred"
@@ -62,7 +67,8 @@ def record_of(row: Any, source: Source) -> dict[str, Any] | None:
     if source.task not in TASKS:
         return record
     for field in WHOLE.keys() & record.keys() if predicted else ():
-        absent, parts = dict.fromkeys(WHOLE[field]), record[field]
+        absent = dict.fromkeys(WHOLE[field])
+        parts = record[field]
         if isinstance(parts, list):
             record[field] = [{**absent, **part} if isinstance(part, dict) else part for part in parts]
     checked = problems(record, source.task, source.side, extra="ignore")
@@ -96,6 +102,6 @@ def _write(path: str | Path, records: Iterable[Mapping[str, object]], task: str,
 
 
 FORMATS = {
-    "jsonl": Format(TASKS, _rows, _write, record_of=lambda value, source: value),
-    "run": Format(TASKS, _rows, record_of=record_of),
+    "jsonl": Format(TASKS, _json_lines, _write, record_of=lambda value, source: value),
+    "run": Format(TASKS, _json_lines, record_of=record_of),
 }

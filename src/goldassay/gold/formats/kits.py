@@ -28,7 +28,11 @@ Kit = tuple[str, dict[str, Any], list[dict[str, Any]]]
 
 
 def load(path: str | Path, kind: str | None = None) -> Kit:
-    """The kind of a kit file, what precedes its list, and the list; ``kind`` is the kind that it must have."""
+    """The kind of a kit file, what precedes its list, and the list; ``kind`` is the kind that it must have.
+
+    Raises:
+        DataError: The file has no such list, or an entry of it is not a mapping.
+    """
     content = files.yaml_value(path)
     keys = content if isinstance(content, dict) else {}
     name = next((name for name, key in LISTS.items() if isinstance(keys.get(key), list)), None)
@@ -47,7 +51,7 @@ def save(path: str | Path, content: Mapping[str, object]) -> None:
     files.save(path, yaml.safe_dump(dict(content), allow_unicode=True, sort_keys=False, width=1000))
 
 
-def _rows(source: Source) -> Iterator[Row]:
+def _entries(source: Source) -> Iterator[Row]:
     """A record an article, or a statement."""
     if source.side != "gold":
         raise GoldassayError("format kit holds gold, not predictions")
@@ -67,4 +71,4 @@ def _rows(source: Source) -> Iterator[Row]:
             yield Row({**about, "triples": [statement], "meta": meta})
 
 
-FORMATS = {"kit": Format(("linking", "triples"), _rows, task_of=lambda file: TASK_OF_KIND.get(load(file)[0]))}
+FORMATS = {"kit": Format(("linking", "triples"), _entries, task_of=lambda file: TASK_OF_KIND.get(load(file)[0]))}

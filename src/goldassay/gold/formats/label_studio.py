@@ -27,12 +27,13 @@ ANNOTATED = ("entities", "label", "secondary_labels")
 NOTES = ("errors", "score")  # what `goldassay runs export --format label-studio` tells people beside the text
 
 
-def _rows(source: Source) -> Iterator[Row]:
+def _tasks(source: Source) -> Iterator[Row]:
     """One record a task that was annotated (or, as predictions, that has one)."""
     content = files.json_value(source.path)
     if not isinstance(content, list):
         raise DataError("not Label Studio's: a list of tasks is needed", file=source.path)
-    part, empty = "predictions" if source.side == "pred" else "annotations", bool(content)
+    part = "predictions" if source.side == "pred" else "annotations"
+    empty = bool(content)
     for number, task in enumerate(content, start=1):
         with source.checking(record=number):
             data = task["data"]
@@ -68,7 +69,9 @@ def _annotations(regions: Sequence[Mapping[str, Any]], text: str, task: str) -> 
 
 def _entity(value: Mapping[str, Any], text: str) -> dict[str, Any]:
     """An entity of a region; its offsets are proved by its words if it has them."""
-    start, end, words = int(value["start"]), int(value["end"]), value.get("text")
+    start = int(value["start"])
+    end = int(value["end"])
+    words = value.get("text")
     if isinstance(words, str) and text[start:end] != words:
         # A browser counts UTF-16 units: the characters of the first `start` units are the real offset.
         start = len(text.encode("utf-16-le")[: 2 * start].decode("utf-16-le", "replace"))
@@ -81,7 +84,8 @@ def _entity(value: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
     """Tasks with an annotation each, or with a prediction each."""
-    part, tasks = "predictions" if side == "pred" else "annotations", []
+    part = "predictions" if side == "pred" else "annotations"
+    tasks = []
     for record in records:
         regions: list[dict[str, Any]] = []
         for number, span in enumerate(record.get("entities") or ()):
@@ -97,4 +101,4 @@ def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, si
     files.save(path, json.dumps(tasks, ensure_ascii=False, indent=1) + "\n")
 
 
-FORMATS = {"label-studio": Format(("extraction", "classification"), _rows, _write)}
+FORMATS = {"label-studio": Format(("extraction", "classification"), _tasks, _write)}

@@ -22,16 +22,21 @@ from goldassay.exceptions import DataError
 from goldassay.gold.formats import Format, Row, Source
 from goldassay.jsonl import value as parse_json
 
-BEGIN, END = "#begin document", "#end document"
+BEGIN = "#begin document"
+END = "#end document"
 PART = re.compile(r"\(\d+\)?|\d+\)")
 
 
 def _coref(source: Source) -> Iterator[Row]:
     """One record a document."""
-    name, first, cells = "", 0, list[str]()
-    for number, line in source.lines():
+    name = ""
+    first = 0
+    cells: list[str] = []
+    for number, line in source.filled_lines():
         if line.startswith(BEGIN):
-            name, first, cells = line.removeprefix(BEGIN).strip(), number, []
+            name = line.removeprefix(BEGIN).strip()
+            first = number
+            cells = []
         elif line.startswith(END) and name:
             with source.checking("unreadable", line=first, record=name):
                 links: dict[tuple[int, int], dict[str, Any]] = {}
@@ -40,7 +45,7 @@ def _coref(source: Source) -> Iterator[Row]:
                         links.setdefault(place, _names([f"NIL{chain}"], "chain", source))
                 yield _record(name, links, source, first)
             name = ""
-        elif name and line.strip():
+        elif name:
             cells.append(line.split()[-1])
     if name or not first:
         what = f"document {name!r} does not end ({END})" if name else f"no line begins with {BEGIN}"
@@ -71,14 +76,13 @@ def _chains(cells: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
 def _neleval(source: Source) -> Iterator[Row]:
     """One record a document."""
     documents: dict[str, dict[tuple[int, int], dict[str, Any]]] = {}
-    for number, line in source.lines():
-        if not line.strip():
-            continue
+    for number, line in source.filled_lines():
         with source.checking("unreadable", line=number):
             name, *cells = line.rstrip("\t").split("\t")
             if len(cells) < 2 or not all(cell.isdigit() for cell in cells[:2]):
                 raise DataError("a line is document, start, end, id, score and type, between tabs")
-            place, links = (int(cells[0]), int(cells[1]) + 1), documents.setdefault(name, {})
+            place = (int(cells[0]), int(cells[1]) + 1)
+            links = documents.setdefault(name, {})
             with source.checking("repeated", line=number, record=name):
                 if place in links:
                     raise DataError(f"mention {cells[0]}–{cells[1]} stands twice")

@@ -54,9 +54,14 @@ def is_dataset(place: str | Path) -> bool:
 
 
 def rows(source: Source) -> Iterator[Row]:
-    """The records of a table, a list, a data set, or of Python objects."""
-    empty, paths = True, source.options.get("map")
-    for number, (line, raw) in enumerate(_rows(source), start=1):
+    """The records of a table, a list, a data set, or of Python objects.
+
+    Raises:
+        DataError: There are no records.
+    """
+    empty = True
+    paths = source.options.get("map")
+    for number, (line, raw) in enumerate(_raw_rows(source), start=1):
         empty = False
         with source.checking(line=line, record=None if line else number):
             if not isinstance(raw, Mapping):
@@ -74,9 +79,10 @@ def rows(source: Source) -> Iterator[Row]:
         raise DataError("there are no records", file=source.path)
 
 
-def _rows(source: Source) -> Iterable[tuple[int | None, Any]]:
+def _raw_rows(source: Source) -> Iterable[tuple[int | None, Any]]:
     """The rows with their lines, where a file has lines."""
-    file, kind = source.path, source.format
+    file = source.path
+    kind = source.format
     if kind in ("csv", "tsv"):
         own = source.task not in WRITTEN
         lines = table(file, quoted=True if own or source.options.get("map") else None, faults=source.faults)
@@ -191,7 +197,8 @@ def table(
         quoted: Whether cells may be quoted; by default those of a csv.
         faults: What happens to rows that are too short or too long; by default the first one is raised.
     """
-    content, usual = "\n".join(files.lines(path)), "," if Path(path).suffix.lower() == ".csv" else "\t"
+    content = "\n".join(files.lines(path))
+    usual = "," if Path(path).suffix.lower() == ".csv" else "\t"
     first = content.partition("\n")[0]
     separator = usual if usual in first else max((usual, "\t", ";", ",", "|"), key=first.count)
     quoting: Any = csv.QUOTE_MINIMAL if quoted or (quoted is None and separator != "\t") else csv.QUOTE_NONE
@@ -305,7 +312,9 @@ def _written(value: Any, field: str) -> str:
         if len(value) == 1 and several(value[0]) == value:
             return str(value[0])
         return json.dumps(value, ensure_ascii=False) if value or field not in EMPTY_CELLS else ""
-    return "" if value is None else json.dumps(value, ensure_ascii=False) if field in JSON else str(value)
+    if value is None:
+        return ""
+    return json.dumps(value, ensure_ascii=False) if field in JSON else str(value)
 
 
 FORMATS = {

@@ -26,19 +26,24 @@ from goldassay.gold.shapes import Side
 COLUMNS = {"gold": "query 0 document grade, or query document grade", "pred": "query Q0 document rank score tag"}
 
 
-def _rows(source: Source) -> Iterator[Row]:
+def _queries(source: Source) -> Iterator[Row]:
     """One record a query, in the order in which they appear."""
-    gold, topics, negative, width = source.side == "gold", _topics(source.option("topics")), 0, 0
+    gold = source.side == "gold"
+    topics = _topics(source.option("topics"))
+    negative = 0
+    width = 0
     queries: dict[str, dict[str, Any]] = {}
-    for number, line in source.lines():
+    for number, line in source.filled_lines():
         cells = line.split()
-        if not cells or line.startswith("#") or cells == ["query-id", "corpus-id", "score"]:
+        if line.startswith("#") or cells == ["query-id", "corpus-id", "score"]:
             continue
         with source.checking("unreadable", line=number):
             width = width or len(cells)  # a line that is cut off is not one of BEIR's
             if width not in (3, 4) or len(cells) != width if gold else len(cells) < 6:
                 raise DataError(f"{len(cells)} columns, where there are: {COLUMNS[source.side]}")
-            query, document, cell = cells[0], cells[-2] if gold else cells[2], cells[-1] if gold else cells[4]
+            query = cells[0]
+            document = cells[-2] if gold else cells[2]
+            cell = cells[-1] if gold else cells[4]
             with source.checking(line=number, record=query):
                 value = _grade(cell) if gold else float(cell)
                 if not math.isfinite(value):
@@ -80,7 +85,11 @@ def _topics(path: str | Path | None) -> dict[str, str]:
 
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
-    """Write qrels or a run, ranks in the order of the results."""
+    """Write qrels or a run, ranks in the order of the results.
+
+    Raises:
+        DataError: A grade is not a whole number, or an id has white space.
+    """
     lines = []
     for record in records:
         query = _word(record["id"], record)
@@ -91,7 +100,8 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
             lines.append(f"{query} 0 {_word(document, record)} {int(grade)}\n")
         for rank, result in enumerate(record["results"] if side == "pred" else (), start=1):
             score = float(-rank if result.get("score") is None else result["score"])
-            name, tag = _word(result["doc_id"], record), result.get("source") or "goldassay"
+            name = _word(result["doc_id"], record)
+            tag = result.get("source") or "goldassay"
             lines.append(f"{query}\tQ0\t{name}\t{rank}\t{score!r}\t{tag}\n")
     files.save(path, "".join(lines))
 
@@ -102,4 +112,4 @@ def _word(name: str, record: Mapping[str, object]) -> str:
     return name
 
 
-FORMATS = {"trec": Format(("retrieval",), _rows, write, options=("topics",))}
+FORMATS = {"trec": Format(("retrieval",), _queries, write, options=("topics",))}

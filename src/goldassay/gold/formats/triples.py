@@ -26,13 +26,14 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import Format, Row, Source
+from goldassay.gold.shapes import Record
 
 FIELDS = ("subject", "predicate", "object")
 WEBNLG = {"gold": ("modifiedtripleset", "mtriple"), "pred": ("generatedtripleset", "gtriple")}
@@ -44,7 +45,8 @@ PARTS = ("sub", "rel", "obj")
 
 def _webnlg(source: Source) -> Iterator[Row]:
     """One record an entry."""
-    content, (group, item) = files.text(source.path), WEBNLG[source.side]
+    content = files.text(source.path)
+    group, item = WEBNLG[source.side]
     if re.search("<!(DOCTYPE|ENTITY)", content):
         raise DataError("declares a document type or an entity; remove it", file=source.path)
     try:
@@ -94,9 +96,11 @@ def _docred(source: Source) -> Iterator[Row]:
                 triple = _docred_triple(row["h_idx"], row["r"], row["t_idx"], row)
                 predictions.setdefault(row["title"], []).append(triple)
                 continue
-            entities, triples = row["vertexSet"], []
+            entities = row["vertexSet"]
+            triples = []
             for label in row["labels"]:
-                head, tail = label["h"], label["t"]
+                head = label["h"]
+                tail = label["t"]
                 names = {"subject": entities[head][0]["name"], "object": entities[tail][0]["name"]}
                 in_train = not seen.isdisjoint(_facts(entities, label))
                 triples.append(_docred_triple(head, label["r"], tail, label) | names | {"in_train": in_train})
@@ -105,25 +109,23 @@ def _docred(source: Source) -> Iterator[Row]:
     yield from (Row({"id": title, "triples": triples}) for title, triples in predictions.items())
 
 
-def _docred_triple(head: Any, relation: str, tail: Any, row: Mapping[str, Any]) -> dict[str, Any]:
+def _docred_triple(head: int, relation: str, tail: int, row: Record) -> dict[str, Any]:
     ids = {"subject_id": str(head), "object_id": str(tail), "evidence": row.get("evidence") or []}
     return {"subject": str(head), "predicate": relation, "object": str(tail), **ids}
 
 
-def _facts(entities: Any, label: Mapping[str, Any]) -> set[tuple[str, str, str]]:
+def _facts(entities: Sequence[Sequence[Mapping[str, str]]], label: Record) -> set[tuple[str, str, str]]:
     """A fact under all names of its entities."""
-    heads, tails = ({mention["name"] for mention in entities[label[end]]} for end in "ht")
-    return {(head, label["r"], tail) for head in heads for tail in tails}
+    names = {end: {mention["name"] for mention in entities[label[end]]} for end in "ht"}
+    return {(head, label["r"], tail) for head in names["h"] for tail in names["t"]}
 
 
 def _carb(source: Source) -> Iterator[Row]:
     """One record a sentence."""
     sentences: dict[str, list[dict[str, Any]]] = {}
-    for number, line in source.lines():
-        text, *cells = (cell.strip() for cell in line.strip().split("\t"))
-        if not text:
-            continue
+    for number, line in source.filled_lines():
         with source.checking("unreadable", line=number):
+            text, *cells = map(str.strip, line.strip().split("\t"))
             triple: dict[str, Any] = {"confidence": float(cells.pop(0))} if source.side == "pred" else {}
             if not cells:
                 raise DataError("a line is a sentence and a predicate, then arguments, between tabs")
@@ -146,10 +148,9 @@ def _carb(source: Source) -> Iterator[Row]:
 def _text2kgbench(source: Source) -> Iterator[Row]:
     """One record a sentence."""
     records: dict[str, Row] = {}
-    repeated, gold = 0, 0
-    for number, line in source.lines():
-        if not line.strip():
-            continue
+    repeated = 0
+    gold = 0
+    for number, line in source.filled_lines():
         with source.checking("unreadable", line=number):
             row = jsonl.value(line, line=number)
             name = str(row["id"])
@@ -171,7 +172,7 @@ def _text2kgbench(source: Source) -> Iterator[Row]:
     yield from records.values()
 
 
-def _sentence(row: Mapping[str, Any], side: str) -> dict[str, Any]:
+def _sentence(row: Record, side: str) -> dict[str, Any]:
     """The text and the triples of a line."""
     text = {"text": row["sent"]} if side == "gold" else {}
     if side == "pred" and not {"triples", "rel_label"} & row.keys():
