@@ -7,7 +7,8 @@ import random
 import pytest
 from rapidfuzz import fuzz
 
-from goldassay.gold.audit.records import LocatedRecord, duplicates
+from goldassay.gold.audit.findings import LocatedRecord
+from goldassay.gold.audit.records import duplicates
 from goldassay.gold.splits import grouped
 from goldassay.text import normal as similarity
 from goldassay.text.normal import candidates, grams, signatures

@@ -95,7 +95,7 @@ def column_of(source: Source) -> str | None:
     >>> column_of(Source(Path("x"), "extraction", "iob2", "pred", {"column": "2:3"}))
     '3'
     """
-    column = source.option("column")
+    column: str | None = source.option("column")
     gold, colon, pred = str(column or "").partition(":")
     if not colon:
         return column
