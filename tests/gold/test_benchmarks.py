@@ -84,6 +84,30 @@ def entries(set_: str, *triples: str) -> str:
             ("--protocol", "carb"),
             {"Precision": 1.0, "Recall": 3 / 5},
         ),
+        # the argument with "C: " is dropped from gold: wrote, Ann, Emma of wrote, Ann, Emma: P 3/3, R 3/3
+        (
+            "triples",
+            "Ann wrote Emma\twrote\tAnn\tEmma\tC: in 1815\n",
+            "Ann wrote Emma\t0.5\twrote\tAnn\tEmma\n",
+            ("--protocol", "carb"),
+            {"Precision": 1.0, "Recall": 1.0},
+        ),
+        # no prediction is of a gold sentence: precision 0/0 is 1, recall 0/1, and no area
+        (
+            "triples",
+            CARB,
+            "another sentence\t0.9\tis\tx\n",
+            ("--protocol", "carb"),
+            {"Precision": 1.0, "Recall": 0.0, "F1": 0.0, "AUC": 0.0},
+        ),
+        # an en dash is a letter: "1914–18" is one word, and shares none with "1914"
+        (
+            "triples",
+            entries("modified", "war | years | 1914\u201318"),
+            entries("generated", "war | years | 1914"),
+            ("--protocol", "webnlg"),
+            {"partial_f1": 2 / 3, "exact_f1": 2 / 3},
+        ),
         # mentions in one place: 2 of 3 predicted and 2 of 2; with the id and type 1; the document b has no gold
         (
             "linking",

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures import answering
 from goldassay.measures.answering import F1, Conditional, Drop, ExactMatch, Kilt, SupportingFacts
 from goldassay.measures.answering.protocols import drop, rouge_l
@@ -204,6 +204,9 @@ def output(answer: str, *pages: object) -> dict[str, Any]:
 
 TRIVIA = {"QuestionId": "t", "Question": "?", "Answer": {"NormalizedAliases": ["sunset blvd"]}}
 WEB = {"Domain": "Web", "Data": [{**TRIVIA, "EntityPages": [{"Filename": "a"}], "SearchResults": [{"Filename": "b"}]}]}
+PAGES = [{"Filename": name, "DocPartOfVerifiedEval": name == "a"} for name in "ab"]
+QUESTION = {**TRIVIA, "QuestionPartOfVerifiedEval": True, "EntityPages": PAGES}
+VERIFIED = {"Domain": "Web", "VerifiedEval": True, "Data": [QUESTION]}
 DATE = {"number": "", "spans": [], "date": {"day": "", "month": "August", "year": "1992"}}
 PASSAGE = {
     "qa_pairs": [
@@ -237,6 +240,13 @@ QUOREF = {
             [claimed("a", [0], True), claimed("x", [0], True)],  # the alias "the" has no word, and neither has "a"
             {"answer_em": 1.0, "answer_f1": 1.0, "support_f1": 1.0, "group_support_sufficiency_f1": 0.0},
         ),
+        (
+            "musique",  # no support on either side is 1; the text "1" is the index 1: P 1, R 1/2, F1 2/3; mean 5/6
+            [musique(True), {**musique(True, 0, 1), "id": "n"}],
+            [claimed("in Delft", [], True), {**claimed("in Delft", ["1"], True), "id": "n"}],
+            {"support_f1": (1 + 2 / 3) / 2},
+        ),
+        ("triviaqa", VERIFIED, {"t--a": "sunset blvd"}, {"exact_match": 1.0, "f1": 1.0}),  # b is no verified page
         ("triviaqa", {"Data": [TRIVIA]}, {"t": "Sunset-Blvd.", "u": "x"}, {"exact_match": 1.0, "f1": 1.0}),
         ("triviaqa", WEB, {"t--a": "sunset"}, {"exact_match": 0.0, "f1": 1 / 3}),  # 2/3 for one of two pages
         (
@@ -255,11 +265,36 @@ QUOREF = {
             [{"id": "2", "output": [output("", "1")]}, {"id": 1, "output": [output("1800", "8", 9)]}],
             {"em": 0.0, "f1": 1 / 3, "Rprec": 1.0, "recall@5": 0.75, "KILT-f1": 1 / 3, "KILT-accuracy": 0.0},
         ),
+        (
+            "kilt",  # a page without an id: R-precision 1 of 1 with an id, and the set is never whole
+            [{"id": 1, "output": [{"answer": "x", "provenance": [{"wikipedia_id": 7}, {"title": "T"}]}]}],
+            [{"id": 1, "output": [{"answer": "x", "provenance": [{"title": "T"}, {"wikipedia_id": "7"}]}]}],
+            {"Rprec": 1.0, "recall@5": 0.0},
+        ),
+        (
+            "kilt",  # no page has an id
+            [{"id": 1, "output": [{"answer": "x", "provenance": [{"title": "T"}]}]}],
+            [{"id": 1, "output": [{"answer": "x", "provenance": [{"title": "T"}]}]}],
+            {"Rprec": 0.0, "recall@5": 0.0},
+        ),
     ],
 )  # fmt: skip
 def test_official_files(tmp_path: Path, protocol: str, gold: Any, pred: Any, expected: dict[str, float]) -> None:
     values = scored(tmp_path, protocol, gold, pred)
     assert {name: values[name] for name in expected} == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_kilt_prediction_of_two_outputs_is_refused_by_name(tmp_path: Path) -> None:
+    gold = [{"id": "q7", "output": [output("x", 1)]}]
+    with pytest.raises(DataError, match="one output, not 2") as refused:
+        scored(tmp_path, "kilt", gold, [{"id": "q7", "output": [output("x", 1), output("y", 2)]}])
+    assert refused.value.record == "q7"
+
+
+def test_conventions_name_what_differs() -> None:
+    assert "rouge=package rouge 1.0" in Kilt("rouge_l").conventions
+    assert "rouge" not in Kilt("recall@5").conventions
+    assert "empty=1" in SupportingFacts(empty="1").conventions
 
 
 @pytest.mark.parametrize(("protocol", "gold"), [("drop", {"p": PASSAGE}), ("quoref", QUOREF), ("musique", None)])

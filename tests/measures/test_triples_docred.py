@@ -62,6 +62,12 @@ def test_ids_stand_before_words_and_objects_may_be_classes() -> None:
     assert [DocRED(of)({"triples": []}, {"triples": []}).tally.value for of in KINDS] == [1.0, 1.0, 1.0]
 
 
+def test_the_three_lines_of_conventions_differ() -> None:
+    lines = [DocRED(of).conventions.partition("[")[2] for of in KINDS]
+    assert len({*lines}) == 3
+    assert "train=FILE" in lines[1]
+
+
 def test_errors_name_the_statements() -> None:
     gold, pred = {"triples": [statement("a", "r", "b")]}, {"triples": [statement("b", "r", "a")]}
     assert [(error.kind, error.gold, error.pred) for error in DocRED()(gold, pred).errors] == [

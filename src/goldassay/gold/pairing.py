@@ -31,8 +31,8 @@ PAIRED = (*TOKENISED, "musique")  # formats whose two files are read together
 OFFICIALLY_IGNORED = {"trec": "queries", "text2kgbench": "outputs", "carb": "sentences"}
 OFFICIALLY_IGNORED |= dict.fromkeys(("squad", *formats.QUESTIONS), "answers")
 """Formats whose official scorer ignores predictions that gold does not have, and what it calls them."""
-OFFICIALLY_WRONG = {"neleval": "links", "docred": "triples"}
-"""Formats whose official scorer counts them as wrong, and the field of theirs."""
+OFFICIALLY_WRONG = {"neleval": "links", "docred": "triples", "carb": "triples"}
+"""Formats whose official scorer counts them as wrong (CaRB's only if all are), and the field of theirs."""
 Records = Sequence[dict[str, Any]]
 
 
@@ -181,7 +181,7 @@ def _predictions(source: Source) -> Records:
     try:
         return records_of(source)
     except GoldassayError as error:
-        if source.format == "run":  # it holds gold beside its predictions
+        if source.format in ("run", "kilt"):  # runs hold gold beside their predictions; KILT has one layout for both
             raise
         del source.faults.errors[reported:], source.faults.kinds[reported:]
         as_gold = replace(source, side="gold", faults=Faults(limit - reported), warnings=[])

@@ -138,7 +138,7 @@ def _musique(content: Sequence[Record]) -> Items:
     for name, several in versions.items():
         answerable = [bool(item.get("answerable", True)) for item in several]
         item = _answerable(several, answerable)
-        facts = [paragraph["idx"] for paragraph in item["paragraphs"] if paragraph["is_supporting"]]
+        facts = [int(paragraph["idx"]) for paragraph in item["paragraphs"] if paragraph["is_supporting"]]
         about = {"question": item["question"], "answers": [item["answer"], *item.get("answer_aliases", ())]}
         yield {"id": name, **about, "supporting_facts": facts, "answerable": answerable}
 
@@ -156,6 +156,8 @@ def _triviaqa(content: Record) -> Items:
         golds = [*item["Answer"]["NormalizedAliases"], *item["Answer"].get("HumanAnswers", ())]
         pages = [*item.get("EntityPages", ()), *item.get("SearchResults", ())] if by_page else [None]
         for page in pages:
+            if content.get("VerifiedEval") and page and not page["DocPartOfVerifiedEval"]:
+                continue
             name = item["QuestionId"] + (f"--{page['Filename']}" if page else "")
             yield {"id": name, "document": item["QuestionId"], "question": item["Question"], "answers": golds}
 
@@ -199,8 +201,8 @@ def _kilt(content: Sequence[Record]) -> Items:
 
 
 def _pages(output: Mapping[str, Any]) -> list[str]:
-    pages = (page["wikipedia_id"] for page in output.get("provenance", ()) if "wikipedia_id" in page)
-    return list(dict.fromkeys(str(page).strip() for page in pages))
+    """The ids of pages, once each; that of a page without one is empty."""
+    return list(dict.fromkeys(str(page.get("wikipedia_id", "")).strip() for page in output.get("provenance", ())))
 
 
 def _by_id(content: Record) -> Items:
@@ -215,7 +217,8 @@ def _hotpotqa_answers(content: Record) -> Items:
 
 def _musique_answers(content: Sequence[Record]) -> Items:
     for item in content:
-        about = {"answer": item["predicted_answer"], "supporting_facts": item["predicted_support_idxs"]}
+        facts = [int(index) for index in item["predicted_support_idxs"]]
+        about = {"answer": item["predicted_answer"], "supporting_facts": facts}
         yield {"id": item["id"], **about, "answerable": [item.get("predicted_answerable", True)]}
 
 
@@ -225,9 +228,12 @@ def _nq_open_answers(content: Sequence[Record]) -> Items:
 
 def _kilt_answers(content: Sequence[Record]) -> Items:
     for item in content:
+        name = str(item["id"]).strip()
+        if len(item["output"]) != 1:
+            raise DataError(f"a prediction has one output, not {len(item['output'])}", record=name)
         (output,) = item["output"]
         answer = str(output.get("answer", "")).strip()
-        yield {"id": str(item["id"]).strip(), "answer": answer, "results": _pages(output)}
+        yield {"id": name, "answer": answer, "results": [page for page in _pages(output) if page]}
 
 
 GOLD: dict[str, Callable[[Any], Items]] = {
@@ -263,6 +269,8 @@ def _questions(source: Source) -> Iterator[Row]:
     layout = (GOLD if source.side == "gold" else PREDICTED).get(source.format, _by_id)
     try:
         yield from map(Row, list(layout(content)))
+    except DataError as error:
+        raise error.at(file=source.path) from None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         detail = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise DataError(f"not laid out as {source.format} has it: {detail}", file=source.path) from None

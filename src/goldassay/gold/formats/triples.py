@@ -10,7 +10,8 @@ are seen (Ign F1): any name of the one entity stands there with its relation to 
 
 **CaRB** has tables, ``sentence predicate arguments…``; predictions, which are what ``carb.py --tabbed`` reads, have a
 confidence after the sentence. A sentence is named by its letters and digits alone, so that systems may write brackets
-and spaces as they like. A statement's object is all arguments but the first.
+and spaces as they like. A statement's object is all arguments but the first. Gold arguments that contain ``C: `` are
+dropped, as ``GoldReader`` does.
 
 **Text2KGBench** has ground truth (``id sent triples``) and model outputs (``id response triples``); its training and
 validation sentences state one triple each, in fields of their own, with Wikidata's ids (``sub_label rel_label obj_label
@@ -130,6 +131,8 @@ def _carb(source: Source) -> Iterator[Row]:
             if not cells:
                 raise DataError("a line is a sentence and a predicate, then arguments, between tabs")
             predicate, *arguments = cells
+            if source.side == "gold":
+                arguments = [argument for argument in arguments if "C: " not in argument]
             triple |= {"subject": "".join(arguments[:1]), "predicate": predicate, "object": " ".join(arguments[1:])}
             if len(arguments) != 2:
                 triple["meta"] = {"arguments": arguments}

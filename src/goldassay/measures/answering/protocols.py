@@ -69,7 +69,8 @@ def _answer(pair: AnswerPair) -> Sequence[float]:
 class SupportingFacts(Answering[Mean]):
     """HotpotQA: supporting facts as sets (``facts``), the words of the ``answer``, or the product of both (``joint``).
 
-    A question whose gold has no field ``supporting_facts`` is left out.
+    A question whose gold has no field ``supporting_facts`` is left out. F1 of no facts on either side is 0 in HotpotQA;
+    with ``empty="1"`` (MuSiQue) it is 1, as are precision and recall.
 
     Formula: P, R of sets of facts or words; joint: P = P_answer P_facts, R = R_answer R_facts; mean over questions
     Source: Yang et al., EMNLP 2018 (evaluation script v1)
@@ -82,7 +83,7 @@ class SupportingFacts(Answering[Mean]):
 
     name = "{of}_{rate}"
     attains_one: ClassVar[bool] = False  # F1 of no facts is 0, also where there are none
-    choices = {"rate": RATES, "of": ("facts", "answer", "joint")}
+    choices = {"rate": RATES, "of": ("facts", "answer", "joint"), "empty": ("0", "1")}
     fixed: ClassVar[Mapping[str, str]] = {
         "facts": "sets",
         "normalisation": "SQuAD (ASCII)",
@@ -92,11 +93,15 @@ class SupportingFacts(Answering[Mean]):
 
     rate: str = "f1"
     of: str = "facts"
+    empty: str = "0"
 
     def tally(self, pair: AnswerPair) -> Mean:
         """The rate of one question."""
-        if self.of != "answer" and gold_field(pair.gold, "supporting_facts", None) is None:
+        facts = gold_field(pair.gold, "supporting_facts", None)
+        if self.of != "answer" and facts is None:
             return Mean()
+        if self.of == "facts" and self.empty == "1" and facts == [] == pair.evidence("supporting_facts"):
+            return Mean.of(1.0)
         parts = {"facts": (_facts,), "answer": (_answer,), "joint": (_facts, _answer)}[self.of]
         rates: list[float] = np.prod([part(pair) for part in parts], axis=0).tolist()
         return Mean.of([*rates, harmonic(*rates[:2])][RATES.index(self.rate)])
@@ -187,12 +192,13 @@ def _documents(pair: AnswerPair) -> tuple[list[set[str]], list[str]] | None:
     documents = gold_field(pair.gold, "documents", None)
     if sets is None and documents is None:
         return None
-    accepted = [{*map(str, ids)} for ids in ([documents] if sets is None else sets)]
+    accepted = [{*map(str, ids)} for ids in ([documents] if sets is None else sets)]  # a page without an id is ""
     return accepted, [*dict.fromkeys(result_ids(pair.evidence("results") or ()))]
 
 
 def _r_precision(sets: Sequence[set[str]], ids: Sequence[str]) -> float:
-    return max((len(gold & {*ids[: len(gold)]}) / (len(gold) or 1) for gold in sets), default=0.0)
+    named = [gold - {""} for gold in sets]
+    return max((len(gold & {*ids[: len(gold)]}) / (len(gold) or 1) for gold in named), default=0.0)
 
 
 def _recall(sets: Sequence[set[str]], ids: Sequence[str], k: int = 5) -> float:
@@ -216,7 +222,8 @@ class Kilt(Answering[Mean]):
     """KILT: R-precision of the best set of gold documents in the results, ``recall@5`` of all sets, or ``rouge_l``.
 
     A set is recalled if its last document is among the first 5 places; the documents of a set fill one place.
-    ROUGE-L is that of the package rouge (1.0), as in the evaluation script. A question without gold is left out.
+    A gold document without an id is never recalled. ROUGE-L is that of the package rouge (1.0), as in the evaluation
+    script. A question without gold is left out.
 
     Formula: documents of a gold set among the first R results / R, best set; whole sets at 5 / sets; mean
     Source: Petroni et al., NAACL 2021 (KILT)
@@ -230,9 +237,14 @@ class Kilt(Answering[Mean]):
     name = "kilt_{of}"
     attains_one: ClassVar[bool] = False
     choices = {"of": ("r_precision", "recall@5", "rouge_l")}
-    fixed: ClassVar[Mapping[str, str]] = {"documents": "sets", "failed": "0"}
 
     of: str = "r_precision"
+
+    @property
+    def fixed(self) -> Mapping[str, str]:
+        """How documents or texts are compared."""
+        compared = {"rouge": "package rouge 1.0"} if self.of == "rouge_l" else {"documents": "sets, by wikipedia_id"}
+        return {**compared, "failed": "0"}
 
     def tally(self, pair: AnswerPair) -> Mean:
         """The value of one question."""
@@ -346,6 +358,7 @@ KILT: dict[str, Measure[Any]] = {
     "f1": F1(empty="wrong"),
     "rougel": Kilt("rouge_l"),
 }
+MUSIQUE_SUPPORT = SupportingFacts(empty="1")
 DROP: dict[str, Measure[Any]] = {"em": Drop("exact"), "f1": Drop()}
 PROTOCOLS: dict[str, dict[str, Measure[Any]]] = {
     "hotpotqa": {
@@ -354,9 +367,9 @@ PROTOCOLS: dict[str, dict[str, Measure[Any]]] = {
         for name, rate in {"em": "exact", "f1": "f1", "prec": "precision", "recall": "recall"}.items()
     },
     "musique": {
-        **{"answer_em": ExactMatch(empty="equal"), "answer_f1": F1(empty="equal"), "support_f1": SupportingFacts()},
+        **{"answer_em": ExactMatch(empty="equal"), "answer_f1": F1(empty="equal"), "support_f1": MUSIQUE_SUPPORT},
         "group_answer_sufficiency_f1": Conditional(F1(empty="equal"), "answerable"),
-        "group_support_sufficiency_f1": Conditional(SupportingFacts(), "answerable"),
+        "group_support_sufficiency_f1": Conditional(MUSIQUE_SUPPORT, "answerable"),
     },
     "triviaqa": {name: kind("triviaqa", empty="overlap") for name, kind in (("exact_match", ExactMatch), ("f1", F1))},
     "nq_open": dict.fromkeys(("exact_match", "accuracy"), ExactMatch("nq_open", empty="overlap")),

@@ -112,6 +112,7 @@ def scorecard(
         card = fold("answering", PROTOCOLS[protocol], shared)
         card.protocol = protocol
         card.values = {key: value for key, value in card.values.items() if value is not None}
+        card.measures = {name: measure for name, measure in card.measures.items() if name in card.values}
         return card
     asked = {name for name in measures or () if isinstance(name, str)}
     models, missing = _models(asked, embedder, tokens, baseline)

@@ -122,7 +122,7 @@ class FieldF1(RecordMeasure[Any]):
     """F1, precision or recall over the leaf fields of all records; ``average="macro"`` is the mean over fields.
 
     Formula: F1 = 2 tp / (2 tp + fp + fn) over the leaves, items of lists aligned one to one; averaged as named
-    Source: micro-averaged field F1 of structured extraction, as in Kim et al. 2022 (Donut)
+    Source: micro-averaged field F1 of structured extraction; that of Donut (Kim et al. 2022) does not align items
 
     >>> gold = {"record": {"no": "7", "lines": [{"what": "tea", "qty": 2}, {"what": "jam", "qty": 1}]}}
     >>> score = FieldF1()(gold, {"record": '{"no": "7", "lines": [{"what": "jam", "qty": 3}]}'})

@@ -38,6 +38,12 @@ from goldassay.statistics.evidence import Floats
 from goldassay.tally import Confusion, Counts, Number, Share, Sums, divide
 
 PARTS = ("subject", "predicate", "object")
+COUNTED = {
+    "relations": "statements",
+    "ign": "statements; facts of the training set (train=FILE, in_train) left out of precision",
+    "evidence": "evidence sentences of right statements",
+}
+"""What each of DocRED's values counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +92,16 @@ class DocRED(TripleMeasure[Counts | Unseen, Matchings]):
     [0.5, 0.0, 0.4]
     """
 
-    fixed: ClassVar[Mapping[str, str]] = {
-        "repeated": "once",
-        "match": "ids, else words",
-        "average": "micro",
-        "empty": EMPTY,
-    }
     in_key: ClassVar[tuple[str, ...]] = ("of",)
-    choices = {"of": ("relations", "ign", "evidence")}
+    choices = {"of": tuple(COUNTED)}
 
     of: str = "relations"
+
+    @property
+    def fixed(self) -> Mapping[str, str]:
+        """What is counted, and how."""
+        shared = {"repeated": "once", "match": "ids, else words", "average": "micro", "empty": EMPTY}
+        return {"counted": COUNTED[self.of], **shared}
 
     @property
     def key(self) -> str:
@@ -159,6 +165,7 @@ SUMS = ("precision", "recall", "predicted")
 FORMS = {"be", "is", "am", "are", "was", "were", "been", "being"}
 SAYING = ("said", "told", "added", "adds", "says")
 GOLD = ("", "gold")
+UNKNOWN = ("", "unknown")  # predicted statements of sentences without gold
 Statement = list[list[str]]
 Steps = dict[tuple[str, str], Floats]
 """By confidence and sum the numbers that are added, an array with a number an example."""
@@ -191,7 +198,7 @@ class Thresholds(Confusion):
 
     @property
     def value(self) -> Number:
-        """The rate; 0 without predictions, 1 without gold."""
+        """The rate; 0 without predictions, 1 without gold; precision is 1 if no prediction is of a gold sentence."""
         # Each confidence holds what it adds, so the cumulative sums, the highest first, are those at each threshold: a
         # row a threshold (the first is above all confidences, where nothing is predicted), and of many examples or
         # resamples a column each. The curve of precision by recall has a point a row. As in the script, the area is
@@ -214,7 +221,8 @@ class Thresholds(Confusion):
             f1 = divide(2 * precision * recall, precision + recall)
             best = len(f1) - 1 - np.argmax(f1[::-1], axis=0)
             chosen = {"precision": precision, "recall": recall, "f1": f1}[self.rate]
-            value = np.take_along_axis(chosen, best[None], axis=0)[0] * (predicted[-1] > 0)
+            value = np.take_along_axis(chosen, best[None], axis=0)[0]
+            value = value * (predicted[-1] + self.get(UNKNOWN, 0.0) > 0)
         return scalar(np.where(gold > 0, value, 1.0))
 
 
@@ -239,7 +247,7 @@ class CaRB(TripleMeasure[Thresholds, Steps]):
         "match": "words of each part",
         "precision": "one to one, best first",
         "recall": "best of each",
-        "no gold": "left out",
+        "no gold": "left out, precision 1 if nothing else is predicted",
         "empty": EMPTY,
     }
     in_key: ClassVar[tuple[str, ...]] = ("rate",)
@@ -274,7 +282,7 @@ def _steps(gold: object, pred: object) -> dict[tuple[str, str], float]:
     """What each confidence of one example adds."""
     expected, predicted = as_written(gold, pred)
     if not expected:
-        return {}
+        return {UNKNOWN: float(len(predicted))} if predicted else {}
     steps: dict[tuple[str, str], float] = {GOLD: float(len(expected))}
     before = (0.0, 0.0, 0.0)
     statements = [*map(_statement, predicted)]
