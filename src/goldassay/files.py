@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -126,16 +126,29 @@ def save(path: str | Path, content: str) -> None:
         DataError: The text has half of a character.
         StorageError: The file cannot be written.
     """
-    file = Path(path)
     try:
-        if file.exists() and not file.is_file():  # a device or a pipe is written to, not replaced
-            with jsonl.writing(path):
-                file.write_bytes(content.encode("utf-8"))
-        else:
-            jsonl.replace(file.resolve(), content)
+        save_all({Path(path): content.encode("utf-8")})
     except UnicodeEncodeError as error:
         half = f"\\u{ord(error.object[error.start]):04x}"
         raise DataError(f"cannot be written: {half} is half of a character", file=path) from None
+
+
+def save_all(contents: Mapping[Path, str | bytes]) -> list[Path]:
+    """Write files that belong together: all, or none if one cannot be written. Half of a character becomes ``?``.
+
+    Raises:
+        StorageError: A file cannot be written.
+    """
+    regular = {}
+    for file, content in contents.items():
+        raw = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
+        if file.exists() and not file.is_file():  # a device or a pipe is written to, not replaced
+            with jsonl.writing(file):
+                file.write_bytes(raw)
+        else:
+            regular[file.resolve()] = raw
+    jsonl.replace_all(regular)
+    return list(contents)
 
 
 def resource(name: str) -> Any:

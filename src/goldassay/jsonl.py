@@ -261,13 +261,22 @@ def writing(place: Path | str) -> Iterator[None]:
 
 def replace(file: Path, text: str) -> None:
     """Replace a file's content by ``text``, whole or not at all."""
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
-    with writing(file):
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(text.encode("utf-8"))
-            os.replace(part, file)
-        except BaseException:
+    replace_all({file: text.encode("utf-8")})
+
+
+def replace_all(contents: Mapping[Path, bytes]) -> None:
+    """Replace the contents of files: all of them, or none if one cannot be written."""
+    parts = {file: file.with_name(f".{file.name}.{os.getpid()}.part") for file in contents}
+    try:
+        for file, part in parts.items():
+            with writing(file):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                part.write_bytes(contents[file])
+        for file, part in parts.items():
+            with writing(file):
+                os.replace(part, file)
+    except BaseException:
+        for part in parts.values():
             with suppress(OSError):
                 part.unlink()
-            raise
+        raise

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import resource
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -61,3 +63,29 @@ def test_the_command_writes_what_is_asked_for(two: list[Run], tmp_path: Path) ->
         assert file.stat().st_size
     unknown = CLI.invoke(app, ["runs", "export", place, "--format", "xls", "--out", "x"])
     assert isinstance(unknown.exception, GoldassayError)
+
+
+@pytest.fixture
+def full_disk() -> Iterator[None]:
+    """No file can grow beyond 60 KB; a report is larger."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize("command", ["report RUN --out OUT/report.html", "report RUNS --site OUT", "compare RUN RUN"])
+@pytest.mark.usefixtures("full_disk")
+def test_a_full_disk_leaves_what_was_there(two: list[Run], tmp_path: Path, command: str) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    names = ("report.html", "index.html", "model_rankings.csv", "plotly.min.js")
+    for name in names:
+        (out / name).write_text("good")
+    words = command.replace("OUT", str(out)).replace("RUNS", str(two[0].folder.parent if two[0].folder else ""))
+    words = words.replace("RUN RUN", f"{two[0].folder} {two[1].folder} --out {out}").replace("RUN", str(two[0].folder))
+    done = CLI.invoke(app, [*words.split(), "--force"])
+    assert isinstance(done.exception, GoldassayError), done.output
+    assert "cannot be written: File too large" in str(done.exception)
+    assert sorted(file.name for file in out.iterdir()) == sorted(names)
+    assert {file.read_text() for file in out.iterdir()} == {"good"}

@@ -49,3 +49,21 @@ def test_a_run_is_logged_with_intervals_rows_and_its_report(two: list[Run], stor
 def test_faults_are_mlflows(two: list[Run]) -> None:
     with pytest.raises(GoldassayError, match="MLflow: .*nosuch"):
         tracking.log(two[0], uri="nosuch://place")
+
+
+@pytest.mark.parametrize("uri", ["sqlite:///{}/below/mlflow.db", "sqlite:///{}"])
+def test_a_store_that_cannot_be_written_is_one_line(two: list[Run], tmp_path: Path, uri: str) -> None:
+    file = tmp_path / "file"
+    file.write_text("not a data base" * 99)
+    with pytest.raises(GoldassayError, match="^MLflow: ") as fault:
+        tracking.log(two[0], uri=uri.format(file))
+    assert "\n" not in str(fault.value)
+
+
+def test_a_run_whose_artefacts_cannot_be_written_is_deleted(two: list[Run], store: str) -> None:
+    Path("mlruns").write_text("not a folder")
+    with pytest.raises(GoldassayError, match="^MLflow: .*mlruns"):
+        tracking.log(two[0], uri=store)
+    client = mlflow.MlflowClient(tracking_uri=store)
+    experiments = [each.experiment_id for each in client.search_experiments()]
+    assert client.search_runs(experiments) == []

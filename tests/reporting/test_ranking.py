@@ -55,17 +55,17 @@ def test_leading_depends_on_weights() -> None:
     assert front([1, 1, 2, None], [0.5, 0.6, 0.6, 1.0]) == [False, True, False, False]
 
 
-def test_runs_are_ranked_under_any_weights(two: list[Run], tmp_path: Path) -> None:
+def test_runs_are_ranked_under_any_weights(two: list[Run]) -> None:
     systems = ranking.rank(two)
     assert systems[0].value.value == max(run.value for run in two)
     only = ranking.rank(two, {"strict_f1": 1.0})
     assert {each.run.name: each.value.value for each in only} == {run.name: run.values["strict_f1"] for run in two}
-    files = ranking.write(systems, tmp_path)
-    rows = list(csv.DictReader(files[0].read_text().splitlines()))
+    rankings, responses, summary = ranking.texts(systems).values()
+    rows = list(csv.DictReader(rankings.splitlines()))
     assert [row["Model"] for row in rows] == [each.name for each in systems]
     assert float(rows[0]["Final_Score"]) == systems[0].value.value
-    assert len(list(csv.DictReader(files[1].read_text().splitlines()))) == sum(len(run.rows) for run in two)
-    assert files[2].read_text().startswith(f"No clear winner: {systems[0].name} leads")
+    assert len(list(csv.DictReader(responses.splitlines()))) == sum(len(run.rows) for run in two)
+    assert summary.startswith(f"No clear winner: {systems[0].name} leads")
     with pytest.raises(ConventionError, match="not every run has 'bleu'"):
         ranking.rank(two, {"bleu": 1.0})
     with pytest.raises(GoldassayError, match="two systems"):

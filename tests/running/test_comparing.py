@@ -72,14 +72,13 @@ def test_the_metric_is_the_mean_of_what_has_a_weight(tmp_path: Path, capsys: pyt
     assert "weighted mean" not in capsys.readouterr().out
 
 
-def test_a_system_that_fails_everywhere_is_left_out_of_a_ranking_in_words(tmp_path: Path) -> None:
+def test_a_system_that_fails_everywhere_is_left_out_of_a_ranking_in_words() -> None:
     systems = [run(broken, name="gone"), run(lower, name="lower"), run(upper, name="upper")]
     ranked = ranking.rank(systems)
     assert [system.name for system in ranked] == ["upper", "lower"]
     reason = "gone is not ranked: it failed on all 16 examples; the first: RuntimeError: no such model"
     assert ranking.unranked(systems) == [reason]
-    files = ranking.write(ranked, tmp_path, ranking.unranked(systems))
-    assert reason in files[2].read_text()
+    assert reason in ranking.texts(ranked, ranking.unranked(systems))["evaluation_summary.txt"]
     assert [system.name for system in ranking.rank(systems[:2])] == ["lower"]
     with pytest.raises(GoldassayError, match="^there is nothing to rank: gone"):
         ranking.rank([systems[0], systems[0]])

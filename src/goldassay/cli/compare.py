@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from goldassay import workspace
+from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.cli.settings import Setting, settings
 from goldassay.exceptions import GoldassayError
@@ -218,13 +218,12 @@ def _written(runs: Sequence[Run], weights: Mapping[str, float], seed: int, out: 
     ranked = ranking.rank(runs, weights, seed=seed)
     notes = ranking.unranked(runs)
     terminal.warn(*notes)
-    files = ranking.write(ranked, out, notes)
-    page = out / "report.html"
-    table = out / "systems.tex"
-    table.write_text(to_latex(runs, [run.name for run in runs]), encoding="utf-8")
     shown = [*(each.run for each in ranked), *(run for run in runs if not run.available)]
-    page.write_text(report(shown, ranked=ranked, title="Ranking"), encoding="utf-8")
-    return ranked, [*files, table, page]
+    texts = ranking.texts(ranked, notes) | {
+        "systems.tex": to_latex(runs, [run.name for run in runs]),
+        "report.html": report(shown, ranked=ranked, title="Ranking"),
+    }
+    return ranked, files.save_all({out / name: text for name, text in texts.items()})
 
 
 def _show(runs: Sequence[Run], seed: int, json: bool, ranking: Any) -> None:

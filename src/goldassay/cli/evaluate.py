@@ -167,7 +167,6 @@ def _stages(
 
     names = ("lm", "adapter", "threads", "repeats")
     losses = waterfall(module, chosen, metric, progress=not json, **{name: options[name] for name in names})
-    page.parent.mkdir(parents=True, exist_ok=True)
     files.save(page, pages.waterfall(losses, str(options["name"])))
     if json:
         terminal.answer({**losses.state(), "page": str(page)})

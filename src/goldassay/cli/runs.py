@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
-from goldassay import workspace
+from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal
@@ -137,10 +137,9 @@ def report(
         return
     use.new_place(site or out, force)
     if site:
-        files = dashboard(folder, site)
-        terminal.line(f"{len(files)} pages. Open {files[0]}")
+        site_pages = dashboard(folder, site)
+        terminal.line(f"{len(site_pages)} pages. Open {site_pages[0]}")
         return
     text = pages.report(**pages.sources(runs or []))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+    files.save_all({out: text})
     terminal.line(f"Written: {out}, {len(text.encode()) / 1e6:.1f} MB. Open it in a browser.")

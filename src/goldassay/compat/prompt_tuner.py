@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from goldassay import files
 from goldassay.exceptions import GoldassayError
 from goldassay.metric import AnyMetric
 from goldassay.running import Run
@@ -64,8 +65,7 @@ class TuningReport:
 
     def save(self, file: Path) -> Path:
         """Write the report; the parent folders are made."""
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"{json.dumps(self.state(), ensure_ascii=False, indent=1)}\n", encoding="utf-8")
+        files.save(file, f"{json.dumps(self.state(), ensure_ascii=False, indent=1)}\n")
         return file
 
 

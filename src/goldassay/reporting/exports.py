@@ -17,6 +17,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib import import_module
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from goldassay import jsonl
+from goldassay import files, jsonl
 from goldassay.display import Displayed
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import rows, summary
@@ -160,9 +161,7 @@ def write(run: Run, form: str, file: Path) -> None:
     Raises:
         KeyError: The form is none of them.
     """
-    content = FORMS[form](run)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "replace"))
+    files.save_all({file: FORMS[form](run)})
 
 
 def log(run: Run, *, uri: str | None = None, experiment: str = "goldassay") -> str:
@@ -174,34 +173,37 @@ def log(run: Run, *, uri: str | None = None, experiment: str = "goldassay") -> s
         experiment: Its name; it is created if it does not exist.
 
     Raises:
-        GoldassayError: The extra ``mlflow`` is missing, or the store cannot be reached.
+        GoldassayError: The extra ``mlflow`` is missing, or the store cannot be reached or written.
     """
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     try:
         mlflow = import_module("mlflow")
     except ModuleNotFoundError:
         raise GoldassayError("MLflow is not installed: pip install 'goldassay[mlflow]'") from None
+    from goldassay.reporting.pages import report
+
+    page = report([run])
+    key = ""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # those of its own libraries
-            return _logged(run, mlflow.MlflowClient(tracking_uri=uri), experiment)
-    except mlflow.exceptions.MlflowException as error:
+            client = mlflow.MlflowClient(tracking_uri=uri)
+            key = _create(run, client, experiment)
+            _fill(run, client, key, page)
+            return key
+    except Exception as error:  # noqa: BLE001 - its stores raise what their libraries raise
+        if key:
+            with suppress(Exception):  # the first error is the one to report
+                client.delete_run(key)
         raise GoldassayError(f"MLflow: {' '.join(str(error).split())[:300]}") from None
 
 
-def _logged(run: Run, client: Any, experiment: str) -> str:
-    from goldassay.reporting.pages import report
-
+def _create(run: Run, client: Any, experiment: str) -> str:
+    """An empty run of MLflow with our tags; returns its id."""
     about = run.about
-    records = run.records()
-    values = summary.values(run)
-    params = {name: about.get(name) for name in ("name", "lm", "adapter", "seed")}
-    params |= {f"setting.{mlflow_name(str(k))}": value for k, value in (about.get("settings") or {}).items()}
-    params["gold.sha256"] = (about.get("gold") or {}).get("sha256")
-    tags = {f"convention.{mlflow_name(value.name)}": value.convention for value in values}
+    tags = {f"convention.{mlflow_name(value.name)}": value.convention for value in summary.values(run)}
     tags |= {f"version.{name}": str(value) for name, value in (about.get("versions") or {}).items()}
     tags["goldassay.folder"] = str(run.folder or "")
-    end = _milliseconds(about.get("finished"))
     place = client.get_experiment_by_name(experiment)
     entry = client.create_run(
         place.experiment_id if place else client.create_experiment(experiment),
@@ -209,26 +211,34 @@ def _logged(run: Run, client: Any, experiment: str) -> str:
         run_name=run.name,
         tags={name: value[:TAG_LENGTH] for name, value in tags.items() if value},
     )
-    key = str(entry.info.run_id)
+    return str(entry.info.run_id)
+
+
+def _fill(run: Run, client: Any, key: str, page: str) -> None:
+    about = run.about
+    records = run.records()
+    params = {name: about.get(name) for name in ("name", "lm", "adapter", "seed")}
+    params |= {f"setting.{mlflow_name(str(k))}": value for k, value in (about.get("settings") or {}).items()}
+    params["gold.sha256"] = (about.get("gold") or {}).get("sha256")
     for name, value in params.items():
         if value is not None:
             client.log_param(key, name, summary.model_name(value)[:TAG_LENGTH])
     numbers: dict[str, Any] = {"examples": len(run.rows), "units": run.unit.split()[0], "failed": run.folded.failed}
     numbers |= {f"cost.{name}": value for name, value in run.cost.items() if isinstance(value, (int, float))}
-    named = {each.name: (each.value, each.interval) for each in (summary.overall(run), *values)}
+    named = {each.name: (each.value, each.interval) for each in (summary.overall(run), *summary.values(run))}
     named |= {f"{name}.corrected": (each.corrected.value, each.corrected) for name, each in run.corrected.items()}
     for name, (value, interval) in named.items():
         numbers[name] = value
         if interval:
             numbers |= {f"{name}.low": interval.low, f"{name}.high": interval.high}
+    end = _milliseconds(about.get("finished"))
     for name, value in numbers.items():
         client.log_metric(key, mlflow_name(name), float(value), timestamp=end)
     columns = dict.fromkeys(name for row in records for name in row)
     client.log_table(key, {name: [row.get(name) for row in records] for name in columns}, "rows.json")
     client.log_text(key, jsonl.dumps(run.summary()) + "\n", "run.json")
-    client.log_text(key, report([run]), "report.html")
+    client.log_text(key, page, "report.html")
     client.set_terminated(key, "FINISHED" if about.get("status") == "finished" else "KILLED", end)
-    return key
 
 
 def _milliseconds(moment: str | None) -> int | None:

@@ -12,7 +12,6 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
@@ -181,8 +180,8 @@ def summary(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(systems: Sequence[RankedRun], folder: Path, notes: Sequence[str] = ()) -> list[Path]:
-    """Writes ``model_rankings.csv`` (a row a system), ``model_responses.csv`` (a row for each system and example) and
+def texts(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> dict[str, str]:
+    """``model_rankings.csv`` (a row a system), ``model_responses.csv`` (a row for each system and example) and
     ``evaluation_summary.txt``."""
     table = [
         {
@@ -213,9 +212,8 @@ def write(systems: Sequence[RankedRun], folder: Path, notes: Sequence[str] = ())
                 "Error": row.get("error", ""),
             }
         )
-    texts = [to_csv(table), to_csv(responses), summary(systems, notes)]
-    files = [folder / name for name in ("model_rankings.csv", "model_responses.csv", "evaluation_summary.txt")]
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, text in zip(files, texts, strict=True):
-        file.write_text(text, encoding="utf-8", errors="replace", newline="")
-    return files
+    return {
+        "model_rankings.csv": to_csv(table),
+        "model_responses.csv": to_csv(responses),
+        "evaluation_summary.txt": summary(systems, notes),
+    }

@@ -196,10 +196,9 @@ def check_patch(patch: Patch, held_out: Splits) -> None:
 def write(patch: Patch, place: Path) -> Path:
     """Write a patch to a YAML file, or as ``ID.yaml`` into a folder."""
     file = place if place.suffix == ".yaml" else place / f"{patch.id}.yaml"
-    file.parent.mkdir(parents=True, exist_ok=True)
     body = {"id": patch.id, "section": patch.section, **patch.model_dump(mode="json", exclude_none=True)}
     text = yaml.dump(body, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
-    file.write_text(text, encoding="utf-8", newline="\n")
+    files.save(file, text)
     return file
 
 

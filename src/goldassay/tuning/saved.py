@@ -325,7 +325,7 @@ def save(tuned: Tuned, folder: Path, plan: Mapping[str, object], diff: str) -> N
     """
     folder.mkdir(parents=True, exist_ok=True)
     tuned.program.save(str(folder / STATE))
-    (folder / "prompt.diff").write_text(diff, encoding="utf-8")
+    jsonl.replace(folder / "prompt.diff", diff)
     about = {
         "schema": SCHEMA,
         "status": "stopped" if tuned.stopped else "finished",
@@ -348,7 +348,7 @@ def save(tuned: Tuned, folder: Path, plan: Mapping[str, object], diff: str) -> N
             write(patch, folder / "patches")
         jsonl.replace(folder / "ledger.jsonl", "".join(f"{jsonl.dumps(scrub(entry))}\n" for entry in ledger.entries))
         patterns = [[pattern.state() for pattern in bundle] for bundle in ledger.patterns]
-        (folder / "patterns.json").write_text(json.dumps(patterns, ensure_ascii=False, indent=1), encoding="utf-8")
+        jsonl.replace(folder / "patterns.json", json.dumps(patterns, ensure_ascii=False, indent=1))
         about["kept"] = ledger.verdict.state()
         about["failed_proposals"] = ledger.failures
         about["patches"] = [{"id": p.id, "status": p.status, "reason": p.reason} for p in ledger.patches]

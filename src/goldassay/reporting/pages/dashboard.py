@@ -14,6 +14,7 @@ from html import escape  # plotly reads a few tags in hover texts
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting.pages import charts, report, sources
 from goldassay.reporting.pages.document import page, plotly
@@ -193,11 +194,8 @@ def dashboard(runs: Path, out: Path) -> list[Path]:
             continue  # a run that cannot be read stays in the list, without a page
         links[key.removeprefix("run ")] = file
     texts["index.html"] = listing(listed, runs, live=False, links=links, library=library)
-    out.mkdir(parents=True, exist_ok=True)
     library_files = {LIBRARY: source} if source else {}
-    for file, text in {**texts, **library_files}.items():
-        (out / file).write_text(text, encoding="utf-8", errors="replace", newline="\n")
-    return [out / file for file in texts]
+    return files.save_all({out / file: text for file, text in (texts | library_files).items()})[: len(texts)]
 
 
 def file_names(texts: Iterable[str]) -> list[str]:
