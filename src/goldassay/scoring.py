@@ -10,12 +10,12 @@ from difflib import get_close_matches
 from importlib import import_module
 from inspect import Parameter, signature
 from numbers import Number
+from pathlib import Path
 from typing import Any
 
 from goldassay import protocols, workspace
 from goldassay.exceptions import GoldassayError
-from goldassay.gold import Pairs, formats, pairs
-from goldassay.gold.formats.tables import institutional
+from goldassay.gold import Pairs, formats, pairs, sets
 from goldassay.gold.reading import is_file
 from goldassay.measure import TASKS, Measure, parse, registered, target_met
 from goldassay.scorecard import Scorecard, Scorecards, fold
@@ -112,13 +112,7 @@ def read(
         pred_format = layout or (formats.guess(predictions, task) if is_file(predictions) else gold_format)
         if "na_probs" in reading and {gold_format, pred_format} != {"squad"}:
             raise GoldassayError("na_probs is for files of the format squad; elsewhere a prediction has its confidence")
-        if (
-            task == "classification"
-            and "labels" not in chosen
-            and gold_format in ("tsv", "csv")
-            and institutional(gold)
-        ):
-            chosen["labels"] = "institutions"
+        chosen = set_options(task, gold) | chosen
         if official and gold_format == "hipe":
             reading["protocol"] = official.name  # decides which rows are tokens, and what bounds a linked mention
     else:
@@ -129,6 +123,17 @@ def read(
     if official:
         chosen["protocol"] = official.name
     return aligned, chosen
+
+
+def set_options(task: str, gold: str | Path) -> dict[str, Any]:
+    """The options of the scorecard that the card beside a file of gold names: ``labels`` of classification.
+
+    Args:
+        task: The task.
+        gold: The file of gold.
+    """
+    labels = sets.card(Path(gold).parent).get("labels") if task == "classification" else None
+    return {"labels": labels} if labels else {}
 
 
 def _check_options(task: str, reading: Mapping[str, Any], chosen: Mapping[str, Any], *, in_files: bool) -> None:

@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from goldassay import score
 from goldassay.cli import app
 from goldassay.compat import hierarchical_type_metrics, type_classification_metrics, type_confusion_analysis
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures import classification as c
+from goldassay.running.comparing import rescore
+
+HERITAGE = Path(__file__).resolve().parents[2] / "gold" / "heritage"
 
 
 def test_predictions_outside_the_list_do_not_vanish_from_the_matrix() -> None:
@@ -65,7 +69,7 @@ def test_other_peoples_labels_have_no_values_of_the_heritage_list() -> None:
 
 
 def test_macro_over_all_and_over_supported_labels() -> None:
-    card = c.scorecard([{"label": "M"}, {"label": "L"}], [{"label": "M"}, {"label": "A"}])
+    card = c.scorecard([{"label": "M"}, {"label": "L"}], [{"label": "M"}, {"label": "A"}], labels="institutions")
     # F1 of M is 1, of L and A 0; (1 + 0) / 2 over the supported, 1 / 19 over all
     assert card.values["macro_f1_supported"] == 0.5
     assert card.values["macro_f1"] == pytest.approx(1 / 19)
@@ -76,24 +80,47 @@ def test_macro_over_all_and_over_supported_labels() -> None:
     assert "labels=M+L+A" in own.conventions["macro_f1"]
 
 
-def test_labels_that_may_be_choices_are_not_taken_for_institution_types() -> None:
+def test_labels_are_institution_types_only_if_they_are_named_so() -> None:
     # F1 of A is 2/3, of B 0: 1/3 over both, and (2/3) / 19 = .0351 over the 19 types
     gold, pred = [{"label": "A"}, {"label": "B"}], [{"label": "A"}, {"label": "A"}]
     card = c.scorecard(gold, pred)
     assert card.values["macro_f1"] == pytest.approx(1 / 3)
-    assert card.warnings == [
-        "macro_f1 runs over the labels seen; if they are institution types, labels=institutions takes all 19"
-    ]
+    assert "category_accuracy" not in card.values
+    assert not card.warnings
     card = c.scorecard(gold, pred, labels="institutions")
+    assert card.values["category_accuracy"] == 1 / 2  # an archive and a botanical garden
     assert card.values["macro_f1"] == pytest.approx(2 / 3 / 19)
     assert card.warnings == [
         "17 of 19 labels of the list do not occur: macro_f1 counts them 0, and the upper end of its interval 1"
     ]
-    assert c.scorecard(gold, pred, labels=tuple(c.institutions())).conventions == card.conventions
-    guessed = c.scorecard([{"label": "M"}], [{"label": "M"}])
-    assert guessed.values["macro_f1"] == pytest.approx(1 / 19)
-    assert "the 19 institution types, of which gold has 1; labels=seen" in guessed.warnings[-1]
-    assert c.scorecard([{"label": "M"}], [{"label": "M"}], labels="seen").values["macro_f1"] == 1.0
+    sets = c.scorecard([{"labels": ["M"]}], [{"labels": ["M"]}], labels="institutions")
+    assert "labels=G+L+A+M+O+R" in sets.conventions["hamming_loss"]
+
+
+@pytest.mark.parametrize("labels", ["PN", "SML", "M", "GLAMORCUBESFIXPHDNT"])
+@pytest.mark.parametrize("column", ["label", "gold_type"])
+def test_letters_in_files_are_labels_as_any_others(tmp_path: Path, labels: str, column: str) -> None:
+    rows = "".join(f"{label}\t{label}\n" for label in labels)
+    options = files(tmp_path, gold_tsv=f"id\t{column}\n{rows}", pred_tsv=f"id\tlabel\n{rows}")
+    card = scored(*options)
+    assert card["values"]["macro_f1"] == 1.0  # over 19 types it would be len(labels) / 19
+    assert "hierarchy_gap" not in card["values"]
+    assert score("classification", [*labels], [*labels])["macro_f1"] == 1.0
+
+
+def test_the_card_beside_gold_names_its_labels(tmp_path: Path) -> None:
+    gold = str(HERITAGE / "classification.jsonl")
+    one = next(row["id"] for row in map(json.loads, Path(gold).read_text(encoding="utf-8").splitlines()))
+    (tmp_path / "pred.jsonl").write_text(json.dumps({"id": one, "label": "M"}) + "\n", encoding="utf-8")
+    values = scored("--gold", gold, "--pred", str(tmp_path / "pred.jsonl"))["values"]
+    assert values == score("classification", gold, tmp_path / "pred.jsonl", intervals=False).values
+    assert "hierarchy_gap" in values
+    options = files(tmp_path, gold_csv="id,label\n1,P\n", pred_csv="id,label\n1,P\n")
+    (tmp_path / "card.yaml").write_text("labels: [P, N]\n", encoding="utf-8")
+    assert scored(*options)["values"]["macro_f1"] == 1 / 2
+    assert scored(*options, "--option", "labels=seen")["values"]["macro_f1"] == 1.0
+    assert score("classification", options[1], options[3])["macro_f1"] == 1 / 2
+    assert rescore("classification", Path(options[1]), Path(options[3])).values["macro_f1"] == 1 / 2
 
 
 def test_a_scorecard_is_the_fold_of_the_measures() -> None:
@@ -119,7 +146,7 @@ def test_confusions_are_counted_and_ordered() -> None:
 
 
 def test_the_scorecard_says_what_is_missing_or_outside() -> None:
-    card = c.scorecard([{"label": "M"}] * 3, [{"label": None}, {"label": "Z"}, {"label": "M"}])
+    card = c.scorecard([{"label": "M"}] * 3, [{"label": None}, {"label": "Z"}, {"label": "M"}], labels=["M"])
     assert "1 predicted labels are outside the list and count as OTHER: 'Z'" in card.warnings
     assert "1 examples have no predicted label and count as errors" in card.warnings
     assert card.by["confusion"] == {"M": {"M": 1, "OTHER": 2}}

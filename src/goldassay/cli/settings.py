@@ -31,15 +31,11 @@ def table(file: str, columns: int = 2) -> list[list[str]]:
 def labels(text: str) -> list[str] | str:
     """Labels: separated by commas, one a line in a file, or ``institutions``; ``seen`` means those that occur.
 
-    >>> labels("pos, neg"), len(labels("institutions"))
-    (['pos', 'neg'], 19)
+    >>> labels("pos, neg"), labels("institutions")
+    (['pos', 'neg'], 'institutions')
     """
-    if text == "seen":
+    if text in ("seen", "institutions"):
         return text
-    if text == "institutions":
-        from goldassay.measures.classification import institutions
-
-        return list(institutions())
     lines = files.text(Path(text)).splitlines() if Path(text).is_file() else text.split(",")
     return list(dict.fromkeys(filter(None, map(str.strip, lines))))
 

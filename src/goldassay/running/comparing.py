@@ -23,7 +23,7 @@ from goldassay.running.hashing import gold_hash
 from goldassay.running.rows import measured_row
 from goldassay.running.run import Run
 from goldassay.scorecard import Batches, Scorecard, fold
-from goldassay.scoring import card_of
+from goldassay.scoring import card_of, set_options
 from goldassay.statistics import Comparison, holm
 from goldassay.statistics import compare as paired
 from goldassay.statistics.paired import Rank, ranks
@@ -256,7 +256,7 @@ def rescore(task: str, gold: Path, pred: Path, measures: Sequence[str] = (), *, 
         overlap=gold_is_run or pred_is_run,
     )
     if not measures:
-        return card_of(task, both, {}, intervals=False)
+        return card_of(task, both, set_options(task, gold), intervals=False)
     if task in TASKS:
         chosen = [parse(name if "." in name.partition("(")[0] else f"{task}.{name}") for name in measures]
         if other := next((measure for measure in chosen if measure.task != task), None):

@@ -277,11 +277,6 @@ def _dataset(name: str, kind: str) -> Iterator[dict[str, object]]:
             yield row
 
 
-def institutional(path: str | Path) -> bool:
-    """Whether a table's types are institution types: its column is ``gold_type``, and they are single letters."""
-    return all(re.fullmatch("[A-Z]?", row.get("gold_type", "?").strip()) for _, row in table(path, faults=Faults(inf)))
-
-
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
     """Write a table with the columns that one of the records has; the extension says which kind."""
     several_records = list(records)

@@ -28,7 +28,6 @@ from goldassay.measures.classification.tally import NONE, OTHER, Labelled
 from goldassay.scorecard import Batches, Scorecard, Sections, by_key, fold
 from goldassay.tally import Confusion
 
-CHOICES = frozenset("ABCDEFGHI")  # what the answers of a multiple choice are called, and some institution types, too
 KINDS = ("label", "labels")
 STATED = ("confidence", "probabilities", "score")
 
@@ -47,15 +46,14 @@ def scorecard(
     Args:
         gold: The gold records.
         pred: The predictions.
-        labels: The list that macro averages run over: labels, ``institutions`` (the 19 institution types) or ``seen``.
-            Without it, the 19 types if gold holds nothing but their codes, and more than A to I, else the labels seen;
-            a warning says which if both could be meant.
-        hierarchy: The labels of each group, or ``institutions``. Without it, the types' groups if the labels
-            are such types; other labels have no values by group.
+        labels: The list that macro averages run over: labels, ``institutions`` (the 19 institution types) or ``seen``,
+            the default, whatever the labels look like.
+        hierarchy: The labels of each group, or ``institutions``, which ``labels="institutions"`` names, too. Without
+            it there are no values by group.
         weight: The field of gold that says what an example weighs.
         costs: What it costs to take one label for another, as (gold, predicted, cost); other pairs cost 1.
 
-    >>> card = scorecard([{"label": "M"}, {"label": "L"}], [{"label": "M"}, {"label": "A"}])
+    >>> card = scorecard([{"label": "M"}, {"label": "L"}], [{"label": "M"}, {"label": "A"}], labels="institutions")
     >>> card.values["accuracy"], card.values["category_accuracy"], card.by["label"]["M"]["f1"]
     (0.5, 1.0, 1.0)
     """
@@ -64,15 +62,17 @@ def scorecard(
     kind, seen, stated = _contents(shared)
     probable = stated["probabilities"] == stated["any"] > 0
     if kind == "label":
-        listed, warnings = _listed(labels, seen)
-        measures = _measures(listed, _tree(hierarchy, listed, seen), seen, stated)
+        named = labels or "seen"
+        listed = named if isinstance(named, str) else tuple(named)
+        measures = _measures(listed, _tree(hierarchy, listed), seen, stated)
         measures += [
             *(multilabel.RANKED if probable else ()),
             *(multilabel.CALIBRATED if probable or stated["confidence"] else ()),
             *([Cost(tuple(costs))] if costs else ()),
         ]
     elif kind == "labels":
-        measures = multilabel.listed(tuple(sorted(seen) if labels is None or isinstance(labels, str) else labels))
+        names = institutions() if labels == INSTITUTIONS else labels
+        measures = multilabel.listed(tuple(sorted(seen) if names is None or isinstance(names, str) else names))
         measures += [multilabel.RankingPrecision()] if probable else []
     else:
         measures = GRADED
@@ -106,12 +106,11 @@ def _contents(shared: Batches) -> tuple[str, set[str], Counter[str]]:
     return kind, seen, stated
 
 
-def _tree(hierarchy: Mapping[str, Sequence[str]] | str | None, listed: Listed, seen: set[str]) -> Hierarchy:
-    """The groups of the labels; none unless they are given, or the labels are institution types."""
+def _tree(hierarchy: Mapping[str, Sequence[str]] | str | None, listed: Listed) -> Hierarchy:
+    """The groups of the labels; none unless they are named, by themselves or with the list of labels."""
     if isinstance(hierarchy, Mapping):
         return tuple((group, tuple(members)) for group, members in hierarchy.items())
-    types = listed == INSTITUTIONS or (seen <= {*institutions()} and not seen <= CHOICES)
-    return INSTITUTIONS if types or hierarchy == INSTITUTIONS else ()
+    return INSTITUTIONS if INSTITUTIONS in (hierarchy, listed) else ()
 
 
 def _measures(listed: Listed, tree: Hierarchy, seen: set[str], stated: Counter[str]) -> list[Measure[Any]]:
@@ -193,18 +192,3 @@ def matrix(confusion: Confusion, labels: Sequence[str]) -> dict[str, dict[str, i
         pairs[gold if gold in listed else rest, pred if pred in listed else rest] += int(count)
     names = [*labels, *([rest] if any(rest in pair for pair in pairs) else [])]
     return {gold: {pred: pairs[gold, pred] for pred in names} for gold in names}
-
-
-def _listed(labels: Sequence[str] | str | None, seen: set[str]) -> tuple[Listed, list[str]]:
-    """The list of labels as a convention, and a warning about it."""
-    codes = tuple(institutions())
-    if labels:
-        listed = labels if isinstance(labels, str) else tuple(labels)
-        return INSTITUTIONS if listed == codes else listed, []
-    if not seen or not seen <= {*codes}:
-        return "seen", []
-    if seen <= CHOICES:
-        hint = "if they are institution types, labels=institutions takes all 19"
-        return "seen", [f"macro_f1 runs over the labels seen; {hint}"]
-    types = f"the 19 institution types, of which gold has {len(seen)}"
-    return INSTITUTIONS, [f"macro_f1 runs over {types}; labels=seen takes those seen"]
