@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Hashable, Iterator, Mapping
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -23,6 +24,8 @@ from goldassay.jsonl import JSON
 
 BOM = b"\xef\xbb\xbf"
 T = TypeVar("T")
+EMPTY = '""'  # a row of one empty cell, which is no empty line
+FORMULA = re.compile(r"'*([=@\t\r]|[+-](?!(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z))")  # a negative number is none
 WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins, as spreadsheets write it
 
 
@@ -149,6 +152,31 @@ def save_all(contents: Mapping[Path, str | bytes]) -> list[Path]:
             regular[file.resolve()] = raw
     jsonl.replace_all(regular)
     return list(contents)
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Rows as csv. A cell that a spreadsheet would read as a formula gets an apostrophe, which `csv_cell` removes.
+
+    >>> csv_text([["id", "=note"], [1, "a\\rb"], [-2.5, None]])
+    'id,\\'=note\\n1,"a\\rb"\\n-2.5,\\n'
+    """
+
+    def quoted(cell: object) -> str:
+        text = "" if cell is None else guarded(str(cell))
+        text = text.replace('"', '""')
+        return f'"{text}"' if re.search('[",\r\n]', text) else text
+
+    return "".join(f"{','.join(map(quoted, row)) or EMPTY}\n" for row in rows)
+
+
+def guarded(text: str) -> str:
+    """A text that no spreadsheet reads as a formula."""
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def csv_cell(text: str) -> str:
+    """The text of a cell without the apostrophe of `guarded`."""
+    return text[1:] if text.startswith("'") and FORMULA.match(text) else text
 
 
 def resource(name: str) -> Any:

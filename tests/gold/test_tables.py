@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +123,27 @@ def test_a_column_that_stands_twice(tmp_path: Path) -> None:
     assert complaint(lambda: read(file, task="classification")).endswith(
         "1: a table begins with a header of names that differ"
     )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_no_cell_is_a_formula_and_all_are_read_back(tmp_path: Path, suffix: str) -> None:
+    labels = [
+        "=1+1",
+        "+31 15",
+        "-5",
+        "@home",
+        "'=quoted",
+        "'plain",
+        "-x",
+        ".",
+        *(["a\rb"] if suffix == "csv" else []),
+    ]
+    records = [{"id": f"={i}", "label": label} for i, label in enumerate(labels)]
+    file = tmp_path / f"gold.{suffix}"
+    tables.write(file, records, "classification", "gold")
+    if suffix == "csv":
+        cells = [cell for row in csv.reader(io.StringIO(file.read_text(), newline="")) for cell in row]
+        assert [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))] == ["-5"]
+    assert [(row["id"], row["label"]) for row in read(file, task="classification")] == [
+        (row["id"], row["label"]) for row in records
+    ]

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import resource
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
-from goldassay.reporting import exports
+from goldassay.reporting import exports, ranking
 from goldassay.running import Run
 
 CLI = CliRunner()
@@ -32,10 +33,25 @@ def test_a_data_frame_has_a_row_an_example(two: list[Run]) -> None:
 
 
 def test_csv_holds_the_same_and_no_formula(two: list[Run]) -> None:
-    rows = [{**two[0].rows[0], "id": "=1+1"}, *two[0].rows[1:]]
-    records = list(csv.DictReader(io.StringIO(exports.to_csv(Run(two[0].about, rows, two[0].zero)))))
+    first = {**two[0].rows[0], "id": "=1+1", "strata": {"\n=2": "a\rb"}}
+    text = exports.to_csv(Run(two[0].about, [first, *two[0].rows[1:]], two[0].zero))
+    records = list(csv.DictReader(io.StringIO(text)))
     assert records[0]["id"] == "'=1+1"
+    assert records[0]["stratum.\n=2"] == "a\rb"
     assert json.loads(records[1]["gold.entities"]) == two[0].rows[1]["gold"]["entities"]
+
+
+def test_a_head_is_no_formula_either() -> None:
+    assert ranking.to_csv([{"=cmd()": 1, "-1": -1}]) == "'=cmd(),-1\n1,-1\n"
+
+
+def test_an_id_leads_out_of_no_archive(two: list[Run], tmp_path: Path) -> None:
+    rows = [{**row, "id": f"../../{row['id']}"} for row in two[0].rows]
+    file = tmp_path / "log.eval"
+    file.write_bytes(exports.to_inspect(Run(two[0].about, rows, two[0].zero)))
+    with zipfile.ZipFile(file) as archive:
+        assert not [name for name in archive.namelist() if "../" in name]
+    assert sorted(row["id"] for row in Run.load(file).rows) == sorted(row["id"] for row in rows)
 
 
 def test_latex_has_each_value_with_its_interval(two: list[Run]) -> None:

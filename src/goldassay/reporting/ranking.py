@@ -8,13 +8,12 @@ seconds.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from goldassay import files
 from goldassay.display import Displayed
 from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.reporting.cells import estimate
@@ -153,11 +152,8 @@ def front(costs: Sequence[float | None], values: Sequence[float]) -> list[bool]:
 
 def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as csv; the columns are those of all rows."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return files.csv_text([columns, *([row.get(name) for name in columns] for row in rows)])
 
 
 def leader(systems: Sequence[RankedRun]) -> list[str]:

@@ -205,8 +205,8 @@ def table(
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(content), delimiter=separator, quoting=quoting, strict=not quoted)
     try:
-        header = next(reader)
-        rows = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+        header = list(map(files.csv_cell, next(reader)))
+        rows = [(reader.line_num, list(map(files.csv_cell, cells))) for cells in reader if any(map(str.strip, cells))]
     except csv.Error as error:
         raise DataError(f"not a table: {error}", file=path, line=reader.line_num) from None
     if len(set(names := [name.strip().lower() for name in header if name.strip()])) < len(names) or not names:
@@ -287,16 +287,14 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
         if field == "id" or any(record.get(field) is not None for record in several_records)
     ]
     tab = Path(path).suffix.lower() != ".csv"
-    out = io.StringIO()
-    quoting: Any = {"quoting": csv.QUOTE_NONE, "quotechar": None} if tab else {}
-    writer = csv.writer(out, delimiter="\t" if tab else ",", lineterminator="\n", **quoting)
-    writer.writerow([names.get(field, field) for field in fields])
+    rows = [[names.get(field, field) for field in fields]]
     for record in several_records:
         cells = [_written(record.get(field), field) for field in fields]
         if tab and re.search("[\t\n\r]", "".join(cells)):
             raise DataError("a tab or line break cannot stand in tsv; write csv or jsonl", record=record["id"])
-        writer.writerow(cells)
-    files.save(path, out.getvalue())
+        rows.append(cells)
+    lines = ("\t".join(map(files.guarded, row)) + "\n" for row in rows)
+    files.save(path, "".join(lines) if tab else files.csv_text(rows))
 
 
 def _written(value: Any, field: str) -> str:
