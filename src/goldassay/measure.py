@@ -299,6 +299,7 @@ class Returned(Measure[Any]):
 
 
 FAILURE = "goldassay_failure"
+NO_PREDICTION = "no prediction"
 
 
 def failed(pred: object) -> str:
@@ -307,7 +308,7 @@ def failed(pred: object) -> str:
     A prediction of ``None`` and one without any field (what dspy puts where a program raised) count as failures.
     """
     if pred is None:
-        return "no prediction"
+        return NO_PREDICTION
     empty = is_example(pred) and not names(pred)
     return str(read(pred, FAILURE, "") or ("empty prediction" if empty else ""))
 

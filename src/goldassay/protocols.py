@@ -49,6 +49,8 @@ PROTOCOLS: dict[str, Protocol] = {
         Protocol("hipe2020", ("extraction", "linking")),
         Protocol("conll", ("linking",), format="coref", aliases=("coref", "lea")),
         Protocol("tac", ("linking",), format="neleval", aliases=("neleval",)),
+        Protocol("squad", ("answering",), aliases=("squad1.1",)),
+        Protocol("squad2", ("answering",), aliases=("squad_v2", "squad2.0")),
         *map(_of_questions, formats.QUESTIONS),
         Protocol("text2kgbench", ("triples",)),
         Protocol("webnlg", ("triples",), format="webnlg"),

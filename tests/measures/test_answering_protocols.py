@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from goldassay import score
 from goldassay.cli import app
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures import answering
@@ -180,8 +181,8 @@ def test_a_protocol_by_name_takes_records_of_ours(tmp_path: Path) -> None:
     values = scored(tmp_path, "hotpotqa", [record], [{"id": "1", "answer": "Delft", "supporting_facts": [["A", 0]]}])
     want = {"em": 0.0, "f1": 2 / 3, "prec": 1.0, "recall": 0.5, "joint_em": 0.0, "joint_f1": 2 / 3}
     assert {name: values[name] for name in want} == pytest.approx(want)
-    with pytest.raises(GoldassayError, match="protocol is hotpotqa, musique"):
-        answering.scorecard([record], [{"answer": "x"}], protocol="squad")
+    with pytest.raises(GoldassayError, match="protocol is squad, squad2, hotpotqa, musique"):
+        answering.scorecard([record], [{"answer": "x"}], protocol="squab")
 
 
 def paragraphs(*supporting: int) -> list[dict[str, Any]]:
@@ -282,6 +283,98 @@ QUOREF = {
 def test_official_files(tmp_path: Path, protocol: str, gold: Any, pred: Any, expected: dict[str, float]) -> None:
     values = scored(tmp_path, protocol, gold, pred)
     assert {name: values[name] for name in expected} == pytest.approx(expected, abs=1e-9)
+
+
+def squad_file(tmp_path: Path, pred: dict[str, str]) -> tuple[Path, Path]:
+    """A question with an answer, one without, and one whose answer is an article."""
+    golds = {"a": ["Delft"], "b": [], "c": ["the"]}
+    questions = [
+        {"id": name, "question": "?", "answers": [{"text": text, "answer_start": 0} for text in texts]}
+        for name, texts in golds.items()
+    ]
+    content = {"data": [{"title": "T", "paragraphs": [{"context": "Delft the", "qas": questions}]}]}
+    files = tmp_path / "gold.json", tmp_path / "pred.json"
+    for file, each in zip(files, (content, pred), strict=True):
+        file.write_text(json.dumps(each), encoding="utf-8")
+    return files
+
+
+def test_squad_counts_a_missing_answer_as_each_script_does(tmp_path: Path) -> None:
+    files = squad_file(tmp_path, {"a": "in Delft", "c": "a"})
+    # a: EM 0, F1 2/3; c normalises to nothing on both sides. 2.0 leaves b out: EM (0 + 1) / 2, F1 (2/3 + 1) / 2
+    assert score("answering", *files, protocol="squad_v2").values == pytest.approx({"exact": 1 / 2, "f1": 5 / 6})
+    # 1.1 counts all three: EM 1/3; c shares no word, so that F1 is (2/3) / 3
+    assert score("answering", *files, protocol="squad").values == pytest.approx({"exact_match": 1 / 3, "f1": 2 / 9})
+    # without a protocol no answer to b is a failure, not an abstention: EM (0 + 0 + 1) / 3
+    card = score("answering", *files)
+    assert card["exact_match"] == pytest.approx(1 / 3)
+    assert any("made no prediction" in warning for warning in card.warnings)
+    abstained = squad_file(tmp_path, {"a": "in Delft", "b": "", "c": "a"})
+    assert score("answering", *abstained)["exact_match"] == pytest.approx(2 / 3)
+    assert score("answering", *abstained, protocol="squad2")["exact"] == pytest.approx(2 / 3)
+
+
+def test_a_program_that_failed_is_not_left_out_of_squad2() -> None:
+    exact = Conditional(ExactMatch(), "predicted")
+    assert exact({"answers": ["x"]}, failed_with("broke")).tally.weight == 1.0
+    assert exact({"answers": ["x"]}, None).tally.weight == 0.0
+    assert "elsewhere=left out" in exact.conventions
+
+
+FACT = {"question": "?", "supporting_facts": [["A", 0]]}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "gold", "pred", "expected", "warning"),
+    [
+        (
+            "hotpotqa",  # both count with the one answer, which is right for the second, and c is missing: 1/3
+            [{"_id": name, "answer": answer, **FACT} for name, answer in (("a", "Ann"), ("a", "Bob"), ("c", "Ann"))],
+            {"answer": {"a": "Bob"}, "sp": {"a": [["A", 0]]}},
+            {"em": 1 / 3, "sp_em": 2 / 3},
+            "1 questions repeat an id; each counts",
+        ),
+        (
+            "drop",
+            {"p": {"qa_pairs": [{"query_id": "d", "answer": {"spans": [text]}} for text in ("Ann", "Bob")]}},
+            {"d": "Ann"},
+            {"em": 1 / 2, "f1": 1 / 2},
+            "1 questions repeat an id; each counts",
+        ),
+        (
+            "triviaqa",  # the page b stands twice, and so does the question: the last one counts
+            {
+                "Domain": "Web",
+                "Data": [
+                    {**TRIVIA, "EntityPages": [{"Filename": "b"}], "SearchResults": [{"Filename": "b"}]},
+                    {**TRIVIA, "Answer": {"NormalizedAliases": ["other"]}, "EntityPages": [{"Filename": "b"}]},
+                ],
+            },
+            {"t--b": "other"},
+            {"exact_match": 1.0},
+            "2 questions repeat an id; the last of each counts",
+        ),
+    ],
+)  # fmt: skip
+def test_ids_that_repeat_in_gold(
+    tmp_path: Path, protocol: str, gold: Any, pred: Any, expected: dict[str, float], warning: str
+) -> None:
+    files = tmp_path / "gold.json", tmp_path / "pred.json"
+    for file, each in zip(files, (gold, pred), strict=True):
+        file.write_text(json.dumps(each), encoding="utf-8")
+    card = score("answering", *files, protocol=protocol)
+    assert {name: card[name] for name in expected} == pytest.approx(expected)
+    assert any(warning in each for each in card.warnings)
+    assert score("answering", files[0], files[0], protocol=protocol).values  # gold is its own prediction
+
+
+def test_no_predictions_of_open_nq_are_an_empty_file(tmp_path: Path) -> None:
+    files = tmp_path / "gold.jsonl", tmp_path / "pred.jsonl"
+    files[0].write_text(json.dumps({"question": "who?", "answer": ["Ann"]}) + "\n", encoding="utf-8")
+    files[1].write_text("", encoding="utf-8")
+    card = score("answering", *files, protocol="nq_open")
+    assert card["accuracy"] == 0.0
+    assert any("1 of 1 gold records have no prediction" in warning for warning in card.warnings)
 
 
 def test_a_kilt_prediction_of_two_outputs_is_refused_by_name(tmp_path: Path) -> None:

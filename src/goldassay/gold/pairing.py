@@ -139,7 +139,14 @@ def _read(left: Source, right: Source) -> tuple[Records, Records]:
     pred = _predictions(right)
     if left.numbered or right.numbered:
         _name_by_row(gold, pred, right)
-    return gold, pred
+    return gold, _repeated(pred, left.repeats) if left.repeats else pred
+
+
+def _repeated(pred: Records, repeats: Mapping[str, str]) -> Records:
+    """Predictions, and those for ids that gold repeats once more under the names of the repeats."""
+    by_id = {record["id"]: record for record in pred}
+    again = {name: by_id[original] for name, original in repeats.items() if original in by_id and name not in by_id}
+    return [*pred, *({**record, "id": name} for name, record in again.items())]
 
 
 def _asked(left: Source, right: Source, known: set[str], unknown: Sequence[str]) -> set[str]:

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from goldassay.exceptions import DataError
 from goldassay.gold.shapes import SHAPES, Fields, Record, Side
-from goldassay.measure import FAILURE, TASKS
+from goldassay.measure import FAILURE, NO_PREDICTION, TASKS
 
 SPANS = {"extraction": "entities", "linking": "links"}
 INPUTS = {
@@ -167,13 +167,13 @@ def _short(text: str, most: int = 64) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-FAILED = {FAILURE: "no prediction"}
+FAILED = {FAILURE: NO_PREDICTION}
 EMPTY: dict[str, Fields] = {
     "extraction": {"entities": []},
     "classification": {"label": None, **FAILED},
     "linking": {"links": []},
     "retrieval": {"results": []},
-    "answering": {"answer": None},
+    "answering": {"answer": None, **FAILED},  # not the same as an answer that abstains
     "triples": {"triples": [], **FAILED},  # not the same as a prediction of no statements
     "records": {"record": None, **FAILED},
 }

@@ -85,6 +85,8 @@ class Source:
     faults: Faults = field(default_factory=Faults)
     audit: bool = False
     warnings: list[str] = field(default_factory=list)
+    repeats: dict[str, str] = field(default_factory=dict)
+    """Names of questions whose id repeats, and that id; set where the official scorer counts each of them."""
     numbered: bool = False
     """Whether ids are numbers of rows, because the file has none; set by readers of tables."""
 

@@ -251,6 +251,8 @@ PREDICTED: dict[str, Callable[[Any], Items]] = {
     "nq_open": _nq_open_answers,
     "kilt": _kilt_answers,
 }
+EACH = ("hotpotqa", "drop")  # whose scripts count every question of an id, with the same answer
+LAST = ("triviaqa", "quoref")  # whose scripts count the last question of an id
 LINES = ("musique", "nq_open", "kilt")  # one JSON object a line, whatever the file is called
 
 
@@ -258,6 +260,8 @@ def _questions(source: Source) -> Iterator[Row]:
     """The questions or answers of a benchmark's file; those of a file in another format as that says."""
     suffix = source.path.suffix.lower()
     is_table = suffix in (".csv", ".tsv")
+    if source.format == "nq_open" and source.side == "pred" and not source.path.stat().st_size:
+        return  # its script takes an empty file for no predictions
     if source.format in LINES or suffix == ".jsonl":
         content: Any = [jsonl.value(line, line=number) for number, line in source.filled_lines()]
     else:
@@ -268,12 +272,31 @@ def _questions(source: Source) -> Iterator[Row]:
         return
     layout = (GOLD if source.side == "gold" else PREDICTED).get(source.format, _by_id)
     try:
-        yield from map(Row, list(layout(content)))
+        records = list(layout(content))
+        repeated = source.side == "gold" and source.format in (*EACH, *LAST)
+        yield from map(Row, _distinct(records, source) if repeated else records)
     except DataError as error:
         raise error.at(file=source.path) from None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         detail = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise DataError(f"not laid out as {source.format} has it: {detail}", file=source.path) from None
+
+
+def _distinct(records: Items, source: Source) -> list[dict[str, Any]]:
+    """Questions with ids of their own: of an id that repeats the last one, or each by a name of its own."""
+    distinct: dict[str, dict[str, Any]] = {}
+    numbers = Counter[str]()
+    for record in records:
+        name = str(record["id"])
+        numbers[name] += 1
+        if numbers[name] > 1 and source.format in EACH:
+            source.repeats[f"{name}#{numbers[name]}"] = name
+            name = f"{name}#{numbers[name]}"
+        distinct[name] = record | {"id": name}
+    if repeats := numbers.total() - len(numbers):
+        counted = "each counts" if source.format in EACH else "the last of each counts"
+        source.warnings.append(f"{repeats} questions repeat an id; {counted}, as the official scorer does")
+    return list(distinct.values())
 
 
 def _is_other(content: Any, source: Source) -> bool:

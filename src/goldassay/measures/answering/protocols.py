@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 
-from goldassay.measure import Measure, gold_field, parse, pred_field, stored
+from goldassay.measure import NO_PREDICTION, Measure, failed, gold_field, parse, pred_field, stored
 from goldassay.measures.answering.grounding import result_ids
 from goldassay.measures.answering.matching import AnswerBatch, Answering, harmonic
 from goldassay.measures.answering.measures import F1, ExactMatch
@@ -297,6 +297,8 @@ def _holds(on: str, pair: AnswerPair) -> bool | None:
     if on == "provenance":
         documents = _documents(pair)
         return None if documents is None else _r_precision(*documents) == 1
+    if on == "predicted":
+        return None if failed(pair.pred) == NO_PREDICTION else True
     expected = extra(pair.gold, "answerable")
     return extra(pair.pred, "answerable") == expected if expected and not all(expected) else None
 
@@ -306,7 +308,8 @@ class Conditional(Answering[Mean]):
     """The value of another measure of answering, or 0 unless more than the answer is right.
 
     ``on="provenance"``: KILT's R-precision is 1. ``on="answerable"``: of all versions of a question (MuSiQue) the
-    program says which are answerable; ``answerable`` is a list on both sides.
+    program says which are answerable; ``answerable`` is a list on both sides. ``on="predicted"``: a question without a
+    prediction is left out (SQuAD 2.0's script); one whose program failed is not.
 
     Formula: the measure's own where the condition holds, else 0
     Source: Petroni et al., NAACL 2021 (KILT); Trivedi et al., TACL 2022 (MuSiQue)
@@ -317,8 +320,7 @@ class Conditional(Answering[Mean]):
     [0.0, 1.0]
     """
 
-    choices = {"on": ("provenance", "answerable")}
-    fixed: ClassVar[Mapping[str, str]] = {"elsewhere": "0"}
+    choices = {"on": ("provenance", "answerable", "predicted")}
 
     measure: Any
     on: str = "provenance"
@@ -327,6 +329,11 @@ class Conditional(Answering[Mean]):
         super().__post_init__()
         text = stored(self.measure) if isinstance(self.measure, Measure) else stored(parse(self.measure))
         object.__setattr__(self, "measure", text)
+
+    @property
+    def fixed(self) -> Mapping[str, str]:
+        """What a question counts where the condition does not hold."""
+        return {"elsewhere": "left out" if self.on == "predicted" else "0"}
 
     @cached_property
     def inner(self) -> Measure[Any]:
@@ -361,6 +368,8 @@ KILT: dict[str, Measure[Any]] = {
 MUSIQUE_SUPPORT = SupportingFacts(empty="1")
 DROP: dict[str, Measure[Any]] = {"em": Drop("exact"), "f1": Drop()}
 PROTOCOLS: dict[str, dict[str, Measure[Any]]] = {
+    "squad": {"exact_match": ExactMatch(empty="overlap"), "f1": F1(empty="overlap")},
+    "squad2": {"exact": Conditional(ExactMatch(), "predicted"), "f1": Conditional(F1(), "predicted")},
     "hotpotqa": {
         f"{part}{name}": SupportingFacts(rate, of)
         for of, part in (("answer", ""), ("facts", "sp_"), ("joint", "joint_"))

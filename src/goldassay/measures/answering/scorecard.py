@@ -68,7 +68,7 @@ DEFAULT_VALUES = (
 )
 FACETS = ("answerable", "answer_type", "language")
 NO_MODEL = "no model is installed (pip install 'goldassay[semantic]')"
-FAILED = "{n} of {examples} questions have no answer because the program failed; they count 0"
+FAILED = "{n} of {examples} questions have no answer because the program failed or made no prediction; they count 0"
 SCRIPTS = (
     "{n} of {examples} questions have answers outside ASCII: rouge-score's tokenizer drops such letters "
     "(tokenizer='unicode' keeps them), and f1 takes a run without spaces for one word (mlqa_f1 does not)"
