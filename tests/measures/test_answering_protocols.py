@@ -194,7 +194,7 @@ def musique(answerable: bool, *supporting: int) -> dict[str, Any]:
     return {"id": "m", **about, "paragraphs": paragraphs(*supporting)}
 
 
-def claimed(answer: str, supporting: list[int], answerable: bool) -> dict[str, Any]:
+def claimed(answer: str, supporting: list[Any], answerable: bool) -> dict[str, Any]:
     about = {"predicted_support_idxs": supporting, "predicted_answerable": answerable}
     return {"id": "m", "predicted_answer": answer, **about}
 
