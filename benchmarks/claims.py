@@ -99,7 +99,7 @@ def campaign(seed: int, n: int, gain: float) -> dict[str, float]:
     by_cross = stamps(ledger.patches, crossed, gain)
     before, after = (evaluated(program, test, METRIC) for program in (start, final))
     comparison = compare(after.evidence, before.evidence, after.zero, resamples=1000)
-    proven = crossed.kept and one_look(comparison)[0] == Verdict.HELPED
+    proven = crossed.kept and one_look(comparison) == Verdict.HELPED
     ledger.conclude(replace(crossed, proven=proven, by="test, one look"))
     out = {
         "kept": crossed.kept,

@@ -90,10 +90,9 @@ def test_a_patch_alone_is_kept_by_dev_and_proven_by_test(
 
 def test_one_look_needs_a_p_and_an_interval_that_agree() -> None:
     better = compare([1.0] * 12, [0.0] * 12, resamples=2000)
-    assert one_look(better)[0] == Verdict.HELPED
+    assert one_look(better) == Verdict.HELPED
     few = compare([1.0] * 3 + [0.0] * 30, [0.0] * 33, resamples=2000)  # three wins without a loss
-    verdict, low, _ = one_look(few)
     assert few.p > 0.05
-    assert low <= 0
-    assert verdict.on_test == "not proven on test"
-    assert one_look(compare([0.0] * 12, [1.0] * 12, resamples=2000))[0].on_test == "worse on test"
+    assert few.interval.low <= 0
+    assert one_look(few).on_test == "not proven on test"
+    assert one_look(compare([0.0] * 12, [1.0] * 12, resamples=2000)).on_test == "worse on test"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.lm.local import PromptTooLongError
 from goldassay.measures import answering, extraction
 from goldassay.running.hashing import fingerprint
+from goldassay.statistics import compare
 from goldassay.tuning import Patches, load_state, tune
 from goldassay.tuning.edits import Diagnosis, propose_patches
 from goldassay.tuning.instructions import reflection
@@ -141,6 +143,10 @@ def test_patches_stand_beside_labeled_and_nearest_examples_on_test(
     assert about["beside"] == tuned.beside
     assert tuned.beside[-1] == "patches is not shown to be better than labeled and knn: these take no tuning."
     assert not tune(names_program, gold, METRIC, "labeled", lm=lm, progress=False).beside
+    knn = tuned.references["knn"]
+    lost = replace(knn, difference=compare([0.0] * 12, [1.0] * 12, resamples=2000))
+    beaten = replace(tuned, references={**tuned.references, "knn": lost})
+    assert beaten.beside[-1] == "patches is worse than knn: use knn, which takes no tuning."
 
 
 @pytest.mark.parametrize("optimizer", ["bootstrap", "patches"])

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -69,7 +69,8 @@ class Comparison:
         """The test's p; of the permutation test the larger of it and that of the difference over its standard error.
 
         The permutation test asks whether A and B are the same in everything. Two programs of which one says far less
-        are not, even where their corpus values can hardly be told apart (t, linearised).
+        are not, even where their corpus values can hardly be told apart (t, linearised). Where this p is small
+        although the interval holds 0, p is that of an interval which ends at 0, so the two never contradict each other.
 
         >>> from goldassay.tally import Counts
         >>> few, many = [Counts(1, 0, 1)] + [Counts(0, 1, 1)] * 47, [Counts(0, 6, 2)] + [Counts(0, 6, 1)] * 47
@@ -80,7 +81,14 @@ class Comparison:
         if self.test != "permutation" or not self.standard_error > 0 or self.n < 2:
             return self.test_p
         apart = abs(self.difference) / self.standard_error
-        return max(self.test_p, 2 * float(scipy.special.stdtr(self.n - 1, -apart)))
+        p = max(self.test_p, 2 * float(scipy.special.stdtr(self.n - 1, -apart)))
+        ends = self.interval
+        if p > 1 - ends.level or not ends.low <= 0 <= ends.high:
+            return p
+        # Half of the interval is the quantile times a standard error, so 0 lies this many of them away.
+        half = self.difference - ends.low if self.difference > 0 else ends.high - self.difference
+        quantile = float(scipy.special.stdtrit(self.n - 1, (1 + ends.level) / 2))
+        return 2 * float(scipy.special.stdtr(self.n - 1, -quantile * abs(self.difference) / half))
 
     def state(self) -> dict[str, object]:
         """As JSON; an effect without bound, and what cannot be estimated, is null."""
@@ -147,9 +155,11 @@ def compare(
     else:
         p = classical(test, scores_a - scores_b)[1]
     effect, name = _effect(test, scores_a, scores_b)
-    return Comparison(
-        interval.value, interval, min(1.0, p), n, effect, smallest_detectable(error), test, name, error, both.unit
-    )
+    detectable = smallest_detectable(error)
+    comparison = Comparison(interval.value, interval, min(1.0, p), n, effect, detectable, test, name, error, both.unit)
+    if test != "permutation" or comparison.p <= 1 - level:
+        return comparison
+    return replace(comparison, interval=replace(interval, low=min(interval.low, 0.0), high=max(interval.high, 0.0)))
 
 
 def difference_interval(

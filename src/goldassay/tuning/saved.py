@@ -215,20 +215,28 @@ class Tuned:
 
     @property
     def beside(self) -> list[str]:
-        """The references in words, and those that the tuned program is not better than."""
+        """The references in words, and those that the tuned program is not better than; a better one is recommended."""
         lines: list[str] = []
         no_better: list[str] = []
+        better: list[str] = []
         for name, trial in self.references.items():
             test = trial.difference
             calls = trial.before.cost.get("calls", 0)
             gain = f"{test.difference:+.3f} [{test.interval.low:+.3f}, {test.interval.high:+.3f}], p {test.p:.3f}"
             value = f"{trial.before.value:.3f}, {calls} calls"
             lines.append(f"{name} on test: {value}; {self.optimizer} against it {gain}.")
-            if one_look(test)[0] != Verdict.HELPED:
+            verdict = one_look(test)
+            if verdict == Verdict.WORSE:
+                better.append(name)
+            elif verdict != Verdict.HELPED:
                 no_better.append(name)
-        names = " and ".join(no_better)
-        no_tuning = f"{self.optimizer} is not shown to be better than {names}: these take no tuning."
-        return [*lines, no_tuning] if no_better else lines
+        if no_better:
+            names = " and ".join(no_better)
+            lines.append(f"{self.optimizer} is not shown to be better than {names}: these take no tuning.")
+        if better:
+            best = max(better, key=lambda name: self.references[name].before.value)
+            lines.append(f"{self.optimizer} is worse than {' and '.join(better)}: use {best}, which takes no tuning.")
+        return lines
 
     @property
     def audit(self) -> Audit:
@@ -243,7 +251,7 @@ class Tuned:
         """Whether the result is proven on test, where it was looked at once, by the verdict of its audit."""
         if self.test is None:
             return "not tested"
-        return one_look(self.test.difference)[0].on_test
+        return one_look(self.test.difference).on_test
 
 
 def plan_of(program: Module, splits: Splits, optimizer: str, options: TuneOptions) -> dict[str, Any]:

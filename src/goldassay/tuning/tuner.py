@@ -84,7 +84,7 @@ def tune(
         if patched and not (ledger.patches or stopped):
             note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
         if test is not None:  # test alone proves, if there is one
-            better = one_look(test.difference)[0] == Verdict.HELPED
+            better = one_look(test.difference) == Verdict.HELPED
             ledger.conclude(replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look"))
         cost = meter.state()
         tuned = Tuned(optimized, name, dev, test, cost, options.seed, stopped, ledger, note, references)

@@ -175,9 +175,11 @@ def of_comparison(comparison: Comparison, *, examples: int | None = None, **abou
     """
     n = comparison.n
     gain = comparison.difference
-    verdict, low, high = one_look(comparison)
+    low = comparison.interval.low
+    high = comparison.interval.high
     about = {"candidates": 1, "examples": examples or n, "clusters": n, "selection": "none", **about}
-    audit = Audit(verdict.sentence(low, high), gain, (low, high), gain, p=comparison.p, **about)
+    verdict = one_look(comparison).sentence(low, high)
+    audit = Audit(verdict, gain, (low, high), gain, p=comparison.p, **about)
     return _with_needed(audit, gain, comparison.standard_error, 1.96)
 
 
