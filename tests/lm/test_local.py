@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -64,6 +65,17 @@ def test_the_schema_of_the_answer_is_the_grammar_with_bounds(scripted: Load) -> 
     assert '"maxLength":17' in grammar
     assert '"TMP"' in grammar
     assert "response_format" not in server.bodies[0]
+
+
+def test_a_text_that_reaches_its_limit_is_reported(scripted: Load) -> None:
+    scripted('{"names": [{"text": "Delft aan de Schie", "type": "TOP"}]}')
+    model = resolve("local/any", characters=18)
+    with pytest.warns(UserWarning, match=r"^a text of 'text' has the 18 characters"):
+        assert predict(model)
+    demo = {"text": "Gouda", "names": [Name(text="Gouda", type="TOP")]}
+    with dspy.context(lm=model, adapter=TerseAdapter("json")), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dspy.Predict(Names)(text="Delft", demos=[demo])
 
 
 def test_any_mapping_as_output_is_any_json_object(scripted: Load) -> None:

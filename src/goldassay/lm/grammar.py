@@ -10,17 +10,17 @@ A *copied* field is decoded as a run of the input's own words, so a name cannot 
 * the ``text`` of an object that has a ``type`` or ``label`` beside it (a mention),
 * a field whose type is `Copied` (in a signature or in a pydantic model).
 
-What has several outputs, or deeper ones, is JSON (`json_grammar`), with lists and texts bounded: without bounds a small
-model fills a list until it runs out of tokens. What is copied is copied from all inputs except those whose type is
-`Asked`: a question holds no answer. Do not mark a field that rephrases, translates or normalises the input. Copying
-does not stop a model from choosing the wrong words.
+What has several outputs, or deeper ones, is JSON (`json_grammar`). Its objects have no fields but those of the schema,
+and lists, texts and numbers are bounded: a small model that may go on does so until it runs out of tokens. What is
+copied is copied from all inputs except those whose type is `Asked`: a question holds no answer. Do not mark a field
+that rephrases, translates or normalises the input. Copying does not stop a model from choosing the wrong words.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
@@ -35,10 +35,13 @@ Copied = Annotated[str, FieldInfo(json_schema_extra={"copied": True})]
 Asked = Annotated[str, FieldInfo(json_schema_extra={"copied": False})]
 """The type of an input that nothing is copied from, such as a question."""
 NOTHING = "-"
+EMPTY: Mapping[str, int] = {}
 # Bounds where a schema states none:
 ITEMS = 12  # of a list
-CHARACTERS = 64  # of a text in a list
-TOP_CHARACTERS = 400  # of a text that is an output of its own
+CHARACTERS = 400  # of a text
+COPIED = 64  # of a text that is copied
+SHORTEST = 64  # the least limit that demonstrations give to a text in a list or object
+LARGEST = 10**12 - 1  # of a number
 LETTERS = 8  # of a word: bounds in characters become bounds in words for copied text
 NUMBERS = {"integer": "/-?[0-9]{1,12}/", "number": r"/-?[0-9]{1,12}(\.[0-9]{1,6})?/", "boolean": '"true" | "false"'}
 
@@ -147,38 +150,48 @@ class Lines:
         return {self.name: [value for value in values if value is not None]}
 
     def grammar(
-        self, source: str, items: int = ITEMS, characters: int = CHARACTERS, end_tokens: Sequence[int] = ()
+        self,
+        source: str,
+        items: int = ITEMS,
+        characters: int = CHARACTERS,
+        end_tokens: Sequence[int] = (),
+        limits: Mapping[str, int] = EMPTY,
     ) -> str:
         """The grammar of an answer, in llguidance's Lark syntax (https://github.com/guidance-ai/llguidance).
 
         Args:
             source: what copied fields are copied from; nothing is copied from an empty source.
             items: the most items of a list whose schema states no limit.
-            characters: the most characters of a text in a list, likewise.
+            characters: the most characters of a text in a list or object, likewise; a text of its own may have 400.
             end_tokens: the tokens that end the model's turn. They are named after open-ended text, because what ends a
                 turn for llguidance does not for every model: it refused SmolLM2's ``<|im_end|>``, and answers ran on
                 to their bound.
+            limits: the most characters of the texts of a field, where demonstrations show it (`text_limits`).
         """
         rules: dict[str, str] = {}
         sources = [line.strip() for line in source.splitlines() if line.strip()]
         inner = self.listed or bool(self.separator)
         parts = list(self.parts.values())
+        copied_words = max(1, min(characters, COPIED) // LETTERS)
 
         def named(rule: str) -> str:
             return rules.setdefault(rule, f"VALUE_{len(rules)}")
 
-        def rule_of(part: Scalar) -> str:
-            length = part.max_length or (characters if inner else TOP_CHARACTERS)
+        def rule_of(name: str, part: Scalar) -> str:
+            length = part.max_length or limits.get(
+                name or self.name, characters if inner else max(characters, CHARACTERS)
+            )
             rule = " | ".join(map(_quoted, part.labels)) or NUMBERS.get(part.kind) or f"/[^\\n|]{{1,{length}}}/"
             if part.copied and sources and not part.labels:
+                most = max(1, part.max_length // LETTERS) if part.max_length else copied_words
                 # a letter or digit first, or a mark before it other than the hyphen, which ends a list
-                words = rf"/[^ \-]*[\p{{L}}\p{{N}}][^ ]*( [^ ]+){{0,{max(1, length // LETTERS) - 1}}}/"
+                words = rf"/[^ \-]*[\p{{L}}\p{{N}}][^ ]*( [^ ]+){{0,{most - 1}}}/"
                 runs = (json.dumps({"substring_words": line}, ensure_ascii=False) for line in sources)
                 rule = f"({' | '.join(named(f'%regex {run}') for run in runs)}) & {words}"
-            name = named(rule)
-            return f"({name} | {_quoted(NOTHING)})" if part.optional or (part.copied and not inner) else name
+            value = named(rule)
+            return f"({value} | {_quoted(NOTHING)})" if part.optional or (part.copied and not inner) else value
 
-        start = f" {_quoted(self.separator)} ".join(map(rule_of, parts))
+        start = f" {_quoted(self.separator)} ".join(map(rule_of, self.parts, parts))
         if self.listed:
             start = f'({start} "\\n"){{0,{self.max_items or items}}} {_quoted(NOTHING)}'
         elif end_tokens and not (parts[-1].labels or parts[-1].kind == "boolean"):
@@ -219,58 +232,124 @@ def _quoted(text: str) -> str:
 
 
 MARKS = ".,;:!?()[]\"'“”„‘’«»"
-INNER = {"items", "prefixItems", "$defs", "definitions"}  # where texts are names and labels
 # One line, with the separators of json.dumps: what the demonstrations look like, at two thirds of the tokens.
+INNER = {"items", "prefixItems", "$defs", "definitions"}  # where texts are names and labels
 COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
-def json_grammar(schema: dict[str, Any], source: str = "", items: int = ITEMS, characters: int = CHARACTERS) -> str:
+def json_grammar(
+    schema: dict[str, Any],
+    source: str = "",
+    items: int = ITEMS,
+    characters: int = CHARACTERS,
+    limits: Mapping[str, int] = EMPTY,
+) -> str:
     """llama.cpp's grammar of a schema.
 
     Args:
         schema: the JSON schema of the answer.
         source: what copied fields are copied from; nothing is copied from an empty source.
         items: the most items of a list whose schema states no limit.
-        characters: the most characters of a text in a list, likewise.
+        characters: the most characters of a text in a list or object, likewise; a text of its own may have 400.
+        limits: the most characters of the texts of a field, where demonstrations show it (`text_limits`).
     """
-    runs = dict.fromkeys(filter(None, _runs(source, max(1, characters // LETTERS))))
-    bounded = bound(schema, items, characters, list(runs)) | {"x-guidance": COMPACT}
+    words = max(1, min(characters, COPIED) // LETTERS)
+    runs = dict.fromkeys(filter(None, _runs(source, words)))
+    bounded = bound(schema, items, characters, list(runs), limits) | {"x-guidance": COMPACT}
     grammar: str = import_module("xllamacpp").json_schema_to_grammar(json.dumps(bounded))
     return grammar
 
 
-def bound(schema: JSON, items: int = ITEMS, characters: int = CHARACTERS, runs: Sequence[str] = ()) -> Any:
-    """The schema with every list and free text bounded, and every copied text one of ``runs``.
-
-    ``characters`` bounds the texts inside lists and definitions (names, labels); a text that is an output field of its
-    own, such as an answer or a reasoning, may have 400.
+def bound(
+    schema: JSON,
+    items: int = ITEMS,
+    characters: int = CHARACTERS,
+    runs: Sequence[str] = (),
+    limits: Mapping[str, int] = EMPTY,
+) -> Any:
+    """The schema with objects closed, lists, numbers and free texts bounded, and every copied text one of ``runs``.
 
     >>> bound({"type": "array", "items": {"type": "string"}}, items=3, characters=20)
     {'type': 'array', 'items': {'type': 'string', 'maxLength': 20}, 'maxItems': 3}
-    >>> bound({"type": "object", "properties": {"answer": {"type": "string"}}})["properties"]["answer"]["maxLength"]
-    400
+    >>> bound({"type": "object", "properties": {"name": {"type": "string"}}}, limits={"name": 90})
+    {'type': 'object', 'properties': {'name': {'type': 'string', 'maxLength': 90}}, 'additionalProperties': False}
     >>> bound({"type": "string", "copied": True}, runs=["in Delft", "Delft"])
     {'enum': ['in Delft', 'Delft', '']}
     """
 
-    def walk(part: JSON, length: int) -> Any:
+    def walk(part: JSON, length: int, name: str = "", closed: bool = True) -> Any:
         if isinstance(part, list):
-            return [walk(each, length) for each in part]
+            return [walk(each, length, name, closed) for each in part]
         if not isinstance(part, dict):
             return part
         if runs and part.get("copied") and part.get("type") == "string":
             return {"enum": [*runs, ""]}
-        bounded = {key: walk(value, characters if key in INNER else length) for key, value in part.items()}
-        if bounded.get("type") == "array":
+        # the parts of an allOf describe one object together, so none of them may close it
+        bounded = {
+            key: walk(value, characters if key in INNER else length, name, key != "allOf")
+            for key, value in part.items()
+            if key != "properties"
+        }
+        kinds = part.get("type")
+        kinds = kinds if isinstance(kinds, list) else [kinds]
+        is_free = not part.keys() & {"enum", "const", "pattern", "format"}
+        if "array" in kinds:
             bounded.setdefault("maxItems", items)
-        if bounded.get("type") == "string" and not bounded.keys() & {"enum", "const", "pattern", "format"}:
-            bounded.setdefault("maxLength", length)
-        fields = bounded.get("properties", {})
-        if runs and fields.keys() & {"type", "label"} and fields.get("text", {}).get("type") == "string":
-            fields["text"] = {"enum": [*runs]}
+        if "string" in kinds and is_free:
+            bounded.setdefault("maxLength", limits.get(name, length))
+        if is_free and {"integer", "number"} & {*kinds}:
+            bounded = _bounded_number(bounded, "number" in kinds)
+        if "properties" in part:
+            fields = {key: walk(field, length, key) for key, field in part["properties"].items()}
+            if runs and fields.keys() & {"type", "label"} and fields.get("text", {}).get("type") == "string":
+                fields["text"] = {"enum": [*runs]}
+            bounded["properties"] = fields
+            if closed:
+                bounded.setdefault("additionalProperties", False)
         return bounded
 
-    return walk(schema, max(characters, TOP_CHARACTERS))
+    return walk(schema, max(characters, CHARACTERS))
+
+
+def _bounded_number(part: dict[str, Any], has_fraction: bool) -> dict[str, Any]:
+    """A number of twelve digits, and six after the point, unless the schema states its own limits."""
+    lowest = part.get("minimum", part.get("exclusiveMinimum"))
+    highest = part.get("maximum", part.get("exclusiveMaximum"))
+    if lowest is None and (highest is None or highest > -LARGEST):
+        part["minimum"] = -LARGEST
+    if highest is None and (lowest is None or lowest < LARGEST):
+        part["maximum"] = LARGEST
+    if has_fraction:
+        part.setdefault("multipleOf", 1e-6)
+    return part
+
+
+def text_limits(examples: Iterable[Mapping[str, Any]], outputs: Collection[str]) -> dict[str, int]:
+    """The most characters of the texts of each field: the longest of the examples and half as much again.
+
+    >>> text_limits([{"shop": {"address": "a" * 60}}, {"shop": {"address": "a" * 80, "city": "Delft"}}], ["shop"])
+    {'address': 120, 'city': 64}
+    """
+    limits: dict[str, int] = {}
+    for example in examples:
+        for output in outputs:
+            value = example.get(output)
+            least = CHARACTERS if isinstance(value, str) else SHORTEST
+            for name, text in texts(output, value):
+                limits[name] = max(limits.get(name, least), len(text) * 3 // 2)
+    return limits
+
+
+def texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Every text of a value under the name of its field."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from texts(str(key), inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts(name, inner)
 
 
 def _runs(source: str, words: int) -> Iterator[str]:

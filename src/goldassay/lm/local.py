@@ -73,7 +73,7 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
         model: ``local/NAME`` or ``local:FILE.gguf``.
         context: tokens of a prompt and its answer together.
         items: the most items of a list whose schema states no limit.
-        characters: the most characters of a text in a list, likewise.
+        characters: the most characters of a text in a list or object, where neither schema nor demonstrations show it.
         slots: how many requests the model works on at once.
         settings: those of ``dspy.LM``; temperature 0 and 256 tokens unless set.
     """
@@ -227,20 +227,22 @@ NUMBER = "0123456789.eE+-"
 def complete(text: str) -> str:
     """The JSON object that a cut answer holds for certain.
 
-    The longest beginning that becomes an object by closing a text, a list or the object itself: what was begun
-    inside of a list or of an inner object cannot be closed so, and goes. A number that may go on is not whole.
+    The longest beginning that becomes an object by closing a text, a list (also one of an inner object, as of a
+    record) or the object itself: what else was begun inside goes. A number that may go on is not whole.
 
     >>> complete('{"entities": [{"type": "TOP", "text": "Delft"}, {"type": "TM')
     '{"entities": [{"type": "TOP", "text": "Delft"}]}'
     >>> complete('{"reason": "It ope')
     '{"reason": "It ope"}'
+    >>> complete('{"record": {"shop": "Olive", "items": [{"price": 5}, {"pri')
+    '{"record": {"shop": "Olive", "items": [{"price": 5}]}}'
     """
     with suppress(ValueError):
         json.loads(text)
         return text
     for end in range(len(text), 0, -1):
         in_number = text[end - 1].isdigit() and text[end : end + 1] in NUMBER
-        for closing in ('"}',) if in_number else ("}", "]}", '"}'):
+        for closing in ('"}',) if in_number else ("}", "]}", "]}}", '"}'):
             with suppress(ValueError):  # also half of a surrogate pair, which cannot be encoded
                 json.dumps(json.loads(text[:end] + closing), ensure_ascii=False).encode()
                 return text[:end] + closing

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, get_args, get_origin
 
@@ -12,7 +13,7 @@ from pydantic import PydanticUserError, create_model
 
 from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import GoldassayError
-from goldassay.lm.grammar import Lines, json_grammar
+from goldassay.lm.grammar import CHARACTERS, Lines, json_grammar, text_limits, texts
 from goldassay.lm.local import LocalLM
 
 FORMS = ("auto", "json", "lines")
@@ -74,21 +75,30 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         options = dict(lm_kwargs)
         adapter: type[dspy.Adapter] = dspy.JSONAdapter
         if isinstance(lm, LocalLM):
-            options["extra_body"] = {"grammar": self.grammar(lm, signature, inputs)}
+            options["extra_body"] = {"grammar": self.grammar(lm, signature, inputs, demos)}
             adapter = dspy.Adapter
         answers: list[dict[str, Any]] = adapter.__call__(self, lm, options, signature, demos, inputs)
+        if isinstance(lm, LocalLM):
+            _report_cut(lm, _limits(signature, demos), answers)
         return answers
 
-    def grammar(self, lm: LocalLM, signature: type[dspy.Signature], inputs: Mapping[str, Any]) -> str:
+    def grammar(
+        self,
+        lm: LocalLM,
+        signature: type[dspy.Signature],
+        inputs: Mapping[str, Any],
+        demos: Sequence[Mapping[str, Any]] = (),
+    ) -> str:
         """The grammar of a local model's answer."""
+        limits = _limits(signature, demos)
         source = "\n".join(
             _plain(inputs[name])
             for name, field in signature.input_fields.items()
             if self.copied and name in inputs and (field.json_schema_extra or {}).get("copied") is not False
         )
         if form := self.lines(signature):
-            return form.grammar(source, lm.items, lm.characters, lm.server.end_tokens)
-        return json_grammar(_schema(signature), source, lm.items, lm.characters)
+            return form.grammar(source, lm.items, lm.characters, lm.server.end_tokens, limits)
+        return json_grammar(_schema(signature), source, lm.items, lm.characters, limits)
 
     def format(
         self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]
@@ -147,6 +157,24 @@ def _schema(signature: type[dspy.Signature]) -> dict[str, Any]:
         if (field.json_schema_extra or {}).get("copied"):
             schema["properties"][name]["copied"] = True
     return schema
+
+
+def _limits(signature: type[dspy.Signature], demos: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """The most characters of the texts of each output's fields, where demonstrations show them."""
+    outputs = signature.output_fields
+    examples = [serialize_for_json({name: demo.get(name) for name in outputs}) for demo in demos]
+    return text_limits(examples, outputs)
+
+
+def _report_cut(lm: LocalLM, limits: Mapping[str, int], answers: Sequence[Mapping[str, Any]]) -> None:
+    """Warn of texts that are as long as the grammar let them be; a field is named once by the usual filter."""
+    for answer in map(serialize_for_json, answers):
+        for output, value in answer.items():
+            length = max(lm.characters, CHARACTERS) if isinstance(value, str) else lm.characters
+            for name, text in texts(output, value):
+                if len(text) == limits.get(name, length):
+                    message = f"a text of {name!r} has the {len(text)} characters that the model was allowed"
+                    warnings.warn(f"{message}, and may be cut; allow more with Field(max_length=…)", stacklevel=4)
 
 
 def _plain(value: Any) -> str:
