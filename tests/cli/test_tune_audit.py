@@ -75,6 +75,10 @@ def test_fresh_proof_of_two_states_with_its_page(folder: Path) -> None:
     assert "<b>well</b>" not in page
     again = run(*body["runs"], "--json")  # the same verdict from the runs alone
     assert json.loads(again.stdout)["interval"] == body["interval"]
+    gate = run(*body["runs"], "--fail-unless-better")
+    assert gate.exit_code == 1
+    assert "only with --fresh" in gate.stderr
+    assert run(*body["runs"], "--fail-unless-better", "--fresh").exit_code == 0
     back = run("after.json", "before.json", *words, "--fail-unless-better")
     assert back.exit_code == 1
     assert "made it worse" in back.stdout

@@ -49,7 +49,7 @@ def test_results_of_every_version_are_read(file: Path) -> None:
     parents = [name for each in json.loads(file.read_text())["candidates"] for name in each.get("parents", ())]
     bred = kind in ("miprov2", "simba") or set(parents) - {"0"}
     assert audit.selection == ("bred" if bred else "independent") or kind == "to-dict"
-    assert audit.verdict in ("cannot be told", "no difference larger than 0")
+    assert audit.verdict in ("cannot be told", "unchanged")
     assert audit.examples == (0 if kind in ("miprov2", "simba") else 12)
 
 
@@ -178,6 +178,25 @@ def test_results_of_evaluate_and_their_files(tmp_path: Path) -> None:
         assert from_files.interval == audit.interval
     with pytest.raises(GoldassayError, match="on different gold"):
         goldassay.audit(results[0], dspy.Evaluate(devset=questions(40, 9), metric=right, num_threads=1)(other))
+
+
+def test_two_results_of_evaluate_may_have_chosen_the_program() -> None:
+    def evaluation(right: bool) -> dspy.Prediction:
+        rows = [(example, dspy.Prediction(a=""), right) for example in questions(40)]
+        return dspy.Prediction(score=100.0 * right, results=rows)
+
+    audit = goldassay.audit(evaluation(False), evaluation(True))
+    assert (audit.verdict, audit.better) == ("helped", False)
+    assert "if these examples chose the program, the gain includes luck" in str(audit)
+    assert goldassay.audit(evaluation(False), evaluation(True), fresh=True).better
+
+
+def test_an_optimizer_that_returns_the_program_as_it_was(tmp_path: Path) -> None:
+    result = {"val_subscores": [[1.0, 0.0, 1.0]], "parents": [[None]], "val_aggregate_scores": [0.67], "best_idx": 0}
+    (tmp_path / "gepa.json").write_text(json.dumps(result), encoding="utf-8")
+    audit = goldassay.audit(tmp_path / "gepa.json")
+    assert (audit.verdict, audit.gain, audit.candidates, audit.examples) == ("unchanged", 0.0, 0, 3)
+    assert str(audit) == "unchanged: gain 0; there is no other candidate"
 
 
 def test_runs_by_their_corpus_value_and_their_folders(tmp_path: Path) -> None:

@@ -199,7 +199,10 @@ class AuditOptions(use.SetOptions):
     repeats: use.Repeats = 1
     resume: use.Resume = None
     out: Path | None = use.for_result("FILE", "Write the verdict as an HTML page here.")
-    fail_unless_better: bool = use.flag("--fail-unless-better", 'Exit with status 1 unless the verdict is "helped".')
+    fresh: bool = use.flag("--fresh", "The examples of the two runs had no part in choosing the program.")
+    fail_unless_better: bool = use.flag(
+        "--fail-unless-better", 'Exit with status 1 unless the verdict is "helped"; two runs need --fresh, too.'
+    )
 
 
 def audit(
@@ -218,6 +221,8 @@ def audit(
     seed: int = 0,
 ) -> None:
     """Did the optimizer help? The gain corrected for luck, leaks, and what would settle it."""
+    from goldassay.tuning.verdict import LUCK
+
     use.new_place(options.out, force)
     audit, runs = _proven(results, options, seed) if options.program else (_audited(results, options), [])
     if options.out is not None:
@@ -226,6 +231,8 @@ def audit(
         files.save(options.out, report(runs, audit=audit, title="Did the optimizer help?"))
     terminal.output(audit, json, tables.audit)
     if options.fail_unless_better and not audit.better:
+        if LUCK in audit.findings:
+            terminal.warn("--fail-unless-better passes two runs only with --fresh")
         raise SystemExit(1)
 
 
@@ -240,7 +247,7 @@ def _audited(results: list[Path], options: AuditOptions) -> Audit:
         part = next(iter(load(options.gold, task=options.task).tasks.values()))
         chosen = part.split(options.split or "dev") if part.splits else part.all
         gold = {"gold": list(chosen), "train": list(part.train) if "train" in part.splits else []}
-    return audit(results[0], *results[1:], baseline=options.baseline, **gold)
+    return audit(results[0], *results[1:], baseline=options.baseline, fresh=options.fresh, **gold)
 
 
 def _proven(results: list[Path], options: AuditOptions, seed: int) -> tuple[Audit, list[Run]]:

@@ -162,6 +162,7 @@ class Verdict(StrEnum):
     WORSE = "made it worse"
     NO_DIFFERENCE = "no difference larger than"
     UNKNOWN = "cannot be told"
+    UNCHANGED = "unchanged"
 
     @classmethod
     def of_interval(cls, low: float, high: float) -> Verdict:

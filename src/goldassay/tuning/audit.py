@@ -45,6 +45,7 @@ from goldassay.tuning.saved import ABOUT, Tuned, diff, read_about
 from goldassay.tuning.tuner import measured
 from goldassay.tuning.verdict import (
     FRESH,
+    LUCK,
     Audit,
     Selected,
     judge,
@@ -235,6 +236,7 @@ class _Auditor:
         gold: Examples = (),
         train: Examples = (),
         baseline: str | None = None,
+        fresh: bool = False,
     ) -> Audit:
         """Whether an optimizer helped, from what it left and without a call of a model.
 
@@ -248,6 +250,7 @@ class _Auditor:
             gold: The validation examples, in order or with the ids of the scores: for leaks and documents.
             train: The training examples, for leaks.
             baseline: The name of the baseline, if the result does not have it.
+            fresh: The examples of two runs had no part in choosing the program; else its gain may be luck.
 
         Raises:
             GoldassayError: There is nothing to audit, or the results do not belong together.
@@ -267,7 +270,8 @@ class _Auditor:
         if len(opened) > max(1, len(runs)):
             raise GoldassayError("several results are runs, results of dspy.Evaluate, or files of one of these")
         if runs:
-            return of_runs(runs, clusters=_units(runs[0], gold), leaks=_train_leaks(train, gold))
+            verdict = of_runs(runs, clusters=_units(runs[0], gold), leaks=_train_leaks(train, gold))
+            return verdict if fresh or verdict.selection != "none" else verdict.with_findings([], [LUCK])
         return first if isinstance(first, Audit) else _of_result(first, gold, train, baseline)
 
     save = staticmethod(save)
@@ -318,6 +322,11 @@ def _of_result(result: Result, gold: Examples, train: Examples, baseline: str | 
     """The verdict on an optimizer's result."""
     if not any(candidate.scores for candidate in result.candidates):
         return _without_scores(result, len(gold))
+    first = result.candidates[0]
+    if len(result.candidates) == 1 and first.name == result.baseline:
+        n = len(first.scores)
+        about = {"baseline": first.name, "chosen": first.name, "source": result.source}
+        return Audit(Verdict.UNCHANGED, 0.0, (0.0, 0.0), 0.0, 0, n, n, "none", **about)
     candidates = result.ordered(baseline)
     examples: Examples = []
     ids = list(candidates[0].scores)

@@ -27,6 +27,7 @@ from goldassay.tuning.acceptance import MARGIN, Verdict, one_look
 Selected = Literal["independent", "bred", "none"]
 POWER_QUANTILE = 0.8416  # of 80 % power
 SATURATED = 0.98  # of the largest score
+LUCK = "if these examples chose the program, the gain includes luck"
 FRESH = "goldassay audit BEFORE.json AFTER.json --program FILE --gold TEST"
 
 
@@ -34,10 +35,11 @@ FRESH = "goldassay audit BEFORE.json AFTER.json --program FILE --gold TEST"
 class Audit(Displayed):
     """A verdict on an optimizer's result.
 
-    ``verdict`` is "helped", "made it worse", "no difference larger than x" or "cannot be told"; ``gain`` is the chosen
-    candidate's, corrected for the choice, ``interval`` its 95 % interval and ``naive_gain`` what the optimizer reports.
-    Of bred candidates gain and interval are None. ``needed`` is the smallest number of new examples that would settle
-    it; ``more`` is it for the same validation set, ``fresh`` for a held-out test.
+    ``verdict`` is "helped", "made it worse", "no difference larger than x", "unchanged" where the program before is the
+    chosen one, or "cannot be told"; ``gain`` is the chosen candidate's, corrected for the choice, ``interval`` its 95 %
+    interval and ``naive_gain`` what the optimizer reports. Of bred candidates gain and interval are None. ``needed`` is
+    the smallest number of new examples that would settle it; ``more`` is it for the same validation set, ``fresh`` for
+    a held-out test.
     """
 
     verdict: str
@@ -60,8 +62,8 @@ class Audit(Displayed):
 
     @property
     def better(self) -> bool:
-        """Whether the optimizer helped, beyond doubt."""
-        return self.verdict == Verdict.HELPED
+        """Whether the optimizer helped, beyond doubt: on examples that are not known to be fresh nothing is."""
+        return self.verdict == Verdict.HELPED and LUCK not in self.findings
 
     def with_findings(self, leaks: Sequence[str], notes: Sequence[str]) -> Audit:
         """The same with what was found; with a leak a gain shows nothing."""
@@ -77,8 +79,10 @@ class Audit(Displayed):
     def lines(self) -> list[str]:
         """The verdict in words, a sentence a line."""
         if self.chosen == self.baseline:
-            first = f"{self.verdict}: none of {self.candidates} candidates is better than {self.baseline}"
-            return [first, *self.findings]
+            why = "there is no other candidate"
+            if self.candidates:
+                why = f"none of {self.candidates} candidates is better than {self.baseline}"
+            return [f"{self.verdict}: gain 0; {why}", *self.findings]
         several = self.selection != "none"
         lines = [self._first_line(several)]
         if self.examples:
@@ -156,7 +160,7 @@ def judge(
     about = {"candidates": candidates, "examples": examples, "clusters": len(gains), "selection": selection, **about}
     if int(result.chosen[0]) < 0:
         about["chosen"] = about.get("baseline", "before")
-        return Audit(Verdict.NO_DIFFERENCE.sentence(0.0, 0.0), 0.0, (0.0, 0.0), naive, **about)
+        return Audit(Verdict.UNCHANGED, 0.0, (0.0, 0.0), naive, **about)
     if selection == "bred":
         worse = Verdict.WORSE if high < 0 else Verdict.UNKNOWN
         audit = Audit(str(worse), None, None, naive, **about)
