@@ -38,6 +38,8 @@ def test_context_entity_recall_by_hand() -> None:
     assert recall([]) == 0
     assert recall(["Rotterdammer Koolhaas 19923"]) == 0  # parts of words are no entity
     assert recall(["rotterdam"], match="exact") == 0
+    assert recall(["Leiden", "Paris"], {"answers": ["Paris", "Leiden"]}) == 1  # two answers are not one name
+    assert recall(["A"], {"answers": ["A"], "entities": ["A"]}) == 1  # an answer, not an article
     assert recall(["Rotterdam"], match="exact") == 1 / 4
     assert recall(["x"], {"answers": ["a"], "reference": "geen naam hier"}) is None
     aliases = (("Den Haag", "The Hague", "’s-Gravenhage"),)

@@ -108,7 +108,7 @@ class ContextEntityRecall(JudgedMeasure):
         entities = gold_field(pair.gold, "entities", None)
         if entities is not None:
             return entities
-        text = reference(pair.gold) or " ".join(pair.answers)
+        text = reference(pair.gold) or "; ".join(pair.answers)
         if self.judge is None or not text:
             return found_entities(text)
         return getattr(self.bound, "entities", self.bound)(text)
@@ -118,23 +118,24 @@ class ContextEntityRecall(JudgedMeasure):
         rows = [[*map(normal.unicode, row)] for row in self.aliases] if self.match == "alias" else []
         return next((row for row in reversed(rows) if key in row), [key])
 
+    def _folded(self, text: str) -> str:
+        """A text as it is compared; one that is nothing but articles and punctuation is itself."""
+        return text if self.match == "exact" else normal.unicode(text) or text
+
     def _keyed(self, entities: Iterable[Any]) -> dict[str, str]:
         """The first text of each entity by what it is compared by."""
         keyed: dict[str, str] = {}
         for entity in entities:
             id_ = entity if isinstance(entity, str) else read(entity, "id", None)
             text = str((not isinstance(entity, str) and read(entity, "text", None)) or id_ or "")
-            folded = text if self.match == "exact" else normal.unicode(text) or text
-            keyed.setdefault(str(id_ or "") if self.match == "id" else self._names(folded)[0], text)
+            keyed.setdefault(str(id_ or "") if self.match == "id" else self._names(self._folded(text))[0], text)
         keyed.pop("", None)
         return keyed
 
     def _occurring(self, keys: Iterable[str], texts: Sequence[str]) -> set[str]:
         """The entities one of whose names occurs in a text, as whole words."""
-        exact = self.match == "exact"
-        edge = r"\w" if exact else r"\S"
-        fold = str if exact else normal.unicode
-        searched = "\n".join(map(fold, texts))
+        edge = r"\w" if self.match == "exact" else r"\S"
+        searched = "\n".join(map(self._folded, texts))
         return {
             key
             for key in keys
