@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+import goldassay
+from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import formats
 from goldassay.measure import TASKS
@@ -43,3 +48,16 @@ def test_another_name_lists_all_with_their_tasks() -> None:
 def test_a_protocol_of_another_task_names_those_of_the_task() -> None:
     with pytest.raises(GoldassayError, match="docred is for triples; extraction has hipe, hipe2020"):
         named("docred", "extraction")
+
+
+def test_help_and_documentation_name_all(root: Path) -> None:
+    page = (root / "docs" / "migrate" / "official-scorers.md").read_text(encoding="utf-8")
+    done = CliRunner(env={"COLUMNS": "400", "TERM": "dumb"}).invoke(app, ["score", "--help"])
+    for name, each in PROTOCOLS.items():
+        assert re.search(rf"\b{name}\b", done.output), name
+        assert all(f"`{alias}`" in page for alias in (name, *each.aliases)), name
+
+
+def test_a_wrong_name_is_refused_before_a_file_is_read() -> None:
+    with pytest.raises(GoldassayError, match="no protocol 'mine'"):
+        goldassay.score("extraction", "nowhere.jsonl", "nowhere.jsonl", protocol="mine")

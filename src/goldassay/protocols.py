@@ -23,6 +23,7 @@ class Protocol(NamedTuple):
         format: The format of its files; empty if the file shows it.
         whole: Whether the reader of the format tells records of ours from its own, so that every file is read by it.
         aliases: Other names that it is known under.
+        options: The options of the task's scorecard that it uses, beside ``measures``.
     """
 
     name: str
@@ -30,10 +31,11 @@ class Protocol(NamedTuple):
     format: str = ""
     whole: bool = False
     aliases: Sequence[str] = ()
+    options: Sequence[str] = ()
 
-    def layout(self, gold: str | Path, task: str) -> str | None:
-        """The format of both files if nobody names it; ``None`` if the files show it, as those of ours do."""
-        if self.whole or (self.format and formats.guess(gold, task, "table") != "jsonl"):
+    def layout(self, file: str | Path, task: str) -> str | None:
+        """The format of both files if nobody names it; ``None`` if the file shows it, as those of ours do."""
+        if self.whole or (self.format and formats.guess(file, task, "table") != "jsonl"):
             return self.format
         return None
 
@@ -42,17 +44,18 @@ def _of_questions(name: str) -> Protocol:
     return Protocol(name, ("answering",), format=name, whole=True)
 
 
+SPANS = ("bounds", "equivalent")
 PROTOCOLS: dict[str, Protocol] = {
     protocol.name: protocol
     for protocol in (
-        Protocol("hipe", ("extraction", "linking"), aliases=("hipe2022",)),
-        Protocol("hipe2020", ("extraction", "linking")),
-        Protocol("conll", ("linking",), format="coref", aliases=("coref", "lea")),
-        Protocol("tac", ("linking",), format="neleval", aliases=("neleval",)),
+        Protocol("hipe", ("extraction", "linking"), aliases=("hipe2022",), options=SPANS),
+        Protocol("hipe2020", ("extraction", "linking"), options=SPANS),
+        Protocol("conll", ("linking",), format="coref", aliases=("coref", "lea"), options=SPANS),
+        Protocol("tac", ("linking",), format="neleval", aliases=("neleval",), options=SPANS),
         Protocol("squad", ("answering",), aliases=("squad1.1",)),
         Protocol("squad2", ("answering",), aliases=("squad_v2", "squad2.0")),
         *map(_of_questions, formats.QUESTIONS),
-        Protocol("text2kgbench", ("triples",)),
+        Protocol("text2kgbench", ("triples",), options=("ontology",)),
         Protocol("webnlg", ("triples",), format="webnlg"),
         Protocol("docred", ("triples",), format="docred"),
         Protocol("carb", ("triples",), format="carb"),

@@ -103,20 +103,19 @@ def read(
     chosen = {name: value for name, value in options.items() if value is not None}
     official = None if protocol is None else protocols.named(protocol, task)
     reading = {name: chosen.pop(name) for name in READING if name in chosen}
-    _check_options(task, reading, chosen, in_files=is_file(gold) or is_file(predictions))
+    files = [side for side in (gold, predictions) if is_file(side)]
+    _check_options(task, {"format": format, **reading} if format else reading, chosen, official, in_files=bool(files))
     gold = _named(gold, BARE.get(task))
     predictions = _named(predictions, BARE.get(task))
+    layout = format or (official.layout(files[0], task) if official and files else None)
+    if official and files and (layout or formats.guess(files[0], task)) == "hipe":
+        reading["protocol"] = official.name  # decides which rows are tokens, and what bounds a linked mention
     if is_file(gold):
-        layout = format or (official.layout(gold, task) if official else None)
         gold_format = layout or formats.guess(gold, task)
         pred_format = layout or (formats.guess(predictions, task) if is_file(predictions) else gold_format)
         if "na_probs" in reading and {gold_format, pred_format} != {"squad"}:
             raise GoldassayError("na_probs is for files of the format squad; elsewhere a prediction has its confidence")
         chosen = set_options(task, gold) | chosen
-        if official and gold_format == "hipe":
-            reading["protocol"] = official.name  # decides which rows are tokens, and what bounds a linked mention
-    else:
-        layout = format
     aligned = pairs(task, gold, predictions, format=layout, **reading)
     if reading.get("malformed") == "strict":
         aligned.warnings.append("tags were read as their scheme is written (malformed=strict)")
@@ -136,18 +135,30 @@ def set_options(task: str, gold: str | Path) -> dict[str, Any]:
     return {"labels": labels} if labels else {}
 
 
-def _check_options(task: str, reading: Mapping[str, Any], chosen: Mapping[str, Any], *, in_files: bool) -> None:
+def _check_options(
+    task: str,
+    reading: Mapping[str, Any],
+    chosen: Mapping[str, Any],
+    official: protocols.Protocol | None,
+    *,
+    in_files: bool,
+) -> None:
     """Raises for an option that nothing would use."""
     unused = next((name for name in reading if name not in ("split", "map")), None)
     if unused and not in_files:
         raise GoldassayError(f"{unused} says how a file is read, and both sides are records")
-    if task not in TASKS:
-        return
-    parameters = signature(import_module(f"goldassay.measures.{task}").scorecard).parameters
-    names = [name for name, parameter in parameters.items() if parameter.kind is Parameter.KEYWORD_ONLY]
-    open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
-    if unknown := next((name for name in chosen if name not in (*names, "measures") and not open_ended), None):
-        raise GoldassayError(f"{task} has no option {unknown!r}{workspace.nearest(unknown, [*names, *READING])}")
+    names: list[str] = []
+    if task in TASKS:
+        parameters = signature(import_module(f"goldassay.measures.{task}").scorecard).parameters
+        names = [name for name, parameter in parameters.items() if parameter.kind is Parameter.KEYWORD_ONLY]
+        open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
+        names += [name for name in chosen if open_ended]
+    owner = task
+    if official:
+        names = [name for name in names if name in official.options]
+        owner = f"the protocol {official.name}"
+    if unknown := next((name for name in chosen if name not in (*names, "measures")), None):
+        raise GoldassayError(f"{owner} has no option {unknown!r}{workspace.nearest(unknown, [*names, *READING])}")
 
 
 def _named(data: Any, field: str | None) -> Any:

@@ -167,7 +167,11 @@ class WorkOptions:
 class FileOptions(FormatOptions):
     """How files of predictions are read and counted."""
 
-    protocol: str | None = for_gold("NAME", "An official protocol: hipe, docred, hotpotqa, drop …")
+    protocol: str | None = for_gold(
+        "NAME",
+        "An official protocol: hipe, hipe2020 (extraction, linking), conll, tac (linking), squad, squad2, hotpotqa, "
+        "musique, triviaqa, nq_open, drop, quoref, kilt (answering), text2kgbench, webnlg, docred, carb (triples).",
+    )
     measures: list[str] | None = option("NAME", "Only this measure, as strict_f1 or nDCG@10 (repeat).", "--measure")
     option: Settings = None
 

@@ -79,7 +79,7 @@ def pairs(
     faults = Faults(skip_bad)
     left = source_of(gold, task, "gold", format, faults=faults, **options)
     name = pred_format or _format_of(pred, task, format, left)
-    own_options = options if name == left.format else {"map": options.get("map")}
+    own_options = options if left.format in (name, "data") else {"map": options.get("map")}
     right = source_of(pred, task, "pred", name, faults=faults, **own_options)  # pyright: ignore[reportArgumentType]
     every_gold, every_pred = _read(left, right)
     ids = _ids_of_split(every_gold, split, left) if split else set(_ids(every_gold))

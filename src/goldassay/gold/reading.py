@@ -58,7 +58,9 @@ def source_of(
     paths = anyfields.mapping(options.pop("map", None))
     chosen: Fields = {name: value for name, value in options.items() if value is not None}
     name = format or ""
+    allowed: set[str] = set()
     if not is_file(path):
+        allowed = {*chosen, "data"}  # they say how the file of the other side is read
         chosen["data"] = path
         path = "gold" if side == "gold" else "predictions"
         name = "data"
@@ -70,9 +72,10 @@ def source_of(
     else:
         name = name or formats.guess(path, task)
         allowed = set(formats.named(name).options) - ({"adjacent"} if task != "linking" else set())
-        if wrong := next((option for option in chosen if option not in allowed), None):
-            there = ", ".join(sorted(allowed)) or "none"
-            raise GoldassayError(f"format {name} has no option {wrong!r} for reading {task}; there are {there}")
+    if wrong := next((option for option in chosen if option not in allowed), None):
+        there = ", ".join(sorted(allowed)) or "none"
+        form = "a table with `map`" if paths else f"format {name}"
+        raise GoldassayError(f"{form} has no option {wrong!r} for reading {task}; there are {there}")
     if paths:
         chosen["map"] = paths
     return Source(Path(path), task, name, side, chosen, faults or Faults(), audit)
