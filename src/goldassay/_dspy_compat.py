@@ -19,6 +19,8 @@ _errors = vars(import_module("dspy.utils.exceptions"))
 
 LM_ERRORS: tuple[type[Exception], ...]
 """What a call of a model raises when the model does not answer."""
+UNAVAILABLE_ERRORS: tuple[type[Exception], ...]
+"""The endpoint gives no answer, or refuses the request."""
 HOPELESS_ERRORS: tuple[type[Exception], ...]
 """Errors that no other call of the same model will escape: a wrong key, no credit, a wrong setting."""
 BAD_REQUEST_ERRORS: tuple[type[Exception], ...]
@@ -28,12 +30,14 @@ DSPY_ERRORS: tuple[type[Exception], ...]
 
 if "LMError" in _errors:
     LM_ERRORS = (_errors["LMError"],)
+    UNAVAILABLE_ERRORS = (_errors["LMTransportError"], _errors["LMProviderError"], _errors["LMConfigurationError"])
     HOPELESS_ERRORS = (_errors["LMAuthError"], _errors["LMBillingError"], _errors["LMConfigurationError"])
     BAD_REQUEST_ERRORS = (_errors["LMInvalidRequestError"],)
     DSPY_ERRORS = (_errors["DSPyError"],)
 else:
     _openai = import_module("openai")
     LM_ERRORS = (_openai.OpenAIError,)
+    UNAVAILABLE_ERRORS = LM_ERRORS
     HOPELESS_ERRORS = (_openai.AuthenticationError, _openai.PermissionDeniedError)
     BAD_REQUEST_ERRORS = (_openai.BadRequestError,)
     DSPY_ERRORS = (_openai.OpenAIError, _errors["AdapterParseError"])
@@ -43,6 +47,13 @@ if ContextWindowExceededError is None:  # DSPy 3.0
     ContextWindowExceededError = import_module("litellm").ContextWindowExceededError
 elif not issubclass(ContextWindowExceededError, LM_ERRORS):  # 3.1 to 3.3
     LM_ERRORS = (*LM_ERRORS, ContextWindowExceededError)
+
+
+def is_unavailable(error: BaseException | None) -> bool:
+    """Whether a model's endpoint gave no answer, whatever it was asked; a request that it refuses is an answer."""
+    if isinstance(error, BAD_REQUEST_ERRORS):
+        return getattr(error, "status", None) == 404  # there is no such model
+    return isinstance(error, UNAVAILABLE_ERRORS)
 
 
 def input_keys(example: object) -> Collection[str] | None:

@@ -6,7 +6,9 @@ is scored again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.cli.settings import Setting, settings
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.reporting import tables, terminal
 
 if TYPE_CHECKING:
@@ -144,7 +146,7 @@ def _run_all(
     metric = workspace.metric(task, systems.metric)
     about = {"gold": data.name, "split": systems.split, "limit": systems.limit}
     for system in programs:
-        with terminal.working(system.name):
+        with _says_how_to_go_on(out, system.name), terminal.working(system.name):
             run = evaluate(
                 system.program,
                 data.examples[: systems.limit],
@@ -162,6 +164,19 @@ def _run_all(
             )
         runs.append(run)
     return runs
+
+
+@contextmanager
+def _says_how_to_go_on(out: Path, name: str) -> Iterator[None]:
+    """Say of a comparison that stops, or that Ctrl-C ends, that it starts over, and where its runs are."""
+    then = f"the same command starts over; the runs so far are in {out / 'runs'}"
+    try:
+        yield
+    except RunStopped as stopped:
+        raise RunStopped(f"{name}: {stopped.__cause__ or stopped}; {then}") from None
+    except KeyboardInterrupt:
+        print(then, file=sys.stderr)
+        raise
 
 
 def _rank_by_five(

@@ -107,7 +107,7 @@ def tune(
     try:
         with terminal.quiet():
             tuned = tune_program(student, splits, metric, optimizer, **options)
-    except StorageError as error:
+    except (StorageError, RunStopped) as error:
         then = f"continue with --resume {folder}" if resumable else f"run {optimizer} again from the start"
         raise RunStopped(f"{error}; finished measurements are safe; solve this, then {then}") from None
     except KeyboardInterrupt:

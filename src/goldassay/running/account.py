@@ -16,9 +16,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import dspy
 
-from goldassay._dspy_compat import BaseCallback, history_entry, was_cut
+from goldassay._dspy_compat import HOPELESS_ERRORS, BaseCallback, history_entry, is_unavailable, was_cut
+from goldassay.exceptions import one_line
 from goldassay.progress import WAITING
-from goldassay.running.budget import Meter
+from goldassay.running.budget import SILENT, Meter
 
 TOKENS = ("prompt_tokens", "completion_tokens")
 HISTORY = 1000  # the least length of a model's history, among whose last entries a call's own is searched
@@ -73,9 +74,13 @@ class Account(BaseCallback):  # type: ignore[misc]
         if cached:
             self.meter.add(calls=-1, cached=1)
         elif exception is None:
+            self.meter.add_outcome(answered=True)
             total = usage.get("total_tokens") or sum(tokens.values())
             usd = entry.get("cost")
             self.meter.add(tokens=total, usd=usd or 0.0, unpriced=str(call.lm.model) if total and usd is None else "")
+        elif is_unavailable(exception):
+            silent = SILENT if isinstance(exception, HOPELESS_ERRORS) else 1
+            self.meter.add_outcome(False, silent, one_line(exception))
         account = self.run if self.ended and self.run is not None else self
         account.add({"calls": int(not cached), "cached": int(cached), **tokens})
         if self.record and not self.ended:

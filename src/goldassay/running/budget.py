@@ -1,4 +1,4 @@
-"""Budgets: calls, tokens, money and minutes that a run or a tuning may use."""
+"""Budgets: calls, tokens, money and minutes that a run or a tuning may use, as long as its models answer."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ import time
 from goldassay.exceptions import GoldassayError
 
 UNITS = ("calls", "tokens", "usd", "minutes")
+SILENT = 10  # calls in a row without an answer after which an endpoint is dead
+LAST = 2  # such calls at the end of a run after which it is not finished
 
 
 class BudgetSpent(BaseException):
     """The budget is spent. Not an ``Exception``: optimizers swallow those and continue with a score of 0."""
 
 
+class EndpointDown(BudgetSpent):
+    """A model's endpoint answers no more: every other call would be wasted."""
+
+
 class Meter:
     """Counts what language models cost, and raises `BudgetSpent` before a call that the budget does not allow.
+
+    It raises `EndpointDown` before any call after `SILENT` calls in a row without an answer, or one that a model
+    refuses for good.
 
     A budget is like ``calls=200,tokens=1e6,usd=2,minutes=5``, with any of these. A model without a price cannot be held
     to a budget in money: the run stops after its first answer; ``unpriced`` names it. What is used also counts for
@@ -34,14 +43,37 @@ class Meter:
         self.unpriced = ""
         self.used: dict[str, float] = {"calls": 0, "cached": 0, "tokens": 0, "usd": 0.0}
         self.started = time.monotonic()
+        self.answered = False
+        self.silent = 0  # calls without an answer since the last answer
+        self.error = ""
         self._lock = threading.Lock()
 
+    def check_endpoints(self, most: int = SILENT) -> None:
+        """Check that fewer than ``most`` calls in a row had no answer.
+
+        Raises:
+            EndpointDown: None of them had one.
+        """
+        if self.silent >= most:
+            raise EndpointDown(f"a model gives no answer: {self.error}")
+
+    def add_outcome(self, answered: bool, silent: int = 0, error: str = "") -> None:
+        """Count an answer, and the calls without one after it with the error of the last."""
+        if self.outer is not None:
+            self.outer.add_outcome(answered, silent, error)
+        with self._lock:
+            self.answered = self.answered or answered
+            self.silent = silent + (0 if answered else self.silent)
+            self.error = error or self.error
+
     def check(self) -> None:
-        """Check that something is left.
+        """Check that something is left, and that the models answer.
 
         Raises:
             BudgetSpent: Nothing is left, or that cannot be known.
+            EndpointDown: A model answers no more.
         """
+        self.check_endpoints()
         if not self.limits:
             return
         if self.unpriced and "usd" in self.limits:

@@ -50,8 +50,9 @@ DIED = "WorkerDied: the process that ran this example died, also when the exampl
 class Failures:
     """Whether a run still makes sense, as its rows come in.
 
-    It does not if a model refuses for good (a wrong key), if the first `FIRST` examples fail with the same error, or if
-    more than ``most`` (a share) of at least `ENOUGH` fail. With ``most=1`` everything may fail.
+    It does not if the first `FIRST` examples fail with the same error, or if
+    more than ``most`` (a share) of at least `ENOUGH` fail. With ``most=1`` everything may fail. A model that answers no
+    more stops a run by its `Meter`, whatever ``most`` is.
 
     >>> failures = Failures(0.5)
     >>> [failures.add(f"nl-{i}", "ValueError: no") for i in range(5)][-1]
@@ -64,15 +65,13 @@ class Failures:
     rows: int = 0
     errors: list[tuple[str, str]] = field(default_factory=list)
 
-    def add(self, name: str, error: str, hopeless: bool = False) -> str:
+    def add(self, name: str, error: str) -> str:
         """Count a row, with its error if it failed; the reason to stop the run, or nothing."""
         self.rows += 1
         self.errors += [(name, error)] if error else []
         failed = len(self.errors)
         if self.most >= 1 or not error:
             return ""
-        if hopeless and failed == self.rows:
-            return error
         alike = {each.partition("; found ")[0] for _, each in self.errors[:FIRST]}  # whatever the predictions were
         if self.rows == failed == FIRST and not self.worked and len(alike) == 1:
             return f"the first {FIRST} examples failed alike: {error}"
@@ -153,8 +152,10 @@ class Worker:
         sys.path += [folder for folder in path if folder not in sys.path]
         self.measuring, self.context = cloudpickle.loads(inner)
 
-    def measure(self, index: int, example: dspy.Example) -> tuple[Row, bool, dict[str, Any], dict[str, int]]:
-        """The row, whether no other example will fare better, what the budget lost, and calls that belong to no row."""
+    def measure(
+        self, index: int, example: dspy.Example
+    ) -> tuple[Row, dict[str, Any], dict[str, int], tuple[bool, int, str]]:
+        """The row, what the budget lost, calls that belong to no row, and whether models answered."""
         meter = Meter()
         rest = Account(meter)
         with dspy.context(**self.context):
@@ -170,7 +171,8 @@ class Worker:
             cloudpickle.dumps(row)
         except Exception:  # noqa: BLE001  what cannot be sent is sent as JSON, as in the run's folder
             row = json.loads(jsonl.dumps(row))
-        return row, self.measuring.hopeless, {**meter.used, "unpriced": meter.unpriced}, rest.usage
+        used = {**meter.used, "unpriced": meter.unpriced}
+        return row, used, rest.usage, (meter.answered, meter.silent, meter.error)
 
 
 class Cluster:
@@ -185,7 +187,6 @@ class Cluster:
         packed = pack(measuring, context)
         ray = self.ray = join_ray(options.ray_address)
         self.measuring = measuring
-        self.hopeless = False
         self.closed = False
         self.count = min(width, options.workers or int(ray.cluster_resources().get("CPU", 1)))
         self.packed = ray.put(packed)
@@ -219,9 +220,9 @@ class Cluster:
         if answer is None:
             return self.measuring.row(index, example, failed_with(DIED), 0.0)
         row: Row
-        row, hopeless, used, rest = answer
-        self.hopeless = self.hopeless or hopeless
+        row, used, rest, outcome = answer
         account.meter.add(**used)
+        account.meter.add_outcome(*outcome)
         if account.run is not None:
             account.run.add(rest)
         return row

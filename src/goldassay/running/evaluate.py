@@ -25,7 +25,7 @@ from goldassay.progress import quiet, run_progress
 from goldassay.running import asynchronous
 from goldassay.running.about import SAME, about_run, described_measures, different, now
 from goldassay.running.account import TOKENS, Account, current
-from goldassay.running.budget import BudgetSpent, Meter
+from goldassay.running.budget import LAST, BudgetSpent, Meter
 from goldassay.running.engines import Cluster, Failures, work_through
 from goldassay.running.example import Measuring
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
@@ -57,7 +57,8 @@ class RunOptions:
             noise is told apart from the differences between examples.
         seed: The seed of the intervals.
         timeout: Seconds that one example may take.
-        max_failures: The share of failed examples (after 20) at which the run stops; 1 never stops it.
+        max_failures: The share of failed examples (after 20) at which the run stops; 1 never stops it. A model that
+            answers no more always does.
         budget: What the run may use, such as ``"calls=200,tokens=1e6,usd=2,minutes=5"``. A run stops when its budget is
             spent, and can be resumed.
         folder: A new folder for this run; by default the run stays in memory.
@@ -233,11 +234,12 @@ class _Evaluation:
         try:
             with self.rest.open(), dspy.context(**self.context):
                 reason = self._work(engine, failures)
+            status = "stopped"
             if len(self.rows) == self.size:
-                status = "finished"
                 reason = failures.all
-            else:
-                status = "stopped"
+                if not reason and self.meter.outer is None:  # a tuning goes on, until no model answers
+                    self.meter.check_endpoints(LAST)
+                status = "finished"
         except (BudgetSpent, StorageError) as error:
             if self.meter.outer is not None:
                 self.meter.outer.check()  # a budget of the tuning that evaluates stops the tuning
@@ -338,7 +340,7 @@ class _Evaluation:
             self.rows.add(row, offset)
             if shown:
                 total.waiting.append(row)
-            return failures.add(str(row["id"]), str(row.get("error") or ""), engine.hopeless)
+            return failures.add(str(row["id"]), str(row.get("error") or ""))
 
         name = str(self.about["name"])
         with run_progress(self.size, len(self.rows), shown=shown, name=name, measure=total.measure) as bar:

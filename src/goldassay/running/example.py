@@ -7,11 +7,13 @@ import time
 import dspy
 
 from goldassay._dspy_compat import HOPELESS_ERRORS
+from goldassay.exceptions import one_line
 from goldassay.fields import identity
 from goldassay.lm.limits import CallNotes, watch
 from goldassay.measure import failed
 from goldassay.metric import Metric, failed_with
 from goldassay.running.account import Account
+from goldassay.running.budget import SILENT
 from goldassay.running.guard import Program, attempt
 from goldassay.running.rows import Row, measured_row
 from goldassay.running.threads import within
@@ -21,8 +23,8 @@ class Measuring:
     """Runs a program on an example and measures it.
 
     A program that raises, a prediction that the metric cannot read and an answer that takes longer than ``timeout``
-    seconds are failed examples: their gold counts as missed, and the row has the error. ``hopeless`` is set once a
-    model refuses in a way that will not change. With ``trace``, rows hold inputs, gold, prompts and raw answers.
+    seconds are failed examples: their gold counts as missed, and the row has the error. With ``trace``, rows hold
+    inputs, gold, prompts and raw answers.
     """
 
     def __init__(self, program: Program, metric: Metric, trace: bool = False, timeout: float | None = None) -> None:
@@ -30,7 +32,6 @@ class Measuring:
         self.metric = metric
         self.trace = trace
         self.timeout = timeout
-        self.hopeless = False
 
     def __call__(self, index: int, example: dspy.Example, account: Account) -> Row:
         """The row of an example; ``account`` counts its calls."""
@@ -44,7 +45,8 @@ class Measuring:
 
     def _run(self, index: int, example: dspy.Example, account: Account, notes: CallNotes) -> Row:
         def explain(error: BaseException) -> str:
-            self.hopeless = self.hopeless or isinstance(error, HOPELESS_ERRORS)
+            if isinstance(error, HOPELESS_ERRORS):
+                account.meter.add_outcome(False, SILENT, one_line(error))
             return "" if account.cut is None else f"the answer was cut at {account.cut} tokens (max_tokens): "
 
         started = time.perf_counter()

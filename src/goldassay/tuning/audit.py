@@ -31,7 +31,7 @@ from scipy import special
 
 from goldassay import files
 from goldassay._dspy_compat import input_keys, serialize_for_json
-from goldassay.exceptions import DataError, GoldassayError, LeakError
+from goldassay.exceptions import DataError, GoldassayError, LeakError, RunStopped
 from goldassay.fields import clusters, identity, names
 from goldassay.metric import AnyMetric
 from goldassay.running import Run
@@ -450,6 +450,9 @@ def prove(
 
     Returns:
         The verdict; its ``details`` hold the ``diff`` of the prompts and what an example costs before and after.
+
+    Raises:
+        RunStopped: A model answers no more.
     """
     options = (options or TuneOptions(progress=False)).resolved()
     runs: dict[str, Run] = {}
@@ -457,7 +460,11 @@ def prove(
     for when, program in (("before", before), ("after", after)):
         warning = leak_warning(find_leaks(program, examples), examples)
         leaks += [f"{when}: {warning}"] if warning else []
-        runs[when] = measured(program, examples, metric, f"test-{when}", options, resume=options.resume)
+        try:
+            runs[when] = measured(program, examples, metric, f"test-{when}", options, resume=options.resume)
+        except RunStopped as stopped:
+            then = f"; fix it and resume with `resume={options.folder}`" if options.folder else ""
+            raise RunStopped(f"{stopped}{then}") from None
     details = {
         "values": {when: run.value for when, run in runs.items()},
         "costs": {when: costs(run) for when, run in runs.items()},

@@ -20,6 +20,7 @@ from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.fields import clusters, shuffled_documents
 from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run
+from goldassay.running.budget import EndpointDown
 from goldassay.running.evaluate import RunOptions, evaluate
 from goldassay.running.hashing import fingerprint
 from goldassay.running.run import Case
@@ -221,11 +222,13 @@ def evaluated(program: Module, examples: Examples, metric: AnyMetric, options: R
 
     Raises:
         GoldassayError: The metric raised: one line that names the example.
+        RunStopped: A model answers no more.
     """
     try:
         return evaluate(program, examples, metric, options, max_failures=1.0, check_leaks=False)
     except RunStopped as stopped:
-        raise stopped.__cause__ or stopped from None  # the tuning is resumed, not this run of it
+        cause = stopped.__cause__ or stopped  # the tuning is resumed, not this run of it
+        raise (RunStopped(str(cause)) if isinstance(cause, EndpointDown) else cause) from None
     except GoldassayError:
         raise
     except Exception as error:

@@ -12,12 +12,12 @@ import dspy
 from dspy import Module
 
 from goldassay._dspy_compat import Teleprompter
-from goldassay.exceptions import DataError, GoldassayError, one_line
+from goldassay.exceptions import DataError, GoldassayError, RunStopped, one_line
 from goldassay.fields import read, shared_text
 from goldassay.metric import AnyMetric
 from goldassay.running import Run, asynchronous, leaks
 from goldassay.running.account import Account
-from goldassay.running.budget import BudgetSpent, Meter
+from goldassay.running.budget import BudgetSpent, EndpointDown, Meter
 from goldassay.running.evaluate import RunOptions
 from goldassay.running.guard import guarded, unguarded
 from goldassay.running.hashing import fingerprint
@@ -57,6 +57,7 @@ def tune(
         DataError: Train or dev has no examples, or they are too few to show anything.
         LeakError: The splits, or the program and a split, share examples.
         GoldassayError: The program has no predictor, the optimizer is unknown or failed, or the folder is taken.
+        RunStopped: A model answers no more.
     """
     options = replace(options or TuneOptions(), **changes).resolved()
     splits: dict[str, list[Any]] = {name: list(read(gold, name, None) or []) for name in ("train", "dev", "test")}
@@ -153,6 +154,8 @@ def _optimized(
         try:
             meter.check()
             optimized = optimize(job)
+        except EndpointDown as down:
+            raise RunStopped(str(down)) from None
         except BudgetSpent as spent:
             if meter.unpriced and "usd" in meter.limits:
                 raise GoldassayError(str(spent)) from None

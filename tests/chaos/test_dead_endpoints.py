@@ -1,0 +1,128 @@
+"""A model that answers no more ends whatever asks it by one rule: few calls, exit code 3, and how to go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from typer.testing import CliRunner
+
+from goldassay import Metric
+from goldassay.cli import app
+from goldassay.exceptions import RunStopped
+from goldassay.measures import extraction
+from goldassay.running.evaluate import evaluate
+from goldassay.tuning import tune
+from goldassay.tuning.audit import prove
+from goldassay.tuning.options import TuneOptions
+
+pytestmark = pytest.mark.filterwarnings("ignore:the program has failed on every example")
+METRIC = Metric(extraction.SpanF1())
+FEW = 40  # calls, with those in flight
+
+
+class Years(dspy.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.find = dspy.Predict("text -> years: list[str]")
+
+    def forward(self, text: str) -> Any:
+        years = self.find(text=text).years
+        return dspy.Prediction(entities=[(text.find(year), text.find(year) + 4, "TMP") for year in years])
+
+
+def examples(n: int, start: int = 0) -> list[Any]:
+    texts = [f"{sha256(str(start + i).encode()).hexdigest()[:40]} 1885" for i in range(n)]  # none is like another
+    spans = [(text.index("1885"), len(text), "TMP") for text in texts]
+    return [
+        dspy.Example(id=text, text=text, entities=[span]).with_inputs("text")
+        for text, span in zip(texts, spans, strict=True)
+    ]
+
+
+def model(endpoint: Any) -> Any:
+    return dspy.LM("openai/m", api_base=endpoint.url, api_key="sk-chaos-1", num_retries=0, timeout=5.0, cache=False)
+
+
+def found(messages: list[dict[str, str]]) -> str:
+    return '[[ ## years ## ]]\n["1885"]\n\n[[ ## completed ## ]]'
+
+
+def dies_after(endpoint: Any, calls: int) -> None:
+    def reply(messages: list[dict[str, str]]) -> str:
+        if endpoint.calls >= calls:
+            endpoint.mode = "500"
+        return found(messages)
+
+    endpoint.reply = reply
+
+
+def tuned(lm: Any, folder: Path, optimizer: str = "bootstrap") -> object:
+    splits = {"train": examples(80), "dev": examples(60, 100), "test": examples(40, 200)}
+    return tune(Years(), splits, METRIC, optimizer, lm=lm, folder=folder, threads=4, progress=False)
+
+
+def proven(lm: Any, folder: Path) -> object:
+    options = TuneOptions(lm=lm, folder=folder, threads=4, progress=False)
+    return prove(Years(), Years(), examples(100), METRIC, options)
+
+
+@pytest.mark.parametrize("mode", ["wrong key", "500", "404"])
+@pytest.mark.parametrize("work", [tuned, partial(tuned, optimizer="patches"), proven])
+def test_tuning_and_audit_end_after_a_few_calls(
+    endpoint: Any, tmp_path: Path, mode: str, work: Callable[..., object]
+) -> None:
+    endpoint.mode = mode
+    with pytest.raises(RunStopped, match="a model gives no answer: LM"):
+        work(model(endpoint), tmp_path / "r")
+    assert endpoint.calls < FEW
+
+
+def test_a_tuning_ends_when_its_model_dies_later(endpoint: Any, tmp_path: Path) -> None:
+    dies_after(endpoint, 30)
+    with pytest.raises(RunStopped, match="gives no answer"):
+        tuned(model(endpoint), tmp_path / "r")
+    assert endpoint.calls < 30 + FEW
+
+
+@pytest.mark.parametrize(("size", "rows"), [(120, 90), (73, 73)])
+def test_a_run_whose_model_dies_late_is_resumed(endpoint: Any, tmp_path: Path, size: int, rows: int) -> None:
+    dies_after(endpoint, 70)
+    folder = tmp_path / "r"
+    options: dict[str, Any] = {"lm": model(endpoint), "threads": 4, "progress": False}
+    with pytest.raises(RunStopped, match=f"gives no answer.*resume={folder}") as stopped:
+        evaluate(Years(), examples(size), METRIC, folder=folder, **options)
+    run: Any = stopped.value.run
+    assert (70 <= len(run.rows) <= rows, run.about["status"]) == (True, "stopped")
+    endpoint.mode, endpoint.reply = "well", found
+    whole = evaluate(Years(), examples(size), METRIC, resume=folder, **options)
+    assert (len(whole.rows), whole.value, whole.about["status"]) == (size, 1.0, "finished")
+
+
+def test_one_call_without_an_answer_at_the_end_is_one_failed_row(endpoint: Any) -> None:
+    dies_after(endpoint, 29)
+    run = evaluate(dspy.Predict("text -> years: list[str]"), examples(30), lambda *_: 1.0, lm=model(endpoint))
+    assert run.folded.failed == 1
+
+
+def test_compare_ends_and_says_where_its_runs_are(
+    endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint.mode = "500"
+    monkeypatch.chdir(tmp_path)
+    Path("program.py").write_text('import dspy\nprogram = dspy.Predict("text -> entities: list[str]")\n')
+    rows = [{"id": str(i), "text": f"text {i}", "entities": []} for i in range(80)]
+    Path("gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    about = {"model": "openai/m", "api_base": endpoint.url, "api_key": "sk-chaos-1", "num_retries": 0, "cache": False}
+    Path("models.yaml").write_text(json.dumps({"ours": about, "theirs": about}))
+    words = ["compare", "extraction", "--program", "program.py", "--gold", "gold.jsonl"]
+    done = CliRunner().invoke(app, [*words, "--lm", "models.yaml:ours", "--lm", "models.yaml:theirs"])
+    assert isinstance(done.exception, RunStopped), done.output
+    assert str(done.exception).endswith("; the same command starts over; the runs so far are in ranking/runs")
+    assert endpoint.calls < FEW
