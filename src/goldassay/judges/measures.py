@@ -30,7 +30,7 @@ class Rated(JudgedMeasure):
     Source: goldassay
     """
 
-    task: ClassVar[str] = "judges"
+    task = "judges"
 
     judge: Any
 
@@ -87,7 +87,7 @@ class Preference(Rated):
     0.5
     """
 
-    name: ClassVar[str] = "preference"
+    name = "preference"
     fixed: ClassVar[Mapping[str, str]] = {"unknown": UNKNOWN, "orders": "both", "orders disagree": "tie"}
 
     over: str = "reference"
@@ -120,7 +120,7 @@ class Rubric(Rated):
     0.5
     """
 
-    name: ClassVar[str] = "rubric"
+    name = "rubric"
 
     levels: Any = ()
     title: str = "rubric"
@@ -166,7 +166,7 @@ class Criterion(Rated):
     1.0
     """
 
-    name: ClassVar[str] = "criterion"
+    name = "criterion"
 
     criterion: str = ""
     title: str = "criterion"

@@ -167,9 +167,7 @@ class CalibrationMeasure(Measure[Calibrated, B]):
     """
 
     in_key: ClassVar[tuple[str, ...]] = ("statistic",)
-    choices: ClassVar[Mapping[str, tuple[object, ...]]] = {
-        "statistic": ("brier", "brier_skill", "ece", "calibration", "pearson")
-    }
+    choices = {"statistic": ("brier", "brier_skill", "ece", "calibration", "pearson")}
     edges: ClassVar[int] = 10
 
     statistic: str = field(default="ece", kw_only=True)

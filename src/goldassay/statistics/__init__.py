@@ -1,6 +1,6 @@
 """Intervals, paired tests, power: seeded, on tallies or on plain numbers."""
 
-from goldassay.statistics.evidence import contributions, influences
+from goldassay.statistics.evidence import contributions
 from goldassay.statistics.intervals import Interval, interval, wilson
 from goldassay.statistics.paired import (
     Comparison,
@@ -28,7 +28,6 @@ __all__ = [
     "corrected",
     "examples_needed",
     "holm",
-    "influences",
     "interval",
     "odds_ratio",
     "sequential_test",

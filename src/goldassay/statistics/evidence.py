@@ -292,20 +292,6 @@ STEP = 1e-5  # of a sum: the step of the derivative
 NODES = np.polynomial.legendre.leggauss(5)  # points and weights of the mean on the way from B to A
 
 
-def influences(tallies: Values, zero: Tally | None = None, *, clusters: Sequence[object] | None = None) -> Floats:
-    """The empirical influence of each example (or cluster): how far it moves the corpus value, per share of the whole.
-
-    With n examples, V(all) + influence is each example's own value in a mean (for plain numbers and equal weights it is
-    the number itself); the mean of the influences is 0, and their variance over n is the squared standard error.
-
-    >>> influences([1.0, 0.0, 1.0, 1.0]).round(6).tolist()
-    [0.25, -0.75, 0.25, 0.25]
-    """
-    evidences = Evidences(tallies, zero, clusters)
-    rows = evidences.matrix
-    return len(rows) * (rows @ slope(evidences, rows.sum(axis=0)))
-
-
 def contributions(
     a: Values, b: Values, zero: Tally | None = None, *, clusters: Sequence[object] | None = None
 ) -> Floats:
