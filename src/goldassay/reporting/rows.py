@@ -134,8 +134,10 @@ def convention(card: Scorecard, name: str) -> str:
 
 
 def of_breakdown(facet: str, keys: Mapping[str, NamedValues]) -> Columns:
-    """The keys of a facet with their values, the largest support first."""
+    """The keys of a facet with their values, the largest support first; of the fields of records the worst first."""
     ordered = sorted(keys.items(), key=lambda row: -(row[1].get("support") or 0))
+    if facet == "field":  # those without evidence are last
+        ordered.sort(key=lambda row: (row[1]["f1"] is None, row[1]["f1"]))
     names = list(dict.fromkeys(name for _, values in ordered for name in values))
     if len(names) > MOST_COLUMNS:
         main = [name for name in names if name.endswith(("f1", "support", "value"))]

@@ -46,10 +46,17 @@ def run(run: Run) -> None:
             parts = sorted(keys.items(), key=lambda item: -item[1]["examples"])
             shares = [f"{key} {number(part.get(first))} (n {part['examples']:.0f})" for key, part in parts]
             line(f"{first} by {stratum}: {shortened(shares, STRATA)}")
+    breakdowns(run)
     corrected(run)
     line(*summary.noise_lines(run))
     warn(*summary.warnings(run))
     echo(f"{summary.spent(run.cost)}. Run folder: {run.folder}")
+
+
+def breakdowns(run: Run, title: str = "") -> None:
+    """The fields of records with precision, recall and F1, the worst first."""
+    for facet, keys in run.breakdowns.items():
+        print_table(f"{title}by {facet}", *rows.of_breakdown(facet, keys), most=30)
 
 
 def ranking(systems: Sequence[RankedRun]) -> None:

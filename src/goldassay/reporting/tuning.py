@@ -131,6 +131,7 @@ def _edit(patch: Mapping[str, Any]) -> dict[str, Any]:
 
 def tuned(result: Tuned, folder: Path | str) -> None:
     """The values before and after on dev and on test, the patches, the verdict, the cost and the folder."""
+    from goldassay.reporting.runs import breakdowns
     from goldassay.reporting.summary import noise_lines, spent
 
     values: list[list[str]] = []
@@ -145,6 +146,7 @@ def tuned(result: Tuned, folder: Path | str) -> None:
         sentences += [f"{split}, after: {text}" for text in noise_lines(trial.after)]
     print_table(f"tuned with {result.optimizer}", ["split", "value", "before [95 %]", "after [95 %]"], values, left=2)
     echo(*sentences)
+    breakdowns((result.test or result.dev).after, f"{'test' if result.test else 'dev'}, after: ")
     if result.ledger.patches:
         patches(result.ledger.patches)
         line(result.ledger.verdict.sentence)

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
 from goldassay.display import Displayed
-from goldassay.exceptions import DataError, GoldassayError, MissingExtra
+from goldassay.exceptions import DataError, FieldError, GoldassayError, MissingExtra
 from goldassay.fields import unit
 from goldassay.measure import OWN, Error, parse
 from goldassay.measures.judged import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
 from goldassay.running.noise import Noise, noise
 from goldassay.running.rows import Folded, Rows, example_row, facets, record, values
+from goldassay.scorecard import by_key
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
 from goldassay.tally import Evidence, Mean
@@ -210,6 +211,30 @@ class Run(Displayed):
         return self.folded.by_stratum
 
     @cached_property
+    def breakdowns(self) -> dict[str, dict[str, dict[str, float | None]]]:
+        """For each facet that a measure counts by (records: ``field``), the precision, recall and F1 of its keys.
+
+        It is measured from the rows of all answers; empty without a trace, and where a program's fields have names
+        that only its own metric reads.
+        """
+        if of_function(self.about) or not all("gold" in row for row in self.rows):
+            return {}
+        measures = [parse(each["measure"]) for each in self.about.get("measures", {}).values()]
+        parts = [part for measure in measures for part in measure.breakdown.items()]
+        breakdowns = {}
+        for facet, measure in parts:
+            total = measure.zero
+            for row in self.answers:
+                gold = {"id": row["id"], **row.get("inputs", {}), **row["gold"]}
+                prediction = None if row.get("error") else row.get("prediction")
+                try:
+                    total += measure(gold, prediction).tally
+                except (DataError, FieldError):
+                    return {}
+            breakdowns[facet] = by_key(total)
+        return breakdowns
+
+    @cached_property
     def cases(self) -> list[Case]:
         """The rows as error patterns are made from them, in the rows' order; errors and evidence of all answers."""
         return [
@@ -265,6 +290,7 @@ class Run(Displayed):
             "truncated": self.folded.truncated,
             **({"warnings": self.warnings} if self.warnings else {}),
             **self.results,
+            "by": self.breakdowns | self.by_stratum,
             **({"repeats": self.repeats, "noise": self.noise.state()} if self.noise else {}),
             "conventions": {key: each["conventions"] for key, each in measures.items()},
             "lower_is_better": list(self.zero.worst),

@@ -187,8 +187,9 @@ class Trial:
         """As JSON."""
         inference = dict.fromkeys(("interval", "p", "test_p", "smallest_detectable")) if self.chosen else {}
         return {
-            "before": self.before.summary()["values"],
-            "after": self.after.summary()["values"],
+            "before": self.before.values,
+            "after": self.after.values,
+            **({"by": self.after.breakdowns} if self.after.breakdowns else {}),
             "runs": [run.folder.name for run in (self.before, self.after) if run.folder],
             "difference": {**self.difference.state(), **inference},
             "chosen": self.chosen,
