@@ -118,7 +118,7 @@ def compare(
         b: the other side, of the same examples in the same order.
         zero: the tallies' zero; None for plain numbers.
         clusters: examples of one cluster (document) count as one.
-        test: ``permutation``, ``bootstrap``, ``paired_t``, ``wilcoxon`` or ``mcnemar``.
+        test: ``permutation``, ``bootstrap``, or of the examples' own values ``paired_t``, ``wilcoxon`` or ``mcnemar``.
         bounds: between which each value lies, as `Measure.limits`; None: 0 and 1, if every example's own value does.
             A value without bounds has Student's interval of the difference, the test ``bootstrap`` its percentiles.
         level: the share of such intervals that hold the true difference.
@@ -126,7 +126,6 @@ def compare(
 
     The permutation test swaps A's and B's evidence of each example at random and recomputes both corpus values:
     p = (b + 1) / (n + 1), with b of n permutations at least as far apart. Identical inputs: difference 0, p = 1.
-    The classical tests (``paired_t``, ``wilcoxon``, ``mcnemar``) look at the values of the single examples.
 
     >>> result = compare([1.0] * 12, [0.0] * 12, resamples=2000)
     >>> result.difference, result.p < 0.01, round(result.interval.low, 3), result.interval.high
@@ -148,12 +147,10 @@ def compare(
         interval = Interval(interval.value, low, high, level, n, "bootstrap")
         if n > 1:  # resamples of one pair are all that pair: they say nothing of chance
             p = 2 * (1 + min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))) / (draws["resamples"] + 1)
-    elif np.array_equal(rows_a, rows_b):
-        pass
-    elif test == "permutation":
-        p = _permutation(both, rows_a, rows_b, **draws)
-    else:
+    elif test != "permutation":
         p = classical(test, scores_a - scores_b)[1]
+    elif not np.array_equal(rows_a, rows_b):
+        p = _permutation(both, rows_a, rows_b, **draws)
     effect, name = _effect(test, scores_a, scores_b)
     detectable = smallest_detectable(error)
     comparison = Comparison(interval.value, interval, min(1.0, p), n, effect, detectable, test, name, error, both.unit)

@@ -65,13 +65,12 @@ def corrected(
 ) -> Corrected:
     """The mean that people's labels would have, from ``labels`` with their ``verdicts`` and ``unlabelled`` verdicts.
 
-    ``bounds`` are the ends of the scale: no value and no interval leaves it.
-
     Raises:
         GoldassayError: There are too few labels, or something is not a number.
 
     Args:
         level: The level of the interval, such as 0.95.
+        bounds: The ends of the scale: no value and no interval leaves it.
         origin: How the labelled items were chosen: at ``random`` among these, by the ``verdict``, ``elsewhere``, or
             ``unknown``.
 
@@ -88,13 +87,13 @@ def corrected(
         raise GoldassayError(
             f"a correction needs 2 labels and 1 verdict without label; there are {len(y)} and {len(g)}"
         )
+    everything = np.concatenate([f, g])
+    if not np.isfinite([*y, *everything]).all():
+        raise GoldassayError("a label or verdict is not a number; leave unknown verdicts out and count them")
     if origin not in ORIGINS:
         raise GoldassayError(f"labels are {', '.join(ORIGINS)}, not {origin!r}")
-    if not all(np.isfinite(values).all() for values in (y, f, g)):
-        raise GoldassayError("a label or verdict is not a number; leave unknown verdicts out and count them")
     trust, variance = _trust(y, f, g)
     value = trust * float(g.mean()) + float((y - trust * f).mean())
-    everything = np.concatenate([f, g])
     n = len(y)
     limits = bounds or UNBOUNDED
     if set(y.tolist()) | set(everything.tolist()) <= {0.0, 1.0}:

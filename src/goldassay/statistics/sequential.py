@@ -115,10 +115,8 @@ def sequential_test(
 ) -> Decision:
     """Whether A is better than B on the corpus value, decided as early as the evidence allows.
 
-    A and B are aligned sequences of tallies (or plain numbers) in an order that does not depend on the outcome.
-
     Args:
-        a: the new one's evidence of each example.
+        a: the new one's evidence of each example, in an order that does not depend on the outcome.
         b: the old one's.
         zero: the tallies' zero; None for plain numbers.
         looks: after how many examples (or clusters) to look, by default after each. Looking at stops 10 and 20, and
@@ -126,11 +124,10 @@ def sequential_test(
         clusters: examples of one cluster (document) are one value.
         gain: the smallest gain worth having: evidence that the gain is below it rejects.
         alpha: the chance of accepting where the two could be exchanged: at any look, not at each.
-        beta: rejected where the evidence that there is no such gain reaches 1 / beta.
+        beta: rejected, only to stop early, where the evidence that there is no such gain reaches 1 / beta.
 
     Each example counts by what it adds to the corpus value (see `goldassay.statistics.evidence`), by the derivative at
-    the look that it first stood in: that is the same with A and B exchanged, so the bets are fair. Rejecting is only
-    about stopping early: it does not touch the level of accepting.
+    its first look: that is the same with A and B exchanged, so the bets are fair.
 
     Raises:
         GoldassayError: A level or a look is wrong, or the sides are of different lengths.
@@ -143,16 +140,12 @@ def sequential_test(
     if not (0 < alpha < 1 and 0 < beta < 1):
         raise GoldassayError(f"alpha and beta lie between 0 and 1, not {alpha:g} and {beta:g}")
     both, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
-    n = len(rows_a)
     done = 0
     decision = "continue"
-    stops = range(1, n + 1) if looks is None else looks
-    if list(stops) != sorted(set(stops)) or min(stops) < 1:
-        raise GoldassayError(f"looks are numbers of examples, rising and above 0, not {list(stops)}")
     better = Bets()
     worse = Bets()
     gaps: list[float] = []
-    for stop in sorted({min(look, n) for look in stops}):
+    for stop in _stops(looks, len(rows_a)):
         sum_a = rows_a[:stop].sum(axis=0)
         sum_b = rows_b[:stop].sum(axis=0)
         parts = stop * ((rows_a[done:stop] - rows_b[done:stop]) @ slope_between(both, sum_a, sum_b))
@@ -168,7 +161,16 @@ def sequential_test(
             decision = "reject"
             break
     difference = both.of(rows_a[:done]) - both.of(rows_b[:done])
-    return Decision(decision, better.p, better.wealth, worse.wealth, done, n, difference, alpha)
+    return Decision(decision, better.p, better.wealth, worse.wealth, done, len(rows_a), difference, alpha)
+
+
+def _stops(looks: Sequence[int] | None, n: int) -> Sequence[int]:
+    """After how many of n examples to look; without looks after each."""
+    if looks is None:
+        return range(1, n + 1)
+    if list(looks) != sorted(set(looks)) or min(looks) < 1:
+        raise GoldassayError(f"looks are numbers of examples, rising and above 0, not {list(looks)}")
+    return sorted({min(look, n) for look in looks})
 
 
 def stages(n: int) -> list[int]:
