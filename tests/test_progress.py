@@ -83,3 +83,21 @@ def test_a_tuning_is_not_silent_without_a_terminal(monkeypatch: pytest.MonkeyPat
     with terminal.quiet():
         goldassay.tune(Slow(), {"train": GOLD[:2], "dev": GOLD[2:]}, exact, "bootstrap", lm=slow, progress=True)
     assert "tuning, " in capfd.readouterr().err
+
+
+def test_a_run_inside_a_longer_task_prints_the_only_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.3)
+
+    def slow(text: str) -> Any:
+        time.sleep(0.5)
+        return shout(text)
+
+    started = time.monotonic()
+    with terminal.working("a pilot"):
+        evaluate(slow, GOLD * 2, exact)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "a pilot"
+    assert all(line.startswith("run") for line in lines[1:])
+    assert 3 <= len(lines[1:]) <= (time.monotonic() - started) / 0.3

@@ -22,7 +22,6 @@ from goldassay import workspace
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.lm import Model, for_program
 from goldassay.metric import Metric
-from goldassay.progress import heartbeat
 from goldassay.reporting import summary, terminal
 from goldassay.reporting.cells import with_interval
 from goldassay.running import Run, new_folder
@@ -89,9 +88,8 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
     rows = []
     for name, candidate in candidates.items():
-        with heartbeat(partial("measuring {} on test".format, name)):
-            place = folder / name.replace(" ", "-")
-            rows.append(evaluate(candidate, test, metric, name=name, folder=place, **options))
+        place = folder / name.replace(" ", "-")
+        rows.append(evaluate(candidate, test, metric, name=name, folder=place, **options))
     _print_table(rows)
     if missing:
         terminal.line(f"Only the part without a model ran: {missing}")

@@ -19,8 +19,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 QUIET = "GOLDASSAY_QUIET"
 """The environment variable that ``--quiet`` sets, so that worker processes see it too."""
-EVERY = 15.0  # seconds between two lines of progress if there is no terminal
-
+EVERY = 10.0  # seconds between two lines of progress if there is no terminal
+_last_line = 0.0  # when one was printed, whoever printed it
 
 SLOW = 10.0  # seconds without an answer, retries included, after which progress says so
 WAITING: dict[str, float] = {}
@@ -71,7 +71,10 @@ def bar(console: Console, shown: bool = True) -> Progress:
 
 @contextmanager
 def heartbeat(text: Callable[[], str]) -> Iterator[None]:
-    """While something long runs, lines of progress where standard error is not a terminal, at least every `EVERY` s."""
+    """While something long runs, lines of progress where standard error is not a terminal.
+
+    A run inside says more in its own lines, so that this waits half as long again for one of them.
+    """
     stream = standard_error().file
     done = threading.Event()
     started = time.monotonic()
@@ -80,14 +83,23 @@ def heartbeat(text: Callable[[], str]) -> Iterator[None]:
         return
 
     def beat() -> None:
-        while not done.wait(EVERY / 2):
-            print(f"{text()}: {time.monotonic() - started:.0f} s{waiting()}", file=stream, flush=True)
+        while not done.wait(EVERY / 10):
+            _print_line(f"{text()}: {time.monotonic() - started:.0f} s{waiting()}", stream, started, 1.5 * EVERY)
 
     threading.Thread(target=beat, daemon=True).start()
     try:
         yield
     finally:
         done.set()
+
+
+def _print_line(text: str, stream: IO[str], started: float, silence: float) -> None:
+    """Prints a line of progress if there was none for so many seconds."""
+    global _last_line
+    now = time.monotonic()
+    if now >= max(_last_line, started) + silence:
+        print(text, file=stream, flush=True)
+        _last_line = now
 
 
 @contextmanager
@@ -109,21 +121,19 @@ def run_progress(
     measure = measure[:16]
     room = max(8, console.width - 56 - len(measure))  # the numbers stay whole on a narrow terminal
     name = name if len(name) <= room else f"{name[: room - 1]}…"
-    started = last = time.monotonic()
+    started = time.monotonic()
 
     def show(count: int, value: float, failed: int) -> None:
-        nonlocal last
-        now = time.monotonic()
         result = f" {measure} {value:.3f}" if count else ""
         if not progress.disable:
             progress.update(task, completed=count, description=escape(name + result))
-        elif shown and not quiet() and now >= last + EVERY:
-            each = (now - started) / (count - done) if count > done else 0.0
+        elif shown and not quiet():
+            seconds = time.monotonic() - started
+            each = seconds / (count - done) if count > done else 0.0
             left = f", {each * (total - count):.0f} s left" if each else ""
             failures = f", {failed} failed" if failed else ""
-            how_far = f"evaluated {count} of {total}{failures}, {now - started:.0f} s{left}{waiting()}"
-            print(f"{name or 'run'}{result and ','}{result}, {how_far}", file=console.file, flush=True)
-            last = now
+            how_far = f"evaluated {count} of {total}{failures}, {seconds:.0f} s{left}{waiting()}"
+            _print_line(f"{name or 'run'}{result and ','}{result}, {how_far}", console.file, started, EVERY)
 
     with bar(console, shown) as progress:
         task = progress.add_task(escape(name), total=total, completed=done)
