@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from goldassay import Metric
 from goldassay.cli import app
 from goldassay.measures import extraction
+from goldassay.reporting.terminal import print_table
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
 
@@ -134,3 +135,20 @@ def test_colours_help_on_a_terminal_and_nowhere_else(folder: Path, monkeypatch: 
     assert not re.search(r"\x1b\[3\dm", CliRunner().invoke(app, words).output)
     last = piped.split("against 1, errors by type")[-1].strip().splitlines()[-2:]
     assert " is worse than first by -" in " ".join(last)
+
+
+def test_at_80_columns_no_word_is_cut(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    patch = ["add_instruction-extraction-3f9a8b7c", "kept: everything together", "+0.100 [+0.000, +0.200]", "0.031"]
+    print_table("patches", ["patch", "status", "effect [95 %]", "p"], [patch], left=2)
+    message = "the span 1911 at 1,234:5,678 is not in the text, which has 12,345 characters instead of 0.123456"
+    finding = ["schema", "gold/heritage/extraction.jsonl:1784", message, "12:34"]
+    print_table("findings", ["kind", "where", "what", "fix"], [finding], left=4)
+    text = capsys.readouterr().out
+    words = set(text.split())
+    assert not [word for cell in (*patch, *finding) for word in cell.split() if word not in words]
+    assert max(map(len, text.splitlines())) <= 80
+    print_table("long", ["name", "value"], [["x" * 200, "0.1234"], ["a word", "12,345"]])
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "0.1234" in text

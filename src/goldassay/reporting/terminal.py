@@ -147,21 +147,23 @@ def print_table(
     screen = console()
     heads = list(map(_text, columns))
     cells = [list(map(_text, row)) for row in rows[:most]]
-    widths = [
-        PADDING + max(screen.measure(cell).maximum for cell in column) for column in zip(heads, *cells, strict=True)
-    ]
-    fixed = 1 + sum(min(NAME + PADDING, width) for width in widths[:left])
+    measures = [[screen.measure(cell) for cell in column] for column in zip(heads, *cells, strict=True)]
+    widths = [PADDING + max(measure.maximum for measure in column) for column in measures]
+    words = [PADDING + min(max(measure.minimum for measure in column), screen.width // 2) for column in measures[:left]]
     rest = list(range(left, len(widths)))
+    room = screen.width - 1 - max(widths[left:], default=0)
+    narrow = [max(word, min(NAME + PADDING, width)) for word, width in zip(words, widths, strict=False)]
+    fixed = 1 + sum(_narrowed(narrow, words, room))
     while True:
         # at least one column is printed, even where it is wider than the screen
         fitting = sum(fixed + width <= screen.width for width in accumulate(widths[place] for place in rest)) or 1
         table = Table(title=title, title_justify="left", min_width=min(len(title or ""), screen.width))
-        places = [*range(min(left, len(widths))), *rest[:fitting]]
-        for place in places:
-            if place < left:
-                table.add_column(heads[place], overflow="fold")
-            else:
-                table.add_column(heads[place], justify="right", no_wrap=True)
+        places = [*range(len(words)), *rest[:fitting]]
+        room = screen.width - 1 - sum(widths[place] for place in rest[:fitting])
+        for place, width in enumerate(_narrowed(widths[:left], words, room)):
+            table.add_column(heads[place], overflow="fold", width=width - PADDING)
+        for place in rest[:fitting]:
+            table.add_column(heads[place], justify="right", no_wrap=True)
         for row in cells:
             table.add_row(*(row[place] for place in places))
         screen.print(table)
@@ -173,6 +175,22 @@ def print_table(
         echo("↓: lower is better")
     if most and len(rows) > most:
         echo(f"and {len(rows) - most} more (all with --json)")
+
+
+def _narrowed(widths: Sequence[int], words: Sequence[int], room: int) -> list[int]:
+    """Widths that fit into a room: the widest gives first, down to its longest word; below it if all must.
+
+    >>> _narrowed([30, 12, 10], [8, 12, 4], 40), _narrowed([30, 12], [20, 12], 24)
+    ([18, 12, 10], [12, 12])
+    """
+    narrowed = list(widths)
+    for floors in (words, [PADDING + 1] * len(words)):
+        while sum(narrowed) > room:
+            wide = [place for place, floor in enumerate(floors) if narrowed[place] > floor]
+            if not wide:
+                break
+            narrowed[max(wide, key=lambda place: narrowed[place])] -= 1
+    return narrowed
 
 
 def line(*texts: str, style: str | None = None) -> None:
