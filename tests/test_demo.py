@@ -73,3 +73,8 @@ def test_without_a_model_the_patterns_are_measured_and_the_rest_is_said(printed:
     assert "patterns (no model)" in output
     assert "Only the part without a model ran:" in output
     assert "tuned" not in output
+    assert [line.split()[:2] for line in output.splitlines()[-3:]] == [
+        ["goldassay", "init"],
+        ["cd", "mine"],
+        ["goldassay", "tune"],
+    ]

@@ -151,6 +151,22 @@ def test_what_is_missing_is_one_line(project: Path) -> None:
     assert "a task or field needs a Python name" in str(run("init", "x", "--task", "a b", "--inputs", "c").exception)
 
 
+def test_a_column_of_ids_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"T-{n},note {n},{'good' if n % 2 else 'bad'}\n" for n in range(12))
+    Path("mine.csv").write_text(f"ticket_id,note,tone\n{rows}", encoding="utf-8")
+    assert run("init", "x", "--task", "tones", "--from", "mine.csv").exit_code == 0
+    program = Path("x/programs/tones.py").read_text(encoding="utf-8")
+    assert "note: str = dspy.InputField()" in program
+    assert "ticket_id" not in program
+
+
+def test_a_missing_metric_is_to_be_written_in_a_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GoldassayError, match=r"write `metric` in metrics/mine\.py of a workspace"):
+        workspace.metric("mine")
+
+
 def test_without_data_the_gold_is_examples_to_replace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = run("init", "new", "--task", "tone", "--inputs", "title,body", "--outputs", "tone,reason")

@@ -40,6 +40,11 @@ VALUE = "strict_f1"
 DEV = 18
 ANSWER_TOKENS = 64
 DIFF_LINES = 16
+NEXT = """
+With data of your own (a table whose column LABEL is to be predicted):
+  goldassay init mine --task labels --from FILE.csv --outputs LABEL
+  cd mine && goldassay eval labels --lm MODEL
+  goldassay tune labels --lm MODEL""".splitlines()
 LEVEL = 0.025  # of .05, for each of the two comparisons on the same test examples
 
 
@@ -93,11 +98,12 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     _print_table(rows)
     if missing:
         terminal.line(f"Only the part without a model ran: {missing}")
-        return
-    _print_comparisons(rows, metric)
-    wall = time.monotonic() - started[0]
-    cpu = time.process_time() - started[1]
-    terminal.line(f"All in {wall:.0f} s, {cpu:.0f} s of processor time. Run folders: {folder}/")
+    else:
+        _print_comparisons(rows, metric)
+        wall = time.monotonic() - started[0]
+        cpu = time.process_time() - started[1]
+        terminal.line(f"All in {wall:.0f} s, {cpu:.0f} s of processor time. Run folders: {folder}/")
+    terminal.echo(*NEXT)
 
 
 def _print_table(rows: Sequence[Run]) -> None:

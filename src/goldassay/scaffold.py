@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import keyword
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,8 @@ from goldassay.measures.records import records as schemas
 
 MIN_SPLIT = 10  # records that can be split into train, dev and test
 SMALL = 300  # with fewer records a test split of 15 % can show no realistic gain
+ID = re.compile(r"(?:^|[\W_])(?:uu|gu)?(?:id|Id|ID)$|[a-z]I[dD]$|^(?:UU|GU)ID$")
+"""The name of a column of ids: ``doc_id``, ``uuid``, ``ticketId``."""
 UNEVEN = 0.25  # a label whose shares are as far off on average is missing from a side
 PLACEHOLDERS = """\
 Write a text of yours here.
@@ -85,7 +88,7 @@ def write(
         inputs = inputs or ["text"]
         outputs = ["record"]
     types = anyfields.fields(records)
-    inputs, outputs = _sides(types, inputs, outputs) if records else (inputs, outputs)
+    inputs, outputs = _sides(types, inputs, outputs, records) if records else (inputs, outputs)
     if not inputs or not outputs:
         raise GoldassayError("a task needs fields: `inputs=text` and `outputs=label`")
     gold = _split(records, inputs, outputs, types)
@@ -163,12 +166,20 @@ def _model(place: str, gold: Sequence[Mapping[str, Any]]) -> tuple[str, str, str
     return files.text(Path(file)), name, shape
 
 
-def _sides(types: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The fields on both sides; without any the last field is the output."""
+def _is_id(name: str, records: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a field is a column of ids: by its name, and no value repeats."""
+    return bool(ID.search(name)) and len({str(record.get(name)) for record in records}) == len(records)
+
+
+def _sides(
+    types: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[str], records: Sequence[Mapping[str, Any]]
+) -> tuple[list[str], list[str]]:
+    """The fields on both sides; without any the last field is the output. Ids are on neither unless they are named."""
     if absent := [name for name in (*inputs, *outputs) if name not in types]:
         raise GoldassayError(f"the data have no field {absent[0]!r}; they have {', '.join(types)}")
-    predicted = list(outputs) or ([name for name in types if name not in inputs] if inputs else list(types)[-1:])
-    return list(inputs) or [name for name in types if name not in predicted], predicted
+    content = [name for name in types if not _is_id(name, records)] or list(types)
+    predicted = list(outputs) or ([name for name in content if name not in inputs] if inputs else content[-1:])
+    return list(inputs) or [name for name in content if name not in predicted], predicted
 
 
 def _split(

@@ -170,8 +170,10 @@ def metric(task: str, place: str | None = None) -> Metric:
     text, _, name = (place or "").partition(":")
     file = Path(text) if place else root() / "metrics" / f"{task}.py"
     if place is None and not file.is_file():
+        own = f"metrics/{task}.py of a workspace, a folder with programs and metrics"
+        place = own if root() == installed() else str(file)
         raise GoldassayError(
-            f"the task {task} has no metric: write `metric` in {file} (any function of gold and prediction), or name "
+            f"the task {task} has no metric: write `metric` in {place} (any function of gold and prediction), or name "
             "a metric's file"
         )
     value = attribute(file, name or "metric")

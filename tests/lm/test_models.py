@@ -40,10 +40,13 @@ def test_a_key_comes_from_the_environment(models: Path, monkeypatch: pytest.Monk
 
 
 def test_a_model_that_is_not_in_the_file_is_one_line(models: Path) -> None:
-    with pytest.raises(GoldassayError, match="no model 'smal': the file maps names"):
+    with pytest.raises(GoldassayError, match="no model 'smal'; there are small, ours"):
         resolve(f"{models}:smal")
+    for name in (f"{models}", f"{models}:"):
+        with pytest.raises(GoldassayError, match=r"name one of its models, as .*:NAME; there are small, ours"):
+            resolve(name)
     (models.parent / "list.yaml").write_text("- a\n", encoding="utf-8")
-    with pytest.raises(GoldassayError, match="no model 'a': the file maps names"):
+    with pytest.raises(GoldassayError, match="no model 'a'; it has no names"):
         resolve(f"{models.parent / 'list.yaml'}:a")
 
 

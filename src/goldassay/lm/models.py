@@ -35,6 +35,7 @@ from goldassay.secrets import remember
 
 DEFAULT = "local/smollm2-135m"
 LOCAL = ("local/", "local:")
+YAML = (".yaml", ".yml")
 REFUSED: tuple[type[Exception], ...] = (TypeError, ValueError, *LM_ERRORS)
 ADAPTERS: dict[str, Callable[[], dspy.Adapter]] = {
     "chat": dspy.ChatAdapter,
@@ -163,13 +164,17 @@ def options_of(words: Sequence[str]) -> dict[str, Any]:
 
 def _listed(name: str) -> dict[str, Any]:
     """The model and options of ``FILE.yaml:NAME``; empty for any other name."""
+    if name.endswith(YAML):
+        name = f"{name}:"
     file, _, key = name.rpartition(":")
-    if not file.endswith((".yaml", ".yml")):
+    if not file.endswith(YAML):
         return {}
     models = yaml_value(file)
     entry = models.get(key) if isinstance(models, dict) else None
     if not isinstance(entry, dict) or "model" not in entry:
-        raise DataError(f"no model {key!r}: the file maps names to a mapping with a 'model'", file=file)
+        names = f"there are {', '.join(map(str, models))}" if isinstance(models, dict) else "it has no names"
+        message = f"no model {key!r}; {names}" if key else f"name one of its models, as {file}:NAME; {names}"
+        raise DataError(f"{message} (a file of models maps names to a mapping with a 'model')", file=file)
     options = {str(option): value for option, value in entry.items()}
     if variable := options.pop("api_key_env", None):
         if not os.environ.get(str(variable)):
