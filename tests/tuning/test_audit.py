@@ -88,12 +88,29 @@ def test_random_search_with_its_leak(searched: Any, tmp_path: Path) -> None:
     assert (alone.candidates, alone.examples, alone.selection) == (5, 20, "independent")
     assert not alone.findings
     if alone.chosen != alone.baseline:  # the demonstrations stand in what it was chosen on
-        assert "program's prompts" in goldassay.audit(searched, gold=questions(20)).findings[0]
+        assert "program's prompts" in goldassay.audit(searched, gold=questions(20)).findings[0]  # too few are clean
     searched.save(str(tmp_path / "program.json"))
     saved = goldassay.audit.save(searched, tmp_path / "result.json")
     assert goldassay.audit(saved).state() == alone.state()
     with pytest.raises(GoldassayError, match="a saved program has no scores"):
         goldassay.audit(tmp_path / "program.json")
+
+
+def test_the_clean_examples_of_a_table_of_scores_are_judged(searched: Any, tmp_path: Path) -> None:
+    file = goldassay.audit.save(searched, tmp_path / "result.json")
+    content = json.loads(file.read_text())
+    gold = questions(220)
+    for number, candidate in enumerate(content["candidates"]):
+        candidate["scores"] = {str(at): float(random.Random(f"{at} {number}").random() < 0.3) for at in range(220)}
+    best = next(candidate for candidate in content["candidates"] if candidate["name"] == "seed 0")
+    best["scores"] = {str(at): float(at % 5 > 0) for at in range(220)}
+    content["chosen"] = "seed 0"
+    content["state"] = {"predict": {"demos": [{"q": each.q} for each in gold[:1]], "signature": {}}}
+    file.write_text(json.dumps(content))
+    audit = goldassay.audit(file, gold=gold)
+    assert audit.verdict == "helped"
+    assert audit.examples == 220 - len(audit.details["left_out"]) < 220
+    assert "are left out, since the program's prompts show them: 0 (exactly in a demonstration of 'self')" in str(audit)
 
 
 def test_train_in_validation_and_other_gold(searched: Any) -> None:
@@ -240,9 +257,16 @@ def test_fresh_proof_shows_costs_diff_and_leaks() -> None:
     audit = prove(before, after, questions(30), right)
     assert audit.details["diff"].startswith("--- before")
     assert audit.details["costs"]["after"]["calls"] == 0
-    assert "4 of 30 examples are also" in audit.findings[0]
+    assert "4 of 30 examples are left out" in audit.findings[0]
+    assert (audit.examples, audit.details["left_out"]) == (26, ["q0", "q8", "q16", "q24"])
     assert audit.selection == "none"
-    assert audit.gain == pytest.approx(audit.details["values"]["after"] - audit.details["values"]["before"])
+    gap = audit.details["values"]["after"] - audit.details["values"]["before"]
+    assert f"with them the gain is {gap:+.3f} [" in audit.findings[0]
+    clean = prove(before, after, [each for each in questions(30) if int(each.id[1:]) % 8], right)
+    assert (audit.gain, audit.interval) == (clean.gain, clean.interval)
+    assert "is also in the program" not in str(clean)
+    few = prove(before, after, questions(20), right)
+    assert "are also in the program's prompts" in few.findings[0]
     assert json.loads(json.dumps(audit.state()))["verdict"] == audit.verdict
     assert "<li>" in (audit._repr_html_() or "")
 

@@ -1,6 +1,6 @@
 """`goldassay.audit`: a verdict on an optimizer's result, without a call; `prove` runs both programs.
 
-A leak undoes a verdict: a gain on examples that the prompt shows says nothing about other examples. What an optimizer
+A gain on examples that the prompt shows says nothing about other examples, so these are left out. What an optimizer
 left is read in one form: candidates with their scores on the same examples.
 
 ==================================  ==================================================================================
@@ -19,7 +19,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,7 +37,7 @@ from goldassay.fields import clusters, identity, names
 from goldassay.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.running.folder import run_at
-from goldassay.running.leaks import check_examples, find_leaks, leak_warning, text_of
+from goldassay.running.leaks import Leak, check_examples, find_leaks, leak_warning, text_of
 from goldassay.running.logs import as_run, read_log, split_name
 from goldassay.running.logs.tools import number, rows_of_table, system_of
 from goldassay.tuning.acceptance import Verdict
@@ -56,6 +57,7 @@ from goldassay.tuning.wrappers import Examples
 
 FORMAT = "goldassay.audit"
 BASELINES = ("baseline", "base", "before", "zero-shot", "zero_shot")
+FEWEST = 20  # examples that are left without leaks; a verdict on fewer is none
 PICKLES = (".bin", ".pkl", ".pickle", ".joblib")
 SUFFIXES = (".json", ".csv", ".tsv", *PICKLES)
 Score = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
@@ -69,6 +71,10 @@ class ScoredCandidate(BaseModel):
     score: Score | None = None
     scores: dict[str, Score | None] = {}
     parents: list[str] = []
+
+    def without(self, ids: Collection[str]) -> ScoredCandidate:
+        """The same without the scores of these examples."""
+        return self.model_copy(update={"scores": {key: n for key, n in self.scores.items() if key not in ids}})
 
 
 class Result(BaseModel):
@@ -326,7 +332,7 @@ def _of_result(result: Result, gold: Examples, train: Examples, baseline: str | 
     if len(result.candidates) == 1 and first.name == result.baseline:
         n = len(first.scores)
         about = {"baseline": first.name, "chosen": first.name, "source": result.source}
-        return Audit(Verdict.UNCHANGED, 0.0, (0.0, 0.0), 0.0, 0, n, n, "none", **about)
+        return Audit(str(Verdict.UNCHANGED), 0.0, (0.0, 0.0), 0.0, 0, n, n, "none", **about)
     candidates = result.ordered(baseline)
     examples: Examples = []
     ids = list(candidates[0].scores)
@@ -360,7 +366,16 @@ def _of_result(result: Result, gold: Examples, train: Examples, baseline: str | 
     notes = of_scores(scores, titles, column, result.repeats + repeats)
     if left_out := len(result.candidates) - len(candidates):
         notes.append(f"{left_out} candidates were not scored on all examples; they are left out")
-    return verdict.with_findings(_leaks(result, examples, train), notes)
+    verdict = verdict.with_findings(_train_leaks(train, examples), notes)
+    leaks = _leaks(result, ids, examples)
+    if not leaks:
+        return verdict
+    leaked = {leak.id for leak in leaks}
+    rest = [example for key, example in zip(ids, examples, strict=False) if key not in leaked]
+    if len(ids) - len(leaked) < FEWEST:
+        return verdict.with_findings([leak_warning(leaks, ids)], [])
+    clean = result.model_copy(update={"state": None, "candidates": [each.without(leaked) for each in candidates]})
+    return _of_result(clean, rest, train, titles[0]).without(leaks, verdict)
 
 
 def _matched(gold: Examples, ids: Sequence[str]) -> list[Any]:
@@ -375,10 +390,10 @@ def _matched(gold: Examples, ids: Sequence[str]) -> list[Any]:
     return list(gold)
 
 
-def _leaks(result: Result, examples: Examples, train: Examples) -> list[str]:
-    """Warnings if the chosen program's prompts, or train, hold examples that it was measured on."""
+def _leaks(result: Result, ids: Sequence[str], examples: Examples) -> list[Leak]:
+    """The examples, by the ids of their scores, that the chosen program's prompts show."""
     gold = examples or [{"id": key, "text": text} for key, text in result.texts.items()]
-    warning = ""
+    leaks: list[Leak] = []
     if result.state and gold:
         keys = input_keys(gold[0]) or [key for key in names(gold[0]) if key != "id"]
         parts = list(_predictors(result.state))
@@ -386,8 +401,8 @@ def _leaks(result: Result, examples: Examples, train: Examples) -> list[str]:
         signature: Any = dspy.Signature  # one predictor with the prompts of the saved program, whatever its class was
         program = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
         program.demos = [Example(**demo) for part in parts for demo in part["demos"] if isinstance(demo, dict)]
-        warning = leak_warning(find_leaks(program, gold), gold)
-    return [*([warning] if warning else []), *_train_leaks(train, gold)]
+        leaks = find_leaks(program, gold)
+    return [replace(leak, id=ids[leak.index]) if examples else leak for leak in leaks]
 
 
 def _train_leaks(train: Examples, gold: Examples) -> list[str]:
@@ -456,10 +471,9 @@ def prove(
     """
     options = (options or TuneOptions(progress=False)).resolved()
     runs: dict[str, Run] = {}
-    leaks: list[str] = []
+    leaks: dict[int, Leak] = {}
     for when, program in (("before", before), ("after", after)):
-        warning = leak_warning(find_leaks(program, examples), examples)
-        leaks += [f"{when}: {warning}"] if warning else []
+        leaks |= {leak.index: leak for leak in find_leaks(program, examples)}
         try:
             runs[when] = measured(program, examples, metric, f"test-{when}", options, resume=options.resume)
         except RunStopped as stopped:
@@ -471,7 +485,15 @@ def prove(
         "diff": diff(before, after, options.adapter, dict(examples[0].inputs())),
         "runs": [str(run.folder) for run in runs.values() if run.folder],
     }
-    return of_runs(list(runs.values()), leaks=leaks, details=details, **about)
+    both = list(runs.values())
+    verdict = of_runs(both, details=details, **about)
+    if not leaks:
+        return verdict
+    ordered = [leaks[at] for at in sorted(leaks)]
+    if len(examples) - len(leaks) < FEWEST:
+        return verdict.with_findings([leak_warning(ordered, examples)], [])
+    clean = [Run(run.about, [row for row in run.answers if row["index"] not in leaks], run.zero) for run in both]
+    return of_runs(clean, details=details, **about).without(ordered, verdict)
 
 
 def costs(run: Run) -> dict[str, float]:

@@ -19,6 +19,7 @@ from goldassay.display import Displayed
 from goldassay.exceptions import GoldassayError
 from goldassay.running import Run
 from goldassay.running.comparing import check_comparable
+from goldassay.running.leaks import Leak
 from goldassay.statistics import Comparison, compare, contributions, examples_needed
 from goldassay.statistics.evidence import Floats, clustered
 from goldassay.statistics.selection import select
@@ -26,6 +27,7 @@ from goldassay.tuning.acceptance import MARGIN, Verdict, one_look
 
 Selected = Literal["independent", "bred", "none"]
 POWER_QUANTILE = 0.8416  # of 80 % power
+LEAKS = 6  # examples that are left out for a leak, by name
 SATURATED = 0.98  # of the largest score
 LUCK = "if these examples chose the program, the gain includes luck"
 FRESH = "goldassay audit BEFORE.json AFTER.json --program FILE --gold TEST"
@@ -69,6 +71,18 @@ class Audit(Displayed):
         """The same with what was found; with a leak a gain shows nothing."""
         verdict = str(Verdict.UNKNOWN) if leaks and self.better else self.verdict
         return replace(self, verdict=verdict, findings=(*self.findings, *leaks, *notes))
+
+    def without(self, leaks: Sequence[Leak], whole: Audit) -> Audit:
+        """This verdict, on examples that no prompt shows, with those that were left out and the gain on the whole."""
+        names = [f"{leak.id} ({leak.how} in {leak.place})" for leak in leaks[:LEAKS]]
+        more = f" and {len(leaks) - LEAKS} more" if len(leaks) > LEAKS else ""
+        gain = f"{whole.naive_gain:+.3f}"
+        if whole.interval is not None:
+            gain = "{:+.3f} [{:+.3f}, {:+.3f}]".format(whole.gain, *whole.interval)
+        count = f"{len(leaks)} of {whole.examples} examples are left out, since the program's prompts show them"
+        details = {**self.details, "left_out": [leak.id for leak in leaks], "whole": gain}
+        note = f"{count}: {', '.join(names)}{more}; with them the gain is {gain}"
+        return replace(self, findings=(note, *self.findings), details=details)
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
@@ -160,7 +174,7 @@ def judge(
     about = {"candidates": candidates, "examples": examples, "clusters": len(gains), "selection": selection, **about}
     if int(result.chosen[0]) < 0:
         about["chosen"] = about.get("baseline", "before")
-        return Audit(Verdict.UNCHANGED, 0.0, (0.0, 0.0), naive, **about)
+        return Audit(str(Verdict.UNCHANGED), 0.0, (0.0, 0.0), naive, **about)
     if selection == "bred":
         worse = Verdict.WORSE if high < 0 else Verdict.UNKNOWN
         audit = Audit(str(worse), None, None, naive, **about)
