@@ -331,7 +331,7 @@ def _of_result(result: Result, gold: Examples, train: Examples, baseline: str | 
     first = result.candidates[0]
     if len(result.candidates) == 1 and first.name == result.baseline:
         n = len(first.scores)
-        about = {"baseline": first.name, "chosen": first.name, "source": result.source}
+        about: dict[str, Any] = {"baseline": first.name, "chosen": first.name, "source": result.source}
         return Audit(str(Verdict.UNCHANGED), 0.0, (0.0, 0.0), 0.0, 0, n, n, "none", **about)
     candidates = result.ordered(baseline)
     examples: Examples = []
