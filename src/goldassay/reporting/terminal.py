@@ -57,9 +57,9 @@ class Screen(Console):
         """
         raise BrokenPipeError
 
-    def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override]
+    def render_str(self, text: str, *arguments: Any, **options: Any) -> Text:
         """Renders a string: every cell, title and line passes here."""
-        return super().render_str(visible(text), **{**options, "markup": False})
+        return super().render_str(visible(text), *arguments, **{**options, "markup": False})
 
 
 def console(error: bool = False) -> Console:

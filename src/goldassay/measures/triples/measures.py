@@ -266,7 +266,7 @@ class NovelDiscovery(Matched[PrecisionCounts]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration(CalibrationMeasure, Matched[Any]):  # type: ignore[override]
+class Calibration(CalibrationMeasure, Matched[Any]):
     """How well confidence says whether a statement is right, over four bins: 0–.25–.5–.75–1.
 
     ``statistic``: ``pearson`` as the founding documents ask; ``ece``, ``brier`` and their complements ``calibration``
