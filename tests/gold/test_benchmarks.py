@@ -265,6 +265,45 @@ def test_nested_mentions_and_lines_of_a_coreference_file(tmp_path: Path) -> None
     assert places == {(0, 1): ["NIL2"], (1, 3): ["NIL1"], (0, 3): ["NIL1"]}
 
 
+def test_cells_of_several_parts_are_taken_as_the_coreference_scorer_takes_them(tmp_path: Path) -> None:
+    cells = ["(1(1", "(2)|(3)", "1)1)", "(4)(5", "5)"]  # two mentions of chain 1 begin together, and end together
+    lines = [f"T 0 {n} word {cell}" for n, cell in enumerate(cells)]
+    file = tmp_path / "key"
+    file.write_text("\n".join(["#begin document (T)", *lines, "#end document", ""]), encoding="utf-8")
+    (record,) = read(file, task="linking", format="coref")
+    places = {(link["start"], link["end"]): link["ids"]["chain"] for link in record["links"]}
+    assert places == {(0, 3): ["NIL1"], (1, 2): ["NIL2"], (3, 4): ["NIL4"], (3, 5): ["NIL5"]}
+
+
+def test_documents_that_only_the_response_has_are_no_errors_of_coreference(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    response = tmp_path / "response"
+    key.write_text(coref("ab"), encoding="utf-8")
+    response.write_text(coref("ab") + coref("ab").replace("(T)", "(U)"), encoding="utf-8")
+    card = goldassay.score("linking", key, response, protocol="conll")
+    # one chain of two mentions, found; the second document of the response would halve precision
+    assert card["b_cubed_precision"] == card["lea_precision"] == 1
+    assert any("1 of 2 documents" in warning for warning in card.warnings)
+    assert {"empty=0"} == {
+        part for text in card.conventions.values() for part in text[:-1].split(", ") if "empty" in part
+    }
+
+
+def test_a_mention_without_a_candidate_is_neither_nil_nor_linked_for_neleval(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.tsv"
+    pred = tmp_path / "pred.tsv"
+    gold.write_text("a\t0\t4\na\t6\t9\tNIL\t1\tORG\na\t11\t14\tNIL\t1\tORG\n", encoding="utf-8")
+    pred.write_text("a\t0\t4\na\t6\t9\na\t11\t14\tNIL\t1\tORG\n", encoding="utf-8")
+    values = goldassay.score("linking", gold, pred, protocol="tac", intervals=False).values
+    assert (values["strong_nil_match_precision"], values["strong_nil_match_recall"]) == (1, 1 / 2)  # only 11 to 14
+    assert values["strong_all_match_fscore"] == 1  # none of them names an entity
+    assert values["strong_link_match_fscore"] == 0  # there is none
+    # gold {0} {6 11}, predicted {0 6} {11}: recall (1 + 1/2 + 1/2) / 3, precision (1/2 + 1/2 + 1) / 3
+    assert (values["b_cubed_recall"], values["b_cubed_precision"]) == pytest.approx((2 / 3, 2 / 3))
+    gold.write_text("a\t0\t4\n", encoding="utf-8")
+    assert goldassay.score("linking", gold, gold, protocol="tac")["strong_nil_match_fscore"] == 0
+
+
 @pytest.mark.parametrize(
     ("task", "gold", "pred", "words", "message"),
     [

@@ -28,7 +28,7 @@ from goldassay.gold.records import SPANS, as_prediction, empty_prediction, prove
 
 NAMED = 3  # records that a warning names
 PAIRED = (*TOKENISED, "musique")  # formats whose two files are read together
-OFFICIALLY_IGNORED = {"trec": "queries", "text2kgbench": "outputs", "carb": "sentences"}
+OFFICIALLY_IGNORED = {"trec": "queries", "text2kgbench": "outputs", "carb": "sentences", "coref": "documents"}
 OFFICIALLY_IGNORED |= dict.fromkeys(("squad", *formats.QUESTIONS), "answers")
 """Formats whose official scorer ignores predictions that gold does not have, and what it calls them."""
 OFFICIALLY_WRONG = {"neleval": "links", "docred": "triples", "carb": "triples"}

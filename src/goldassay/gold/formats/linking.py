@@ -2,11 +2,13 @@
 
 **coref** is the coreference column of CoNLL-2011/2012, the last one, from ``#begin document`` to ``#end document``.
 Offsets are numbers of tokens, since the official scorer compares these and not the words. A chain is the name ``NIL``
-with its number. A mention that stands twice belongs to the chain that begins first.
+with its number. A mention that stands twice belongs to the chain that begins first. A cell has any
+number of parts, with or without ``|`` between them; documents that only the system has are ignored.
 
 **neleval** is TAC's links as neleval prepares them, ``document start end id score type`` a line. More candidates are
 more triples of id, score and type; the first by score is gold's. The end is the last character of a mention. A document
-that gold does not mention has no links there. The text is in neither file.
+that gold does not mention has no links there. A mention without a candidate counts among all mentions, and is neither
+linked nor NIL. The text is in neither file.
 
 Sources: https://github.com/conll/reference-coreference-scorers,
 https://github.com/wikilinks/neleval (doc/formats.rst)
@@ -21,6 +23,7 @@ from typing import Any
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import Format, Row, Source
 from goldassay.jsonl import value as parse_json
+from goldassay.measures.linking.records import UNNAMED
 
 BEGIN = "#begin document"
 END = "#end document"
@@ -57,9 +60,10 @@ def _chains(cells: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
     chains: dict[str, list[tuple[int, int]]] = {}
     begun: dict[str, list[int]] = {}
     for token, cell in enumerate(cells):
-        for part in cell.split("|") if cell not in "-_*" else ():
-            if not PART.fullmatch(part):
-                raise DataError(f"token {token + 1} has {cell!r}; chains are written (1), (1 or 1)")
+        parts: list[str] = PART.findall(cell)
+        if "".join(parts) != cell.strip("-_*").replace("|", ""):
+            raise DataError(f"token {token + 1} has {cell!r}; chains are written (1), (1 or 1)")
+        for part in sorted(parts, key=_turn):
             chain = part.strip("()")
             mentions = chains.setdefault(chain, [])
             if part.startswith("("):
@@ -71,6 +75,13 @@ def _chains(cells: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
     if unclosed := next((chain for chain, places in begun.items() if places), None):
         raise DataError(f"a mention of chain {unclosed} does not end")
     return chains
+
+
+def _turn(part: str) -> int:
+    """When the official scorer takes a part of a cell: mentions of one token, then beginnings, then ends."""
+    if part.startswith("("):
+        return 0 if part.endswith(")") else 1
+    return 2
 
 
 def _neleval(source: Source) -> Iterator[Row]:
@@ -91,14 +102,14 @@ def _neleval(source: Source) -> Iterator[Row]:
                 kind = ranked[0][2] if ranked else ""
                 if kind.startswith("{"):
                     kind = str(parse_json(kind).get("type", ""))
-                links[place] = _names([triple[0] for triple in ranked], "kb", source) | {"type": kind}
+                links[place] = _names([triple[0] for triple in ranked] or [UNNAMED], "kb", source) | {"type": kind}
     for name, links in documents.items():
         yield _record(name, links, source)
 
 
 def _names(ids: Sequence[str], base: str, source: Source) -> dict[str, Any]:
     """The first id for gold, all of them as candidates for a system."""
-    return {"ids": {base: [*ids, "NIL"][:1]}} if source.side == "gold" else {"candidates": [{"id": id_} for id_ in ids]}
+    return {"ids": {base: [*ids[:1]]}} if source.side == "gold" else {"candidates": [{"id": id_} for id_ in ids]}
 
 
 def _record(name: str, links: Mapping[tuple[int, int], Any], source: Source, line: int | None = None) -> Row:

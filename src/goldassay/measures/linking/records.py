@@ -28,6 +28,7 @@ IdPairs = tuple[tuple[str, str], ...]
 Scored = tuple[str, float | None]
 
 NIL = "NIL"
+UNNAMED = "NIL?"  # neleval's mention without a candidate: it counts among all, and is neither linked nor NIL
 IRI = re.compile(
     r"^(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/|wd:)(?=Q\d+$)|^https?://(?:www\.)?viaf\.org/viaf/"
 )
@@ -63,7 +64,7 @@ class Mention(NamedTuple):
 
     def is_over(self, over: str) -> bool:
         """Whether it counts among ``all``, those in the knowledge base (``inkb``), or ``nil``."""
-        return over == "all" or self.nil == (over == "nil")
+        return over == "all" or (self.nil == (over == "nil") and self.cluster != UNNAMED)
 
 
 class Document(NamedTuple):

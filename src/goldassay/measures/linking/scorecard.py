@@ -9,7 +9,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from goldassay.measure import Measure, check_choice
+from goldassay.measure import EMPTY, Measure, check_choice
 from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.linking.clusters import METRICS, Clusterings, Clusters, overlaps
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate
@@ -95,6 +95,7 @@ def scorecard(
         for name, total in card.totals.items():
             counts = overlaps(total, total.metric) if isinstance(total, Clusterings) else total
             card.values[name] = card.values[name] if counts.weight else 0.0
+            card.conventions[name] = card.conventions[name].replace(f"empty={EMPTY}", "empty=0")
         return card
     matching = "hipe" if protocol else "one-to-one"
     over = {name: _over(name, matching, same) for name in OVER}
