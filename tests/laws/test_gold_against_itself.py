@@ -30,12 +30,8 @@ SPANS = st.sampled_from([(0, 5), (7, 12), (17, 23), (7, 23)])
 
 def spans(rows: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[list[dict[str, Any]]]:
     """Some of the four spans, each with the fields of a row."""
-    places = st.lists(SPANS, unique=True, max_size=3)
-    return places.flatmap(
-        lambda few: st.tuples(*[rows.map(lambda row, at=at: {"start": at[0], "end": at[1], **row}) for at in few]).map(
-            list
-        )
-    )
+    placed = st.tuples(SPANS, rows).map(lambda pair: {"start": pair[0][0], "end": pair[0][1], **pair[1]})
+    return st.lists(placed, unique_by=lambda span: (span["start"], span["end"]), max_size=3)
 
 
 def any_relevant(grades: dict[str, int]) -> bool:
