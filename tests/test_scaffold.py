@@ -292,7 +292,10 @@ def test_an_own_task_takes_a_judge(tones: Path, monkeypatch: pytest.MonkeyPatch)
         (["score", "triple", "--gold", "a", "--pred", "b"], "no task 'triple'; did you mean 'triples'?"),
         (["eval", "tone:baseline", "--map", "text=body"], "says how it is read; map is for one file"),
         (["gold", "validate", "gold/tone", "--map", "a=b"], "says how it is read; map is for one file"),
-        (["score", "classification", "--gold", "letters.csv", "--pred", "letters.csv"], "set `map=label=COLUMN`"),
+        (
+            ["score", "classification", "--gold", "letters.csv", "--pred", "letters.csv"],
+            'set `map={"label": "COLUMN"}`',
+        ),
     ],
 )
 def test_what_a_newcomer_gets_wrong_is_one_line_that_says_how_to_mend_it(

@@ -102,7 +102,9 @@ def test_frames_models_and_examples_are_scored_alike() -> None:
 
 
 def test_another_column_is_named_with_those_there_are() -> None:
-    with pytest.raises(DataError, match=r"gold: record 1: no column label.*there are id, category.*`map=label=COLUMN`"):
+    with pytest.raises(
+        DataError, match=r'gold: record 1: no column label.*there are id, category.*`map=."label": "COLUMN".`'
+    ):
         goldassay.score("classification", pd.DataFrame({"id": [1], "category": ["a"]}), [])
     with pytest.raises(DataError, match=r"predictions: record 1: no column entities; there are id, spans"):
         goldassay.score("extraction", [{"id": 1, "text": "x", "entities": []}], [{"id": 1, "spans": []}])

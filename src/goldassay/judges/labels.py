@@ -120,7 +120,7 @@ def read(
     rows = labelled_rows(path, columns)
     answers = [label for _, row in rows for label in labels_of(row).values()]
     if labelled and not answers:
-        needs = "write label (or labels, or label_NAME), or name its column (`columns=label=COLUMN`)"
+        needs = 'write label (or labels, or label_NAME), or name its column (`columns={"label": "COLUMN"}`)'
         raise DataError(f"no item has a label; {needs}; there are {_names(rows)}", file=path)
     judged = any("verdict" in row for _, row in rows)
     tokens = {_folded(label) for label in [*answers, *(row.get("verdict") for _, row in rows)] if label not in EMPTY}
@@ -147,7 +147,8 @@ def _item(row: LabelRow, question: Question, judged: bool) -> JudgedItem:
     inputs = {name: str(source[name]) for name in question.inputs if source.get(name) is not None}
     missing = [name for name in question.inputs if name not in inputs]
     if missing and not judged:
-        asks = f"{question.name} asks for {', '.join(question.inputs)}; name its column (`columns={missing[0]}=COLUMN`)"
+        column = f'`columns={{"{missing[0]}": "COLUMN"}}`'
+        asks = f"{question.name} asks for {', '.join(question.inputs)}; name its column ({column})"
         raise DataError(f"no input {missing[0]!r}; {asks}")
     return JudgedItem(
         id=str(row["id"]),
@@ -191,7 +192,7 @@ def read_grades(
     rows = labelled_rows(path, columns)
     if not any("verdict" in row for _, row in rows):
         names = _names(rows) or "none"
-        raise DataError(f"no column verdict; name it (`columns=verdict=COLUMN`); there are {names}", file=path)
+        raise DataError(f'no column verdict; name it (`columns={{"verdict": "COLUMN"}}`); there are {names}', file=path)
 
     def grades(row: LabelRow) -> tuple[float | None, float | None]:
         labels = [_number(label, "label", bounds) for label in labels_of(row).values()]

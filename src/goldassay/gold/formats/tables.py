@@ -124,7 +124,7 @@ def _record(row: dict[str, Any], source: Source) -> dict[str, Any]:
     record |= {name: row.pop(name) for name in [*row] if name in shape["properties"] and name not in record}
     for name in (*shape["required"], *(["label"] if source.task == "classification" else [])):
         if name != "id" and not {name, *INSTEAD.get(name, ())} & record.keys():
-            raise DataError(f"no column {name}; there are {header}; rename one, or set `map={name}=COLUMN`")
+            raise DataError(f'no column {name}; there are {header}; rename one, or set `map={{"{name}": "COLUMN"}}`')
     full: dict[str, Any] = {name: value for name, value in record.items() if value is not None or name in EMPTY_CELLS}
     others = {name: value for name, value in row.items() if value not in (None, "")}
     if others and source.format == "json":
@@ -237,7 +237,7 @@ def _plain(value: Any, name: str) -> Any:
         plain = jsonl.jsonable(inner)
         if isinstance(plain, str) and not hasattr(inner, "isoformat"):
             message = f"{name} holds {type(inner).__name__}, which no record can hold"
-            raise DataError(f"{message}; name the fields you want (`map=NAME=PATH`)")
+            raise DataError(f'{message}; name the fields you want (`map={{"NAME": "PATH"}}`)')
         return plain
 
     return value if isinstance(value, str) else json.loads(json.dumps(value, default=simple))
