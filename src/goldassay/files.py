@@ -40,6 +40,8 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
     try:
         if file.is_dir():
             raise DataError("this is a folder; name a file in it", file=path)
+        if file.is_char_device() or file.is_block_device():  # it may never end
+            raise DataError("this is a device; name a file", file=path)
         with file.open("rb") as stream:
             wide = stream.peek(2)[:2] in WIDE
             yield io.BytesIO(stream.read().decode("utf-16").encode()) if wide else stream

@@ -159,7 +159,7 @@ def rows_with_offsets(
                 row = value(line, file=file, line=number, unique=False)
                 try:
                     (check or dict)(row)
-                except (KeyError, TypeError, ValueError, AttributeError):
+                except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
                     raise DataError(f"not {what}", file=file, line=number) from None
                 yield row, offset
             offset += len(line)

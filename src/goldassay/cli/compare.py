@@ -115,7 +115,7 @@ def _loaded(places: Sequence[str], systems: SystemOptions) -> list[Run]:
     for name in ("format", "map", "protocol", "measures"):
         if getattr(systems, name):
             raise GoldassayError(f"--{name.removesuffix('s')} is for files; {HELP}")
-    several = len(places) > 1 or split_name(places[0])[0].is_file()
+    several = len(places) > 1 or split_name(places[0])[0].exists()
     runs = [run for place in places for run in runs_at(place, document=document)] if several else []
     if len(runs) < 2:
         raise GoldassayError(f"compare needs two runs or more; {HELP}")

@@ -138,6 +138,8 @@ def read_about(folder: Path) -> dict[str, Any]:
         DataError: The file is not one of a run.
     """
     file = folder / ABOUT
+    if folder.suffix and not folder.exists():
+        raise DataError("no such file", file=folder)
     if not file.is_file():
         raise GoldassayError(f"no run at {folder}: expected {ABOUT} there (goldassay runs list names them)")
     content = file.read_bytes()

@@ -339,7 +339,9 @@ def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
         new = dict.fromkeys(row["tallies"] if more else (), Mean())
         evidence = zero.with_items({**new, **zero}).from_state(row["tallies"])
         placed = 0 <= row["index"] < MOST and 1 <= row.get("repeat", 1) <= repeats and "id" in row
-        if not (placed and (more or evidence.keys() == zero.keys()) and math.isfinite(float(evidence.value))):
+        if not (
+            placed and (more or evidence.keys() == zero.keys()) and math.isfinite(float(evidence.value) + row["score"])
+        ):
             raise ValueError
         for error in row.get("errors", ()):
             Error(**error)
@@ -364,7 +366,7 @@ def zero_of(about: Mapping[str, Any], place: Path) -> Evidence:
             raise TypeError
         weights = {key: abs(float(measure["weight"])) for key, measure in measures.items()}
         return Evidence.empty({key: parse(measure["measure"]) for key, measure in measures.items()}, weights)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise DataError("not a run: it lacks measures, weights or conventions", file=place / ABOUT) from None
 
 

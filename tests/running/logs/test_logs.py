@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +16,12 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.files import lines
 from goldassay.reporting.pages import report, sources
 from goldassay.running import Run
 from goldassay.running.comparing import compare
 from goldassay.running.logs import read_log, runs_at
+from goldassay.running.logs.tools import LARGEST_HEAD
 
 FILES = Path(__file__).parent / "files"
 
@@ -209,8 +214,8 @@ BROKEN = {
     "words.json": (b'[{"text": "a", "label": "b"}]', "no log that can be read"),
     "mixed.json": (b'[{"text": "a", "f1": 1}, {"text": "b", "f1": "x"}]', "no log that can be read"),
     "zip.eval": (archive(other_json=b"{}"), "no item named .header.json"),
-    "cut.eval": ((FILES / "inspect_good.eval").read_bytes()[:9000], "not a readable log of Inspect"),
-    "bad.eval": (archive(header_json=b"{"), "not a readable log of Inspect"),
+    "cut.eval": ((FILES / "inspect_good.eval").read_bytes()[:9000], "not a log that can be read"),
+    "bad.eval": (archive(header_json=b"{"), "not a log that can be read"),
     "none.eval": (archive(header_json=HEAD), "the log has no samples"),
     "unscored.eval": (archive(header_json=HEAD, samples__1_json=SAMPLE.replace(b'"C"', b"NaN")), "has no scores"),
     "shape.eval": (archive(header_json=HEAD, samples__1_json=b'{"scores": []}'), "not a log that can be read"),
@@ -252,3 +257,78 @@ def test_an_archive_in_zstandard_names_the_extra(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("goldassay.running.logs.tools.import_module", lambda name: zipfile)
     with pytest.raises(GoldassayError, match=r"pip install 'goldassay\[inspect\]'"):
         Run.load(tmp_path / "log.eval")
+
+
+def edited(change: Callable[[dict[str, Any]], object], folder: Path) -> Path:
+    log = json.loads((FILES / "inspect_bad.json").read_bytes())
+    change(log)
+    (folder / "log.json").write_text(json.dumps(log))
+    return folder / "log.json"
+
+
+def test_what_a_log_leaves_out_is_absent_and_a_score_without_a_value_is_skipped(tmp_path: Path) -> None:
+    def change(log: dict[str, Any]) -> None:
+        del log["status"]
+        for sample in log["samples"]:
+            for score in (sample.get("scores") or {}).values():
+                score.pop("explanation", None)
+            sample["scores"] = {**(sample.get("scores") or {}), "empty": {"answer": "x"}}
+
+    (run,) = read_log(edited(change, tmp_path))
+    (whole,) = read_log(FILES / "inspect_bad.json")
+    assert run.values == whole.values
+    assert "6 scores of Inspect's empty have no value and are skipped" in run.warnings
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda log: log["samples"][0].update(metadata="text"),
+        lambda log: log["samples"][0].update(epoch="one"),
+        lambda log: log["samples"][0].update(scores="text"),
+        lambda log: log.update(samples={"a": 1}),
+    ],
+)
+def test_a_damaged_log_is_one_line_with_its_file(tmp_path: Path, change: Any) -> None:
+    with pytest.raises(DataError, match=r"^\S+log\.json: not a log that can be read: ") as caught:
+        read_log(edited(change, tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_score_of_400_digits_is_none_and_half_a_character_can_be_written(tmp_path: Path) -> None:
+    def change(log: dict[str, Any]) -> None:
+        log["samples"][0]["scores"]["match"]["value"] = 10**400
+        log["samples"][0]["input"] = "half \ud800"
+
+    (run,) = read_log(edited(change, tmp_path))
+    report([run]).encode()
+    assert math.isfinite(run.values["match"])
+
+
+def test_a_flipped_byte_in_an_archive_is_one_line(tmp_path: Path) -> None:
+    data = (FILES / "inspect_good.eval").read_bytes()
+    for place in range(0, len(data), 97):
+        (tmp_path / "x.eval").write_bytes(data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :])
+        with suppress(GoldassayError):
+            read_log(tmp_path / "x.eval")
+
+
+def test_an_archive_whose_head_unpacks_to_too_much_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", bytes(LARGEST_HEAD + 1))
+    with pytest.raises(DataError, match="unpacks to more than"):
+        read_log(tmp_path / "x.eval")
+
+
+def test_folders_of_logs_are_read_and_what_is_not_there_is_no_run(tmp_path: Path) -> None:
+    for file in ("inspect_good.eval", "inspect_bad.json"):
+        (tmp_path / file).write_bytes((FILES / file).read_bytes())
+    assert len(runs_at(tmp_path)) == 2
+    assert len(call("compare", tmp_path)["runs"]) == 2
+    with pytest.raises(DataError, match=r"^missing\.eval: no such file$"):
+        runs_at("missing.eval")
+
+
+def test_a_device_is_no_file() -> None:
+    with pytest.raises(DataError, match="this is a device"):
+        next(lines("/dev/zero"))

@@ -33,13 +33,15 @@ from goldassay.gold.anyfields import ABOUT, mapping
 from goldassay.jsonl import JSON
 from goldassay.measure import Returned, check_choice
 from goldassay.running.about import described_measures
+from goldassay.running.folder import ABOUT as RUN
 from goldassay.running.folder import run_at
 from goldassay.running.hashing import gold_hash
-from goldassay.running.logs.tools import KINDS, System, number, systems_in
-from goldassay.running.run import Run
+from goldassay.running.logs.tools import KINDS, System, foreign, number, systems_in
+from goldassay.running.run import Run, stored
 from goldassay.secrets import scrub
 from goldassay.tally import Evidence, Mean
 
+LOGS = ("*.eval", "*.json")  # in a folder
 DOCUMENT = "document"  # the metadata that names a sample's cluster
 MOST = 300  # characters of an explanation or an error
 
@@ -59,18 +61,20 @@ def read_log(place: Path | str, document: str = DOCUMENT) -> list[Run]:
     chosen = [system for system in systems if name in ("", system.name)]
     if systems and not chosen:
         raise GoldassayError(f"{file} has no system {name!r}; it has {', '.join(system.name for system in systems)}")
-    return [as_run(each, file if len(systems) == 1 else Path(f"{file}:{each.name}"), document) for each in chosen]
+    with foreign(file):
+        return [as_run(each, file if len(systems) == 1 else Path(f"{file}:{each.name}"), document) for each in chosen]
 
 
 def runs_at(place: Path | str, document: str = DOCUMENT) -> list[Run]:
-    """The run of a folder, or the runs of another tool's log.
+    """The run of a folder, or the runs of another tool's log or of a folder of logs.
 
     Raises:
         DataError: It is neither, or it is damaged.
     """
     file, _ = split_name(place)
     if not file.is_file():
-        return [Run.load(file)]
+        logs = [] if (file / RUN).exists() else sorted(log for kind in LOGS for log in file.glob(kind))
+        return [run for log in logs for run in runs_at(log, document)] or [stored(file)]
     runs = read_log(place, document)
     if not runs:
         raise DataError(f"not a run folder and no log that can be read; there are readers for {KINDS}", file=file)

@@ -25,8 +25,8 @@ import json
 import math
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from operator import itemgetter
@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from goldassay import files, jsonl
-from goldassay.exceptions import DataError, MissingExtra
+from goldassay.exceptions import DataError, GoldassayError, MissingExtra, one_line
 from goldassay.fields import identity, read
 from goldassay.gold.formats.tables import table
 from goldassay.jsonl import JSON
@@ -43,7 +43,8 @@ KINDS = (
     "Inspect (.eval, .json), promptfoo, deepeval, MLflow (tables and traces), OpenTelemetry and dspy.Evaluate "
     "(JSON, CSV)"
 )
-LARGEST = 2**31  # bytes that an archive may unpack to
+LARGEST = 2**31  # bytes that the samples of an archive may unpack to
+LARGEST_HEAD = 2**28  # bytes that its head may
 PROVIDER_FAILED = 2  # promptfoo's failureReason
 FAILED = (2, "STATUS_CODE_ERROR")  # of an OpenTelemetry span
 TOKENS = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
@@ -80,11 +81,24 @@ def systems_in(file: Path) -> list[System]:
     Raises:
         DataError: The log is damaged.
     """
-    content = _content(file)
-    try:
+    with foreign(file):
+        content = _content(file)
         return next((systems for reader in READERS if (systems := reader(content, file))), [])
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise DataError(f"not a log that can be read: {type(error).__name__}: {error}", file=file) from None
+
+
+@contextmanager
+def foreign(file: Path) -> Iterator[None]:
+    """Turn whatever a file that another program wrote makes its reader raise into one line that names the file.
+
+    Raises:
+        DataError: The file is damaged.
+    """
+    try:
+        yield
+    except GoldassayError:
+        raise
+    except Exception as error:  # decompressors have errors of their own
+        raise DataError(f"not a log that can be read: {one_line(error)}", file=file) from error
 
 
 def _content(file: Path) -> Content:
@@ -96,11 +110,19 @@ def _content(file: Path) -> Content:
     if data.startswith(b"PK"):
         return _unzipped(data, file)
     try:
-        parsed: Content = json.loads(data)  # NaN may mean that a score is missing
+        parsed: Content = _json(data)
     except (ValueError, RecursionError):
         if file.suffix.lower() == ".jsonl":
             return [value for _, value in files.json_lines(file)]
         parsed = jsonl.value(data, file=file)  # its error says where the file is wrong
+    return parsed
+
+
+def _json(data: bytes) -> Any:
+    """JSON in which NaN may mean that a score is missing; half of a character, which nothing can write, is a ``?``."""
+    parsed = json.loads(data)
+    if b"\\ud" in data.lower():
+        parsed = json.loads(json.dumps(parsed, ensure_ascii=False).encode("utf-8", "replace"))
     return parsed
 
 
@@ -118,7 +140,7 @@ def number(value: JSON) -> float | None:
     try:
         score = DATA["scores"].get(str(value).lower()) if isinstance(value, (str, bool)) else None
         score = float(value) if score is None else score  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return score if math.isfinite(score) else None
 
@@ -129,15 +151,14 @@ def _unzipped(data: bytes, file: Path) -> dict[str, Any]:
         import_module("zipfile_zstd")  # Zstandard, which Inspect writes, is in zipfile from Python 3.14 on
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
-        members: list[Any] = [info for info in archive.infolist() if info.filename.startswith("samples/")]
-        if sum(info.file_size for info in members) > LARGEST:
+        head = archive.getinfo("header.json")
+        members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
+        if head.file_size > LARGEST_HEAD or sum(info.file_size for info in members) > LARGEST:
             raise DataError(f"it unpacks to more than {LARGEST >> 30} GiB", file=file)
-        log = json.loads(archive.read("header.json"))
-        samples = [json.loads(archive.read(member)) for member in members]
+        log = _json(archive.read(head))
+        samples = [_json(archive.read(member)) for member in members]
     except NotImplementedError:
         raise MissingExtra("zipfile-zstd", "inspect") from None
-    except (zipfile.BadZipFile, EOFError, KeyError, OSError, RuntimeError, ValueError) as error:
-        raise DataError(f"not a readable log of Inspect: {error}", file=file) from None
     return {**log, "samples": samples}
 
 
@@ -163,19 +184,26 @@ def _inspect(content: Content, file: Path) -> list[System]:
     head = content["eval"]
     if not content.get("samples"):
         raise DataError("the log has no samples: it was written with log_samples=False, or cut off", file=file)
-    warnings = [] if content["status"] == "success" else [f"Inspect's log ends with the status {content['status']!r}"]
+    status = content.get("status", "success")
+    warnings = [] if status == "success" else [f"Inspect's log ends with the status {status!r}"]
     samples = []
+    skipped = Counter[str]()
     for record in content["samples"]:
         values: dict[str, Any] = {}
         reasons: dict[str, str] = {}
         for scorer, score in (record.get("scores") or {}).items():
+            if not isinstance(score, dict) or "value" not in score:
+                skipped[scorer] += 1
+                continue
             values |= score["value"] if isinstance(score["value"], dict) else {scorer: score["value"]}
-            reasons[scorer] = "" if score.get("explanation") == score.get("answer") else score["explanation"]
+            reason = score.get("explanation")
+            reasons[scorer] = "" if reason == score.get("answer") else str(reason or "")
         usage = Counter[str]()
         for tokens in (record.get("model_usage") or {}).values():
-            usage.update({new: tokens[old] for old, new in TOKENS.items()})
+            usage.update({new: tokens.get(old, 0) for old, new in TOKENS.items()})
         samples.append(_sample("Inspect", record, values=values, reasons=reasons, usage=usage))
-    return [System("Inspect", head["task"], samples, lm=head.get("model"), warnings=warnings)]
+    warnings += [f"{count} scores of Inspect's {name} have no value and are skipped" for name, count in skipped.items()]
+    return [System("Inspect", head.get("task", file.stem), samples, lm=head.get("model"), warnings=warnings)]
 
 
 def _promptfoo(content: Content, file: Path) -> list[System]:
@@ -184,14 +212,15 @@ def _promptfoo(content: Content, file: Path) -> list[System]:
         return []
     groups: dict[int, list[Sample]] = defaultdict(list)
     for result in body["results"]:
-        same = {"document": json.dumps(result["vars"], sort_keys=True)}  # --repeat asks again with the same variables
+        variables = result.get("vars") or {}
+        same = {"document": json.dumps(variables, sort_keys=True)}  # --repeat asks again with the same variables
         sample = _sample(
             "promptfoo",
             result,
-            metadata={**same, **result["vars"], **(result["testCase"].get("metadata") or {})},
-            values={"pass": result["success"], "score": result["score"], **result["namedScores"]},
-            reasons={"promptfoo": (result["gradingResult"] or {}).get("reason")},
-            error=result["error"] if result["failureReason"] == PROVIDER_FAILED else "",
+            metadata={**same, **variables, **((result.get("testCase") or {}).get("metadata") or {})},
+            values={"pass": result["success"], "score": result.get("score"), **(result.get("namedScores") or {})},
+            reasons={"promptfoo": (result.get("gradingResult") or {}).get("reason")},
+            error=result.get("error") if result.get("failureReason") == PROVIDER_FAILED else "",
         )
         groups[result["promptIdx"]].append(sample)
     names = [f"{prompt['provider']} #{place}" for place, prompt in enumerate(body["prompts"], 1)]
@@ -207,10 +236,10 @@ def _deepeval(content: Content, file: Path) -> list[System]:
         for metric in metrics:
             score = metric.get("score")
             threshold = metric.get("threshold")
-            if None not in (score, threshold) and score != threshold and (score < threshold) == metric["success"]:
+            if None not in (score, threshold) and score != threshold and (score < threshold) == metric.get("success"):
                 lower.add(metric["name"])
         values = {metric["name"]: metric.get("score") for metric in metrics}
-        reasons = {metric["name"]: metric.get("reason") for metric in metrics if not metric["success"]}
+        reasons = {metric["name"]: metric.get("reason") for metric in metrics if not metric.get("success")}
         error = "; ".join(f"{metric['name']}: {metric['error']}" for metric in metrics if metric.get("error"))
         samples.append(_sample("deepeval", case, values=values, reasons=reasons, error=error))
     model = (content.get("hyperparameters") or {}).get("model")
@@ -244,7 +273,7 @@ def _mlflow_sample(inputs: str, trace: dict[str, Any]) -> Sample:
     values: dict[str, Any] = {}
     gold: dict[str, Any] = {}
     reasons: dict[str, Any] = {}
-    errors = [CALL_FAILED] if trace["state"] == "ERROR" else []
+    errors = [CALL_FAILED] if trace.get("state") == "ERROR" else []
     valid = [assessment for assessment in trace.get("assessments") or () if assessment.get("valid", True)]
     for assessment in sorted(valid, key=itemgetter("assessment_name")):
         name = assessment["assessment_name"]
@@ -257,7 +286,7 @@ def _mlflow_sample(inputs: str, trace: dict[str, Any]) -> Sample:
             gold[name] = assessment["expectation"]["value"]
     tokens = json.loads(trace["trace_metadata"].get("mlflow.trace.tokenUsage") or "{}")
     usage = {new: tokens[old] for old, new in TOKENS.items() if old in tokens}
-    metadata = {"document": inputs, **trace["tags"]}
+    metadata = {"document": inputs, **(trace.get("tags") or {})}
     more: dict[str, Any] = {"gold": gold, "values": values, "reasons": reasons, "usage": usage, "metadata": metadata}
     more["error"] = "; ".join(errors)
     return _sample("MLflow", trace, **more)
