@@ -34,7 +34,7 @@ def test_a_data_frame_has_a_row_an_example(two: list[Run]) -> None:
 
 def test_csv_holds_the_same_and_no_formula(two: list[Run]) -> None:
     first = {**two[0].rows[0], "id": "=1+1", "strata": {"\n=2": "a\rb"}}
-    text = exports.to_csv(Run(two[0].about, [first, *two[0].rows[1:]], two[0].zero))
+    text = str(exports.FORMS["csv"](Run(two[0].about, [first, *two[0].rows[1:]], two[0].zero)))
     records = list(csv.DictReader(io.StringIO(text)))
     assert records[0]["id"] == "'=1+1"
     assert records[0]["stratum.\n=2"] == "a\rb"

@@ -30,8 +30,7 @@ from goldassay.display import Displayed
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import rows, summary
 from goldassay.reporting.cells import written
-from goldassay.reporting.ranking import Ranking, leader
-from goldassay.reporting.ranking import to_csv as csv_of
+from goldassay.reporting.ranking import Ranking, leader, to_csv
 from goldassay.reporting.tables import titled
 from goldassay.reporting.verdicts import against, run_sentence
 from goldassay.running.comparing import RunComparisons
@@ -41,11 +40,6 @@ from goldassay.tuning.verdict import Audit
 
 TAG_LENGTH = 5000  # MLflow's limit
 LISTED = ("id", "epoch", "input", "target", "scores", "metadata")  # what Inspect's list of samples shows
-
-
-def to_csv(run: Run) -> str:
-    """The records of a run as csv."""
-    return csv_of(run.records())
 
 
 def to_latex(runs: Sequence[Run], names: Sequence[str]) -> str:
@@ -147,7 +141,7 @@ def _sample(row: Mapping[str, Any], run: Run) -> dict[str, Any]:
 
 
 FORMS: dict[str, Callable[[Run], str | bytes]] = {
-    "csv": to_csv,
+    "csv": lambda run: to_csv(run.records()),
     "latex": lambda run: to_latex([run], [run.name]),
     "junit": to_junit,
     "inspect": to_inspect,

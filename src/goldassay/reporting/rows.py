@@ -183,8 +183,3 @@ def of_rate(title: str, corrected: Corrected | None, naive: Value = None) -> Col
             "labels alone": corrected.people_only,
         }
     return ["from", f"{title} [95 %]"], [[name, value] for name, value in values.items() if value]
-
-
-def of_named(values: Mapping[str, Value]) -> Columns:
-    """Estimates by name."""
-    return ["value", "estimate [95 %]"], [[name, value] for name, value in values.items()]

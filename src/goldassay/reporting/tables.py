@@ -180,7 +180,7 @@ def judge_agreement(judge: str, result: JudgeAgreement) -> None:
         "alpha of people": result.people,
     }
     title = f"{result.n} labels with a verdict, {result.unlabelled} items without a label"
-    print_table(title, *rows.of_named(values))
+    print_table(title, ["value", "estimate [95 %]"], list(values.items()))
     columns = list(next(iter(result.confusion.values())))
     counts: rows.Rows = [[label, *(row[column] for column in columns)] for label, row in result.confusion.items()]
     print_table("people (rows), judge (columns)", ["", *columns], counts)
