@@ -96,6 +96,13 @@ def test_align_prints_what_the_judge_is_worth(labels: Path) -> None:
     assert body["judge"] == "scripted/judge@1"
 
 
+def test_the_model_that_is_asked_by_default_is_named(labels: Path) -> None:
+    silent = CliRunner().invoke(app, ["judge", "align", str(labels), "--judge", "criterion"])
+    assert "no --lm is named, so scripted/judge@1 is asked" in " ".join(silent.stderr.split())
+    named = CliRunner().invoke(app, ["judge", "align", str(labels), "--judge", "criterion", "--lm", "scripted/judge"])
+    assert "is asked" not in named.stderr
+
+
 def test_eval_writes_verdicts_that_align_takes_without_a_model(labels: Path, tmp_path: Path) -> None:
     out = tmp_path / "judged.jsonl"
     output = run("eval", labels, "--judge", "criterion", "--out", out, "--store", tmp_path / "store.jsonl")

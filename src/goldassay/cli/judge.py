@@ -131,6 +131,8 @@ class JudgeOptions:
         from goldassay.judges.labels import poll
 
         judge = self.load()
+        if not self.lm:
+            terminal.warn(f"no --lm is named, so {judge} is asked")
         with terminal.progress("judging", len(labels.items)) as update, self.within_budget():
             votes = poll(judge, labels.question, labels.items, threads=self.threads, on_vote=update)
         if getattr(judge, "warning", ""):

@@ -78,7 +78,8 @@ class Audit(Displayed):
         more = f" and {len(leaks) - LEAKS} more" if len(leaks) > LEAKS else ""
         gain = f"{whole.naive_gain:+.3f}"
         if whole.interval is not None:
-            gain = "{:+.3f} [{:+.3f}, {:+.3f}]".format(whole.gain, *whole.interval)
+            low, high = whole.interval
+            gain = f"{whole.gain:+.3f} [{low:+.3f}, {high:+.3f}]"
         count = f"{len(leaks)} of {whole.examples} examples are left out, since the program's prompts show them"
         details = {**self.details, "left_out": [leak.id for leak in leaks], "whole": gain}
         note = f"{count}: {', '.join(names)}{more}; with them the gain is {gain}"
