@@ -199,6 +199,9 @@ def test_absent_null_and_empty(gold: Any, pred: Any, blank: str, expected: tuple
         ("date(partial=True)", "2024-03", "2024-03-01", 1),
         ("date(partial=True)", "2024-03-01", "2024-03", 0),
         ("date", "10:30", "10:30:00", 1),
+        ("date(format='%d/%m/%Y')", "01/03/2024", "1/3/2024", 1),
+        ("date(format='%d/%m/%Y')", "01/03/2024", "2024-03-01", 1),
+        ("date(format='%d/%m/%Y')", "01/03/2024", "2024-01-03", 0),
         ("fuzzy(0.8)", "Rijksmuseum", "Rijksmuseun", 1),
         ("fuzzy", "Rijksmuseum", "Mauritshuis", 0),
         ("enum", "NOT_PAID", "not paid", 1),
@@ -209,6 +212,13 @@ def test_absent_null_and_empty(gold: Any, pred: Any, blank: str, expected: tuple
 def test_comparators(name: str, gold: Any, pred: Any, expected: float) -> None:
     assert comparator(name)(gold, pred) == expected
     assert counts({"f": gold}, {"f": pred}, compare={"f": name})[0] == expected
+
+
+def test_gold_that_is_no_date_is_reported() -> None:
+    with pytest.warns(UserWarning, match=r"not in ISO 8601; state its form"):
+        assert comparator("date")("01/03/2024", "2024-03-01") == 0
+    with pytest.warns(UserWarning, match=r"not in ISO 8601 or %d/%m/%Y"):
+        comparator("date(format='%d/%m/%Y')")("2024/03/01", "2024-03-01")
 
 
 def test_embeddings_and_functions_compare_too() -> None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import inspect
 import re
 import unicodedata
+import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from functools import lru_cache, partial
 from typing import Any
@@ -73,10 +75,16 @@ def money(gold: JSON, pred: JSON, absolute: float = 0.005) -> bool:
     return abs(expected - predicted) <= absolute + WEAK and same_currency
 
 
-def iso_date(gold: JSON, pred: JSON, partial: bool = False) -> bool:
-    """The same date or time in ISO 8601; with ``partial`` a prediction may say more than gold ("2024-03")."""
-    expected = moment(gold)
-    predicted = moment(pred)
+def iso_date(gold: JSON, pred: JSON, partial: bool = False, format: str = "") -> bool:
+    """The same date or time in ISO 8601; with ``partial`` a prediction may say more than gold ("2024-03").
+
+    A text may also have the ``format``, as ``strptime`` reads it. Gold that has neither form is compared as it is.
+    """
+    expected = moment(gold, format)
+    predicted = moment(pred, format)
+    if expected is None and gold:
+        forms = f"ISO 8601 or {format}" if format else "ISO 8601; state its form, such as date(format='%d/%m/%Y')"
+        warnings.warn(f"gold has texts that are compared as dates and are not in {forms}", stacklevel=2)
     if expected is None or predicted is None:
         return exact(gold, pred)
     return expected == (predicted[: len(expected)] if partial else predicted)
@@ -220,10 +228,13 @@ def unit(value: JSON) -> str:
     return SYMBOLS.get(text, text)
 
 
-def moment(value: JSON) -> tuple[object, ...] | None:
-    """A date or time in ISO 8601 as its parts, as far as they are said; a time with a zone in UTC."""
+def moment(value: JSON, format: str = "") -> tuple[object, ...] | None:
+    """A date or time in ISO 8601 or a format as its parts, as far as they are said; a time with a zone in UTC."""
     if not isinstance(value, str):
         return None
+    if format:
+        with suppress(ValueError):
+            value = datetime.strptime(value, format).isoformat().removesuffix("T00:00:00")
     if match := MONTH.fullmatch(value):
         return tuple(int(part) for part in match.groups() if part)
     for kind in (date, datetime, time):
