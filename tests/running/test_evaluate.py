@@ -74,7 +74,8 @@ def test_an_answer_that_is_cut_off_says_so_and_stays_in_the_row(tmp_path: Path) 
             message = Message.assistant([TextPart('{"lab')])
             return Response(id=None, model=request.model, message=message, finish_reason="length", usage=usage)
 
-    lm = dspy.LM("scripted/cut", engine=Cut(), cache=False)
+    lm = dspy.LM("scripted/cut", engine=Cut(), cache=True, max_tokens=256)
+    evaluate(dspy.Predict("text -> label"), GOLD[:2], exact, lm=lm, max_failures=1)  # the next answers are cached
     run = evaluate(dspy.Predict("text -> label"), GOLD[:2], exact, lm=lm, folder=tmp_path / "r", max_failures=1)
     assert run.rows[0]["error"].startswith("the answer was cut at 256 tokens (max_tokens): AdapterParseError")
     assert run.rows[0]["truncated"]

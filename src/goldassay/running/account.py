@@ -68,7 +68,8 @@ class Account(BaseCallback):  # type: ignore[misc]
         usage = {name: int(n) for name, n in (entry.get("usage") or {}).items() if isinstance(n, (int, float))}
         tokens = {name: usage.get(name, 0) for name in TOKENS}
         if was_cut(entry) and not self.ended:
-            self.cut = tokens["completion_tokens"]
+            limit = call.lm.kwargs.get("max_tokens") or 0  # the cache does not say how many there were
+            self.cut = tokens["completion_tokens"] or int(limit)
         may_be_cached = (call.inputs.get("kwargs") or {}).get("cache", call.lm.cache)
         cached = exception is None and not entry.get("usage") and bool(may_be_cached)
         if cached:
