@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goldassay import Counts
+from goldassay.statistics import compare
 from goldassay.statistics.selection import select
-from goldassay.tuning.verdict import judge
+from goldassay.tuning.verdict import judge, of_comparison
 
 
 def scores(rng: np.random.Generator, shares: list[float], n: int, times: int = 1) -> Any:
@@ -61,6 +63,15 @@ def test_bred_candidates_never_help() -> None:
     assert (audit.verdict, audit.gain, audit.interval) == ("cannot be told", None, None)
     assert audit.needed
     assert "--program FILE --gold TEST" in str(audit)
+
+
+def test_the_examples_that_are_needed_are_never_a_handful() -> None:
+    """The standard error of so rare wins is too small; by it alone one more example would show the gain."""
+    for wins in (4, 6, 8):
+        before = [Counts(2, 0, 1)] * wins + [Counts(3, 0, 0)] * (40 - wins)
+        audit = of_comparison(compare([Counts(3, 0, 0)] * 40, before, Counts(), resamples=500))
+        assert (audit.verdict, (audit.more or 0) >= 4) == ("cannot be told", True)
+        assert f"to show a gain of {audit.target:+.3f} four times in five" in str(audit)
 
 
 def test_the_four_verdicts() -> None:

@@ -27,6 +27,7 @@ from goldassay.tuning.acceptance import MARGIN, Verdict, one_look
 
 Selected = Literal["independent", "bred", "none"]
 POWER_QUANTILE = 0.8416  # of 80 % power
+LEAST = 10  # more examples are at least this part of those that are there
 LEAKS = 6  # examples that are left out for a leak, by name
 SATURATED = 0.98  # of the largest score
 LUCK = "if these examples chose the program, the gain includes luck"
@@ -41,7 +42,7 @@ class Audit(Displayed):
     chosen one, or "cannot be told"; ``gain`` is the chosen candidate's, corrected for the choice, ``interval`` its 95 %
     interval and ``naive_gain`` what the optimizer reports. Of bred candidates gain and interval are None. ``needed`` is
     the smallest number of new examples that would settle it; ``more`` is it for the same validation set, ``fresh`` for
-    a held-out test.
+    a held-out test; both show a gain of ``target`` in four of five cases.
     """
 
     verdict: str
@@ -56,6 +57,7 @@ class Audit(Displayed):
     p: float | None = None
     more: int | None = None
     fresh: int | None = None
+    target: float | None = None
     baseline: str = "before"
     chosen: str = "after"
     source: str = ""
@@ -114,7 +116,7 @@ class Audit(Displayed):
         if self.fresh:
             ways.append(f"a held-out test of {self.fresh}: {FRESH}")
         if self.verdict == Verdict.UNKNOWN and ways:
-            lines.append(f"to settle it: {', or '.join(ways)}")
+            lines.append(f"to show a gain of {self.target:+.3f} four times in five: {', or '.join(ways)}")
         return [*lines, *self.findings]
 
     def _first_line(self, several: bool) -> str:
@@ -211,9 +213,12 @@ def _with_needed(audit: Audit, gain: float, error: float, critical: float) -> Au
     # Power .8 needs (critical + .84) standard errors in the target, and an error falls with the root of n.
     enough = n * ((critical + POWER_QUANTILE) * error / target) ** 2
     scale = audit.examples / n
-    more = None if audit.selection == "bred" else max(1, math.ceil((enough - n) * scale))
+    least = audit.examples / LEAST  # an estimate so near to the end is luck: fewer would settle nothing
+    more = None if audit.selection == "bred" else math.ceil(max(least, (enough - n) * scale))
     fresh = None if audit.selection == "none" else math.ceil(examples_needed(target, error, n) * scale)
-    return replace(audit, more=more, fresh=fresh, needed=min(size for size in (more, fresh) if size is not None))
+    return replace(
+        audit, target=target, more=more, fresh=fresh, needed=min(size for size in (more, fresh) if size is not None)
+    )
 
 
 def of_runs(
