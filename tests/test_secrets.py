@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import dspy
 import pytest
 
@@ -80,3 +82,11 @@ def test_a_placeholder_for_a_key_hides_no_words(key: str, monkeypatch: pytest.Mo
     remember(dspy.LM("openai/x", api_key=key, api_base="http://h/v1?api-version=2024-05-01-preview"))
     text = f"{key} of these is true since 2024-05-01-preview, word for word, in /simple/list"
     assert redact(text) == text
+
+
+def test_a_key_with_quotes_is_hidden_in_its_repr_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "my'very\"own'word"
+    monkeypatch.setenv("OWN_API_KEY", key)
+    remember()
+    for text in (key, json.dumps(key), repr({"key": key})):
+        assert "very" not in redact(text)

@@ -98,7 +98,7 @@ def models(*things: object) -> list[dspy.BaseLM]:
 
 
 _seen: set[str] = set()
-_known: tuple[str, ...] | None = None  # those, also as JSON escapes them, the longest first
+_known: tuple[str, ...] | None = None  # those, also as JSON and repr escape them, the longest first
 
 
 def remember(*things: object) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ def remember(*things: object) -> tuple[str, ...]:
         _seen.update(_in_address(value, bool(BASES.search(name))))
     for lm in models(*things):
         _seen.update(_in_settings(lm.kwargs, str(lm.model)))
-    forms = _seen | {json.dumps(value, ensure_ascii=False)[1:-1] for value in _seen}
+    forms = _seen | {form[1:-1] for value in _seen for form in (json.dumps(value, ensure_ascii=False), repr(value))}
     _known = tuple(sorted(forms - {HIDDEN}, key=len, reverse=True))
     return _known
 

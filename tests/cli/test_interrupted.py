@@ -74,3 +74,16 @@ def test_no_host_is_asked_for_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SystemExit):
         cli.main()
     assert os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] == "True"
+
+
+def test_compare_that_is_stopped_says_that_it_starts_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("goldassay.running.evaluate.evaluate", interrupted)
+    words = ["goldassay", "compare", "extraction", "--program", "baseline", "--program", "program"]
+    monkeypatch.setattr("sys.argv", [*words, "--out", str(tmp_path)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 3
+    message = capsys.readouterr().err.replace("\n", "")
+    assert f"the same command starts over; the runs so far are in {tmp_path / 'runs'}" in message
