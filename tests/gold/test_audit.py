@@ -158,6 +158,7 @@ PLANTED: list[tuple[str, Plant, str, str, str | None]] = [
     ("an offset beyond the text", _extraction(1, start=90, end=96), "offset", "extraction.jsonl", "d1"),
     ("an end before the start", _extraction(2, end=3), "offset", "extraction.jsonl", "d2"),
     ("a text that does not occur", _extraction(3, text="mer"), "offset", "extraction.jsonl", "d3"),
+    ("a space at the end of a span", _extraction(4, start=39, text=" Wageningen"), "edge", "extraction.jsonl", "d4"),
     ("crossing spans", lambda s: (s["extraction.jsonl"][5]["entities"].append(_span(2, 12, "brass band", "MUS")),
      s["extraction.jsonl"][5]["entities"].append(_span(8, 18, "band keeps", "MUS")),
      _card("tasks", "extraction", "types", value={"TOP": 8, "MUS": 2})(s)), "crossing", "extraction.jsonl", "d5"),
@@ -179,6 +180,12 @@ PLANTED: list[tuple[str, Plant, str, str, str | None]] = [
      "identifier", "linking.jsonl", "d1"),
     ("a statement twice", lambda s: (s["triples.jsonl"][1]["triples"].append(dict(s["triples.jsonl"][1]["triples"][0])),
      _card("tasks", "triples", value={"triples": 9})(s)), "repeated", "triples.jsonl", "d1"),
+    ("an empty object", lambda s: s["triples.jsonl"][2]["triples"][0].update(object=" "),
+     "text", "triples.jsonl", "d2"),
+    ("a typed object without a value", lambda s: s["triples.jsonl"][3]["triples"][0].update(
+        object={"type": "item", "id": ""}), "text", "triples.jsonl", "d3"),
+    ("a fact that is not in its document", _set("answering.jsonl", 0, "supporting_facts", ["The museum in Leeds"]),
+     "reference", "answering.jsonl", "a0"),
     ("a wrong count", _card("tasks", "extraction", "records", value=9), "count", "card.yaml", None),
     ("a wrong count of a split", _card("documents", "splits", "dev", value=2), "count", "card.yaml", None),
     ("a wrong count of a table", _card("tables", "passages", "records", value=9), "count", "card.yaml", None),
@@ -311,3 +318,28 @@ def test_the_founding_card_is_read(tmp_path: Path) -> None:
 def test_a_set_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no gold set"):
         audit(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("about", "count"),
+    [
+        ({"context": "Opened in\n1784.", "supporting_facts": ["opened in 1784"]}, 0),  # but for case and white space
+        ({"context": "Opened in 1784.", "supporting_facts": ["opened in 1785"]}, 1),
+        ({"context": "Opened in 1784.", "supporting_facts": [["Museum", 0], 3]}, 0),  # sentences by number
+        ({"supporting_facts": ["opened in 1785"]}, 0),  # no text to look in
+        ({"documents": ["elsewhere"], "supporting_facts": ["opened in 1785"]}, 0),
+    ],
+)
+def test_a_fact_is_looked_for_in_the_text_there_is(tmp_path: Path, about: dict[str, Any], count: int) -> None:
+    file = tmp_path / "answering.jsonl"
+    file.write_text(json.dumps({"id": "q", "question": "When?", "answers": ["1784"], **about}), encoding="utf-8")
+    assert [f.field for f in audit(file, task="answering").findings] == ["supporting_facts[0]"] * count
+
+
+def test_a_space_at_the_end_is_trimmed_in_the_copy(tmp_path: Path) -> None:
+    changed = sound()
+    _extraction(0, end=26, text="Delft ")(changed)
+    findings = run(tmp_path, changed).findings
+    assert [(f.kind, f.fix) for f in findings] == [("edge", {"start": 20, "end": 25, "text": "Delft"})]
+    repaired(tmp_path / "set", tmp_path / "trimmed", findings)
+    assert audit(tmp_path / "trimmed").clean

@@ -71,6 +71,7 @@ def test_a_folder_of_brat_is_audited(tmp_path: Path) -> None:
         ("unreadable", "sub/b.ann", None),
         ("offset", "a.ann", {"start": 4, "end": 15}),
         ("offset", "a.ann", None),
+        ("edge", "sub/b.ann", {"start": 11, "end": 16, "text": "Brest"}),
         ("offset", "sub/b.ann", {"start": 0, "end": 9}),
         ("offset", "sub/b.ann", {"start": 11, "end": 16}),
     ]

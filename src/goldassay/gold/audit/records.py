@@ -5,7 +5,8 @@ existence. ISIL is ISO 15511: a country code (or one, three or four letters for 
 eleven letters, digits, ``:``, ``/`` and ``-``; sixteen characters at most.
 
 Compared: records that repeat another one by id, by text, or nearly by text (across splits they leak), a document that
-differs between tasks, and references to documents and passages that do not exist.
+differs between tasks, references to documents and passages that do not exist, and supporting facts that are not in
+their documents.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from goldassay.gold import anyfields
 from goldassay.gold.audit.findings import TABLES, Finding, LocatedRecord, RowsByTask
 from goldassay.gold.records import INPUTS, SPANS, folded_answers, grades, nearest, span_fault
 from goldassay.gold.shapes import Record
+from goldassay.jsonl import JSON
 from goldassay.measure import TASKS
-from goldassay.text.normal import distinct, near_pairs
+from goldassay.text.normal import distinct, near_pairs, plain
 
 ABOUT_OTHERS = ("retrieval", "answering")  # tasks whose records are not documents themselves
 
@@ -42,6 +44,9 @@ def check(row: LocatedRecord) -> Iterator[Finding]:
         for index, key in enumerate(keys):
             if key in keys[:index]:
                 yield row.finding("repeated", "the same statement as another one here", f"triples[{index}]")
+            for part in ("subject", "predicate", "object"):
+                if _is_empty(record["triples"][index][part]):
+                    yield row.finding("text", f"the {part} is empty", f"triples[{index}].{part}")
     elif row.task == "classification" and record.get("label", "") in (record.get("secondary_labels") or ()):
         yield row.finding("conflict", f"{record['label']!r} is both label and secondary label", "secondary_labels")
     elif row.task == "retrieval" and not any(grade > 0 for grade in grades(record).values()):
@@ -70,6 +75,19 @@ def _spans(row: LocatedRecord) -> Iterator[Finding]:
             if (a < start < b < end or start < a < end < b) and "fragments" not in span:
                 yield row.finding("crossing", f"{start}:{end} crosses {a}:{b}; nest them, or end one earlier", field)
         sound.append((start, end))
+        words = text[start:end]
+        trimmed = words.strip()
+        if words != trimmed and "fragments" not in span:
+            first_letter = text.find(trimmed, start)
+            place = {"start": first_letter, "end": first_letter + len(trimmed), "text": trimmed} if trimmed else None
+            yield row.finding("edge", f"{words!r} begins or ends with a space", field, place)
+
+
+def _is_empty(value: JSON) -> bool:
+    """Whether a part of a statement says nothing; of a typed value the type alone says nothing."""
+    if isinstance(value, Mapping):
+        return all(_is_empty(inner) for key, inner in value.items() if key not in ("type", "datatype"))
+    return value in (None, []) or not str(value).strip()
 
 
 def _place(text: str, words: str | None, start: int) -> dict[str, int] | None:
@@ -132,15 +150,32 @@ def compare(rows: RowsByTask, passages: Mapping[str, str] | None) -> Iterator[Fi
                 what = "another text" if name == "text" else f"{name} {actual}, and {expected}"
                 kind = "leak" if name == "split" else "conflict"
                 yield row.finding(kind, f"this document has {what} in {other.task}", name)
-    texts = {*(passages or ()), *first}
+    texts = {name: row.record.get("text") for name, row in first.items()} | dict(passages or {})
     for row in rows.get("answering", ()):
-        for name in row.record.get("documents") or ():
+        names = row.record.get("documents") or ()
+        for name in names:
             if texts and name not in texts:
                 yield row.finding("reference", f"no document {name!r} in this set", "documents")
+        yield from _facts(row, [texts.get(name) for name in names])
     for row in rows.get("retrieval", ()):
         for name in row.record["relevant"]:
             if passages is not None and name not in passages:
                 yield row.finding("reference", f"no passage {name!r} in the collection", "relevant")
+
+
+def _facts(row: LocatedRecord, texts: Sequence[str | None]) -> Iterator[Finding]:
+    """Supporting facts that are neither in the question's context nor in its documents, but for case and white space.
+
+    Without a context, a document whose text is unknown may have any fact.
+    """
+    context = row.record.get("context")
+    sources = [plain(text) for text in (context, *texts) if text is not None]
+    if not sources or (context is None and None in texts):
+        return
+    for index, fact in enumerate(row.record.get("supporting_facts") or ()):
+        if isinstance(fact, str) and not any(plain(fact) in source for source in sources):
+            message = f"{fact!r} is not in the question's documents"
+            yield row.finding("reference", message, f"supporting_facts[{index}]")
 
 
 def documents(rows: RowsByTask) -> Iterator[LocatedRecord]:
