@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import dspy
 from dspy.teleprompt import Teleprompter as Teleprompter
@@ -112,3 +112,8 @@ def was_cut(entry: Mapping[str, Any]) -> bool:
     parts = [response, *(getattr(response, "choices", None) or ())]
     reasons = {getattr(part, "finish_reason", None) for part in parts} | {getattr(response, "status", None)}
     return not reasons.isdisjoint(("length", "incomplete"))
+
+
+def signature_of(predictor: dspy.Predict) -> type[dspy.Signature]:
+    """The signature of a predictor, as the class that it is; DSPy's own annotation leaves it open."""
+    return cast("type[dspy.Signature]", predictor.signature)

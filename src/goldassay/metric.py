@@ -364,7 +364,7 @@ class FunctionMetric(Metric):
         if isinstance(value, dspy.Prediction):
             text = str(value.get("feedback") or "")
             value = value.get("score")
-        values = {self.main: value}
+        values: dict[str, Any] = {self.main: value}
         if isinstance(value, Mapping):
             text = str(value.get("feedback") or "")
             parts = {str(key): _part(part) for key, part in value.items() if key != "feedback"}

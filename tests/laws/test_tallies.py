@@ -135,7 +135,7 @@ def test_a_tally_of_ones_own_has_defaults() -> None:
 
 def test_a_tally_needs_its_five_members() -> None:
     class Value(Tally):
-        value = 1.0
+        value = 1.0  # pyright: ignore[reportAssignmentType]
 
     with pytest.raises(TypeError, match="__add__.*from_state.*state.*weight"):
         Value()  # type: ignore[abstract]

@@ -51,7 +51,7 @@ class Measuring:
 
         started = time.perf_counter()
         with account.open():
-            prediction = attempt(self.program, example.inputs(), explain)
+            prediction = attempt(self.program, dict(example.inputs().items()), explain)
             seconds = max(0.0, time.perf_counter() - started - notes.waited)
             account.ended = True
             row = self.row(index, example, prediction, seconds)

@@ -132,9 +132,10 @@ def from_program(program: Any) -> Result:
         source = "an optimizer without scores of examples"
         scale = 100
         baseline = "before"
-        if hasattr(program, "mb_candidate_programs"):
+        minibatches = getattr(program, "mb_candidate_programs", None)
+        if minibatches is not None:
             source = "MIPROv2"
-            rows = [*rows, *program.mb_candidate_programs]
+            rows = [*rows, *minibatches]
         elif "instruction" in rows[0]:
             source = "COPRO"
         elif hasattr(program, "trial_logs"):

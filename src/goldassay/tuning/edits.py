@@ -23,7 +23,7 @@ from typing import Any
 from dspy import Example, Module, Predict
 from pydantic import BaseModel
 
-from goldassay._dspy_compat import serialize_for_json
+from goldassay._dspy_compat import serialize_for_json, signature_of
 from goldassay.exceptions import GoldassayError
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import text_of
@@ -116,7 +116,7 @@ def by_pattern(
         each: How many patches a slot takes; by default all.
     """
     slots = Slots()
-    present = {key: p.signature.instructions for key, p in predictors(diagnosis.program).items()}
+    present = {key: signature_of(p).instructions for key, p in predictors(diagnosis.program).items()}
     for pattern in diagnosis.patterns:
         if len(slots) == patterns:
             break
@@ -172,12 +172,12 @@ def covering(diagnosis: Diagnosis, most: int = 6) -> Slots:
         return {}
     patches = []
     for name, predictor in predictors(diagnosis.program).items():
-        keys = list(predictor.signature.input_fields)
+        keys = list(signature_of(predictor).input_fields)
         present = [[str(demo.get(key)) for key in keys] for demo in predictor.demos or []]
         pool = [
             example
             for example in diagnosis.train
-            if fits(example, predictor.signature) and [str(example.get(key)) for key in keys] not in present
+            if fits(example, signature_of(predictor)) and [str(example.get(key)) for key in keys] not in present
         ]
         # the example that covers most is last, next to the question
         for example in reversed(cover(pool, diagnosis.patterns, predictor, most)):
@@ -195,7 +195,7 @@ def counter_example(diagnosis: Diagnosis) -> Slots:
     if not any(pattern.kind in added for pattern in diagnosis.patterns):
         return {}
     for name, predictor in predictors(diagnosis.program).items():
-        signature = predictor.signature
+        signature = signature_of(predictor)
         pool = [
             example
             for example in diagnosis.train
@@ -258,7 +258,7 @@ def cover(pool: Examples, patterns: Sequence[Pattern], predictor: Predict, most:
     if sum(weights) == 0:
         weights = [float(pattern.count) for pattern in patterns]
     uncovered = [weight / (sum(weights) or 1.0) for weight in weights]
-    signature = predictor.signature
+    signature = signature_of(predictor)
     shares = [_shares(example, patterns) for example in pool]
     labels = [set(leaves([example.get(key) for key in signature.output_fields])) for example in pool]
     lengths = [len(str({key: example.get(key) for key in signature.fields})) for example in pool]
@@ -306,7 +306,7 @@ def leaves(value: object) -> Iterator[str]:
 
 def _show(diagnosis: Diagnosis, name: str, example: Example, proposer: str, why: str) -> Patch:
     """The patch that adds an example to a predictor's demonstrations."""
-    keys = [key for key in predictors(diagnosis.program)[name].signature.fields if example.get(key) is not None]
+    keys = [key for key in signature_of(predictors(diagnosis.program)[name]).fields if example.get(key) is not None]
     return diagnosis.draft(
         predictor=name,
         action="add_example",

@@ -16,6 +16,7 @@ import dspy
 from dspy import Module
 from pydantic import BaseModel
 
+from goldassay._dspy_compat import signature_of
 from goldassay import files
 from goldassay.exceptions import GoldassayError, one_line
 from goldassay.fields import read
@@ -87,7 +88,7 @@ class LabelWords:
     def __init__(self, program: Module, train: Examples) -> None:
         self.train = train
         self.words = dict(getattr(inmost(program), "type_words", {}))
-        outputs = {key for predictor in program.predictors() for key in predictor.signature.output_fields}
+        outputs = {key for predictor in program.predictors() for key in signature_of(predictor).output_fields}
         self.written: set[str] = set()
         pairs: dict[str, set[str]] = {}
         for example in train:
@@ -199,7 +200,7 @@ def list_length(diagnosis: Diagnosis) -> Slots:
     """How long a list may be: train's 95th percentile, if too much is predicted (slot ``bound``)."""
     many = [pattern for pattern in diagnosis.patterns if pattern.kind in ("spurious", "not_in_text", "duplicate")]
     for name, predictor in predictors(diagnosis.program).items() if many else ():
-        signature = predictor.signature
+        signature = signature_of(predictor)
         for key in signature.output_fields:
             lists = (example.get(key) for example in diagnosis.train if fits(example, signature))
             sizes = sorted(len(items) for items in lists if isinstance(items, list))
@@ -242,7 +243,7 @@ def reflection(diagnosis: Diagnosis, lm: dspy.BaseLM, patterns: int | None = Non
     """
 
     def _propose(pattern: Pattern) -> list[Patch]:
-        text = predictor_for(pattern, diagnosis.program)[1].signature.instructions
+        text = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
         try:
             with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
                 answer = dspy.Predict(Reflect)(
@@ -268,7 +269,7 @@ def reflection(diagnosis: Diagnosis, lm: dspy.BaseLM, patterns: int | None = Non
 def answer_form(diagnosis: Diagnosis) -> Slots:
     """The other form than the one in which answers are written now, JSON or lines (slot ``form of the answer``)."""
     adapter = dspy.settings.adapter
-    signatures = [predictor.signature for predictor in predictors(diagnosis.program).values()]
+    signatures = [signature_of(predictor) for predictor in predictors(diagnosis.program).values()]
     formed = isinstance(diagnosis.program, Wrapped) and diagnosis.program.form
     if formed or not isinstance(adapter, TerseAdapter) or not any(map(TerseAdapter("lines").lines, signatures)):
         return {}

@@ -21,6 +21,7 @@ from typing import Any
 import dspy
 from dspy import Example, Module, teleprompt
 
+from goldassay._dspy_compat import signature_of
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError, MissingExtra
 from goldassay.metric import Metric
@@ -251,7 +252,7 @@ def resolve(optimizer: str | teleprompt.Teleprompter) -> tuple[str, Optimizer]:
 
 def _run_object(optimizer: teleprompt.Teleprompter, job: Job) -> Module:
     """An optimizer object with its own settings, scored by the metric of this tuning."""
-    own = copy(optimizer)
+    own: Any = copy(optimizer)
     if type(own).__name__ in BY_EXAMPLE:
         job.use_credit()
     if isinstance(own, Patches):  # it measures by its own metric
@@ -268,7 +269,7 @@ def with_instructions(program: Module, candidate: Mapping[str, str]) -> Module:
     program = program.deepcopy()
     for name, predictor in program.named_predictors():
         if name in candidate:
-            predictor.signature = predictor.signature.with_instructions(candidate[name])
+            predictor.signature = signature_of(predictor).with_instructions(candidate[name])
     return program
 
 

@@ -18,7 +18,7 @@ from dspy import Example, Module, Predict
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from goldassay import files
-from goldassay._dspy_compat import input_keys
+from goldassay._dspy_compat import input_keys, signature_of
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import INPUTS, check_examples, check_instructions
@@ -152,7 +152,7 @@ def apply(program: Module, patch: Patch, *, any_version: bool = False) -> Module
 
 def _change(predictor: Predict, patch: Patch) -> str:
     """Make an edit in a predictor; a message if it does not fit."""
-    signature = predictor.signature
+    signature = signature_of(predictor)
     demos = list(predictor.demos or [])
     text = patch.text or ""
     old = patch.old or ""

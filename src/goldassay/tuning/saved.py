@@ -30,6 +30,7 @@ from typing import Any
 import dspy
 from dspy import Module
 
+from goldassay._dspy_compat import signature_of
 from goldassay import __version__, jsonl
 from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.fields import read
@@ -120,7 +121,7 @@ def _checked(program: Module, state: Mapping[str, Any], file: Path) -> list[str]
         raise DataError(f"not the state of this program: it has {saved}, and the program {expected}", file=file)
     for name, predictor in inside.named_predictors():
         saved_fields = len(parts[name]["signature"]["fields"])
-        fields = len(predictor.signature.fields)
+        fields = len(signature_of(predictor).fields)
         if saved_fields != fields:
             message = f"not the state of this program: {saved_fields} fields, and the program's signature has {fields}"
             raise DataError(message, file=file, field=name)
@@ -380,7 +381,7 @@ def rendered(program: Module, adapter: dspy.Adapter | None = None, inputs: Mappi
         inside = program.inside(inputs) if inputs else inside
     parts: list[str] = []
     for name, predictor in predictors(inside).items():
-        signature = predictor.signature
+        signature = signature_of(predictor)
         values = {key: (inputs or {}).get(key, f"{{{key}}}") for key in signature.input_fields}
         parts.append(f"=== {name}")
         for message in using.format(signature, list(predictor.demos or []), values):

@@ -14,7 +14,7 @@ import dspy
 from dspy import Example, Module, Prediction
 
 from goldassay import jsonl
-from goldassay._dspy_compat import BaseCallback
+from goldassay._dspy_compat import BaseCallback, signature_of
 from goldassay.corpus_score import Score
 from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.measure import failed
@@ -52,7 +52,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
         self._arguments = 2 + extra_arguments(metric)
         self._progress = progress
         self._stack = ExitStack()
-        self._evaluated: dict[str, Module] = {}
+        self._evaluated: dict[str, Module | None] = {}
         self._calls: dict[str, tuple[str, int | str]] = {}
         self._errors: dict[tuple[str, int | str], list[str]] = {}
         self._lock = threading.Lock()
@@ -141,7 +141,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
 
     def keep(self, value: float, program: Module) -> None:
         """Keep a program that was evaluated on the whole dev split, if it is the best so far."""
-        texts = {name: str(predictor.signature.instructions) for name, predictor in program.named_predictors()}
+        texts = {name: str(signature_of(predictor).instructions) for name, predictor in program.named_predictors()}
         self.candidates.append((texts, value))
         if self.journal is not None:
             unique = {json.dumps(candidate): (candidate, value) for candidate, value in self.candidates}

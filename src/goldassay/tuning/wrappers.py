@@ -17,7 +17,7 @@ from typing import Any
 import dspy
 from dspy import Example, Module
 
-from goldassay._dspy_compat import Teleprompter, input_keys, serialize_for_json
+from goldassay._dspy_compat import Teleprompter, input_keys, serialize_for_json, signature_of
 from goldassay.exceptions import GoldassayError
 from goldassay.lm.terse import TerseAdapter
 
@@ -98,7 +98,7 @@ class Wrapped(Module):  # type: ignore[misc]
         nearest = self.nearest(**inputs)
         program = self.program.deepcopy()
         for predictor in program.predictors():
-            signature: Any = predictor.signature
+            signature: Any = signature_of(predictor)
             demos = [demo for demo in nearest if fits(demo, signature)]
             examples = [Example(**{key: demo[key] for key in signature.fields if key in demo}) for demo in demos]
             predictor.demos = [*(demo for demo in predictor.demos or [] if demo not in examples), *examples]
@@ -173,7 +173,7 @@ def fits(example: Example | Mapping[str, Any], signature: type[dspy.Signature]) 
 
 def shows_none(program: Module) -> bool:
     """Whether a program has demonstrations and none fits its predictor: DSPy leaves such out without a warning."""
-    pairs = [(demo, predictor.signature) for predictor in program.predictors() for demo in predictor.demos or ()]
+    pairs = [(demo, signature_of(predictor)) for predictor in program.predictors() for demo in predictor.demos or ()]
     return bool(pairs) and not any(fits(*pair) for pair in pairs)
 
 
@@ -184,12 +184,12 @@ def check_fits(program: Module, train: Examples) -> None:
         GoldassayError: None can: the message names the missing fields, and how ``to_demo`` gives them.
     """
     named = program.named_predictors()
-    if any(fits(example, p.signature) for example in train for _, p in named):
+    if any(fits(example, signature_of(p)) for example in train for _, p in named):
         return
     name, predictor = named[-1]
     present = sorted({key for example in train[:20] for key, value in example.items() if value is not None})
-    outputs = list(predictor.signature.output_fields)
-    inputs = [key for key in predictor.signature.input_fields if key not in present]
+    outputs = list(signature_of(predictor).output_fields)
+    inputs = [key for key in signature_of(predictor).input_fields if key not in present]
     missing = ", ".join(inputs + [key for key in outputs if not set(outputs) & set(present)])
     fields = ", ".join(f'"{key}": …' for key in [*inputs, *outputs])
     raise GoldassayError(
@@ -234,7 +234,7 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
         """
         if shows_nearest(student):
             raise GoldassayError("this program is shown its nearest examples already; tune it with another optimizer")
-        signatures = [predictor.signature for predictor in predictors(student).values()]
+        signatures = [signature_of(predictor) for predictor in predictors(student).values()]
         examples = [
             {key: serialize_for_json(value) for key, value in example.items()}
             for example in demonstrations(student, trainset)

@@ -115,4 +115,5 @@ class ArticleReader(dspy.Module):  # type: ignore[misc]
 
     def to_demo(self, example: dspy.Example) -> dict[str, object]:
         """A gold example as the reader's demonstration."""
-        return dict(self.reader.to_demo(example))
+        reader: Any = self.reader
+        return dict(reader.to_demo(example))

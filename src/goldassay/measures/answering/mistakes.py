@@ -27,7 +27,8 @@ def wrong_answer(pair: AnswerPair) -> Review:
         text = ""
         message = f"No answer{about}; expected “{golds[0]}”."
     else:
-        other = f" (or {len(golds) - 1} other wordings)" if len(golds) > 1 else ""
+        others = len(golds) - 1
+        other = f" (or {others} other wordings)" if others else ""
         message = f"Answered “{text}”{about}; expected “{golds[0]}”{other}."
     gold = golds[0] if golds else ""
     return (Error(kind, message, gold=gold, pred=text, context=pair.question, field="answer"),), ()

@@ -41,7 +41,7 @@ def json_type(value: JSON) -> str:
 
 
 @lru_cache(maxsize=65536)
-def folded(value: JSON) -> str:
+def folded(value: object) -> str:
     """A text in one Unicode form, without case, its white space as single spaces."""
     return " ".join(unicodedata.normalize("NFKC", str(value)).casefold().split())
 

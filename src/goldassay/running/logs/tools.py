@@ -228,10 +228,10 @@ def _promptfoo(content: Content, file: Path) -> list[System]:
 
 
 def _deepeval(content: Content, file: Path) -> list[System]:
-    content = content.get("testRunData", content) if isinstance(content, dict) else {}
+    data: dict[str, Any] = content.get("testRunData", content) if isinstance(content, dict) else {}
     samples: list[Sample] = []
     lower = set[str]()
-    for case in content.get("testCases") or content.get("test_results") or ():
+    for case in data.get("testCases") or data.get("test_results") or ():
         metrics = case.get("metricsData") or case.get("metrics_data") or ()
         for metric in metrics:
             score = metric.get("score")
@@ -242,7 +242,7 @@ def _deepeval(content: Content, file: Path) -> list[System]:
         reasons = {metric["name"]: metric.get("reason") for metric in metrics if not metric.get("success")}
         error = "; ".join(f"{metric['name']}: {metric['error']}" for metric in metrics if metric.get("error"))
         samples.append(_sample("deepeval", case, values=values, reasons=reasons, error=error))
-    model = (content.get("hyperparameters") or {}).get("model")
+    model = (data.get("hyperparameters") or {}).get("model")
     return [System("deepeval", file.stem.lstrip("."), samples, lower_is_better=lower, lm=model)] if samples else []
 
 
