@@ -82,12 +82,6 @@ def serialize_for_json(value: object) -> Any:
     return to_jsonable_python(value, fallback=str)
 
 
-def signature_of(predictor: dspy.Predict) -> type[dspy.Signature]:
-    """The signature of a predictor; DSPy's types say that it may be absent, or an instance."""
-    signature: Any = predictor.signature
-    return signature  # type: ignore[no-any-return]
-
-
 def without_cache(lm: dspy.BaseLM) -> dspy.BaseLM:
     """The same model, every call of which is answered anew; itself if it has no cache.
 

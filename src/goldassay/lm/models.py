@@ -103,7 +103,7 @@ class Model:
 
 
 def for_program(
-    program: dspy.Module,
+    program: dspy.Module | Callable[..., Any],
     name: str | None = None,
     cache: bool = True,
 ) -> Model:
@@ -121,7 +121,7 @@ def for_program(
     >>> for_program(dspy.Module()).name is None
     True
     """
-    if hasattr(program, "predictors") and not program.predictors():
+    if isinstance(program, dspy.Module) and not program.predictors():
         return Model()
     model = resolve(name, **({} if cache else {"cache": False}))
     chosen = _named(name)[1].get("adapter")

@@ -16,8 +16,8 @@ import dspy
 from dspy import Module
 from pydantic import BaseModel
 
-from goldassay._dspy_compat import signature_of
 from goldassay import files
+from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import GoldassayError, one_line
 from goldassay.fields import read
 from goldassay.lm.terse import TerseAdapter

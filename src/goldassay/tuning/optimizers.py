@@ -21,8 +21,8 @@ from typing import Any
 import dspy
 from dspy import Example, Module, teleprompt
 
-from goldassay._dspy_compat import signature_of
 from goldassay import jsonl
+from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import DataError, GoldassayError, MissingExtra
 from goldassay.metric import Metric
 from goldassay.tuning.campaign import PatchOptions

@@ -20,7 +20,8 @@ from goldassay.tally import By, Evidence, T
 
 GOLD_KINDS = ("missed", "missing_field", "missing_item")
 PRED_KINDS = ("spurious", "not_in_text", "invented_field", "spurious_item")
-SIDES: dict[str, str] = dict.fromkeys(GOLD_KINDS, "gold") | dict.fromkeys(PRED_KINDS, "pred")  # errors of other kinds are of both sides
+# errors of other kinds are of both sides
+SIDES: dict[str, str] = {**dict.fromkeys(GOLD_KINDS, "gold"), **dict.fromkeys(PRED_KINDS, "pred")}
 BY_FIELD = set(RECORD_ERRORS) - {"wrong_value"}  # these errors are of the field, not of its value
 
 

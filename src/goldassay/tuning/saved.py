@@ -30,8 +30,8 @@ from typing import Any
 import dspy
 from dspy import Module
 
-from goldassay._dspy_compat import signature_of
 from goldassay import __version__, jsonl
+from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.fields import read
 from goldassay.running import Run
@@ -374,10 +374,10 @@ def rendered(program: Module, adapter: dspy.Adapter | None = None, inputs: Mappi
 
     With ``inputs`` it has those, and a program that has nearest examples shows them too.
     """
-    using = adapter or dspy.settings.adapter or dspy.ChatAdapter()
+    using: dspy.Adapter = adapter or dspy.settings.adapter or dspy.ChatAdapter()
     inside = inmost(program)
     if isinstance(program, Wrapped):
-        using = program.adapter(using)
+        using = program.adapter(using) or using
         inside = program.inside(inputs) if inputs else inside
     parts: list[str] = []
     for name, predictor in predictors(inside).items():

@@ -142,7 +142,7 @@ def drop(predicted: Spans, gold: Spans) -> tuple[float, float]:
 
 def _spans(answer: Spans) -> list[list[str]]:
     """The words of each span of an answer."""
-    return [*map(_words, answer if isinstance(answer, (list, tuple)) else [answer])]
+    return [_words(span) for span in ([answer] if isinstance(answer, str) else answer)]
 
 
 def _overlap(pred: set[str], gold: set[str]) -> float:

@@ -40,10 +40,14 @@ def json_type(value: JSON) -> str:
     return TYPES.get(type(value), "object")
 
 
-@lru_cache(maxsize=65536)
-def folded(value: object) -> str:
+def folded(value: JSON) -> str:
     """A text in one Unicode form, without case, its white space as single spaces."""
-    return " ".join(unicodedata.normalize("NFKC", str(value)).casefold().split())
+    return _folded(str(value))
+
+
+@lru_cache(maxsize=65536)
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def exact(gold: JSON, pred: JSON) -> bool:
