@@ -103,7 +103,9 @@ def test_what_systems_answer_differently_comes_first(tmp_path: Path) -> None:
     assert {record["strata"]["desk"] for record in by_stratum.records} == {"a", "b"}
     with pytest.raises(GoldassayError, match="no input has two answers that differ"):
         draft(runs[:1], "classification", by="disagreement")
-    with pytest.raises(DataError, match=r"no column entities; there are id, text, label.*`map=entities=COLUMN`"):
+    with pytest.raises(
+        DataError, match=r'no column entities; there are id, text, label.*`map=\{"entities": "COLUMN"\}`'
+    ):
         draft(runs[:1], "extraction", by="random")
 
 
