@@ -181,3 +181,10 @@ def test_the_library_names_no_options_of_the_command_line(root: Path) -> None:
                     re.search(r"(?<![\w-])--[a-z]", node.value)
                 )
     assert named == []
+
+
+def test_every_test_file_that_ci_names_exists(root: Path) -> None:
+    scripts = [root / "Makefile", *(root / ".ci").iterdir()]
+    named = {name for script in scripts for name in re.findall(r"tests/[\w/]+\.py", script.read_text(encoding="utf-8"))}
+    assert len(named) > 3
+    assert [name for name in sorted(named) if not (root / name).is_file()] == []
