@@ -1,0 +1,196 @@
+"""How gold was chosen to be labelled: a `Sampling` in each record, together the `Design` that estimates need.
+
+The records of a draft are not a random sample of the inputs. Each says which question it was chosen for, the stratum
+that it was drawn from, and the sizes of the stratum and of the population; estimates weigh it by them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
+
+from goldassay.exceptions import DataError
+from goldassay.fields import identity, read
+
+Question = Literal["compare", "level", "errors", "tuning"]
+SAMPLING = "sampling"
+"""The field of a record that says how it was chosen."""
+OF_DESIGN = ("question", "population", "seed", "systems", "agreement")  # the same in every record of a draft
+OF_STRATUM = ("size", "predicted", "verdict_mean")  # the same in every record of a stratum
+
+
+class Sampling(BaseModel):
+    """How one record was chosen.
+
+    Args:
+        question: What its label is for: ``compare`` systems, the ``level`` of one, its ``errors``, or ``tuning``.
+        stratum: The part of the population that it was drawn from: ``agree``, ``disagree``, ``a=b|c`` …
+        size: How many inputs the stratum has.
+        population: How many inputs there are in all.
+        seed: The seed of the order.
+        position: The place in the order inside its stratum, from 0.
+        systems: The names of the sources.
+        agreement: What counted as agreement, in words.
+        predicted: How many items each system predicted in the whole stratum, where outputs are lists.
+        verdict: A judge's verdict of this record, where one was asked.
+        verdict_mean: The mean of its verdicts over the stratum.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    question: Question
+    stratum: str = Field(min_length=1)
+    size: PositiveInt
+    population: PositiveInt
+    seed: int = 0
+    position: NonNegativeInt
+    systems: tuple[str, ...] = ()
+    agreement: str = ""
+    predicted: dict[str, NonNegativeInt] = Field(default_factory=dict)
+    verdict: float | None = Field(default=None, allow_inf_nan=False)
+    verdict_mean: float | None = Field(default=None, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Sampling:
+        """A place is inside its stratum, a stratum inside the population, and a verdict has its mean."""
+        if self.position >= self.size:
+            raise ValueError(f"position {self.position} is outside a stratum of {self.size}")
+        if self.size > self.population:
+            raise ValueError(f"a stratum of {self.size} does not fit into a population of {self.population}")
+        if (self.verdict is None) != (self.verdict_mean is None):
+            raise ValueError("a verdict needs verdict_mean, its mean over the stratum, and the other way round")
+        return self
+
+
+@dataclass(frozen=True)
+class Design:
+    """How a set of records was chosen.
+
+    Args:
+        first: The sampling of one record, for what all share: question, population, systems, agreement.
+        strata: One sampling of each stratum, by name, for its size and totals; strata without a record are unknown.
+        samplings: The sampling of each record, in their order.
+    """
+
+    first: Sampling
+    strata: Mapping[str, Sampling]
+    samplings: tuple[Sampling, ...]
+
+    @classmethod
+    def of(cls, records: Iterable[object], file: Path | str | None = None) -> Design | None:
+        """The design of labelled records; None if none has a ``sampling``.
+
+        Args:
+            records: The records.
+            file: Their file, for errors.
+
+        Raises:
+            DataError: A sampling is broken, only some records have one, two designs are mixed, or a stratum has more
+                labels than inputs.
+
+        >>> sampling = {"question": "compare", "stratum": "disagree", "size": 60, "population": 600, "position": 0}
+        >>> design = Design.of([{"id": "a", "label": "museum", "sampling": sampling}])
+        >>> design.question, design.sizes, design.population
+        ('compare', {'disagree': 60}, 600)
+        """
+        samplings: dict[str, Sampling] = {}
+        others: list[str] = []
+        for index, record in enumerate(records):
+            name = identity(record, index)
+            value = read(record, SAMPLING, None)
+            if value is None:
+                others.append(name)
+            else:
+                samplings[name] = sampling_of(value, name, file)
+        if not samplings:
+            return None
+        if others:
+            message = (
+                f"has no {SAMPLING}, and {len(samplings)} others have; labels outside the design cannot be weighed"
+            )
+            raise DataError(message, file=file, record=others[0])
+        first = next(iter(samplings.values()))
+        strata: dict[str, Sampling] = {}
+        counts: Counter[str] = Counter()
+        for name, sampling in samplings.items():
+            stratum = strata.setdefault(sampling.stratum, sampling)
+            _check_same(sampling, first, OF_DESIGN, name, file)
+            _check_same(sampling, stratum, OF_STRATUM, name, file)
+            counts[sampling.stratum] += 1
+            if counts[sampling.stratum] > sampling.size:
+                message = f"more labels than the {sampling.size} inputs of the stratum {sampling.stratum!r}"
+                raise DataError(message, file=file, record=name, field=SAMPLING)
+        if sum(each.size for each in strata.values()) > first.population:
+            message = f"the strata have more inputs than the population of {first.population}"
+            raise DataError(message, file=file, field=SAMPLING)
+        return cls(first, strata, tuple(samplings.values()))
+
+    @property
+    def question(self) -> Question:
+        """What the labels are for."""
+        return self.first.question
+
+    @property
+    def population(self) -> int:
+        """How many inputs there are."""
+        return self.first.population
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the sources."""
+        return self.first.systems
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many inputs each stratum has, of those that have a record."""
+        return {name: sampling.size for name, sampling in self.strata.items()}
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """The places of each stratum's records."""
+        places: dict[str, list[int]] = {name: [] for name in self.strata}
+        for place, sampling in enumerate(self.samplings):
+            places[sampling.stratum].append(place)
+        return places
+
+    @property
+    def labels(self) -> dict[str, int]:
+        """How many records each stratum has."""
+        return {name: len(places) for name, places in self.places.items()}
+
+
+def sampling_of(value: Any, record: object = None, file: Path | str | None = None) -> Sampling:
+    """The sampling of a record, validated.
+
+    Args:
+        value: What the record has, a mapping or a `Sampling`.
+        record: Its id, for errors.
+        file: Its file, for errors.
+
+    Raises:
+        DataError: It is broken.
+    """
+    try:
+        return Sampling.model_validate(value)
+    except ValidationError as error:
+        detail = error.errors(include_url=False, include_context=False)[0]
+        field = ".".join([SAMPLING, *map(str, detail["loc"])])
+        message = detail["msg"].removeprefix("Value error, ")
+        raise DataError(f"{message[:1].lower()}{message[1:]}", file=file, record=record, field=field) from None
+
+
+def _check_same(
+    sampling: Sampling, other: Sampling, names: Iterable[str], record: str, file: Path | str | None
+) -> None:
+    """Raise if two records disagree on what they share."""
+    for name in names:
+        ours = getattr(sampling, name)
+        theirs = getattr(other, name)
+        if ours != theirs:
+            message = f"{ours!r}, where others have {theirs!r}: two designs are mixed; score the drafts one by one"
+            raise DataError(message, file=file, record=record, field=f"{SAMPLING}.{name}")
