@@ -11,13 +11,13 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-import threading
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
 from goldassay.reporting import pages
-from goldassay.reporting.pages.server import Server
+from goldassay.reporting.pages.served import application
+from goldassay.serving import LocalServer
 
 IMAGES = Path(__file__).parent / "images"
 WIDTH = 1180
@@ -27,13 +27,12 @@ HEIGHTS = {"report": 820, "tuning": 820, "runs": 560}
 def main() -> None:
     """Takes the pictures."""
     baseline, run, tuning, runs = map(Path, sys.argv[1:])
-    with tempfile.TemporaryDirectory() as folder, Server(runs) as server, sync_playwright() as play:
+    with tempfile.TemporaryDirectory() as folder, LocalServer(application(runs)) as server, sync_playwright() as play:
         addresses = {"runs": server.address}
         for name, places in (("report", [baseline, run]), ("tuning", [tuning])):
             file = Path(folder) / f"{name}.html"
             file.write_text(pages.report(**pages.sources(places)), encoding="utf-8")
             addresses[name] = file.as_uri()
-        threading.Thread(target=server.serve_forever, daemon=True).start()
         place = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
         browser = play.chromium.launch(executable_path=place, args=["--no-sandbox", "--disable-gpu"])
         for name, address in addresses.items():
@@ -43,7 +42,6 @@ def main() -> None:
             page.wait_for_timeout(500)
             page.screenshot(path=IMAGES / f"{name}.png")
         browser.close()
-        server.shutdown()
 
 
 if __name__ == "__main__":

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import shutil
 import socket
 import struct
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -23,8 +21,9 @@ from goldassay.exceptions import GoldassayError
 from goldassay.reporting import runs as tables
 from goldassay.reporting.pages import charts
 from goldassay.reporting.pages.dashboard import dashboard, entries, lines, listing
-from goldassay.reporting.pages.server import Server
+from goldassay.reporting.pages.served import application
 from goldassay.running import Run
+from goldassay.serving import LocalServer
 
 CLI = CliRunner()
 
@@ -193,17 +192,13 @@ def test_the_list_shows_the_interval_of_a_weighted_metric_sorts_and_folds_tuning
 
 
 @pytest.fixture
-def server(runs: Path) -> Iterator[Server]:
-    with Server(runs) as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
+def server(runs: Path) -> Iterator[LocalServer]:
+    with LocalServer(application(runs)) as running:
         yield running
-        running.shutdown()
-        thread.join()
 
 
-def status(address: str, host: str | None = None) -> int:
-    request = urllib.request.Request(address, headers={"Host": host} if host else {})
+def status(address: str, host: str | None = None, **headers: str) -> int:
+    request = urllib.request.Request(address, headers=headers | ({"Host": host} if host else {}))
     try:
         with urllib.request.urlopen(request) as answer:
             return int(answer.status)
@@ -212,53 +207,41 @@ def status(address: str, host: str | None = None) -> int:
         return error.code
 
 
-def test_the_server_answers_its_own_address_alone(server: Server) -> None:
-    port = server.server_address[1]
-    assert server.server_address[0] == "127.0.0.1"
+def test_the_server_answers_its_own_address_alone(server: LocalServer) -> None:
+    port = server.port
+    assert server.address.startswith(f"http://127.0.0.1:{port}/")
     assert status(server.address) == 200
     assert status(server.address, host=f"localhost:{port}") == 200
     assert status(server.address, host=f"evil.example:{port}") == 403
+    assert status(server.address, Origin="http://evil.example") == 403
     assert status(f"http://127.0.0.1:{port}/") == 403
     assert status(f"http://127.0.0.1:{port}/{'x' * 24}/") == 403
     assert status(f"{server.address}report?run=../../etc") == 404
     assert status(f"{server.address}report?run=notes") == 404
+    assert status(f"{server.address}none") == 404
     assert status(f"{server.address}report?run=20260101-thirds") == 200
 
 
-def test_a_client_that_goes_away_is_no_error_and_anything_else_is(
-    server: Server, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_a_client_that_goes_away_is_no_error_and_a_run_that_cannot_be_read_is_one(
+    server: LocalServer, runs: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ended = threading.Event()
-    handle_error = server.handle_error
-
-    def handle(request: Any, client: Any) -> None:
-        handle_error(request, client)
-        ended.set()
-
-    monkeypatch.setattr(server, "handle_error", handle)
-    monkeypatch.setattr(
-        "goldassay.reporting.pages.server.report", lambda runs: "x" * 20_000_000
-    )  # more than a socket holds
-    with socket.create_connection(("127.0.0.1", server.server_address[1])) as client:
+    with socket.create_connection(("127.0.0.1", server.port)) as client:
         place = f"/{server.token}/report?run=20260101-thirds"
-        client.sendall(f"GET {place} HTTP/1.0\r\nHost: 127.0.0.1:{server.server_address[1]}\r\n\r\n".encode())
+        client.sendall(f"GET {place} HTTP/1.0\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
         assert client.recv(100)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing resets
-    assert ended.wait(10)
-    assert capfd.readouterr().err == ""
-
-    def broken(runs: list[Run]) -> str:
-        raise ValueError("a fault of ours")
-
-    ended.clear()
-    monkeypatch.setattr("goldassay.reporting.pages.server.report", broken)
-    with pytest.raises(http.client.RemoteDisconnected):
-        status(f"{server.address}report?run=20260101-thirds")
-    assert ended.wait(10)
-    assert "a fault of ours" in capfd.readouterr().err
+    assert status(server.address) == 200
+    assert caplog.text == ""
+    rows = runs / "20260101-thirds" / "rows.jsonl"
+    rows.unlink()
+    rows.mkdir()
+    assert status(f"{server.address}report?run=20260101-thirds") == 500
+    server.close()
+    assert "IsADirectoryError" in caplog.text
+    assert server.token not in caplog.text
 
 
-def test_a_served_run_is_watched_and_compared_by_ticking(server: Server, runs: Path, chromium: Any) -> None:
+def test_a_served_run_is_watched_and_compared_by_ticking(server: LocalServer, runs: Path, chromium: Any) -> None:
     page = chromium.new_page()
     messages: list[str] = []
     requests: list[str] = []

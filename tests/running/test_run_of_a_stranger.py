@@ -97,13 +97,10 @@ def test_reading_a_run_runs_nothing(stranger: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_dashboard_runs_nothing(stranger: Path) -> None:
-    import threading
+    from goldassay.reporting.pages.served import application
+    from goldassay.serving import LocalServer
 
-    from goldassay.reporting.pages.server import Server
-
-    with Server(stranger) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with LocalServer(application(stranger)) as server:
         for page in ("", "progress", "report?run=RUN&run=OTHER"):
             assert urllib.request.urlopen(server.address + page).status == 200
-        server.shutdown()
     assert not (stranger / "ran").exists()

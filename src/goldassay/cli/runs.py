@@ -119,7 +119,6 @@ def report(
     """Write runs as one HTML page that opens offline, or show a folder of runs."""
     from goldassay.reporting import pages
     from goldassay.reporting.pages.dashboard import dashboard
-    from goldassay.reporting.pages.server import Server
 
     if (serve or site) and len(runs or ()) > 1:
         raise GoldassayError("--serve and --site take one folder of runs")
@@ -127,13 +126,13 @@ def report(
     if serve:
         import webbrowser
 
-        with Server(folder) as server:
+        from goldassay.reporting.pages.served import application
+        from goldassay.serving import LocalServer
+
+        with LocalServer(application(folder)) as server:
             print(server.address, flush=True)
             webbrowser.open(server.address)
-            try:
-                server.serve_forever(poll_interval=0.2)
-            except KeyboardInterrupt:
-                print()
+            server.wait()
         return
     use.new_place(site or out, force)
     if site:
