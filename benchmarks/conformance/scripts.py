@@ -28,7 +28,7 @@ from goldassay import files
 from goldassay.exceptions import GoldassayError
 
 CONFIGURATION = "CorefMetricTestConfig.pm"
-METRICS = {"muc": "muc", "bcub": "b_cubed", "ceafm": "ceaf_m", "ceafe": "ceaf_e", "lea": "lea"}
+METRICS = {"muc": "muc", "bcub": "b_cubed", "ceafm": "ceaf_m", "ceafe": "ceaf_e", "lea": "lea", "blanc": "blanc"}
 CASE = re.compile(r'id\s*=>\s*"(\w+)".*?key_file\s*=>\s*"\w+/([^"]+)".*?response_file\s*=>\s*"\w+/([^"]+)"', re.DOTALL)
 VALUES = re.compile(r'"(\w+)"\s*=>\s*\[([^\]]*)\]')
 SIGNS: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -55,20 +55,25 @@ def number(text: str) -> float:
 
 
 def coreference(data: Path) -> SuiteResult:
-    """Every value of the configuration; each metric has recall, precision and F1."""
-    folder, result = data / "conll", SuiteResult("coreference")
+    """Every value of the configuration; each metric has recall, precision and F1. A note counts the cases."""
+    folder = data / "conll"
+    result = SuiteResult("coreference")
+    cases = []
     text = "\n".join(line.partition("#")[0] for line in files.lines(folder / CONFIGURATION))
     for block in re.split(r"\}\s*,\s*\{(?=\s*id)", text):
         case = CASE.search(block)
         if case is None:
             continue
         name, *pair = case.groups()
+        wrong = result.total - result.reproduced
         values = goldassay.score("linking", *(folder / file for file in pair), protocol="conll", intervals=False).values
         for metric, numbers in VALUES.findall(block):
             rates = zip(("recall", "precision", "f1"), numbers.split(","), strict=True) if metric in METRICS else ()
             for rate, official in rates:
                 ours = values[f"{METRICS[metric]}_{rate}"]
                 result.near(f"{name} {metric} {rate}", number(official), ours, within=1e-5)
+        cases.append(result.total - result.reproduced == wrong)
+    result.note(f"{sum(cases)} of {len(cases)} cases")
     return result
 
 

@@ -106,9 +106,9 @@ def test_what_scripts_printed_is_replayed_as_far_as_it_was_printed(tmp_path: Pat
         "CorefMetricTestConfig.pm": """our @TestCases = (
 { id => "A1", key_file => "DataFiles/k", response_file => "DataFiles/r",
   expected_metrics => { "muc" => [1, 1/2, 2*(1/2)/(1+1/2)], #"lea" => [1, 1, 1],
-                        "blanc" => [1, 1, 1] }
+                        "blanc" => [1, 1/3, 1/2] }
 });""",
-        # key (a b), response (a b c): recall 1/1, precision 1/2
+        # key (a b), response (a b c): recall 1/1, precision 1/2; of 3 pairs 1
         "k": "#begin document (T);\nT (1\nT 1)\nT -\n#end document\n".replace("(1\nT 1)", "(1)\nT (1)"),
         "r": "#begin document (T);\nT (1)\nT (1)\nT (1)\n#end document\n",
     }.items():
@@ -125,7 +125,7 @@ def test_what_scripts_printed_is_replayed_as_far_as_it_was_printed(tmp_path: Pat
         encoding="utf-8",
     )
     counts = {suite.name: (suite.reproduced, suite.total) for suite in conform.run(tmp_path)}
-    assert counts == {"coreference": (3, 3), "carb": (4, 4), "neleval": (2, 3), "drop": (3, 4)}
+    assert counts == {"coreference": (6, 6), "carb": (4, 4), "neleval": (2, 3), "drop": (3, 4)}
 
 
 def test_recall_points_round_as_trec_eval_10_does() -> None:

@@ -243,6 +243,36 @@ for case, response in zip(("A-4", "A-7", "A-8", "A-9"), ("z", "z", "bz", "bbbbbb
     CASES[case] = (THREE, f"a bcx{'b' * (case == 'A-7')} dy {response}", AGAIN)
 
 
+# Pairs of mentions that are in one chain, and that are in two: right, of gold, of the response
+BLANC = {
+    "A-1": ((4, 4, 4), (11, 11, 11)),
+    "A-2": ((1, 4, 1), (2, 11, 2)),
+    "A-3": ((4, 4, 9), (11, 11, 27)),
+    **dict.fromkeys(("A-4", "A-7", "A-8", "A-9"), ((1, 4, 4), (5, 11, 17))),
+    "A-5": ((1, 4, 7), (5, 11, 21)),
+    "A-6": ((1, 4, 5), (5, 11, 23)),
+    "A-10": ((0, 4, 0), (11, 11, 15)),
+    "A-11": ((4, 4, 15), (0, 11, 0)),
+    "A-12": ((0, 4, 0), (5, 11, 21)),
+    "A-13": ((1, 4, 21), (0, 11, 0)),
+    "B-1": ((1, 4, 4), (2, 6, 6)),
+    "C-1": ((2, 5, 5), (10, 16, 16)),
+    # gold has no pairs of two chains (M), or none of one (N): only the others count
+    "M-1": ((15, 15, 15),),
+    "M-2": ((0, 15, 0),),
+    "M-3": ((4, 15, 4),),
+    "M-4": ((3, 15, 15),),
+    "M-5": ((0, 15, 0),),
+    "M-6": ((1, 15, 4),),
+    "N-1": ((15, 15, 15),),
+    "N-2": ((0, 15, 0),),
+    "N-3": ((11, 15, 11),),
+    "N-4": ((3, 15, 15),),
+    "N-5": ((0, 15, 0),),
+    "N-6": ((2, 15, 11),),
+}
+
+
 def test_the_36_cases_of_the_coreference_scorer(tmp_path: Path) -> None:
     assert len(CASES) == 36
     for case, (key, response, expected) in CASES.items():
@@ -252,8 +282,27 @@ def test_the_36_cases_of_the_coreference_scorer(tmp_path: Path) -> None:
         values = goldassay.score("linking", *files, protocol="conll", intervals=False).values
         for metric, (recall, precision) in expected.items():
             f1 = 2 * recall * precision / (recall + precision) if recall else 0.0
-            found = [values[f"{metric}_{rate}"] for rate in ("recall", "precision", "f1")]
-            assert found == pytest.approx([recall, precision, f1]), (case, metric)
+            rates = [values[f"{metric}_{rate}"] for rate in ("recall", "precision", "f1")]
+            assert rates == pytest.approx([recall, precision, f1]), (case, metric)
+        if case in BLANC:
+            recalls = [right / gold for right, gold, _ in BLANC[case]]
+            precisions = [right / (predicted or 1) for right, _, predicted in BLANC[case]]
+            f1s = [2 * right / (gold + predicted) for right, gold, predicted in BLANC[case]]
+            rates = [values[f"blanc_{rate}"] for rate in ("recall", "precision", "f1")]
+            assert rates == pytest.approx([sum(each) / len(each) for each in (recalls, precisions, f1s)]), case
+
+
+def test_a_mention_in_two_chains_counts_once_and_is_reported(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    response = tmp_path / "response"
+    key.write_text(coref("abc"), encoding="utf-8")
+    response.write_text(coref("ab", "bc"), encoding="utf-8")
+    card = goldassay.score("linking", key, response, protocol="conll")
+    # the response is {a b} {c}: precision 3/3; recall (2/3 + 2/3 + 1/3) / 3
+    assert (card["b_cubed_precision"], card["b_cubed_recall"]) == pytest.approx((1, 5 / 9))
+    assert "1 mentions of response repeat and count once" in " ".join(card.warnings)
+    card = goldassay.score("linking", response, key, protocol="conll")
+    assert "the official scorer counts each of them" in " ".join(card.warnings)
 
 
 def test_nested_mentions_and_lines_of_a_coreference_file(tmp_path: Path) -> None:
@@ -287,6 +336,34 @@ def test_documents_that_only_the_response_has_are_no_errors_of_coreference(tmp_p
     assert {"empty=0"} == {
         part for text in card.conventions.values() for part in text[:-1].split(", ") if "empty" in part
     }
+
+
+def test_mentions_and_clusters_with_their_ids_as_neleval_counts_them(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.tsv"
+    pred = tmp_path / "pred.tsv"
+    mentions = {"a0": "Q1 PER", "a6": "Q1 PER", "a11": "NIL1 ORG", "a16": "Q2 ORG", "a30": "Q3 PER", "b0": "Q5 PER"}
+    answers = {"a0": "Q1 PER", "a6": "Q2 PER", "a11": "NIL7 PER", "a20": "Q2 ORG", "b0": "Q6 PER", "b6": "Q6 PER"}
+    for file, links in ((gold, mentions | {"b6": "Q5 PER"}), (pred, answers)):
+        rows = [(place[0], place[1:], int(place[1:]) + 3, *link.split()) for place, link in links.items()]
+        file.write_text("".join(f"{d}\t{start}\t{end}\t{id_}\t1\t{kind}\n" for d, start, end, id_, kind in rows))
+    values = goldassay.score("linking", gold, pred, protocol="tac", intervals=False).values
+    expected = {  # precision, recall
+        "strong_mention_match": (5 / 6, 5 / 7),  # all spans but a16, a30; a20
+        "strong_typed_mention_match": (4 / 6, 4 / 7),  # a11 is no PER
+        "strong_linked_mention_match": (4 / 5, 4 / 6),  # without a11, which is NIL on both sides
+        # precision: a0 1, a6 1/2 (with a20), a11 1, b0 and b6 1; recall: a0 and a6 1/2, a11 1, b0 and b6 1
+        "b_cubed": (4.5 / 6, 4 / 7),
+        "b_cubed_plus": (2 / 6, 1.5 / 7),  # a0 and a11 have their ids
+        "mention_ceaf": (4 / 6, 4 / 7),  # Q1–Q1 1, NIL1–NIL7 1, Q5–Q6 2
+        "mention_ceaf_plus": (2 / 6, 2 / 7),
+        "typed_mention_ceaf": (3 / 6, 3 / 7),  # without a11
+        "typed_mention_ceaf_plus": (1 / 6, 1 / 7),  # a0
+        "pairwise": (1 / 2, 1 / 2),  # gold a0 a6, b0 b6; predicted a6 a20, b0 b6
+    }
+    for name, (precision, recall) in expected.items():
+        f1 = 2 * precision * recall / (precision + recall)
+        rates = [values[f"{name}_{rate}"] for rate in ("precision", "recall", "fscore")]
+        assert rates == pytest.approx([precision, recall, f1]), name
 
 
 def test_a_mention_without_a_candidate_is_neither_nil_nor_linked_for_neleval(tmp_path: Path) -> None:

@@ -106,7 +106,48 @@ def test_named_nil_is_nil_and_types_tell_mentions_apart() -> None:
     assert ln.Clusters(over="nil").key == "b_cubed_nil_f1"
     assert [error.kind for error in ln.Clusters()(gold, pred[:1]).errors] == ["missed"]
     with pytest.raises(GoldassayError, match="metric is muc"):
-        ln.Clusters("blanc")
+        ln.Clusters("rand")
+
+
+def test_blanc_by_hand() -> None:
+    # together in gold 3 + 6, predicted 1 + 1 + 6, on both sides {1 2} {6 7}; apart in gold 21 - 9, predicted 28 - 8,
+    # and on both 8 of the 15 pairs of 1 2 3 4 6 7: 6 are together in gold, 3 predicted, 2 in both
+    assert corpus(ln.Clusters("pairwise"), [PRADHAN]) == pytest.approx(4 / 17)
+    assert corpus(ln.Clusters("blanc", "recall"), [PRADHAN]) == pytest.approx((2 / 9 + 8 / 12) / 2)
+    assert corpus(ln.Clusters("blanc", "precision"), [PRADHAN]) == pytest.approx((2 / 8 + 8 / 20) / 2)
+    assert corpus(ln.Clusters("blanc"), [PRADHAN]) == pytest.approx((4 / 17 + 16 / 32) / 2)
+    # gold has nothing apart: only the pair {1 2} of 3 counts
+    assert corpus(ln.Clusters("blanc", "recall"), [([{1, 2, 3}], [{1, 2}, {3}])]) == pytest.approx(1 / 3)
+    assert corpus(ln.Clusters("blanc"), [([{1}], [{1, 2}])]) == 0
+    assert ln.Clusters("blanc")(gold_links([{1}]), answers([{1}])).tally.weight == 0
+
+
+def test_blanc_is_that_of_all_pairs_one_by_one() -> None:
+    random_ = random.Random("blanc")
+    for _ in range(40):
+        documents = [(drawn(random_), drawn(random_)) for _ in range(3)]
+        counts = {True: [0, 0, 0], False: [0, 0, 0]}  # together, apart: right, of gold, predicted
+        for key, response in documents:
+            pairs = [
+                {frozenset(pair): together(pair, side) for pair in combinations(sorted(set().union(*side)), 2)}
+                for side in (key, response)
+            ]
+            for kind, row in counts.items():
+                gold, pred = ({pair for pair, same in side.items() if same == kind} for side in pairs)
+                row[:] = [row[0] + len(gold & pred), row[1] + len(gold), row[2] + len(pred)]
+        kinds = [row for row in counts.values() if row[1]]
+        values = {
+            "recall": [right / gold for right, gold, _ in kinds],
+            "precision": [right / (predicted or 1) for right, _, predicted in kinds],
+            "f1": [2 * right / (gold + predicted) for right, gold, predicted in kinds],
+        }
+        for rate, each in values.items():
+            expected = sum(each) / len(each) if each else 0.0
+            assert corpus(ln.Clusters("blanc", rate), documents) == pytest.approx(expected), documents
+
+
+def together(pair: tuple[int, int], clusters: Clustering) -> bool:
+    return any({*pair} <= cluster for cluster in clusters)
 
 
 def links(clusters: Clustering) -> set[tuple[int, int]]:

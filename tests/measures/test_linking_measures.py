@@ -175,7 +175,7 @@ def test_wrong_calls() -> None:
         ln.HitsAt(1, "some")
     with pytest.raises(GoldassayError, match="k is a whole number from 1"):
         ln.LinkF1(0)
-    with pytest.raises(GoldassayError, match="match is overlap, span or entity"):
+    with pytest.raises(GoldassayError, match="match is overlap, span, entity or mention"):
         ln.MacroDocLink(match="near")
     with pytest.raises(GoldassayError, match="protocol is hipe, hipe2020, conll or tac, not 'x'"):
         ln.scorecard([], [], protocol="x")

@@ -34,6 +34,7 @@ def _coref(source: Source) -> Iterator[Row]:
     """One record a document."""
     name = ""
     first = 0
+    repeats = 0
     cells: list[str] = []
     for number, line in source.filled_lines():
         if line.startswith(BEGIN):
@@ -44,12 +45,20 @@ def _coref(source: Source) -> Iterator[Row]:
             with source.checking("unreadable", line=first, record=name):
                 links: dict[tuple[int, int], dict[str, Any]] = {}
                 for chain, mentions in _chains(cells).items():
+                    repeats += len(mentions)
                     for place in mentions:
                         links.setdefault(place, _names([f"NIL{chain}"], "chain", source))
+                repeats -= len(links)
                 yield _record(name, links, source, first)
             name = ""
         elif name:
             cells.append(line.split()[-1])
+    if repeats:
+        official = (
+            "; the official scorer counts each of them" if source.side == "gold" else ", as the official scorer does"
+        )
+        message = f"{repeats} mentions of {source.path.name} repeat and count once, in the chain that begins first"
+        source.warnings.append(message + official)
     if name or not first:
         what = f"document {name!r} does not end ({END})" if name else f"no line begins with {BEGIN}"
         raise DataError(what, file=source.path, line=first or None)

@@ -7,7 +7,7 @@ no knowledge base. A mention is the same on both sides if its span is.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 from typing import Any, ClassVar
@@ -21,8 +21,10 @@ from goldassay.measures.linking.measures import KEY, LinkMeasure, MentionBatch
 from goldassay.measures.linking.records import NIL, Mention
 from goldassay.tally import RATES, By, Confusion, Number, Share, Sums, divide, positive
 
-METRICS = {name: (name,) for name in ("muc", "b_cubed", "ceaf_m", "ceaf_e", "lea")} | {
-    "conll": ("muc", "b_cubed", "ceaf_e")  # of which it is the mean
+METRICS = {name: (name,) for name in ("muc", "b_cubed", "ceaf_m", "ceaf_e", "lea", "pairwise")} | {
+    # of which they are the mean
+    "conll": ("muc", "b_cubed", "ceaf_e"),
+    "blanc": ("pairwise", "pairwise_negative"),
 }
 UNNAMED = ("missed", "spurious", "not_in_text")  # the errors that hold whatever an entity is called
 Table = Mapping[tuple[str, str], float]
@@ -63,6 +65,8 @@ class Overlap(Sums):
 class Overlaps(By[str, Overlap]):
     """Overlaps by metric; ``value`` is the mean of a rate over the metrics, 0 for one that has nothing to count.
 
+    BLANC leaves out the one of its two kinds of pairs that gold does not have.
+
     >>> Overlaps({"b_cubed": Overlap(1, 2, 1, 1)}).value
     0.6666666666666666
     """
@@ -78,7 +82,10 @@ class Overlaps(By[str, Overlap]):
     @property
     def value(self) -> Number:
         rates = sum(overlap.rate(self.rate) for overlap in self.values())
-        return rates / len(METRICS[self.metric]) + (1.0 - positive(self.weight))
+        counted: Number = len(METRICS[self.metric])
+        if self.metric == "blanc":
+            counted = sum(positive(overlap.gold) for overlap in self.values())
+        return divide(rates, counted) + (1.0 - positive(self.weight))
 
 
 class Clusterings(Confusion):
@@ -125,6 +132,9 @@ def _overlap(metric: str, common: Table, gold: Sizes, pred: Sizes) -> Overlap:
     if metric == "muc":
         right = _links(common)
         return Overlap(right, _links(gold), right, _links(pred))
+    if metric in METRICS["blanc"]:
+        right, in_gold, predicted = _pairs(common, gold, pred, apart=metric == "pairwise_negative")
+        return Overlap(right, in_gold, right, predicted)
     if metric == "ceaf_e":
         similarity = {(k, r): 2 * n / (gold[k] + pred[r]) for (k, r), n in common.items()}
         best = _heaviest_sum(similarity)
@@ -143,6 +153,29 @@ def _overlap(metric: str, common: Table, gold: Sizes, pred: Sizes) -> Overlap:
 def _links(sizes: Mapping[Any, float]) -> float:
     """The links that hold clusters together: of each cluster one fewer than its mentions."""
     return sum(max(n - 1, 0) for n in sizes.values())
+
+
+def _pairs(common: Table, gold: Sizes, pred: Sizes, *, apart: bool) -> tuple[float, float, float]:
+    """The pairs of mentions that both sides, gold and the prediction put together, or ``apart``."""
+    both = _couples(common.values())
+    in_gold = _couples(gold.values())
+    predicted = _couples(pred.values())
+    if not apart:
+        return both, in_gold, predicted
+    rows: defaultdict[str, float] = defaultdict(float)
+    columns: defaultdict[str, float] = defaultdict(float)
+    for (k, r), n in common.items():
+        rows[k] += n
+        columns[r] += n
+    # Of the pairs of mentions that both sides have, those are apart on both that are together on neither.
+    either = _couples(rows.values()) + _couples(columns.values()) - both
+    apart_on_both = _couples([sum(common.values())]) - either
+    return apart_on_both, _couples([sum(gold.values())]) - in_gold, _couples([sum(pred.values())]) - predicted
+
+
+def _couples(sizes: Iterable[float]) -> float:
+    """The pairs of mentions within clusters of these sizes."""
+    return sum(n * (n - 1) / 2 for n in sizes)
 
 
 def _heaviest_sum(similarity: Table) -> float:
@@ -167,23 +200,25 @@ class Clusters(LinkMeasure[Clusterings | Overlaps]):
     """How far the clusters of mentions agree: coreference, and entities in no knowledge base.
 
     Formula: the right share of gold's clusters (recall) and of the predicted ones (precision), by the metric
-    Source: Pradhan et al. 2014 (MUC, B³, CEAF, CoNLL); Moosavi & Strube 2016 (LEA); Hachey et al. 2014
-        (neleval)
+    Source: Pradhan et al. 2014 (MUC, B³, CEAF, CoNLL); Luo et al. 2014 (BLANC of predicted mentions); Moosavi & Strube
+        2016 (LEA); Hachey et al. 2014 (neleval)
 
     Args:
         metric: ``muc``, ``b_cubed``, ``ceaf_m`` (mentions; TAC's ``mention_ceaf``), ``ceaf_e`` (entities, φ4), ``lea``,
-            or ``conll``, the mean of MUC, B³ and CEAF-e.
+            ``pairwise`` (mentions that are together), ``blanc``, the mean of that and of the pairs that are apart, or
+            ``conll``, the mean of MUC, B³ and CEAF-e.
         rate: ``f1``, ``precision`` or ``recall``.
         over: ``all`` mentions, or those in no knowledge base (``nil``) or in it (``inkb``), each side by its own word.
         scope: ``document``: an id in two documents is two clusters, and what each document counts adds up (CoNLL); a
             mention without a name, not even of an entity in no knowledge base, is alone in its cluster. ``corpus``: an
             id is one cluster, and so are all mentions without a name (TAC, neleval).
         typed: A mention is the same only if its type is, too.
+        linked: A mention is the same only if its id in the knowledge base is, too (neleval's ``plus``).
 
     >>> gold = [{"start": n, "end": n + 1, "ids": "NIL1"} for n in range(3)]
     >>> pred = [{"start": n, "end": n + 1, "candidates": [id_]} for n, id_ in enumerate(("NIL7", "NIL7", "NIL8"))]
     >>> [round(Clusters(metric, "recall")(gold, pred).tally.value, 3) for metric in METRICS]
-    [0.5, 0.556, 0.667, 0.8, 0.333, 0.619]
+    [0.5, 0.556, 0.667, 0.8, 0.333, 0.333, 0.619, 0.333]
     """
 
     metric: str = "b_cubed"
@@ -191,8 +226,9 @@ class Clusters(LinkMeasure[Clusterings | Overlaps]):
     over: str = "all"
     scope: str = field(default="document", kw_only=True)
     typed: bool = field(default=False, kw_only=True)
+    linked: bool = field(default=False, kw_only=True)
     name = "{start}{metric}{among}_{rate}"
-    in_key: ClassVar[tuple[str, ...]] = ("metric", "rate", "typed")
+    in_key: ClassVar[tuple[str, ...]] = ("metric", "rate", "typed", "linked")
     choices = {
         "metric": tuple(METRICS),
         "rate": tuple(RATES),
@@ -231,7 +267,8 @@ class Clusters(LinkMeasure[Clusterings | Overlaps]):
         names: dict[tuple[object, ...], str] = {}
         for mention in mentions:
             if mention.is_over(self.over):
-                key = (*mention[:2], "" if mention.start >= 0 else mention.text, mention.type)
+                id_ = mention.cluster if self.linked and not mention.nil else ""
+                key = (*mention[:2], "" if mention.start >= 0 else mention.text, mention.type, id_)
                 names[key] = mention.cluster or (NIL if self.scope == "corpus" else f" {key}")
         return names
 

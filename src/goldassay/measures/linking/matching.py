@@ -39,6 +39,7 @@ class Edge(NamedTuple):
     answer: int
     rank: int
     same_span: bool
+    same_type: bool
 
 
 class Matching:
@@ -71,8 +72,13 @@ class Matching:
     @cached_property
     def edges(self) -> list[Edge]:
         """Every mention and answer that share a character."""
-        sides = ((i, j, self.gold[i], self.pred[j]) for i, j in overlapping(self.gold, self.pred))
-        return [Edge(i, j, rank(mention, answer), mention[:2] == answer[:2]) for i, j, mention, answer in sides]
+        edges = []
+        for i, j in overlapping(self.gold, self.pred):
+            mention = self.gold[i]
+            answer = self.pred[j]
+            same_span = mention[:2] == answer[:2]
+            edges.append(Edge(i, j, rank(mention, answer), same_span, mention.type == answer.type))
+        return edges
 
     @cached_property
     def review(self) -> Review:
@@ -96,7 +102,8 @@ class Matching:
     def counts(self, match: str, k: int = 1, over: str = "all", matching: str = "one-to-one") -> Counts:
         """A pair counts if the right id is among the first ``k`` candidates.
 
-        ``match`` is ``overlap``, ``span`` (the same) or ``entity`` (`entities`); ``matching`` says how overlaps are
+        ``match`` is ``overlap``, ``span`` (the same), ``mention`` (the same, with any id) or ``entity`` (`entities`);
+        ``matching`` says how overlaps are
         paired: one-to-one with the most pairs, or in the order of the official HIPE scorer. An optional mention counts
         on no side if it is left out or right; one with parts is right if all parts are, and counts once (ELEVANT).
         """
@@ -108,7 +115,7 @@ class Matching:
         pairs = _pairs(
             edge
             for edge in self.edges
-            if 0 < edge.rank <= k
+            if (0 < edge.rank <= k or (match == "mention" and edge.same_type))
             and (edge.same_span or match == "overlap")
             and self.gold[edge.mention].is_over(over)
             and self.pred[edge.answer].is_over(over)

@@ -30,7 +30,7 @@ from goldassay.tally import RATES, Counts, Mean, T
 KEY = "document, start, end"
 MERGED = "one answer with the candidates of all"
 MentionBatch = list[Matching]
-NAMES = {"overlap": "", "span": "strong_", "entity": "entity_"}  # how a way to match begins a name
+NOUNS = {"overlap": "link", "span": "strong_link", "entity": "entity_link", "mention": "strong_mention"}  # by match
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,11 @@ class LinkMeasure(Measure[T, MentionBatch]):
     rate = "f1"
     k = 1
     typed = False
+    linked = False
     choices = {
         "bounds": ("given", "word"),
         "over": OVER,
-        "match": ("overlap", "span", "entity"),
+        "match": tuple(NOUNS),
         "matching": MATCHINGS,
         "rate": tuple(RATES),
     }
@@ -93,9 +94,10 @@ class LinkMeasure(Measure[T, MentionBatch]):
         among = "" if self.over == "all" else f"_{self.over}"
         at = f"@{self.k}" if self.k > 1 else ""
         typed = "typed_" if self.typed else ""
+        linked = "linked_" if self.linked else ""
         corpus = "corpus_" if self.scope == "corpus" else ""
-        start = f"{typed}{corpus}{NAMES[self.match]}"
-        return name.format_map({**vars(self), "among": among, "at": at, "start": start})
+        parts = {"among": among, "at": at, "start": f"{typed}{linked}{corpus}", "noun": NOUNS[self.match]}
+        return name.format_map({**vars(self), **parts})
 
     @property
     def conventions(self) -> str:
@@ -228,7 +230,8 @@ class LinkF1(_Counted):
     """F1 (or ``rate`` precision, recall) of links, a mention with the right id among the first ``k`` candidates.
 
     ``match="overlap"``: the mentions overlap (HIPE fuzzy); ``"span"``: they have the same span (HIPE strict);
-    ``"entity"``: the document has the id, wherever (TAC). ``typed``: the types of the links are the same, too.
+    ``"entity"``: the document has the id, wherever (TAC); ``"mention"``: the same span, whatever the id (TAC).
+    ``typed``: the types of the links are the same, too.
 
     Formula: P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn)
 
@@ -247,7 +250,7 @@ class LinkF1(_Counted):
     match: str = field(default="overlap", kw_only=True)
     rate: str = field(default="f1", kw_only=True)
     typed: bool = field(default=False, kw_only=True)
-    name = "{start}link{among}_{rate}{at}"
+    name = "{start}{noun}{among}_{rate}{at}"
     in_key: ClassVar[tuple[str, ...]] = ("match", "rate", "typed")
 
     @property
@@ -258,7 +261,8 @@ class LinkF1(_Counted):
     @property
     def fixed(self) -> Mapping[str, str]:
         """How a pair matches."""
-        return {"match": f"{self.match}+id", "average": "micro", "repeated": MERGED, "empty": EMPTY}
+        compared = "span" if self.match == "mention" else f"{self.match}+id"
+        return {"match": compared, "average": "micro", "repeated": MERGED, "empty": EMPTY}
 
     def tally(self, matching: Matching) -> Counts:
         """The counts of one document."""
@@ -283,7 +287,7 @@ class MacroDocLink(LinkMeasure[Mean]):
     rate: str = "f1"
     match: str = "overlap"
     matching: str = "one-to-one"
-    name = "macro_doc_{start}link_{rate}"
+    name = "macro_doc_{noun}_{rate}"
     zero: ClassVar[Mean] = Mean()
 
     @property

@@ -33,18 +33,27 @@ TAC: dict[str, Any] = {
         for typing in ("", "_typed")
         for name, over in (("link", "inkb"), ("nil", "nil"), ("all", "all"))
     },
+    "strong_mention_match": LinkF1(match="mention"),
+    "strong_typed_mention_match": LinkF1(match="mention", typed=True),
+    "strong_linked_mention_match": LinkF1(1, "inkb", match="mention"),
     "entity_match": LinkF1(match="entity"),
     "muc": Clusters("muc", scope="corpus"),
     "b_cubed": Clusters("b_cubed", scope="corpus"),
+    "b_cubed_plus": Clusters("b_cubed", scope="corpus", linked=True),
     "entity_ceaf": Clusters("ceaf_e", scope="corpus"),
     "mention_ceaf": Clusters("ceaf_m", scope="corpus"),
+    "mention_ceaf_plus": Clusters("ceaf_m", scope="corpus", linked=True),
     "typed_mention_ceaf": Clusters("ceaf_m", scope="corpus", typed=True),
+    "typed_mention_ceaf_plus": Clusters("ceaf_m", scope="corpus", typed=True, linked=True),
+    "pairwise": Clusters("pairwise", scope="corpus"),
 }
 """neleval's measures, by its names, over the whole corpus."""
 PROTOCOLS: dict[str, dict[str, LinkMeasure[Any]]] = {
     "hipe": {},
     "hipe2020": {},
-    "conll": {f"{metric}_{rate}": Clusters(metric, rate) for metric in METRICS for rate in RATES},
+    "conll": {
+        f"{metric}_{rate}": Clusters(metric, rate) for metric in METRICS if metric != "pairwise" for rate in RATES
+    },
     "tac": {
         f"{name}_{rate.replace('f1', 'fscore')}": replace(measure, rate=rate)
         for rate in RATES
