@@ -13,6 +13,7 @@ from goldassay.statistics.paired import (
     smallest_detectable,
 )
 from goldassay.statistics.ppi import Corrected, corrected
+from goldassay.statistics.sampling import Race, Stratum, estimate
 from goldassay.statistics.sequential import Bets, Decision, sequential_test
 
 __all__ = [
@@ -21,11 +22,14 @@ __all__ = [
     "Corrected",
     "Decision",
     "Interval",
+    "Race",
+    "Stratum",
     "cliffs_delta",
     "cohens_dz",
     "compare",
     "contributions",
     "corrected",
+    "estimate",
     "examples_needed",
     "holm",
     "interval",

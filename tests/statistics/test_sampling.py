@@ -1,0 +1,294 @@
+"""Estimates from labels that a design chose: arithmetic by hand, tests against enumeration, and coverage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from goldassay.exceptions import GoldassayError
+from goldassay.statistics.evidence import Evidences
+from goldassay.statistics.intervals import Interval
+from goldassay.statistics.sampling import (
+    Race,
+    Stratum,
+    additions,
+    estimate,
+    give_up,
+    labels_needed,
+    neyman,
+    sign_test,
+    swap_test,
+)
+from goldassay.statistics.sequential import Bets
+from goldassay.tally import Counts
+
+Array = NDArray[np.float64]
+RATE = Evidences([1.0])
+F1 = Evidences([Counts(1, 1, 1)], Counts())
+
+
+def values(scores: Sequence[float]) -> Array:
+    """Evidence of a mean: what each example scores, and its weight."""
+    return np.column_stack([scores, np.ones(len(scores))])
+
+
+def counts(tp: float, fp: float, fn: float) -> list[float]:
+    return [{"tp": tp, "fp": fp, "fn": fn}[path[0]] for path in F1.paths]
+
+
+def test_a_weighted_mean_and_its_variance_by_hand() -> None:
+    strata = [Stratum(80, values([1, 1, 1, 0])), Stratum(20, values([0, 1]))]
+    result = estimate(strata, RATE)
+    assert result.value == pytest.approx(0.8 * 0.75 + 0.2 * 0.5)
+    # Labels: 80² (1 − 4/80) .25 / 4 + 20² (1 − 2/20) .5 / 2, over 100²; s² is .25 and .5.
+    # Sample: 80 (.75 · .3² + .25 · .7²) + 20 (.5 · .3² + .5 · .7²), over 100²; the deviations are from .7.
+    phases = [80**2 * 0.95 * 0.25 / 4, 20**2 * 0.9 * 0.5 / 2, 80 * 0.19 + 20 * 0.29]
+    degrees = sum(phases) ** 2 / (phases[0] ** 2 / 3 + phases[1] ** 2 / 1 + phases[2] ** 2 / 99)
+    half = stats.t.ppf(0.975, degrees) * math.sqrt(sum(phases)) / 100
+    assert (result.low, result.high) == pytest.approx((0.7 - half, 0.7 + half), abs=1e-6)
+    assert result.n == 6
+
+
+def test_a_random_sample_has_the_interval_of_its_mean() -> None:
+    scores = np.random.default_rng(0).random(50)
+    result = estimate([Stratum(10**9, values(scores.tolist()))], RATE)
+    half = stats.t.ppf(0.975, 49) * scores.std(ddof=1) / math.sqrt(50)
+    assert (result.low, result.high) == pytest.approx((scores.mean() - half, scores.mean() + half), abs=1e-6)
+
+
+def test_everything_labelled_leaves_only_the_doubt_of_the_sample() -> None:
+    scores = np.random.default_rng(1).random(60)
+    result = estimate([Stratum(60, values(scores.tolist()))], RATE)
+    half = stats.t.ppf(0.975, 59) * scores.std() / math.sqrt(60)
+    assert (result.value, result.high) == pytest.approx((scores.mean(), scores.mean() + half), abs=1e-6)
+
+
+def test_f1_is_a_ratio_estimate_by_what_is_predicted() -> None:
+    labelled = np.array([counts(2, 0, 1), counts(1, 1, 0)])
+    result = estimate([Stratum(50, labelled, predicted=np.array([120.0]))], F1)
+    # 3 of 4 predicted spans are right, so 90 of 120; one missed for 4 predicted is 30 for 120.
+    assert result.value == pytest.approx(2 * 90 / (2 * 90 + 30 + 30))
+    by_number = estimate([Stratum(50, labelled)], F1)
+    assert by_number.value == pytest.approx(2 * 75 / (2 * 75 + 25 + 25))
+
+
+def test_the_doubt_of_a_ratio_is_that_of_its_residuals() -> None:
+    """Where every example has the share of the whole, which of them are labelled makes no difference."""
+    labelled = np.array([counts(2, 2, 2), counts(1, 1, 1), counts(3, 3, 3)] * 4)
+    near = estimate([Stratum(1200, labelled, predicted=np.array([4800.0]))], F1)
+    assert (near.low, near.high) == pytest.approx((0.5, 0.5), abs=1e-9)
+    expanded = estimate([Stratum(1200, np.vstack([labelled, counts(9, 1, 1)]))], F1)
+    assert expanded.high - expanded.low > 0.1
+
+
+def test_disagreements_alone_give_the_difference_of_a_mean() -> None:
+    a = [0.0] * 12 + [1.0] * 4 + [0.0] * 4
+    b = [1.0] * 12 + [0.0] * 4 + [0.0] * 4
+    strata = [Stratum(100, np.hstack([values(a), values(b)])), Stratum.agreeing(400)]
+    result = estimate(strata, RATE, systems=2)
+    assert result.value == pytest.approx(100 / 500 * (12 - 4) / 20)
+    variance = 0.2**2 * (1 - 20 / 100) * np.subtract(b, a).var(ddof=1) / 20 + (0.2 * 16 / 20 - 0.08**2) / 500
+    assert ((result.high - result.low) / 2) ** 2 == pytest.approx(variance * stats.t.ppf(0.975, 20) ** 2, rel=0.05)
+    assert result.n == 20
+
+
+def test_the_difference_turns_with_the_systems() -> None:
+    rng = np.random.default_rng(2)
+    rows = rng.poisson(2, (30, 6)).astype(float)
+    known = np.array([900.0, 1000.0])
+    there = estimate([Stratum(300, rows, predicted=known)], F1, systems=2)
+    back = estimate([Stratum(300, rows[:, [3, 4, 5, 0, 1, 2]], predicted=known[::-1])], F1, systems=2)
+    assert (back.value, back.low, back.high) == pytest.approx((-there.value, -there.high, -there.low), abs=1e-9)
+
+
+def test_one_label_of_a_stratum_leaves_more_doubt_than_ten() -> None:
+    rest = Stratum(50, values([1, 0] * 10))
+    one = estimate([Stratum(50, values([1])), rest], RATE)
+    ten = estimate([Stratum(50, values([1] * 9 + [0])), rest], RATE)
+    assert one.high - one.low > ten.high - ten.low
+
+
+def test_the_interval_of_a_rate_stays_within_its_bounds() -> None:
+    result = estimate([Stratum(400, values([1.0] * 30))], RATE, bounds=(0.0, 1.0))
+    assert (result.value, result.high) == (1.0, 1.0)
+    assert 0.8 < result.low < 0.95
+
+
+def test_a_stratum_without_labels_is_an_error() -> None:
+    with pytest.raises(GoldassayError, match="400 examples has no label"):
+        estimate([Stratum(100, values([1.0, 0.0])), Stratum(400, np.zeros((0, 2)))], RATE)
+    with pytest.raises(GoldassayError, match="population"):
+        estimate([Stratum(0, np.zeros((0, 2)))], RATE)
+    assert estimate([Stratum(100, values([1.0, 0.0])), Stratum(0, np.zeros((0, 2)))], RATE).value == 0.5
+
+
+def judged(rng: np.random.Generator, agreement: float, n: int) -> tuple[Array, Array]:
+    """Labels with a rate of .6, and the verdicts of a judge that repeats a share of them and guesses the others."""
+    labels = (rng.random(n) < 0.6).astype(float)
+    verdicts = np.where(rng.random(n) < agreement, labels, rng.random(n) < 0.5).astype(float)
+    return labels, verdicts
+
+
+@pytest.mark.parametrize("agreement", [0.0, 0.9])
+def test_a_judge_narrows_the_interval_if_it_is_any_good_and_never_makes_it_wrong(agreement: float) -> None:
+    rng = np.random.default_rng(3)
+    held = 0
+    shares = []
+    for _ in range(300):
+        labels, verdicts = judged(rng, agreement, 1000)
+        plain = Stratum(1000, values(labels[:60].tolist()))
+        helped = replace(plain, verdicts=verdicts[:60], verdict_mean=float(verdicts.mean()))
+        alone = estimate([plain], RATE)
+        result = estimate([helped], RATE)
+        held += result.low <= 0.6 <= result.high
+        shares.append((result.high - result.low) / (alone.high - alone.low))
+    assert held >= 0.92 * 300
+    assert np.mean(shares) < 0.65 if agreement else 0.96 < np.mean(shares) < 1.01
+
+
+def test_documents_widen_the_interval_only_if_their_inputs_are_alike() -> None:
+    rng = np.random.default_rng(4)
+    documents = [str(place // 10) for place in range(200)]
+    alike = np.repeat(rng.random(20) < 0.5, 10).astype(float)
+    apart = estimate([Stratum(200, values(alike.tolist()))], RATE)
+    together = estimate([Stratum(200, values(alike.tolist()), clusters=documents)], RATE)
+    # All 200 are labelled, so the variance is that of the means of 20 documents.
+    means = alike.reshape(20, 10).mean(axis=1)
+    half = stats.t.ppf(0.975, 19) * means.std() / math.sqrt(20)
+    assert together.high - together.value == pytest.approx(half, abs=1e-6)
+    assert together.high - together.low > 2.5 * (apart.high - apart.low)
+    balanced = np.tile([1.0, 0.0], 100)
+    plain = estimate([Stratum(200, values(balanced.tolist()))], RATE)
+    clustered = estimate([Stratum(200, values(balanced.tolist()), clusters=documents)], RATE)
+    assert clustered.high - clustered.low == pytest.approx(plain.high - plain.low, rel=0.1)
+
+
+def test_documents_of_labelled_disagreements_are_enough() -> None:
+    a = [0.0, 1.0] * 10
+    rows = np.hstack([values(a), values(a[::-1])])
+    documents = [str(place // 4) for place in range(20)]
+    result = estimate([Stratum(60, rows, clusters=documents), Stratum.agreeing(200)], RATE, systems=2)
+    assert math.isfinite(result.low)
+    assert result.value == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "spreads", "n", "shares"),
+    [
+        ([400, 100], [0.1, 0.4], 40, [20, 20]),
+        ([400, 100], [0.0, 0.0], 50, [40, 10]),
+        ([400, 1], [0.5, 0.5], 20, [19, 1]),
+        ([10, 5], [1.0, 1.0], 99, [10, 5]),
+    ],
+)
+def test_shares_of_labels_are_neymans(sizes: list[int], spreads: list[float], n: int, shares: list[int]) -> None:
+    assert neyman(sizes, spreads, n) == shares
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(9, 1), (5, 5), (0, 6), (30, 17)])
+def test_the_sign_test_is_the_binomial_one(wins: int, losses: int) -> None:
+    differences = np.array([0.3] * wins + [-1.0] * losses + [0.0] * 7)
+    assert sign_test(differences) == pytest.approx(stats.binomtest(wins, wins + losses).pvalue)
+    assert sign_test(np.zeros(4)) == 1.0
+
+
+def test_the_swap_test_is_the_enumeration_of_all_swaps() -> None:
+    differences = np.array([0.9, 0.4, -0.2, 0.7, 0.1, -0.3, 0.8, 0.0])
+    moved = differences[differences != 0]
+    sums = [abs(float(np.dot(signs, moved))) for signs in product([-1, 1], repeat=len(moved))]
+    exact = np.mean([each >= abs(moved.sum()) - 1e-9 for each in sums])
+    assert swap_test(differences, resamples=40_000) == pytest.approx(exact, abs=0.005)
+    assert swap_test(np.array([1.0] * 9 + [-1.0])) == sign_test(np.array([1.0] * 9 + [-1.0]))
+
+
+def test_what_disagreements_add_is_the_statistic_of_f1() -> None:
+    rng = np.random.default_rng(5)
+    a = rng.poisson(2, (20, 3)).astype(float)
+    b = rng.poisson(2, (20, 3)).astype(float)
+    tp, fp, fn = (F1.paths.index((name,)) for name in ("tp", "fp", "fn"))
+    b[:, fn] = np.maximum(0, a[:, tp] + a[:, fn] - b[:, tp])
+    a[:, fn] = b[:, tp] + b[:, fn] - a[:, tp]
+    both = (a + b).sum(axis=0)
+    f = 2 * both[tp] / (2 * both[tp] + both[fp] + both[fn])
+    by_hand = (b - a)[:, tp] - f / 2 * (b - a)[:, [tp, fp]].sum(axis=1)
+    amounts = additions(a, b, F1)
+    assert amounts / amounts[0] == pytest.approx(by_hand / by_hand[0], rel=1e-5)
+    assert additions(b, a, F1) == pytest.approx(-amounts, abs=1e-9)
+    running = additions(a, b, F1, running=True)
+    assert running[-1] == pytest.approx(amounts[-1] * 20, rel=1e-6)
+    assert additions(a[:7], b[:7], F1, running=True) == pytest.approx(running[:7], rel=1e-9)
+
+
+def test_a_race_is_two_sequential_tests_at_half_the_level() -> None:
+    differences = np.random.default_rng(6).choice([1.0, 0.0, -1.0], 80, p=[0.6, 0.25, 0.15])
+    race = Race(bound=1.0)
+    better = Bets(1.0)
+    worse = Bets(1.0)
+    decided = None
+    for place, difference in enumerate(differences, 1):
+        race.extend([difference])
+        better.extend([difference])
+        worse.extend([-difference])
+        assert race.p == min(1.0, 2 * min(better.p, worse.p))
+        if decided is None and min(better.p, worse.p) <= 0.025:
+            decided = place
+    assert decided is not None
+    assert (race.direction, race.labels) == (1, decided)
+    assert Race(bound=1.0).extend(-differences) == -1
+
+
+def test_a_race_without_a_difference_is_seldom_decided() -> None:
+    rng = np.random.default_rng(7)
+    races = [Race(bound=1.0).extend(rng.choice([1.0, 0.0, -1.0], 100)) for _ in range(300)]
+    assert np.mean(np.array(races) != 0) <= 0.05
+
+
+def test_labels_needed_are_about_what_a_race_takes() -> None:
+    rng = np.random.default_rng(8)
+    sample = rng.choice([1.0, 0.0, -1.0], 2000, p=[0.4, 0.4, 0.2])
+    taken = []
+    for _ in range(200):
+        race = Race(bound=1.0)
+        race.extend(rng.choice(sample, 400))
+        taken.append(race.labels)
+    expected = labels_needed(np.array([1.0, 1.0, 0.0, 0.0, -1.0] * 2), left=400, bound=1.0)
+    assert expected is not None
+    assert 0.6 * np.median(taken) <= 10 + expected <= 1.6 * np.median(taken)
+
+
+def test_labels_needed_of_a_decided_and_of_a_hopeless_race() -> None:
+    assert labels_needed(np.ones(20), left=10, bound=1.0) == 0
+    assert labels_needed(np.array([1.0, -1.0] * 10), left=500, bound=1.0) is None
+    assert labels_needed(np.zeros(10), left=500) is None
+    assert labels_needed(np.array([0.2, -0.1, 0.3]), left=1) is None
+    assert labels_needed(np.array([0.2, -0.1, 0.3]), left=5000) is not None
+
+
+def test_giving_up_names_what_remains_possible() -> None:
+    wide = Interval(0.0, -0.04, 0.04, n=30)
+    assert give_up(wide, left=500) == (90, 0.02)  # half as wide with four times the labels
+    assert give_up(wide, left=500, gain=0.05) == (0, 0.05)
+    assert give_up(wide, left=90, gain=0.01) == pytest.approx((90, 0.02))
+
+
+@pytest.mark.parametrize("n", [40, 100])
+def test_intervals_of_disagreements_hold_the_difference_in_the_stream(n: int) -> None:
+    rng = np.random.default_rng(9)
+    held = []
+    for _ in range(400):
+        scores = rng.choice([0.0, 1.0, -1.0, 2.0], 600, p=[0.8, 0.09, 0.04, 0.07])  # 2: they differ, both are wrong
+        disagreements = scores[scores != 0]
+        b = (disagreements == 1).astype(float)[:n]
+        a = (disagreements == -1).astype(float)[:n]
+        labelled = np.hstack([values(a.tolist()), values(b.tolist())])
+        strata = [Stratum(len(disagreements), labelled), Stratum.agreeing(600 - len(disagreements))]
+        result = estimate(strata, RATE, systems=2)
+        held.append(result.low <= 0.05 <= result.high)
+    assert 0.92 <= np.mean(held) <= 0.98
