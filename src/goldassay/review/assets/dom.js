@@ -1,0 +1,61 @@
+/* Elements. Data never becomes markup: every text goes through a text node. */
+
+export const byId = (id) => document.getElementById(id);
+
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (name === "class") element.className = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined && child !== false) element.append(child);
+  return element;
+}
+
+/* A button with its key. The mouse does not take the selection of a text away. */
+export function button(label, key, click, attributes = {}) {
+  const cap = key ? make("kbd", {}, key) : null;
+  return make("button", { type: "button", mousedown: (event) => event.preventDefault(), click, ...attributes }, label, cap);
+}
+
+export const plain = (value) => typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value, null, 1);
+export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+export const copy = (value) => structuredClone(value);
+
+const BRIEF = 40;
+const isBrief = (value) => typeof value !== "object" && plain(value).length <= BRIEF;
+const inputs = (record, left) => Object.entries(record.fields).filter(([name, value]) => !left.includes(name) && value !== null && value !== "");
+
+/* The inputs that a task does not show itself: a name and its value. A brief one is a tag beside the id, if another is long. */
+export function facts(record, left = []) {
+  const rows = inputs(record, left);
+  const shown = rows.filter(([, value]) => !isBrief(value));
+  return (shown.length || left.length ? shown : rows).map(([name, value]) => make("div", { class: "input" }, make("p", { class: "quiet" }, name.replaceAll("_", " ")),
+    make("div", { class: "plain", dir: "auto" }, plain(value))));
+}
+export function tags(record) {
+  const rows = inputs(record, []);
+  const brief = rows.filter(([, value]) => isBrief(value));
+  return brief.length < rows.length ? brief.map(([name, value]) => make("span", { class: "tag" }, `${name.replaceAll("_", " ")}: ${plain(value)}`)) : [];
+}
+
+/* What each system says, with the letter that takes it. */
+export function offers(context, words) {
+  return make("div", { class: "offers" }, context.systems.map((system) => button([make("span", { class: "quiet" }, `${system.name} `), make("span", { dir: "auto" }, words(system.value))],
+    system.letter, () => context.change(system.value), { class: "offer" })));
+}
+
+/* The theme is shared with the report. */
+export function startTheme() {
+  const root = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const stored = localStorage.getItem("goldassay-theme");
+  root.dataset.theme = stored ?? (dark.matches ? "dark" : "light");
+}
+export function toggleTheme() {
+  const root = document.documentElement;
+  root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+  localStorage.setItem("goldassay-theme", root.dataset.theme);
+}

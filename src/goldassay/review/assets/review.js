@@ -1,0 +1,280 @@
+/* The page: one record at a time. A task module shows a record and edits its value; this module holds the value, its
+   history, the keys, and the way from record to record. */
+
+import { byId, button, make, plain, same, startTheme, tags, toggleTheme } from "./dom.js";
+import { find, matching } from "./finder.js";
+import { Keys, sign } from "./keys.js";
+import { Panel } from "./panel.js";
+import { rules } from "./rules.js";
+import { Refusal, Server } from "./server.js";
+import * as answering from "./tasks/answering.js";
+import * as classification from "./tasks/classification.js";
+import * as compare from "./tasks/compare.js";
+import * as extraction from "./tasks/extraction.js";
+import * as linking from "./tasks/linking.js";
+import * as own from "./tasks/own.js";
+import * as records from "./tasks/records.js";
+import * as retrieval from "./tasks/retrieval.js";
+import * as triples from "./tasks/triples.js";
+
+const TASKS = { answering, classification, extraction, linking, records, retrieval, triples };
+const POLL = 4000;
+const root = document.documentElement;
+
+const server = new Server((waiting) => say(waiting ? "The server does not answer. Nothing is lost; trying again …" : "", waiting));
+const keys = new Keys(() => current.bindings, fail);
+let setup = null;
+let panel = null;
+let current = { bindings: [], item: null };
+const unfinished = new Map(); /* what was edited and left without a decision */
+
+function say(text, isBad = false) {
+  const message = byId("message");
+  message.textContent = text;
+  message.classList.toggle("bad", isBad);
+}
+
+function fail(error) {
+  root.dataset.state = "ready";
+  say(error.message, true);
+  if (!(error instanceof Refusal)) throw error;
+}
+
+/* What a task module works with. `change` is a step that u takes back. */
+class Context {
+  constructor(record) {
+    this.record = record;
+    this.setup = setup;
+    this.find = find;
+    this.say = say;
+    this.server = server;
+    this.decide = decide;
+    this.history = [];
+    this.modes = new Set(record.decision?.modes ?? []);
+    this.choice = null;
+    this.good = null;
+    this.started = performance.now();
+    this.task = TASKS[setup.task] ?? own;
+    const isChoice = record.suggestions.length > 1 && (setup.mode === "compare" || record.visit === "conflict");
+    this.editor = isChoice ? compare : this.task;
+    this.value = record.decision?.value ?? (isChoice ? null : this.editor.start(this));
+  }
+
+  /* Suggestions with the letters that take them: a, b, c, d. */
+  get systems() {
+    return this.record.suggestions.slice(0, 4).map((suggestion, place) => ({ ...suggestion, letter: "abcd"[place], name: suggestion.system ?? `Suggestion ${"ABCD"[place]}` }));
+  }
+
+  change(value) {
+    if (same(value, this.value)) return;
+    this.history.push(this.value);
+    this.value = value;
+    this.update();
+  }
+
+  back() {
+    if (!this.history.length) return false;
+    this.value = this.history.pop();
+    this.update();
+    return true;
+  }
+
+  update() {
+    this.view.update();
+    say("");
+    drawKeys();
+  }
+}
+
+/* From record to record. */
+
+async function open(item, value = undefined) {
+  if (current.context?.history.length) unfinished.set(current.item, current.context);
+  const record = await server.record(item);
+  const restored = value === undefined ? unfinished.get(item) : undefined;
+  const context = restored ?? new Context(record);
+  unfinished.delete(item);
+  if (value !== undefined && value !== null) context.value = value;
+  context.started = performance.now();
+  current = { item, context, bindings: [] };
+  if (!restored) context.view = context.editor.edit(context);
+  byId("record").replaceChildren(heading(record), context.view.body);
+  byId("record").scrollTop = 0;
+  byId("note").value = record.decision?.note ?? "";
+  document.activeElement?.blur();
+  context.view.update();
+  drawKeys();
+  context.view.opened?.();
+  root.dataset.item = item;
+  root.dataset.state = "ready";
+}
+
+function heading(record) {
+  const place = setup.index.findIndex(([item]) => item === record.item);
+  const chips = [
+    record.blind && "without suggestions, to measure their pull",
+    record.visit === "conflict" && "reviewers disagree",
+    record.decision && `decided: ${record.decision.kind}`,
+  ].filter(Boolean);
+  return make("p", { class: "where" }, make("button", { type: "button", class: "link", click: go, title: "Go to an id (g)" }, record.id),
+    place >= 0 ? make("span", { class: "quiet" }, `${place + 1} of ${setup.index.length}`) : null,
+    tags(record), chips.map((chip) => make("span", { class: "tag strong" }, chip)));
+}
+
+function step(by) {
+  const index = setup.index.map(([item]) => item);
+  const place = index.indexOf(current.item.split(":")[0]);
+  const target = index[place + by];
+  if (target !== undefined) return open(target);
+  return by > 0 ? follow(setup.next) : say("This is the first record.");
+}
+
+async function go() {
+  const options = setup.index.map(([item, id], place) => ({ label: String(id), description: `${place + 1}`, item }));
+  const option = await find({ title: "Go to the record", search: (query) => matching(options, query) });
+  if (option) await open(option.item);
+}
+
+function follow(next) {
+  setup.next = next;
+  if (!next.length) return finished();
+  const opening = open(next[0]);
+  server.load(next).catch(fail);
+  return opening;
+}
+
+function finished() {
+  current = { item: "", context: null, bindings: [] };
+  byId("record").replaceChildren(make("div", { class: "finished" }, make("h2", {}, "Every record is decided."),
+    make("p", {}, "Write the gold from here, or at any time from the command line."),
+    make("p", {}, button("Write gold.jsonl", null, () => panel.export()))));
+  drawKeys();
+  root.dataset.item = "";
+  root.dataset.state = "finished";
+}
+
+/* Decisions. */
+
+async function decide(kind, more = {}) {
+  const { context, item } = current;
+  if (!context) return;
+  const note = byId("note").value.trim() || null;
+  let value = null;
+  if (kind === "label") {
+    value = "value" in more ? more.value : context.value;
+    const choice = more.choice ?? context.choice;
+    const problem = value === null && !choice && more.good === undefined ? "Choose first." : value !== null && !choice ? context.task.check(value, context) : null;
+    if (problem) return say(problem, true);
+  }
+  const decision = { item, kind, value, choice: more.choice ?? context.choice, good: more.good ?? context.good, note, modes: [...context.modes], seconds: Math.round(performance.now() - context.started) / 1000, undoes: null };
+  const before = context.record.decision;
+  if (kind === "label" && before?.kind === "label" && same(before.value ?? null, value) && same([before.choice, before.good, before.note].map((each) => each ?? null), [decision.choice, decision.good, note])) return step(1);
+  root.dataset.state = "saving";
+  const answer = await server.decide(decision);
+  context.record.decision = decision;
+  context.history = [];
+  receive(answer);
+  if (answer.judge) say(`The judge says ${plain(answer.judge.verdict)}${answer.judge.agrees ? ", as you do" : ", unlike you"}.`);
+  await follow(answer.next);
+}
+
+async function undo() {
+  if (current.context?.back()) return;
+  root.dataset.state = "saving";
+  const answer = await server.decide({ item: current.item, kind: "undo", value: null, choice: null, good: null, note: null, modes: [], seconds: 0, undoes: null });
+  const record = await server.record(answer.item);
+  record.decision = null;
+  receive(answer);
+  setup.next = answer.next;
+  current.context = null;
+  await open(answer.item, answer.undone?.value ?? null);
+  if (answer.undone?.note) byId("note").value = answer.undone.note;
+  say(`Taken back: ${record.id}`);
+}
+
+function receive(answer) {
+  setup.progress = answer.progress;
+  panel.draw(answer.progress);
+}
+
+/* What went wrong: names of failures, those of this folder and new ones. */
+async function nameFailure() {
+  const { context } = current;
+  const options = () => setup.modes.map((name) => ({ label: name, description: context.modes.has(name) ? "named; choose it again to take it back" : "" }));
+  const option = await find({ title: "What went wrong?", search: (query) => matching(options(), query), free: (label) => ({ label, description: "a new kind of failure" }) });
+  if (!option) return;
+  if (!setup.modes.includes(option.label)) setup.modes.push(option.label);
+  if (!context.modes.delete(option.label)) context.modes.add(option.label);
+  say(context.modes.size ? `Went wrong: ${[...context.modes].join(", ")}` : "");
+}
+
+/* Keys and buttons: the same list makes the toolbar, the keys and their help. */
+
+function common() {
+  const { context } = current;
+  const shown = context?.record.suggestions.length ? context.record.suggestions[0] : null;
+  const isPlain = setup.mode === "label" && shown;
+  const onRecord = context ? [
+    { keys: ["Enter", "Alt+Enter"], label: "Accept", main: true, run: () => decide("label") },
+    { keys: ["s"], label: "Skip", main: true, run: () => decide("skip") },
+    { keys: ["x"], label: "Unsure", main: true, run: () => decide("unsure") },
+    ...(isPlain ? [
+      { keys: ["+"], label: "Good", main: context.task === own, run: () => decide("label", { good: true, value: shown.value }) },
+      { keys: ["-"], label: "Bad", main: context.task === own, run: () => decide("label", { good: false, value: null }) },
+    ] : []),
+    { keys: ["n"], label: "Write a note", run: () => byId("note").focus() },
+    { keys: ["f"], label: "Name what went wrong", run: nameFailure },
+  ] : [];
+  return [
+    ...onRecord,
+    { keys: ["u"], label: "Undo", main: true, run: undo },
+    { keys: ["k"], label: "Back", main: true, run: () => step(-1) },
+    { keys: ["j"], label: "On", main: true, run: () => step(1) },
+    { keys: ["g"], label: "Go to an id", run: go },
+    { keys: ["r"], label: "Guidelines", run: () => rules(server, setup, current.context?.record.id ?? null) },
+    { keys: ["p"], label: "Progress and verdict", run: () => panel.toggle() },
+    { keys: ["t"], label: "Light or dark", run: toggleTheme },
+    { keys: ["?"], label: "Keys of this task", run: showKeys },
+  ];
+}
+
+function drawKeys() {
+  const taskKeys = current.context?.view.keys() ?? [];
+  current.bindings = [...taskKeys, ...common()];
+  const main = current.bindings.filter((each) => each.main);
+  byId("actions").replaceChildren(...main.map((each) => button(each.label, sign(each.keys[0]), () => keys.later(each.keys[0]))));
+}
+
+function showKeys() {
+  const dialog = byId("keys");
+  const rows = current.bindings.map((each) => make("tr", {}, make("td", {}, each.keys.filter((key) => key !== "Alt+Enter").map((key) => make("kbd", {}, sign(key)))), make("td", {}, each.label)));
+  dialog.replaceChildren(make("h2", { id: "keys-title" }, "Keys"),
+    make("div", { class: "keys-list", tabindex: "0", role: "region", "aria-label": "List of keys" }, make("table", {}, make("caption", { class: "spoken" }, "Keys of this task"), make("tbody", {}, rows))),
+    button("Close", "Esc", () => dialog.close(), { autofocus: true }));
+  dialog.showModal();
+}
+
+/* Start. */
+
+async function start() {
+  startTheme();
+  byId("theme").addEventListener("click", toggleTheme);
+  byId("open-keys").addEventListener("click", showKeys);
+  setup = await server.ask("setup");
+  server.who ??= setup.reviewer;
+  document.title = `${setup.title} – goldassay`;
+  byId("title").textContent = setup.title;
+  panel = new Panel(server, setup, say);
+  byId("open-panel").addEventListener("click", () => panel.toggle());
+  byId("open-rules").addEventListener("click", () => rules(server, setup, current.context?.record.id ?? null));
+  byId("note").addEventListener("keydown", (event) => { if (event.key === "Enter") say("The note goes with the decision."); });
+  panel.draw(setup.progress);
+  setInterval(async () => {
+    if (document.visibilityState !== "visible") return;
+    const progress = await server.ask("progress").catch(() => null);
+    if (progress) receive({ progress });
+  }, POLL);
+  await follow(setup.next);
+}
+
+start().catch(fail);
