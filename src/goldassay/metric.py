@@ -10,7 +10,7 @@ import typing
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import dspy
 
@@ -86,7 +86,7 @@ class Metric:
     (0.75, {'brier': True})
     """
 
-    raises: ClassVar[bool] = False
+    raises = False
     """Whether a call raises if a prediction cannot be measured (see `assess_or_fail`)."""
     has_fixed_names: bool = True
     """Whether the names of the values are known before the first example."""
@@ -316,7 +316,7 @@ class FunctionMetric(Metric):
         targets: The value wanted, by name.
     """
 
-    raises: ClassVar[bool] = True
+    raises = True
 
     def __init__(
         self, function: Callable[..., Any], measure: Returned, pass_mark: float, targets: Mapping[str, float] | None

@@ -506,7 +506,7 @@ class By(Keyed[K, T]):
     (Counts(tp=1, fp=0, fn=1), 0.857)
     """
 
-    inner: ClassVar[Any] = Counts()
+    inner: Any = Counts()
 
     @property
     def pooled(self) -> T:

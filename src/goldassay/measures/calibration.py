@@ -168,7 +168,7 @@ class CalibrationMeasure(Measure[Calibrated, B]):
 
     in_key: ClassVar[tuple[str, ...]] = ("statistic",)
     choices = {"statistic": ("brier", "brier_skill", "ece", "calibration", "pearson")}
-    edges: ClassVar[int] = 10
+    edges = 10
 
     statistic: str = field(default="ece", kw_only=True)
 

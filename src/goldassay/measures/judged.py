@@ -98,7 +98,7 @@ class JudgedMeasure(Measure[JudgedMean]):
 
     judge: Any  # each measure declares it as a field of its own, so that its conventions can stand before it
     zero: ClassVar[JudgedMean] = JudgedMean()
-    optional: ClassVar[bool] = False
+    optional = False
 
     @property
     def fixed(self) -> Mapping[str, str]:

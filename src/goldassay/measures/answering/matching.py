@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, count, starmap
 from types import SimpleNamespace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
@@ -313,7 +313,7 @@ class Answering(Measure[T, AnswerBatch]):
     """A measure of answering, which counts in an `AnswerBatch`: many questions in `tallies`, or one in `tally`."""
 
     task = "answering"
-    enough: ClassVar[float] = 0.0  # an answer with a lower value is an error
+    enough = 0.0  # an answer with a lower value is an error
 
     @property
     def zero(self) -> Any:

@@ -87,8 +87,8 @@ class ExactMatch(Answering[Mean]):
 
     enough = 1.0
     choices = {"normalisation": tuple(NORMALISATIONS), "empty": tuple(EMPTY)}
-    base: ClassVar[str] = "exact_match"
-    column: ClassVar[int] = 0
+    base = "exact_match"
+    column = 0
 
     normalisation: str = "squad"
     articles: tuple[str, ...] = normal.ARTICLES
@@ -248,7 +248,7 @@ def _grams(items: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
 class NGrams(By[str, Mean]):
     """Matches over n-grams for each n, and the answers' words over the gold's (``length``); ``value`` is BLEU."""
 
-    inner: ClassVar[Mean] = Mean()
+    inner = Mean()
 
     @property
     def value(self) -> Number:
