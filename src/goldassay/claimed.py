@@ -228,7 +228,7 @@ def explain(
     return Explanation(claim, card.values[claim.name], tuple(tried))
 
 
-def _other_conventions(measure: Measure[Any]) -> Iterator[Measure[Any]]:
+def _other_conventions(measure: Measure) -> Iterator[Measure]:
     """The measure with one parameter chosen differently, so that it is still the same quantity."""
     for name in [each.name for each in fields(measure) if each.name not in QUANTITY]:
         for choice in OPEN.get(name, measure.choices.get(name, ())):
@@ -237,7 +237,7 @@ def _other_conventions(measure: Measure[Any]) -> Iterator[Measure[Any]]:
                     yield replace(measure, **{name: choice})
 
 
-def _values(card: Scorecard, measure: Measure[Any]) -> Iterator[tuple[str, float, str]]:
+def _values(card: Scorecard, measure: Measure) -> Iterator[tuple[str, float, str]]:
     """The measure's value, those of its other conventions, and other averages; with what is different."""
     ours = _conventions(measure)
     averages: list[tuple[str, float, str]] = []
@@ -259,7 +259,7 @@ def _values(card: Scorecard, measure: Measure[Any]) -> Iterator[tuple[str, float
         yield measure.key, mean, "the mean of the examples' own values, those without evidence left out"
 
 
-def _conventions(measure: Measure[Any]) -> list[str]:
+def _conventions(measure: Measure) -> list[str]:
     """A measure's conventions one by one."""
     return measure.conventions.partition("[")[2].removesuffix("]").split(", ")
 

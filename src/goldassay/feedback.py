@@ -15,7 +15,7 @@ LIMIT = 1500  # characters of a feedback
 
 def feedback(
     pred: object,
-    assessments: Mapping[str, Assessment[Any]],
+    assessments: Mapping[str, Assessment],
     evidence: Evidence,
     pred_name: str | None = None,
     pred_trace: object = None,

@@ -67,6 +67,10 @@ class Assessment(Generic[T]):
 
 Review = tuple[tuple[Error, ...], tuple[str, ...]]
 """The errors of one example, and what is right in it."""
+Conventions = Mapping[str, str]
+"""What cannot be chosen, by name: ``{"average": "micro"}``."""
+Names = tuple[str, ...]
+Limits = tuple[float, float]
 
 
 B = TypeVar("B", default=Any)  # what `Measure.batch` returns; pairs, if a measure has no batch of its own
@@ -88,7 +92,7 @@ class Measure(Generic[T, B]):
 
     task: ClassVar[str]
     name: ClassVar[str]  # of its value: see `key`
-    shares: ClassVar[tuple[str, ...]] = ()  # the conventions that ``batch`` depends on
+    shares: ClassVar[Names] = ()  # the conventions that ``batch`` depends on
     choices: ClassVar[Mapping[str, tuple[object, ...]]] = {}  # the values that a field may have
 
     @property
@@ -97,17 +101,17 @@ class Measure(Generic[T, B]):
         raise NotImplementedError(f"{type(self).__name__} needs a zero: the tally of no evidence")
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """The conventions that cannot be chosen."""
         return {}
 
     @property
-    def in_key(self) -> tuple[str, ...]:
+    def in_key(self) -> Names:
         """The fields that the key states already; the conventions leave them out."""
         return ()
 
     @property
-    def limits(self) -> tuple[float, float]:
+    def limits(self) -> Limits:
         """The least and the greatest value that there can be."""
         return (0.0, 1.0)
 
@@ -122,7 +126,7 @@ class Measure(Generic[T, B]):
         return False
 
     @property
-    def breakdown(self) -> Mapping[str, Measure[Any]]:
+    def breakdown(self) -> Mapping[str, Measure]:
         """By facet, the measure of the same that counts by key."""
         return {}
 
@@ -171,7 +175,7 @@ class Measure(Generic[T, B]):
         return stacked([self.tally(*pair) for pair in pairs], self.zero)
 
     @property
-    def known_limits(self) -> tuple[float, float] | None:
+    def known_limits(self) -> Limits | None:
         """Between which values an interval may lie; None if that is not known, as of a function."""
         return None if self.task == OWN else self.limits
 
@@ -225,7 +229,7 @@ def check_choice(name: str, value: Hashable, choices: Collection[Hashable]) -> N
         raise GoldassayError(f"{name} is {', '.join(others)} or {last}, not {value!r}")
 
 
-def check_tally(measure: Measure[Any]) -> None:
+def check_tally(measure: Measure) -> None:
     """Raise a `GoldassayError` if the tally of a user's own measure cannot hold the evidence of many examples."""
     if type(measure).__module__.startswith("goldassay."):
         return
@@ -268,7 +272,7 @@ def _field(record: object, side: str, noun: str, name: str, default: object) -> 
 
 
 @dataclass(frozen=True)
-class Returned(Measure[Any]):
+class Returned(Measure):
     """What a function, or a measure of a user's own, gives under one name; ``kind`` is its tally.
 
     ``most`` is the largest value that it can have, if that is known.
@@ -290,7 +294,7 @@ class Returned(Measure[Any]):
         return getattr(tally, self.kind)()
 
     @property
-    def limits(self) -> tuple[float, float]:
+    def limits(self) -> Limits:
         return (-math.inf, math.inf) if self.most is None else (0.0, self.most)
 
     @property
@@ -319,7 +323,7 @@ HOMES = {task: f"goldassay.measures.{task}" for task in TASKS} | {
 }
 
 
-def parse(text: str) -> Measure[Any]:
+def parse(text: str) -> Measure:
     """The measure that a stored ``task.Repr(...)`` names. Nothing is executed: only literal arguments are read.
 
     Raises:
@@ -353,13 +357,13 @@ def literal_call(text: str) -> tuple[str, list[Any], dict[str, Any]]:
     return call.func.id, [*map(ast.literal_eval, call.args)], options  # type: ignore[attr-defined]
 
 
-def registered(module: str) -> tuple[Measure[Any], ...]:
+def registered(module: str) -> tuple[Measure, ...]:
     """The measures that a module registers as its ``MEASURES``."""
-    measures: tuple[Measure[Any], ...] = importlib.import_module(module).MEASURES
+    measures: tuple[Measure, ...] = importlib.import_module(module).MEASURES
     return measures
 
 
-def stored(measure: Measure[Any]) -> str:
+def stored(measure: Measure) -> str:
     """The text that ``parse`` reads back; of a measure of a user's own, or with a function, its name and tally."""
     text = f"{measure.task}.{measure!r}"
     if type(measure).__module__.startswith("goldassay.") and "<function " not in text:

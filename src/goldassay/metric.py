@@ -42,7 +42,7 @@ from goldassay.measure import (
 from goldassay.scorecard import Batches, Scorecard, by_key, from_evidence
 from goldassay.tally import Counts, Evidence, Mean, Tally, worst_values
 
-Assessments = dict[str, Assessment[Any]]
+Assessments = dict[str, Assessment]
 BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS)
 """Errors that are no fault of the prediction."""
 RAISED = "the metric raised"
@@ -93,7 +93,7 @@ class Metric:
 
     def __init__(
         self,
-        measures: Mapping[Measure[Any], float] | Iterable[Measure[Any]] | Measure[Any],
+        measures: Mapping[Measure, float] | Iterable[Measure] | Measure,
         *,
         targets: Mapping[str, float] | None = None,
         state_of_the_art: Mapping[str, float] | None = None,
@@ -105,7 +105,7 @@ class Metric:
         weights = dict(measures) if isinstance(measures, Mapping) else dict.fromkeys(measures, 1.0)
         if min(weights.values(), default=0.0) < 0 or not any(weights.values()):
             raise GoldassayError("a metric needs measures whose weights are not negative and do not add to 0")
-        self.measures: dict[str, Measure[Any]] = {measure.key: measure for measure in weights}
+        self.measures: dict[str, Measure] = {measure.key: measure for measure in weights}
         if len(self.measures) < len(weights):
             raise GoldassayError(f"two measures of this metric have one name: {', '.join(m.key for m in weights)}")
         for measure in weights:
@@ -330,7 +330,7 @@ class FunctionMetric(Metric):
         self.extra = [None] * extra_arguments(function)
         self.has_fixed_names = _return_type(function) in (bool, float, int)
 
-    def fix_names(self, measures: Mapping[str, Measure[Any]], weights: Mapping[str, float]) -> None:
+    def fix_names(self, measures: Mapping[str, Measure], weights: Mapping[str, float]) -> None:
         """Measure these names from now on; a name that comes later is an error. Only the first call has an effect."""
         with _NAMES_LOCK:  # `dspy.Evaluate` measures the first examples at the same time
             if not self.has_fixed_names:

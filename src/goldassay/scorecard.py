@@ -48,7 +48,7 @@ class Batches:
         self.pred = pred
         self._cache: dict[Hashable, Any] = {}
 
-    def of(self, measure: Measure[Any]) -> Any:
+    def of(self, measure: Measure) -> Any:
         """The batch that this measure counts in."""
         key = (type(measure).batch, tuple(getattr(measure, name) for name in measure.shares))
         if key not in self._cache:
@@ -100,7 +100,7 @@ class Scorecard(Displayed):
     unit: str = ""
     protocol: str = ""
     undefined: tuple[str, ...] = ()
-    measures: dict[str, Measure[Any]] = field(default_factory=dict, repr=False)
+    measures: dict[str, Measure] = field(default_factory=dict, repr=False)
     tallies: Mapping[str, Any] = field(default_factory=dict, repr=False)
     totals: dict[str, Any] = field(default_factory=dict, repr=False)
     shared: Batches | None = field(default=None, repr=False)
@@ -204,7 +204,7 @@ def data_frame(rows: Mapping[str, Sequence[float | None]], columns: Iterable[str
     return pd.DataFrame.from_dict(dict(rows), orient="index", columns=list(columns), dtype=float)
 
 
-def no_facts(part: Batches, first: Measure[Any]) -> Mapping[Any, int]:
+def no_facts(part: Batches, first: Measure) -> Mapping[Any, int]:
     """For a scorecard that counts nothing beside its measures."""
     return {}
 
@@ -241,9 +241,9 @@ class Sections:
 
 def fold(
     task: str,
-    measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]],
+    measures: Mapping[str, Measure] | Iterable[Measure],
     shared: Batches,
-    beside: Mapping[str, Measure[Any]] = MappingProxyType({}),
+    beside: Mapping[str, Measure] = MappingProxyType({}),
     weight: str = "",
     sections: Sections = Sections(),
 ) -> Scorecard:
@@ -267,7 +267,7 @@ def fold(
     from goldassay.statistics.evidence import Chunks, scaled
 
     pairs: Any = measures.items() if isinstance(measures, Mapping) else ((each.key, each) for each in measures)
-    named: dict[str, Measure[Any]] = dict(pairs)
+    named: dict[str, Measure] = dict(pairs)
     every = {**named, **beside}
     chunks = Chunks({name: measure.zero for name, measure in every.items()})
     facts = Counter[Hashable]()
@@ -288,9 +288,7 @@ def fold(
     return card
 
 
-def from_evidence(
-    task: str, measures: Mapping[str, Measure[Any]], tallies: Mapping[str, Any], shared: Batches
-) -> Scorecard:
+def from_evidence(task: str, measures: Mapping[str, Measure], tallies: Mapping[str, Any], shared: Batches) -> Scorecard:
     """The scorecard of evidence: by name the tallies of every example, whose fields are arrays."""
     from goldassay.statistics.evidence import summed
 

@@ -203,10 +203,10 @@ def choose(card: Scorecard, names: Sequence[str], weight: str = "") -> None:
     Raises:
         GoldassayError: The task has no measure of a name.
     """
-    others: dict[str, Measure[Any]] = {}
+    others: dict[str, Measure] = {}
     if card.task in TASKS:
         others = {measure.key: measure for measure in reversed(registered(f"goldassay.measures.{card.task}"))}
-    more: dict[str, Measure[Any]] = {}
+    more: dict[str, Measure] = {}
     for name in names:
         if any(value == name or value.startswith(f"{name}_") for value in card.values):
             continue

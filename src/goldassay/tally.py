@@ -13,10 +13,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cache
 from operator import add, attrgetter
-from typing import Any, ClassVar, Self, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeAlias
+
+from typing_extensions import TypeVar
 
 Number: TypeAlias = Any
 """A number, or an array of numbers, one an example or a resample: one formula serves both."""
@@ -159,7 +162,7 @@ def nested(columns: Mapping[Path, object]) -> dict[str, object]:
     return state
 
 
-T = TypeVar("T", bound=Tally)
+T = TypeVar("T", bound=Tally, default=Any)
 
 
 def divide(above: Number, below: Number, empty: float = 0.0) -> Number:
@@ -250,20 +253,20 @@ class Mean(Sums):
         return divide(self.total, self.weight, empty=1.0)
 
 
+@dataclass(eq=False, repr=False)
 class Keyed(dict[K, V], Tally):
-    """Evidence by key, which adds up key by key.
+    """Evidence by key, which adds up key by key; other fields of a dataclass say what ``value`` is."""
 
-    ``settings`` names the attributes that say what ``value`` is; the constructor takes each under its name.
-    """
+    evidence: InitVar[Mapping[K, V]] = MappingProxyType({})
 
-    add: Callable[[Any, Any], Any] = staticmethod(add)
-    settings: ClassVar[tuple[str, ...]] = ()
+    add: ClassVar[Callable[[Any, Any], Any]] = staticmethod(add)
+
+    def __post_init__(self, evidence: Mapping[K, V]) -> None:
+        self.update(evidence)
 
     def with_items(self, items: Mapping[K, V]) -> Self:
         """A tally of the same kind and settings that holds these items."""
-        kind: Any = type(self)
-        tally: Self = kind(items, **{name: getattr(self, name) for name in self.settings})
-        return tally
+        return replace(self, evidence=items)
 
     def __add__(self, other: Mapping[K, V], /) -> Self:
         if not isinstance(other, dict):
@@ -274,6 +277,7 @@ class Keyed(dict[K, V], Tally):
         return total
 
 
+@dataclass(eq=False, repr=False)
 class Bins(Keyed[int, tuple[Number, Number, Number]]):
     """Confidence against correctness in equal bins of [0, 1]: per bin the count, the sum of confidences, the correct
     ones.
@@ -283,7 +287,7 @@ class Bins(Keyed[int, tuple[Number, Number, Number]]):
     accuracy, and 0 in a resample of that kind.
 
     Args:
-        items: The evidence by bin.
+        evidence: The evidence by bin.
         statistic: What ``value`` is: ``ece``, ``calibration`` (1 − ECE) or ``pearson``.
         edges: How many bins there are.
 
@@ -294,15 +298,10 @@ class Bins(Keyed[int, tuple[Number, Number, Number]]):
     1.0
     """
 
-    add = staticmethod(lambda mine, more: tuple(map(add, mine, more)))
-    settings = ("statistic", "edges")
+    statistic: str = "calibration"
+    edges: int = 4
 
-    def __init__(
-        self, items: Mapping[int, tuple[Number, Number, Number]] = {}, statistic: str = "calibration", edges: int = 4
-    ) -> None:
-        super().__init__(items)
-        self.statistic = statistic
-        self.edges = edges
+    add = staticmethod(lambda mine, more: tuple(map(add, mine, more)))
 
     @classmethod
     def of(cls, confidence: float, correct: float) -> Self:
@@ -542,11 +541,12 @@ SHARES: dict[str, Callable[[Counts], Number]] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class Macro(By[str, Counts]):
     """Counts by key; ``value`` is the mean of a rate over the keys.
 
     Args:
-        items: The counts by key.
+        evidence: The counts by key.
         rate: ``f1``, ``precision`` or ``recall``.
         share: What a key weighs in the mean. ``gold``: 1 if it occurs in gold, else 0; ``seen``: 1 if it occurs in gold
             or predictions; ``support``: how often it occurs in gold.
@@ -558,12 +558,8 @@ class Macro(By[str, Counts]):
     0.5
     """
 
-    settings = ("rate", "share")
-
-    def __init__(self, items: Mapping[str, Counts] = {}, rate: str = "f1", share: str = "gold") -> None:
-        super().__init__(items)
-        self.rate = rate
-        self.share = share
+    rate: str = "f1"
+    share: str = "gold"
 
     @property
     def classes(self) -> tuple[list[Counts], str]:
@@ -589,11 +585,12 @@ class Macro(By[str, Counts]):
         return self.mean_of(self.rate)
 
 
+@dataclass(eq=False, repr=False)
 class Evidence(By[str, Tally]):
     """The tallies of one or many examples by measure name, with the weights that make one number of them.
 
     Args:
-        tallies: The tallies.
+        evidence: The tallies.
         weights: What each measure weighs; 1 if it is not named.
         worst: The worst value of each measure whose lower values are better (`goldassay.measure.Measure.worst`).
 
@@ -603,17 +600,8 @@ class Evidence(By[str, Tally]):
     (0.5, 0.75, 0.625)
     """
 
-    settings = ("weights", "worst")
-
-    def __init__(
-        self,
-        tallies: Mapping[str, Tally] = {},
-        weights: Mapping[str, float] = {},
-        worst: Mapping[str, float] = {},
-    ) -> None:
-        super().__init__(tallies)
-        self.weights = dict(weights)
-        self.worst = dict(worst)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    worst: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, measures: Mapping[str, Any], weights: Mapping[str, float] = {}) -> Self:

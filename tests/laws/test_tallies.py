@@ -6,7 +6,7 @@ import importlib
 import inspect
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -69,20 +69,19 @@ def test_without_arguments_it_is_zero(kind: type[Any]) -> None:
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if issubclass(k, Keyed)], ids=lambda kind: kind.__name__)
 def test_the_settings_are_the_arguments_of_the_constructor(kind: type[Any]) -> None:
-    parameters = inspect.signature(kind.__init__).parameters.values()
-    named = [each.name for each in parameters if each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    assert list(kind.settings) == named[2:]  # after self and the items
-    marked = kind({}, **{name: f"the {name}" for name in kind.settings if name not in ("weights", "worst")})
+    settings = [each.name for each in fields(kind)]
+    assert list(inspect.signature(kind).parameters) == ["evidence", *settings]
+    marked = kind({}, **{name: f"the {name}" for name in settings if name not in ("weights", "worst")})
     for other in (marked.with_items({}), marked + kind(), marked.from_state({})):
         assert vars(other) == vars(marked)
 
 
-def tallies_of(task: str, measure: Measure[Any]) -> list[Any]:
+def tallies_of(task: str, measure: Measure) -> list[Any]:
     return [measure(*pair).tally for pair in pairs(task, 3)]
 
 
 @measures
-def test_many_examples_in_one_tally_are_the_examples(task: str, measure: Measure[Any]) -> None:
+def test_many_examples_in_one_tally_are_the_examples(task: str, measure: Measure) -> None:
     """Columns, sums, choices and weights of arrays say what the examples say one by one."""
     examples = tallies_of(task, measure)
     zero = measure.zero
@@ -104,7 +103,7 @@ def test_many_examples_in_one_tally_are_the_examples(task: str, measure: Measure
 
 
 @measures
-def test_nothing_is_repaired_by_no_share_of_the_errors(task: str, measure: Measure[Any]) -> None:
+def test_nothing_is_repaired_by_no_share_of_the_errors(task: str, measure: Measure) -> None:
     for tally in tallies_of(task, measure)[:5]:
         change = tally.repaired(lambda sides: 0.0, measure.lower_is_better)
         assert type(change) is type(tally)
@@ -112,7 +111,7 @@ def test_nothing_is_repaired_by_no_share_of_the_errors(task: str, measure: Measu
 
 
 @measures
-def test_the_classes_of_a_mean_have_its_value(task: str, measure: Measure[Any]) -> None:
+def test_the_classes_of_a_mean_have_its_value(task: str, measure: Measure) -> None:
     examples = tallies_of(task, measure)
     tally = sum(examples[1:], examples[0])
     classes, rate = tally.classes

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.questions import question, rubric
-from goldassay.measure import Assessment, Error, gold_field
+from goldassay.measure import Assessment, Conventions, Error, gold_field
 from goldassay.measures.answering.records import AnswerPair
 from goldassay.measures.judged import UNKNOWN, JudgedMean, JudgedMeasure, unknown
 
@@ -88,7 +88,7 @@ class Preference(Rated):
     """
 
     name = "preference"
-    fixed: ClassVar[Mapping[str, str]] = {"unknown": UNKNOWN, "orders": "both", "orders disagree": "tie"}
+    fixed: ClassVar[Conventions] = {"unknown": UNKNOWN, "orders": "both", "orders disagree": "tie"}
 
     over: str = "reference"
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goldassay.measure import B, Measure
+from goldassay.measure import B, Limits, Measure, Names
 from goldassay.statistics.evidence import LEVEL, Floats, Ints
 from goldassay.tally import Bins, Keyed, Mean, Number, Share, State, divide
 
@@ -166,7 +166,7 @@ class CalibrationMeasure(Measure[Calibrated, B]):
     Source: Brier, Monthly Weather Review 1950; Naeini et al., AAAI 2015; Geifman et al., ICLR 2019
     """
 
-    in_key: ClassVar[tuple[str, ...]] = ("statistic",)
+    in_key: ClassVar[Names] = ("statistic",)
     choices = {"statistic": ("brier", "brier_skill", "ece", "calibration", "pearson")}
     edges = 10
 
@@ -185,7 +185,7 @@ class CalibrationMeasure(Measure[Calibrated, B]):
         return Mean() if self.statistic.startswith("brier") else Bins({}, self.statistic, self.edges)
 
     @property
-    def limits(self) -> tuple[float, float]:
+    def limits(self) -> Limits:
         """A correlation may be negative."""
         return (-1.0 if self.statistic == "pearson" else 0.0, 1.0)
 

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Protocol, Self
 from weakref import WeakValueDictionary
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Assessment, Error, Measure, plain
+from goldassay.measure import Assessment, Conventions, Error, Measure, plain
 from goldassay.statistics.ppi import Corrected
 from goldassay.statistics.ppi import corrected as by_labels
 from goldassay.tally import Number, Sums, divide
@@ -101,7 +101,7 @@ class JudgedMeasure(Measure[JudgedMean]):
     optional = False
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """What an unknown verdict counts."""
         return {"unknown": UNKNOWN}
 

@@ -84,7 +84,7 @@ def about_run(
 
 
 def described_measures(
-    measures: Mapping[str, Measure[Any]], weights: Mapping[str, float] = {}, targets: Mapping[str, float] = {}
+    measures: Mapping[str, Measure], weights: Mapping[str, float] = {}, targets: Mapping[str, float] = {}
 ) -> dict[str, Any]:
     """Measures as ``run.json`` holds them: as they parse back, with conventions, weight and target."""
     return {

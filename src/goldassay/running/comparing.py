@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from goldassay import workspace
 from goldassay.display import Displayed
@@ -176,7 +176,7 @@ def check_comparable(a: Run, b: Run) -> None:
 def from_predictions(
     gold: Sequence[object],
     predictions: Sequence[object],
-    measures: Mapping[str, Measure[Any]] | Metric,
+    measures: Mapping[str, Measure] | Metric,
     *,
     name: str,
     file: Path | None = None,

@@ -183,7 +183,7 @@ def record(row: Mapping[str, Any], evidence: Evidence) -> dict[str, object]:
     return flat_row
 
 
-def measured_row(index: int, example: Any, assessed: Mapping[str, Assessment[Any]]) -> Row:
+def measured_row(index: int, example: Any, assessed: Mapping[str, Assessment]) -> Row:
     """The part of an example's row that comes from its gold and its assessments."""
     row: Row = {"index": index, "id": identity(example, index)}
     document = cluster(example, index)

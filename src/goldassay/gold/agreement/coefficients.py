@@ -19,6 +19,7 @@ annotators, missing values, and the differences of the four levels).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import permutations
 from typing import Any, Self
 
@@ -34,6 +35,7 @@ KINDS = ("cohen", "fleiss", *LEVELS)
 ZERO = 1e-12  # rounding leaves 1e-17 where there is no variation
 
 
+@dataclass(eq=False, repr=False)
 class Coefficient(Keyed[Any, Number]):
     """How often two values were given to the same unit, and the coefficient that these pairs give.
 
@@ -44,11 +46,7 @@ class Coefficient(Keyed[Any, Number]):
     0.5
     """
 
-    settings = ("kind",)
-
-    def __init__(self, pairs: Mapping[Any, Number] = {}, kind: str = "nominal") -> None:
-        super().__init__(pairs)
-        self.kind = kind
+    kind: str = "nominal"
 
     @classmethod
     def of(cls, units: Iterable[Unit], kind: str = "nominal") -> Self:

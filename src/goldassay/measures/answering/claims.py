@@ -32,7 +32,7 @@ import numpy as np
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measure import Assessment, Error
+from goldassay.measure import Assessment, Conventions, Error, Names
 from goldassay.measures.answering.matching import Assessed, harmonic
 from goldassay.measures.answering.records import AnswerPair, FieldValue, extra
 from goldassay.measures.judged import UNKNOWN, ClaimJudge, JudgedMean, JudgedMeasure, Verdict, unknown
@@ -260,14 +260,14 @@ class ClaimRate(JudgedMeasure):
     name = "{rate}"
     task = "answering"
     optional = True
-    in_key: ClassVar[tuple[str, ...]] = ("rate",)
+    in_key: ClassVar[Names] = ("rate",)
     choices = {"rate": tuple(RATES)}
 
     rate: str = "faithfulness"
     judge: Any = None
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """The average, and what an unknown verdict counts."""
         return {"average": "answers", "no claims": "left out", **self.of_failed, "unknown": UNKNOWN}
 
@@ -347,7 +347,7 @@ class Relevance(JudgedMeasure):
     judge: Any = None
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """What each level counts."""
         levels = "full=1, partial=0.5, none=0, evasion=0"
         return {"levels": levels, "average": "answers", **self.of_failed, "unknown": UNKNOWN}
@@ -399,8 +399,8 @@ class CitationRate(Assessed[JudgedMean]):
 
     name = "citation_{rate}"
     zero: ClassVar[JudgedMean] = JudgedMean()
-    fixed: ClassVar[Mapping[str, str]] = {"average": "answers", "failed": "left out", "unknown": UNKNOWN}
-    in_key: ClassVar[tuple[str, ...]] = ("rate",)
+    fixed: ClassVar[Conventions] = {"average": "answers", "failed": "left out", "unknown": UNKNOWN}
+    in_key: ClassVar[Names] = ("rate",)
     choices = {"rate": ("recall", "precision")}
 
     rate: str = "recall"

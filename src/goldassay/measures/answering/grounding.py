@@ -24,7 +24,7 @@ from rapidfuzz.distance import LCSseq
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Assessment, Error, gold_field
+from goldassay.measure import Assessment, Conventions, Error, gold_field
 from goldassay.measures.answering.matching import Answering, Assessed
 from goldassay.measures.answering.measures import ExactMatch
 from goldassay.measures.answering.records import AnswerPair, extra, reference
@@ -63,7 +63,7 @@ class ContextEntityRecall(JudgedMeasure):
 
     task = "answering"
     name = "context_entity_recall"
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "duplicates": "once",
         "empty_reference": "skip",
         "failed": "left out",
@@ -171,7 +171,7 @@ class LexicalSupport(Assessed[Mean]):
     """
 
     name = "lexical_support"
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "unit": "sentence",
         "match": "ordered words",
         "negation": "parity",
@@ -290,7 +290,7 @@ class FactualAccuracy(Assessed[Mean]):
     """
 
     name = "factual_accuracy"
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "outcomes": "+".join(OUTCOMES),
         "match": "words",
         "average": "claims",
@@ -329,7 +329,7 @@ class LostByRetrieval(Answering[Mean]):
     """
 
     name = "lost_by_retrieval"
-    fixed: ClassVar[Mapping[str, str]] = {"lost": "exact_match=0, answerable", "no documents": "skip"}
+    fixed: ClassVar[Conventions] = {"lost": "exact_match=0, answerable", "no documents": "skip"}
     lower_is_better: ClassVar[bool] = True
 
     def tally(self, pair: AnswerPair) -> Mean:

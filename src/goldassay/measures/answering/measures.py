@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import or_
@@ -32,7 +32,7 @@ from typing import ClassVar
 import numpy as np
 
 from goldassay.fields import read
-from goldassay.measure import Review, pred_field
+from goldassay.measure import Conventions, Names, Review, pred_field
 from goldassay.measures.answering.matching import KINDS, PARTS, AnswerBatch, Answering, agreement, overlap, rouge
 from goldassay.measures.answering.records import AnswerPair
 from goldassay.measures.calibration import scalar
@@ -101,13 +101,13 @@ class ExactMatch(Answering[Mean]):
         return self.base if self.normalisation == "squad" else f"{self.normalisation}_{self.base}"
 
     @property
-    def in_key(self) -> tuple[str, ...]:
+    def in_key(self) -> Names:
         """The parameters of the other normalisations say nothing."""
         own = {"unicode": "articles", "mlqa": "language"}.get(self.normalisation)
         return tuple(name for name in ("normalisation", "articles", "language", "empty") if name != own)
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """The rules, and what an empty answer counts."""
         empty = {"empty golds": EMPTY[self.empty], "unanswerable": "empty is right", "failed": "0"}
         return {"normalisation": NORMALISATIONS[self.normalisation][0], "golds": "best", **empty}
@@ -191,7 +191,7 @@ class ROUGE(Answering[Mean]):
 
     enough = 1.0
     choices = {"kind": KINDS, "part": PARTS, "tokenizer": TOKENIZERS}
-    fixed: ClassVar[Mapping[str, str]] = {"golds": "best by F1", "unanswerable": "skip", "failed": "0"}
+    fixed: ClassVar[Conventions] = {"golds": "best by F1", "unanswerable": "skip", "failed": "0"}
 
     kind: str = "L"
     part: str = "f"
@@ -281,7 +281,7 @@ class BLEU(Answering[NGrams]):
     name = "bleu"
     attains_one: ClassVar[bool] = False  # answers of fewer than four words have no n-gram of each order
     zero: ClassVar[NGrams] = NGrams()
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "tokens": "13a",
         "case": "mixed",
         "smoothing": "exp",
@@ -331,7 +331,7 @@ class ChrF(Answering[CharacterGrams]):
 
     name = "chrf"
     zero: ClassVar[CharacterGrams] = CharacterGrams()
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "characters": "1 to 6",
         "words": "none",
         "beta": "2",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 
-from goldassay.measure import NO_PREDICTION, Measure, failed, gold_field, parse, pred_field, stored
+from goldassay.measure import NO_PREDICTION, Conventions, Measure, failed, gold_field, parse, pred_field, stored
 from goldassay.measures.answering.grounding import result_ids
 from goldassay.measures.answering.matching import AnswerBatch, Answering, harmonic
 from goldassay.measures.answering.measures import F1, ExactMatch
@@ -84,7 +84,7 @@ class SupportingFacts(Answering[Mean]):
     name = "{of}_{rate}"
     attains_one: ClassVar[bool] = False  # F1 of no facts is 0, also where there are none
     choices = {"rate": RATES, "of": ("facts", "answer", "joint"), "empty": ("0", "1")}
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "facts": "sets",
         "normalisation": "SQuAD (ASCII)",
         "yes, no, noanswer": "whole",
@@ -166,7 +166,7 @@ class Drop(Answering[Mean]):
 
     name = "drop_{rate}"
     choices = {"rate": ("exact", "f1")}
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "spans": "aligned",
         "numbers": "equal",
         "rounding": "2 places",
@@ -241,7 +241,7 @@ class Kilt(Answering[Mean]):
     of: str = "r_precision"
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """How documents or texts are compared."""
         compared = {"rouge": "package rouge 1.0"} if self.of == "rouge_l" else {"documents": "sets, by wikipedia_id"}
         return {**compared, "failed": "0"}
@@ -331,12 +331,12 @@ class Conditional(Answering[Mean]):
         object.__setattr__(self, "measure", text)
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """What a question counts where the condition does not hold."""
         return {"elsewhere": "left out" if self.on == "predicted" else "0"}
 
     @cached_property
-    def inner(self) -> Measure[Any]:
+    def inner(self) -> Measure:
         """The other measure."""
         return parse(self.measure)
 
@@ -359,15 +359,15 @@ class Conditional(Answering[Mean]):
         return Mean(tally.total * right, tally.weight * counted)
 
 
-KILT: dict[str, Measure[Any]] = {
+KILT: dict[str, Measure] = {
     "accuracy": ExactMatch("written"),
     "em": ExactMatch(empty="wrong"),
     "f1": F1(empty="wrong"),
     "rougel": Kilt("rouge_l"),
 }
 MUSIQUE_SUPPORT = SupportingFacts(empty="1")
-DROP: dict[str, Measure[Any]] = {"em": Drop("exact"), "f1": Drop()}
-PROTOCOLS: dict[str, dict[str, Measure[Any]]] = {
+DROP: dict[str, Measure] = {"em": Drop("exact"), "f1": Drop()}
+PROTOCOLS: dict[str, dict[str, Measure]] = {
     "squad": {"exact_match": ExactMatch(empty="overlap"), "f1": F1(empty="overlap")},
     "squad2": {"exact": Conditional(ExactMatch(), "predicted"), "f1": Conditional(F1(), "predicted")},
     "hotpotqa": {

@@ -29,7 +29,7 @@ import numpy as np
 
 from goldassay.embedding import DEFAULT, resolve_tokens
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Assessment, Error, Measure
+from goldassay.measure import Assessment, Conventions, Error, Limits, Measure
 from goldassay.measures.answering.matching import (
     PARTS,
     AnswerBatch,
@@ -78,8 +78,8 @@ class SemanticSimilarity(Answering[Mean]):
 
     name = "semantic_similarity"
     enough = 0.8
-    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    fixed: ClassVar[Mapping[str, str]] = {"golds": "best", "unanswerable": "skip", "empty": "0", "failed": "0"}
+    limits: ClassVar[Limits] = (-1.0, 1.0)
+    fixed: ClassVar[Conventions] = {"golds": "best", "unanswerable": "skip", "empty": "0", "failed": "0"}
 
     embedder: str = DEFAULT
 
@@ -100,9 +100,9 @@ class BERTScore(Answering[Mean]):
     Source: Zhang et al., ICLR 2020; bert-score 0.3.13
     """
 
-    limits: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
+    limits: ClassVar[Limits] = (-math.inf, 1.0)
     choices = {"part": PARTS}
-    fixed: ClassVar[Mapping[str, str]] = {"golds": "best by F1", "unanswerable": "skip", "empty": "0", "failed": "0"}
+    fixed: ClassVar[Conventions] = {"golds": "best by F1", "unanswerable": "skip", "empty": "0", "failed": "0"}
 
     model: str = DEFAULT
     layer: int | None = None
@@ -161,7 +161,7 @@ class Confidence(Assessed[Owned]):
 
     name = "confidence"
     zero: ClassVar[Owned] = Owned()
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "empty": "no letter or digit",
         "failed": "0",
         "without a confidence": "left out; all answers so: no value",
@@ -199,7 +199,7 @@ class Speed(Answering[Mean]):
     """
 
     name = "speed"
-    fixed: ClassVar[Mapping[str, str]] = {"warm-up": "left out", "failed": "left out"}
+    fixed: ClassVar[Conventions] = {"warm-up": "left out", "failed": "left out"}
 
     limit: float = 2000.0
 
@@ -223,7 +223,7 @@ class Robustness(Answering[Mean]):
     """
 
     name = "robustness"
-    fixed: ClassVar[Mapping[str, str]] = {"empty": "no letter or digit", "failed": "0"}
+    fixed: ClassVar[Conventions] = {"empty": "no letter or digit", "failed": "0"}
 
     def tally(self, pair: AnswerPair) -> Mean:
         """The rule for one answer."""
@@ -282,7 +282,7 @@ class FinalScore(Answering[Five]):
         """The five of many answers."""
         accuracy = BERTScore(self.model, baseline=self.baseline)
         quality = SemanticSimilarity(self.embedder)
-        parts: tuple[Measure[Any], ...] = (accuracy, quality, Confidence(), Speed(), Robustness())
+        parts: tuple[Measure, ...] = (accuracy, quality, Confidence(), Speed(), Robustness())
         return Five({name: part.tallies(batch) for name, part in zip(FIVE, parts, strict=True)})
 
 
@@ -300,7 +300,7 @@ class Calibration(CalibrationMeasure, Answering[Any]):
     choices = {"statistic": ("brier", "ece", "aurc")}
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """What is correct, and which questions count."""
         own = {"aurc": {"ties": "every order"}, "ece": {"bins": str(self.edges)}}.get(self.statistic, {})
         return {"correct": "exact_match", "over": "answered with a confidence", "failed": "left out", **own}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ from goldassay.measures.answering.records import answers
 from goldassay.measures.judged import JudgedMean
 from goldassay.scorecard import Batches, Scorecard, Sections, fold
 
-MEASURES: tuple[Measure[Any], ...] = (
+MEASURES: tuple[Measure, ...] = (
     *(ExactMatch(), F1()),
     *(ExactMatch("unicode"), F1("unicode", articles=("de", "het", "een"))),
     *(ExactMatch("mlqa"), F1("mlqa")),
@@ -79,7 +78,7 @@ def scorecard(
     gold: Sequence[object],
     pred: Sequence[object],
     *,
-    measures: Sequence[str | Measure[Any]] | None = None,
+    measures: Sequence[str | Measure] | None = None,
     protocol: str | None = None,
     embedder: Embedder | str | None = None,
     tokens: TokenEmbedder | str | None = None,
@@ -144,7 +143,7 @@ def _unknown(card: Scorecard) -> list[str]:
     return [f"Missing verdicts count as not supported: {', '.join(ranges)}"] if ranges else []
 
 
-Named = dict[str, Measure[Any]]
+Named = dict[str, Measure]
 
 
 def _models(
@@ -152,7 +151,7 @@ def _models(
     embedder: Embedder | str | None,
     tokens: TokenEmbedder | str | None,
     baseline: Baseline | None,
-) -> tuple[Named, list[Measure[Any]]]:
+) -> tuple[Named, list[Measure]]:
     """The measures that embed texts, by name, and those whose model is neither given nor asked for by name.
 
     ``"auto"``, and a value that is asked for without a model, take a model that is on this machine.
@@ -166,7 +165,7 @@ def _models(
     accuracy = BERTScore(_model_name(tokens), baseline=baseline)
     whole = FinalScore(quality.embedder, accuracy.model, baseline)
     named: Named = {quality.key: quality, accuracy.key: accuracy, "accuracy": accuracy, "quality": quality}
-    missing: list[Measure[Any]] = [
+    missing: list[Measure] = [
         *((quality, whole) if not embedder else ()),
         *((accuracy, whole) if not tokens else ()),
     ]
@@ -180,7 +179,7 @@ def _model_name(model: Embedder | TokenEmbedder | str | None) -> str:
     return register(model) if model else DEFAULT
 
 
-def _chosen(names: Sequence[str | Measure[Any]], models: Named) -> Named:
+def _chosen(names: Sequence[str | Measure], models: Named) -> Named:
     """The measures that were asked for, by the names of their values."""
     known = {**{measure.key: measure for measure in reversed(MEASURES)}, **models}
     chosen: Named = {}
@@ -194,7 +193,7 @@ def _chosen(names: Sequence[str | Measure[Any]], models: Named) -> Named:
     return chosen
 
 
-def _facts(part: Batches, first: Measure[Any]) -> dict[str, int]:
+def _facts(part: Batches, first: Measure) -> dict[str, int]:
     """Questions whose answers are in another script, and programs that failed."""
     batch: AnswerBatch = part.of(ExactMatch())
     return {"foreign": sum(map(_is_foreign, batch.golds)), "failed": sum(batch.failed)}

@@ -7,8 +7,6 @@ in words), `scorecard` (everything over a set).
 
 from __future__ import annotations
 
-from typing import Any
-
 from goldassay.measure import Measure, registered
 from goldassay.measures.classification.measures import (
     MCC,
@@ -34,7 +32,7 @@ from goldassay.measures.classification.multilabel import (
 from goldassay.measures.classification.records import Label, institutions, sides
 from goldassay.measures.classification.scorecard import scorecard
 
-MEASURES: tuple[Measure[Any], ...] = (
+MEASURES: tuple[Measure, ...] = (
     *registered(f"{__name__}.measures"),
     *registered(f"{__name__}.multilabel"),
 )

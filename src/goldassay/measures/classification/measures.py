@@ -13,14 +13,14 @@ of the corpus, which DSPy's ``Evaluate`` sees as such. An example without a pred
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from goldassay.measure import EMPTY, Measure, Review, check_choice, plain
+from goldassay.measure import EMPTY, Conventions, Limits, Measure, Names, Review, check_choice, plain
 from goldassay.measures import Examples
 from goldassay.measures.classification.mistakes import review
 from goldassay.measures.classification.records import LabelBatch, indicators, institutions
@@ -217,7 +217,7 @@ class HierarchyGap(LabelMeasure[Gap]):
     hierarchy: Hierarchy = INSTITUTIONS
     name = "hierarchy_gap"
     zero: ClassVar[Gap] = Gap()
-    fixed: ClassVar[Mapping[str, str]] = {"better": "lower"}
+    fixed: ClassVar[Conventions] = {"better": "lower"}
 
     def tallies(self, batch: LabelBatch) -> Gap:
         """Right groups, right labels."""
@@ -245,7 +245,7 @@ class Kappa(AgreementMeasure):
     weights: str = "none"
     labels: tuple[str, ...] = ()
     choices = {"weights": ("none", "linear", "quadratic")}
-    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    limits: ClassVar[Limits] = (-1.0, 1.0)
 
     @property
     def key(self) -> str:
@@ -258,7 +258,7 @@ class Kappa(AgreementMeasure):
         return Agreement({}, self.weights, self.labels)
 
     @property
-    def fixed(self) -> dict[str, str]:
+    def fixed(self) -> Conventions:
         """How a missing prediction counts, and agreement that chance explains."""
         missing = "its own label" if self.weights == "none" else "as far away as can be"
         return {"case": "as written", "missing": missing, "one label throughout": "1"}
@@ -277,8 +277,8 @@ class MCC(AgreementMeasure):
 
     name = "mcc"
     zero: ClassVar[Agreement] = Agreement({}, "mcc")
-    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    fixed: ClassVar[Mapping[str, str]] = {
+    limits: ClassVar[Limits] = (-1.0, 1.0)
+    fixed: ClassVar[Conventions] = {
         "case": "as written",
         "missing": "its own label",
         "one label throughout": "1 if right (scikit-learn: 0)",
@@ -298,10 +298,10 @@ class OrdinalError(AgreementMeasure):
     labels: tuple[str, ...] = ()
     name = "ordinal_mae"
     lower_is_better: ClassVar[bool] = True
-    fixed: ClassVar[Mapping[str, str]] = {"missing": "as far away as can be"}
+    fixed: ClassVar[Conventions] = {"missing": "as far away as can be"}
 
     @property
-    def limits(self) -> tuple[float, float]:
+    def limits(self) -> Limits:
         """Up to the length of the order, where there is one."""
         return 0.0, float(len(self.labels) - 1) if self.labels else float("inf")
 
@@ -327,10 +327,10 @@ class Cost(LabelMeasure[Mean]):
     name = "cost"
     zero: ClassVar[Mean] = Mean()
     lower_is_better: ClassVar[bool] = True
-    fixed: ClassVar[Mapping[str, str]] = {"other pairs": "1"}
+    fixed: ClassVar[Conventions] = {"other pairs": "1"}
 
     @property
-    def limits(self) -> tuple[float, float]:
+    def limits(self) -> Limits:
         """Up to the highest cost."""
         return 0.0, max([1.0, *(cost for *_, cost in self.costs)])
 
@@ -354,10 +354,10 @@ class Correlation(ClassificationMeasure[Correlated]):
 
     name = "{statistic}"
     statistic: str = "pearson"
-    in_key: ClassVar[tuple[str, ...]] = ("statistic",)
+    in_key: ClassVar[Names] = ("statistic",)
     choices = {"statistic": CORRELATIONS}
-    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    fixed: ClassVar[Mapping[str, str]] = {
+    limits: ClassVar[Limits] = (-1.0, 1.0)
+    fixed: ClassVar[Conventions] = {
         "ties": "mid-ranks, τ_b",
         "constant": "1 if equal, else 0",
         "failed": "left out",
@@ -387,10 +387,10 @@ class GradedError(ClassificationMeasure[Mean]):
 
     name = "{statistic}"
     statistic: str = "mae"
-    in_key: ClassVar[tuple[str, ...]] = ("statistic",)
+    in_key: ClassVar[Names] = ("statistic",)
     choices = {"statistic": ("mae", "rmse")}
-    fixed: ClassVar[Mapping[str, str]] = {"failed": "left out"}
-    limits: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    fixed: ClassVar[Conventions] = {"failed": "left out"}
+    limits: ClassVar[Limits] = (0.0, float("inf"))
     lower_is_better: ClassVar[bool] = True
 
     @property
@@ -405,13 +405,13 @@ class GradedError(ClassificationMeasure[Mean]):
         return type(self.zero)(tally.total, tally.weight)
 
 
-GRADED: list[Measure[Any]] = [
+GRADED: list[Measure] = [
     *map(Correlation, CORRELATIONS),
     GradedError(),
     GradedError("rmse"),
 ]
 # HierarchyGap is not among them: its best value is 0, and it may also be reached by wrong labels alone.
-MEASURES: tuple[Measure[Any], ...] = (
+MEASURES: tuple[Measure, ...] = (
     Accuracy(),
     LabelF1(),
     LabelF1(over="supported"),

@@ -9,14 +9,13 @@ failed has none: its label is in no top k, its Brier loss is 2, and every curve 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Error, Measure, Review, pred_field
+from goldassay.measure import Conventions, Error, Limits, Measure, Names, Review, pred_field
 from goldassay.measures.calibration import Calibrated, CalibrationMeasure, Confidences
 from goldassay.measures.classification.measures import ClassificationMeasure, LabelMeasure, set_counts
 from goldassay.measures.classification.records import LabelBatch, institutions
@@ -35,7 +34,7 @@ class SetMeasure(ClassificationMeasure[T]):
     Source: Tsoumakas et al. 2010; scikit-learn with zero_division=1
     """
 
-    fixed: ClassVar[Mapping[str, str]] = {"case": "as written", "empty": "right if both are"}
+    fixed: ClassVar[Conventions] = {"case": "as written", "empty": "right if both are"}
 
     @property
     def counted(self) -> str:
@@ -148,7 +147,7 @@ class RankingPrecision(ClassificationMeasure[Mean]):
     name = "lrap"
     counted: ClassVar[str] = "lrap"
     zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[Mapping[str, str]] = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
+    fixed: ClassVar[Conventions] = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
 
     def tallies(self, batch: LabelBatch) -> Mean:
         """The mean precision at the gold labels of each example."""
@@ -177,7 +176,7 @@ class TopK(LabelMeasure[Mean]):
     name = "top{k}_accuracy"
     zero: ClassVar[Mean] = Mean()
     k: int = 3
-    fixed: ClassVar[Mapping[str, str]] = {"ties": "the later label first (scikit-learn)", "failed": "0"}
+    fixed: ClassVar[Conventions] = {"ties": "the later label first (scikit-learn)", "failed": "0"}
 
     def tallies(self, batch: LabelBatch) -> Mean:
         """Whether the gold label is among the first."""
@@ -198,9 +197,9 @@ class MulticlassBrier(LabelMeasure[Mean]):
 
     name = "multiclass_brier"
     zero: ClassVar[Mean] = Mean()
-    limits: ClassVar[tuple[float, float]] = (0.0, 2.0)
+    limits: ClassVar[Limits] = (0.0, 2.0)
     lower_is_better: ClassVar[bool] = True
-    fixed: ClassVar[Mapping[str, str]] = {"scale": "not halved", "failed": "2"}
+    fixed: ClassVar[Conventions] = {"scale": "not halved", "failed": "2"}
 
     def tallies(self, batch: LabelBatch) -> Mean:
         """The loss of each example."""
@@ -221,7 +220,7 @@ class LabelCalibration(CalibrationMeasure[LabelBatch], LabelMeasure[Calibrated])
     """
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """Which examples count, and how many bins there are."""
         bins = {} if self.statistic.startswith("brier") else {"bins": str(self.edges)}
         return {"without a confidence": "left out", "failed": "left out", **bins}
@@ -255,9 +254,9 @@ class Curve(LabelMeasure[Curves]):
 
     name = "{statistic}"
     statistic: str = "auroc"
-    in_key: ClassVar[tuple[str, ...]] = ("statistic",)
+    in_key: ClassVar[Names] = ("statistic",)
     choices = {"statistic": CURVES}
-    fixed: ClassVar[Mapping[str, str]] = {"average": "labels against the rest", "label without a number": "0"}
+    fixed: ClassVar[Conventions] = {"average": "labels against the rest", "label without a number": "0"}
 
     @property
     def zero(self) -> Curves:
@@ -274,15 +273,15 @@ class Curve(LabelMeasure[Curves]):
         return self.zero.with_items(curves)
 
 
-def listed(labels: tuple[str, ...]) -> list[Measure[Any]]:
+def listed(labels: tuple[str, ...]) -> list[Measure]:
     """Every measure of the scorecard that needs no probabilities, in its order."""
     rates = [*(SetF1(average) for average in AVERAGES), SetF1("micro", "precision"), SetF1("micro", "recall")]
     return [*rates, SubsetAccuracy(), *([HammingLoss(labels)] if labels else [])]
 
 
-RANKED: tuple[Measure[Any], ...] = (TopK(2), TopK(3), *map(Curve, CURVES), MulticlassBrier())
-CALIBRATED: tuple[Measure[Any], ...] = (LabelCalibration(statistic="ece"), LabelCalibration(statistic="brier"))
-MEASURES: tuple[Measure[Any], ...] = (
+RANKED: tuple[Measure, ...] = (TopK(2), TopK(3), *map(Curve, CURVES), MulticlassBrier())
+CALIBRATED: tuple[Measure, ...] = (LabelCalibration(statistic="ece"), LabelCalibration(statistic="brier"))
+MEASURES: tuple[Measure, ...] = (
     *(SetF1(average, rate) for average in AVERAGES for rate in RATES),
     *(SubsetAccuracy(), HammingLoss(tuple(institutions())), RankingPrecision()),
     *(TopK(1), *RANKED, *CALIBRATED),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from goldassay.fields import read
 from goldassay.measure import Measure, failed
@@ -113,7 +112,7 @@ def _tree(hierarchy: Mapping[str, Sequence[str]] | str | None, listed: Listed) -
     return INSTITUTIONS if INSTITUTIONS in (hierarchy, listed) else ()
 
 
-def _measures(listed: Listed, tree: Hierarchy, seen: set[str], stated: Counter[str]) -> list[Measure[Any]]:
+def _measures(listed: Listed, tree: Hierarchy, seen: set[str], stated: Counter[str]) -> list[Measure]:
     """The measures that these labels and fields have evidence for."""
     numbers = len(seen) > 1 and all(label.removeprefix("-").isdecimal() for label in seen)
     return [

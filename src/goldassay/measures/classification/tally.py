@@ -19,6 +19,7 @@ CORRELATIONS = ("pearson", "spearman", "kendall")
 OTHER = "OTHER"  # the row and column of a matrix for labels outside the list
 
 
+@dataclass(eq=False, repr=False)
 class Labelled(Confusion):
     """Counts of (gold, predicted); ``value`` is the mean of a rate over labels.
 
@@ -34,19 +35,9 @@ class Labelled(Confusion):
     ('neg', 'pos')
     """
 
-    settings = ("listed", "average", "rate")
-
-    def __init__(
-        self,
-        pairs: Mapping[tuple[str, str], Number] = {},
-        listed: tuple[str, ...] = (),
-        average: str = "all",
-        rate: str = "f1",
-    ) -> None:
-        super().__init__(pairs)
-        self.listed = listed
-        self.average = average
-        self.rate = rate
+    listed: tuple[str, ...] = ()
+    average: str = "all"
+    rate: str = "f1"
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -83,6 +74,7 @@ class Labelled(Confusion):
         return value
 
 
+@dataclass(eq=False, repr=False)
 class Agreement(Confusion):
     """``value`` is an agreement of both sides beyond chance, or the mean distance of labels that have an order.
 
@@ -100,14 +92,8 @@ class Agreement(Confusion):
     (0.75, {'1': 1.0, '2': 2.0, '3': 3.0})
     """
 
-    settings = ("statistic", "order")
-
-    def __init__(
-        self, pairs: Mapping[tuple[str, str], Number] = {}, statistic: str = "none", order: tuple[str, ...] = ()
-    ) -> None:
-        super().__init__(pairs)
-        self.statistic = statistic
-        self.order = order
+    statistic: str = "none"
+    order: tuple[str, ...] = ()
 
     def scale(self) -> dict[str, float]:
         """The place of each label in the order; for ``mae`` its number, if all are numbers.
@@ -187,6 +173,7 @@ class RootMean(Mean):
         return divide(self.total, self.weight) ** 0.5
 
 
+@dataclass(eq=False, repr=False)
 class Correlated(Confusion):
     """Counts of (gold, predicted) numbers; ``value`` is Pearson's r, Spearman's ρ or Kendall's τ_b.
 
@@ -197,11 +184,7 @@ class Correlated(Confusion):
     0.5
     """
 
-    settings = ("statistic",)
-
-    def __init__(self, pairs: Mapping[tuple[str, str], Number] = {}, statistic: str = "pearson") -> None:
-        super().__init__(pairs)
-        self.statistic = statistic
+    statistic: str = "pearson"
 
     @property
     def value(self) -> Number:
@@ -290,6 +273,7 @@ class Ranking(ByConfidence):
     value = auroc
 
 
+@dataclass(eq=False, repr=False)
 class Curves(By[str, Ranking]):
     """A curve for each label; ``value`` is their mean over labels that have examples of both kinds.
 
@@ -299,11 +283,7 @@ class Curves(By[str, Ranking]):
 
     inner = Ranking()
 
-    settings = ("statistic",)
-
-    def __init__(self, items: Mapping[str, Ranking] = {}, statistic: str = "auroc") -> None:
-        super().__init__(items)
-        self.statistic = statistic
+    statistic: str = "auroc"
 
     @property
     def summed(self) -> Self:

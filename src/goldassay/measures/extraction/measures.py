@@ -17,12 +17,11 @@ does not depend on order (`matching`), or in the order of the official HIPE scor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import EMPTY, Measure, Review, check_choice
+from goldassay.measure import EMPTY, Conventions, Measure, Review, check_choice
 from goldassay.measures import Examples
 from goldassay.measures.extraction.batch import SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts, SemEvalPrecision, SemEvalRecall
@@ -70,7 +69,7 @@ class SpanMeasure(Measure[T, SpanBatch]):
 
 
 @dataclass(frozen=True)
-class SpanF1(SpanMeasure[Any]):
+class SpanF1(SpanMeasure):
     """F1, precision or recall of spans.
 
     Formula: P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn); averaged as named
@@ -192,7 +191,7 @@ class SemEval(SpanMeasure[SemEvalCounts]):
     schema: str = "strict"
     rate: str = "f1"
     choices = {**SpanMeasure.choices, "schema": SCHEMAS, "rate": tuple(RATES)}
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "average": "micro",
         "partial credit": "0.5",
         "repeated": REPEATED,

@@ -19,7 +19,7 @@ UNDEFINED = ("type_anywhere_", "token_", "_macro_", "_weighted_")  # what the HI
 SEEN = "_seen"  # but for its averages over the types that either side has (its F1_macro)
 
 
-def listed(matching: str = "one-to-one", bounds: str = "given") -> list[Measure[Any]]:
+def listed(matching: str = "one-to-one", bounds: str = "given") -> list[Measure]:
     """Every measure of the scorecard, in its order; ``matching`` for those that match spans."""
     options = {"bounds": bounds, "matching": matching}
     return [

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from goldassay.measure import EMPTY, Review
+from goldassay.measure import EMPTY, Conventions, Names, Review
 from goldassay.measures.assignment import heaviest
 from goldassay.measures.linking.matching import OVER, Matching
 from goldassay.measures.linking.measures import KEY, LinkMeasure, MentionBatch
@@ -62,6 +62,7 @@ class Overlap(Sums):
         return Overlap((self.gold - self.recalled) * part, 0.0, (self.predicted - self.right) * part, 0.0)
 
 
+@dataclass(eq=False, repr=False)
 class Overlaps(By[str, Overlap]):
     """Overlaps by metric; ``value`` is the mean of a rate over the metrics, 0 for one that has nothing to count.
 
@@ -72,12 +73,8 @@ class Overlaps(By[str, Overlap]):
     """
 
     inner = Overlap()
-    settings = ("metric", "rate")
-
-    def __init__(self, items: Mapping[str, Overlap] = {}, metric: str = "b_cubed", rate: str = "f1") -> None:
-        super().__init__(items)
-        self.metric = metric
-        self.rate = rate
+    metric: str = "b_cubed"
+    rate: str = "f1"
 
     @property
     def value(self) -> Number:
@@ -88,15 +85,12 @@ class Overlaps(By[str, Overlap]):
         return divide(rates, counted) + (1.0 - positive(self.weight))
 
 
+@dataclass(eq=False, repr=False)
 class Clusterings(Confusion):
     """Shared mentions by (gold cluster, predicted cluster) of a whole corpus; ``value`` is that of its clusters."""
 
-    settings = ("metric", "rate")
-
-    def __init__(self, items: Table = {}, metric: str = "b_cubed", rate: str = "f1") -> None:
-        super().__init__(items)
-        self.metric = metric
-        self.rate = rate
+    metric: str = "b_cubed"
+    rate: str = "f1"
 
     @property
     def value(self) -> Number:
@@ -228,7 +222,7 @@ class Clusters(LinkMeasure[Clusterings | Overlaps]):
     typed: bool = field(default=False, kw_only=True)
     linked: bool = field(default=False, kw_only=True)
     name = "{start}{metric}{among}_{rate}"
-    in_key: ClassVar[tuple[str, ...]] = ("metric", "rate", "typed", "linked")
+    in_key: ClassVar[Names] = ("metric", "rate", "typed", "linked")
     choices = {
         "metric": tuple(METRICS),
         "rate": tuple(RATES),
@@ -238,7 +232,7 @@ class Clusters(LinkMeasure[Clusterings | Overlaps]):
     }
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """The scope says what a mention without a name is."""
         return {"unnamed": "together" if self.scope == "corpus" else "alone", "key": KEY, "empty": EMPTY}
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import ClassVar
 
-from goldassay.measure import EMPTY
+from goldassay.measure import EMPTY, Conventions
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import LinkMeasure
 from goldassay.measures.linking.records import NIL, Mention, bare_id
@@ -152,7 +152,7 @@ class ConsistencyRate(LinkMeasure[Consistency]):
     name = "consistency_rate"
     counted: ClassVar[str] = "consistency"
     zero: ClassVar[Consistency] = Consistency()
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "bases": "+".join(BASES),
         "resolver": "gold's own links",
         "failed": "left out",

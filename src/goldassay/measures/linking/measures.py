@@ -14,13 +14,12 @@ P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from typing import ClassVar
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import EMPTY, Measure, Review
+from goldassay.measure import EMPTY, Conventions, Measure, Names, Review
 from goldassay.measures import Examples
 from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
 from goldassay.measures.linking.records import IdPairs, sides
@@ -114,7 +113,7 @@ class _Ranked(LinkMeasure[Mean]):
     """A mean over the gold mentions that count."""
 
     zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "key": KEY,
         "denominator": "every gold mention",
         "NIL": "right at 1 if answered NIL",
@@ -183,7 +182,7 @@ class Coverage(_Ranked):
 
     over: str = "all"
     name = "coverage{among}"
-    fixed: ClassVar[Mapping[str, str]] = {"key": KEY, "repeated": MERGED}
+    fixed: ClassVar[Conventions] = {"key": KEY, "repeated": MERGED}
 
     def gain(self, matching: Matching, mention: int) -> float:
         return mention in matching.answered
@@ -214,8 +213,8 @@ class NILF1(_Counted):
     name = "nil_{rate}"
     rate: str = "f1"
     counted: ClassVar[str] = "nil"
-    in_key: ClassVar[tuple[str, ...]] = ("rate",)
-    fixed: ClassVar[Mapping[str, str]] = {"key": KEY, "average": "micro", "repeated": MERGED, "empty": EMPTY}
+    in_key: ClassVar[Names] = ("rate",)
+    fixed: ClassVar[Conventions] = {"key": KEY, "average": "micro", "repeated": MERGED, "empty": EMPTY}
 
     def tally(self, matching: Matching) -> Counts:
         """Answered NIL and NIL; answered NIL and not (or no mention); NIL and not answered NIL."""
@@ -251,7 +250,7 @@ class LinkF1(_Counted):
     rate: str = field(default="f1", kw_only=True)
     typed: bool = field(default=False, kw_only=True)
     name = "{start}{noun}{among}_{rate}{at}"
-    in_key: ClassVar[tuple[str, ...]] = ("match", "rate", "typed")
+    in_key: ClassVar[Names] = ("match", "rate", "typed")
 
     @property
     def counted(self) -> str:
@@ -259,7 +258,7 @@ class LinkF1(_Counted):
         return self.named(self.name.replace("_{rate}", ""))
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """How a pair matches."""
         compared = "span" if self.match == "mention" else f"{self.match}+id"
         return {"match": compared, "average": "micro", "repeated": MERGED, "empty": EMPTY}
@@ -291,7 +290,7 @@ class MacroDocLink(LinkMeasure[Mean]):
     zero: ClassVar[Mean] = Mean()
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """The protocol says what an empty document counts."""
         empty = "left out" if self.matching == "hipe" else "1"
         return {"average": "macro by document", "repeated": MERGED, "empty document": empty, "failed": "0"}

@@ -48,7 +48,7 @@ TAC: dict[str, Any] = {
     "pairwise": Clusters("pairwise", scope="corpus"),
 }
 """neleval's measures, by its names, over the whole corpus."""
-PROTOCOLS: dict[str, dict[str, LinkMeasure[Any]]] = {
+PROTOCOLS: dict[str, dict[str, LinkMeasure]] = {
     "hipe": {},
     "hipe2020": {},
     "conll": {
@@ -146,7 +146,7 @@ def _values_over(by_over: Mapping[str, Sequence[str]], card: Scorecard) -> dict[
     }
 
 
-def _over(over: str, matching: str, same: Mapping[str, Any], cuts: Sequence[int] = (1,)) -> list[LinkMeasure[Any]]:
+def _over(over: str, matching: str, same: Mapping[str, Any], cuts: Sequence[int] = (1,)) -> list[LinkMeasure]:
     """The ranks and the links of the mentions in the knowledge base, of NIL, or of all."""
     links = product(MATCHES, RATES, cuts)
     return [
@@ -157,7 +157,7 @@ def _over(over: str, matching: str, same: Mapping[str, Any], cuts: Sequence[int]
     ]
 
 
-def _measures(matching: str, same: Mapping[str, Any]) -> list[Measure[Any]]:
+def _measures(matching: str, same: Mapping[str, Any]) -> list[Measure]:
     """Every measure of the scorecard, under the conventions asked for."""
     ranks_and_links = _over("all", matching, same, (1, 3, 5))
     return [

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from goldassay.measure import EMPTY, Measure, Review
+from goldassay.measure import EMPTY, Conventions, Measure, Review
 from goldassay.measures import Examples
 from goldassay.measures.records import matching, mistakes
 from goldassay.measures.records.comparators import Comparator, comparator
@@ -118,7 +118,7 @@ def _name(chosen: str | Comparator) -> str:
 
 
 @dataclass(frozen=True)
-class FieldF1(RecordMeasure[Any]):
+class FieldF1(RecordMeasure):
     """F1, precision or recall over the leaf fields of all records; ``average="macro"`` is the mean over fields.
 
     Formula: F1 = 2 tp / (2 tp + fp + fn) over the leaves, items of lists aligned one to one; averaged as named
@@ -152,12 +152,12 @@ rate='f1', average='micro')
         return RATES[self.rate]() if self.average == "micro" else Macro(rate=self.rate)
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """What is averaged."""
         return {"average": "micro" if self.average == "micro" else "fields with gold", "empty": EMPTY}
 
     @property
-    def breakdown(self) -> Mapping[str, Measure[Any]]:
+    def breakdown(self) -> Mapping[str, Measure]:
         """The counts of each field."""
         return {"field": replace(self, average="macro")} if self.key == "field_f1" else {}
 
@@ -231,21 +231,21 @@ class TreeEdit(RecordMeasure[Mean]):
     name = "tree_edit_accuracy"
     zero: ClassVar[Mean] = Mean()
     named = ("schema", "invalid")
-    fixed: ClassVar[Mapping[str, str]] = {"normalisation": "Donut's", "average": "mean over records"}
+    fixed: ClassVar[Conventions] = {"normalisation": "Donut's", "average": "mean over records"}
 
     def tallies(self, batch: RecordBatch) -> Mean:
         """The accuracy of each pair; a pair of empty records has none."""
         return means(matching.tree_accuracy(read.gold, read.pred) for read in batch.read)
 
 
-def listed(**options: Any) -> list[RecordMeasure[Any]]:
+def listed(**options: Any) -> list[RecordMeasure]:
     """Every measure of the scorecard, in its order, under the same conventions."""
     rates = [FieldF1(rate, **options) for rate in ("precision", "recall", "f1")]
     more = [RecordAccuracy(**options), SchemaValid(**options), TreeEdit(**options)]
     return [*rates, *more, FieldF1(average="macro", **options)]
 
 
-MEASURES: tuple[RecordMeasure[Any], ...] = (
+MEASURES: tuple[RecordMeasure, ...] = (
     *listed(),
     FieldF1(compare={"text": "fuzzy(threshold=0.8)", "total": "money"}, blank="null", ordered="all"),
     FieldF1(blank="apart", schema='{"type": "object", "title": "Any"}'),

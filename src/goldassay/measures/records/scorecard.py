@@ -49,7 +49,7 @@ def scorecard(
         inferred = schema_text({"title": "that of gold", **from_records(records)})
         table = {**by_schema(inferred), **table}
     options = {"schema": text, "compare": table, "blank": blank, "ordered": ordered}
-    measures: list[Measure[Any]] = [
+    measures: list[Measure] = [
         SchemaValid(schema=inferred or text) if isinstance(measure, SchemaValid) else measure
         for measure in listed(**options)
     ]

@@ -6,14 +6,13 @@ queries. A query without relevant documents counts 0, as in trec_eval, except fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Measure, Review
+from goldassay.measure import Conventions, Measure, Review
 from goldassay.measures import Examples
 from goldassay.measures.retrieval.mistakes import review
 from goldassay.measures.retrieval.records import TIES, Hits, RankingBatch, places
@@ -33,7 +32,7 @@ class Ranked(Measure[Mean, RankingBatch]):
 
     task = "retrieval"
     zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[Mapping[str, str]] = {"unjudged": "irrelevant", "no_relevant": "0"}
+    fixed: ClassVar[Conventions] = {"unjudged": "irrelevant", "no_relevant": "0"}
     choices = {"ties": TIES, "missing": (0, "skip")}
 
     ties: str = field(default="docno_desc", kw_only=True)
@@ -169,7 +168,7 @@ class R(Ranked):
     0.0
     """
 
-    fixed: ClassVar[Mapping[str, str]] = {**Ranked.fixed, "no_relevant": "skip"}
+    fixed: ClassVar[Conventions] = {**Ranked.fixed, "no_relevant": "skip"}
 
     k: int | None = 10
     rel: float = 1
@@ -240,7 +239,7 @@ class Bpref(Ranked):
     0.75
     """
 
-    fixed: ClassVar[Mapping[str, str]] = {**Ranked.fixed, "unjudged": "left out"}
+    fixed: ClassVar[Conventions] = {**Ranked.fixed, "unjudged": "left out"}
 
     rel: float = 1
 
@@ -312,7 +311,7 @@ class Judged(Ranked):
     0.5
     """
 
-    fixed: ClassVar[Mapping[str, str]] = {"no_results": "0"}
+    fixed: ClassVar[Conventions] = {"no_results": "0"}
 
     k: int = 10
 

@@ -10,7 +10,7 @@ Closed world: what gold does not have is wrong. Open world: it is unknown, and p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.measure import EMPTY, B, Measure, Review, gold_field, plain, pred_field
+from goldassay.measure import EMPTY, B, Conventions, Measure, Names, Review, gold_field, plain, pred_field
 from goldassay.measures import Examples
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.measures.triples import mistakes
@@ -63,7 +63,7 @@ class Matched(TripleMatching, TripleMeasure[T, Matchings]):
     choices = {"times": ("gold", "coarser"), "rate": tuple(RATES), "bound": ("min", "max")}
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """How statements match."""
         return MATCHED
 
@@ -118,7 +118,7 @@ class F1(Matched[Counts]):
         return f"{self.rate}_supported" if self.supported else self.rate
 
     @property
-    def in_key(self) -> tuple[str, ...]:
+    def in_key(self) -> Names:
         """The fields that the key states."""
         return ("rate",) if self.rate == "recall" else ("rate", "supported")
 
@@ -155,8 +155,8 @@ class MacroF1(Matched[Macro]):
     """
 
     name = "macro_{rate}"
-    in_key: ClassVar[tuple[str, ...]] = ("rate",)
-    fixed: ClassVar[Mapping[str, str]] = {**MATCHED, "average": "properties with gold"}
+    in_key: ClassVar[Names] = ("rate",)
+    fixed: ClassVar[Conventions] = {**MATCHED, "average": "properties with gold"}
 
     rate: str = "f1"
 
@@ -217,7 +217,7 @@ class PrecisionBound(Matched[Known]):
     """
 
     name = "precision_{bound}"
-    in_key: ClassVar[tuple[str, ...]] = ("bound",)
+    in_key: ClassVar[Names] = ("bound",)
     counted: ClassVar[str] = "known"
 
     bound: str = "min"
@@ -228,7 +228,7 @@ class PrecisionBound(Matched[Known]):
         return BOUNDS[self.bound][0]()
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """What an unknown statement is taken for."""
         return {**MATCHED, "unaligned": "unknown", "failed": "left out", "unknown": BOUNDS[self.bound][1]}
 
@@ -252,7 +252,7 @@ class NovelDiscovery(Matched[PrecisionCounts]):
     name = "novel_discovery_rate"
     zero: ClassVar[PrecisionCounts] = PrecisionCounts()
     counted: ClassVar[str] = ""
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         **MATCHED,
         "uncertain": "left out",
         "in_wikidata": "left out",
@@ -284,7 +284,7 @@ class Calibration(CalibrationMeasure, Matched[Any]):
     choices = {**Matched.choices, **CalibrationMeasure.choices}
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """What counts as right, and how many bins there are."""
         bins = {} if self.statistic.startswith("brier") else {"buckets": str(self.edges)}
         return {**MATCHED, "unaligned": "wrong", "uncertain": "left out", "failed": "left out", **bins}
@@ -327,7 +327,7 @@ class OntologyConformance(TripleMeasure[Mean, Any]):
 
     name = "ontology_conformance"
     zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[Mapping[str, str]] = {"failed": "left out", "empty": EMPTY}
+    fixed: ClassVar[Conventions] = {"failed": "left out", "empty": EMPTY}
 
     relations: tuple[str, ...] = ()
 
@@ -383,7 +383,7 @@ class Hallucination(TripleMeasure[Mean, Any]):
 
     name = "{part}_hallucination"
     zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[Mapping[str, str]] = OntologyConformance.fixed
+    fixed: ClassVar[Conventions] = OntologyConformance.fixed
     lower_is_better: ClassVar[bool] = True
     attains_one: ClassVar[bool] = False
     choices = {"part": ("subject", "object")}

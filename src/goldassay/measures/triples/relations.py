@@ -17,7 +17,6 @@ crowdsourced benchmark for open IE, EMNLP 2019, and https://github.com/dair-iitd
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import fsum
@@ -27,7 +26,7 @@ import numpy as np
 import scipy
 
 from goldassay.fields import read
-from goldassay.measure import EMPTY, Review
+from goldassay.measure import EMPTY, Conventions, Names, Review
 from goldassay.measures import Examples
 from goldassay.measures.calibration import scalar
 from goldassay.measures.triples import mistakes
@@ -92,13 +91,13 @@ class DocRED(TripleMeasure[Counts | Unseen, Matchings]):
     [0.5, 0.0, 0.4]
     """
 
-    in_key: ClassVar[tuple[str, ...]] = ("of",)
+    in_key: ClassVar[Names] = ("of",)
     choices = {"of": tuple(COUNTED)}
 
     of: str = "relations"
 
     @property
-    def fixed(self) -> Mapping[str, str]:
+    def fixed(self) -> Conventions:
         """What is counted, and how."""
         shared = {"repeated": "once", "match": "ids, else words", "average": "micro", "empty": EMPTY}
         return {"counted": COUNTED[self.of], **shared}
@@ -171,6 +170,7 @@ Steps = dict[tuple[str, str], Floats]
 """By confidence and sum the numbers that are added, an array with a number an example."""
 
 
+@dataclass(eq=False, repr=False)
 class Thresholds(Confusion):
     """What each confidence adds to the sums of precision and recall and to the statements, beside those of gold.
 
@@ -181,11 +181,7 @@ class Thresholds(Confusion):
     (0.6666666666666666, 0.5)
     """
 
-    settings = ("rate",)
-
-    def __init__(self, items: Mapping[tuple[str, str], Number] = {}, rate: str = "f1") -> None:
-        super().__init__(items)
-        self.rate = rate
+    rate: str = "f1"
 
     def repaired(self, share: Share, lower: bool = False) -> Thresholds:
         """Nothing: the errors of other measures are not errors of words."""
@@ -243,14 +239,14 @@ class CaRB(TripleMeasure[Thresholds, Steps]):
     """
 
     name = "carb_{rate}"
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "match": "words of each part",
         "precision": "one to one, best first",
         "recall": "best of each",
         "no gold": "left out, precision 1 if nothing else is predicted",
         "empty": EMPTY,
     }
-    in_key: ClassVar[tuple[str, ...]] = ("rate",)
+    in_key: ClassVar[Names] = ("rate",)
     attains_one: ClassVar[bool] = False  # gold's external ids and addresses are no statements to extract
     choices = {"rate": RATES}
 

@@ -79,7 +79,7 @@ def scorecard(
     return card
 
 
-def every(relations: tuple[str, ...] = (), **options: Any) -> list[Measure[Any]]:
+def every(relations: tuple[str, ...] = (), **options: Any) -> list[Measure]:
     """The measures of a scorecard, with the relations of an ontology, and the options of `F1`."""
     return [
         *(F1(rate=rate, **options) for rate in RATES),

@@ -36,7 +36,7 @@ from scipy.optimize import linear_sum_assignment
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.measure import EMPTY, failed
+from goldassay.measure import EMPTY, Conventions, Names, failed
 from goldassay.measures import Examples
 from goldassay.measures.triples.measures import TripleMeasure
 from goldassay.measures.triples.objects import written
@@ -282,13 +282,13 @@ class WebNLG(TripleMeasure[Mean, Totals]):
 
     name = "webnlg_{matching}_{rate}"
     zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed: ClassVar[Conventions] = {
         "words": "as NLTK 3.4.5 (U+2012 to U+2015 and * do not separate)",
         "pairs": "best mean F1 of the four",
         "average": "pairs",
         "empty": EMPTY,
     }
-    in_key: ClassVar[tuple[str, ...]] = ("matching", "rate")
+    in_key: ClassVar[Names] = ("matching", "rate")
     choices = {"matching": MATCHINGS, "rate": RATES}
 
     matching: str = "strict"
