@@ -17,7 +17,7 @@ from dataclasses import InitVar, dataclass, field, replace
 from functools import cache
 from operator import add, attrgetter
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from typing_extensions import TypeVar
 
@@ -259,10 +259,13 @@ class Keyed(dict[K, V], Tally):
 
     evidence: InitVar[Mapping[K, V]] = MappingProxyType({})
 
-    add: ClassVar[Callable[[Any, Any], Any]] = staticmethod(add)
-
     def __post_init__(self, evidence: Mapping[K, V]) -> None:
         self.update(evidence)
+
+    @staticmethod
+    def add(mine: Any, more: Any) -> Any:
+        """The evidence of both under one key."""
+        return mine + more
 
     def with_items(self, items: Mapping[K, V]) -> Self:
         """A tally of the same kind and settings that holds these items."""
