@@ -47,11 +47,13 @@ def test_a_weighted_mean_and_its_variance_by_hand() -> None:
     strata = [Stratum(80, values([1, 1, 1, 0])), Stratum(20, values([0, 1]))]
     result = estimate(strata, RATE)
     assert result.value == pytest.approx(0.8 * 0.75 + 0.2 * 0.5)
-    # Labels: 80² (1 − 4/80) .25 / 4 + 20² (1 − 2/20) .5 / 2, over 100²; s² is .25 and .5.
-    # Sample: 80 (.75 · .3² + .25 · .7²) + 20 (.5 · .3² + .5 · .7²), over 100²; the deviations are from .7.
-    phases = [80**2 * 0.95 * 0.25 / 4, 20**2 * 0.9 * 0.5 / 2, 80 * 0.19 + 20 * 0.29]
-    degrees = sum(phases) ** 2 / (phases[0] ** 2 / 3 + phases[1] ** 2 / 1 + phases[2] ** 2 / 99)
-    half = stats.t.ppf(0.975, degrees) * math.sqrt(sum(phases)) / 100
+    # Deviations from the stratum's mean: squares .75 of four, .5 of two; two of the same size are added to each.
+    # Deviations from .7: squares .09, .09, .09, .49 and .49, .09; a sample of so many has (n + 2) / n of that.
+    labels = [80**2 * (1 - 4 / 80) / 4 * (0.75 * 6 / 4) / 5, 20**2 * (1 - 2 / 20) / 2 * (0.5 * 4 / 2) / 3]
+    sample = 80 * 0.19 * 6 / 4 + 20 * 0.29 * 4 / 2
+    variance = sum(labels) + sample
+    degrees = variance**2 / (labels[0] ** 2 / 3 + labels[1] ** 2 / 1 + sample**2 / 99)
+    half = stats.t.ppf(0.975, degrees) * math.sqrt(variance) / 100
     assert (result.low, result.high) == pytest.approx((0.7 - half, 0.7 + half), abs=1e-6)
     assert result.n == 6
 
@@ -59,14 +61,14 @@ def test_a_weighted_mean_and_its_variance_by_hand() -> None:
 def test_a_random_sample_has_the_interval_of_its_mean() -> None:
     scores = np.random.default_rng(0).random(50)
     result = estimate([Stratum(10**9, values(scores.tolist()))], RATE)
-    half = stats.t.ppf(0.975, 49) * scores.std(ddof=1) / math.sqrt(50)
+    half = stats.t.ppf(0.975, 49) * scores.std() * math.sqrt(52 / 51 / 50)
     assert (result.low, result.high) == pytest.approx((scores.mean() - half, scores.mean() + half), abs=1e-6)
 
 
 def test_everything_labelled_leaves_only_the_doubt_of_the_sample() -> None:
     scores = np.random.default_rng(1).random(60)
     result = estimate([Stratum(60, values(scores.tolist()))], RATE)
-    half = stats.t.ppf(0.975, 59) * scores.std() / math.sqrt(60)
+    half = stats.t.ppf(0.975, 59) * scores.std() * math.sqrt(62 / 60 / 60)
     assert (result.value, result.high) == pytest.approx((scores.mean(), scores.mean() + half), abs=1e-6)
 
 
@@ -79,13 +81,25 @@ def test_f1_is_a_ratio_estimate_by_what_is_predicted() -> None:
     assert by_number.value == pytest.approx(2 * 75 / (2 * 75 + 25 + 25))
 
 
-def test_the_doubt_of_a_ratio_is_that_of_its_residuals() -> None:
-    """Where every example has the share of the whole, which of them are labelled makes no difference."""
-    labelled = np.array([counts(2, 2, 2), counts(1, 1, 1), counts(3, 3, 3)] * 4)
-    near = estimate([Stratum(1200, labelled, predicted=np.array([4800.0]))], F1)
-    assert (near.low, near.high) == pytest.approx((0.5, 0.5), abs=1e-9)
-    expanded = estimate([Stratum(1200, np.vstack([labelled, counts(9, 1, 1)]))], F1)
-    assert expanded.high - expanded.low > 0.1
+def test_a_ratio_does_not_depend_on_which_texts_are_long() -> None:
+    """All that is predicted in one stratum is right, all in the other wrong; what is predicted is known."""
+    right = [Stratum(50, np.array([counts(n, 0, 0)]), np.array([120.0])) for n in (1, 2, 9)]
+    wrong = Stratum(50, np.array([counts(0, 2, 1), counts(0, 4, 2)]), np.array([60.0]))
+    for stratum in right:
+        assert estimate([stratum, wrong], F1).value == pytest.approx(240 / (240 + 60 + 30))
+    by_number = [estimate([replace(each, predicted=None), wrong], F1).value for each in right]
+    assert max(by_number) - min(by_number) > 0.2
+
+
+def test_labels_that_are_all_alike_leave_a_doubt() -> None:
+    alike = np.hstack([values([0.0] * 10), values([1.0] * 10)])
+    won = estimate([Stratum(50, alike), Stratum.agreeing(450)], RATE, systems=2)
+    assert won.value == pytest.approx(0.1)
+    assert won.low < 0.08
+    same = np.hstack([values([0.0] * 10), values([0.0] * 10)])
+    level = estimate([Stratum(50, same), Stratum.agreeing(450)], RATE, systems=2)
+    assert level.low < -0.005
+    assert level.high > 0.005
 
 
 def test_disagreements_alone_give_the_difference_of_a_mean() -> None:
@@ -94,8 +108,11 @@ def test_disagreements_alone_give_the_difference_of_a_mean() -> None:
     strata = [Stratum(100, np.hstack([values(a), values(b)])), Stratum.agreeing(400)]
     result = estimate(strata, RATE, systems=2)
     assert result.value == pytest.approx(100 / 500 * (12 - 4) / 20)
-    variance = 0.2**2 * (1 - 20 / 100) * np.subtract(b, a).var(ddof=1) / 20 + (0.2 * 16 / 20 - 0.08**2) / 500
-    assert ((result.high - result.low) / 2) ** 2 == pytest.approx(variance * stats.t.ppf(0.975, 20) ** 2, rel=0.05)
+    labels = 0.2**2 * (1 - 20 / 100) / 20 * np.var(np.subtract(b, a)) * 22 / 21
+    sample = (100 * np.mean((np.subtract(b, a) - 0.08) ** 2) * 22 / 20 + 400 * 0.08**2) / 500**2
+    degrees = (labels + sample) ** 2 / (labels**2 / 19 + sample**2 / 499)
+    half = stats.t.ppf(0.975, degrees) * math.sqrt(labels + sample)
+    assert (result.low, result.high) == pytest.approx((0.08 - half, 0.08 + half), abs=1e-6)
     assert result.n == 20
 
 
@@ -150,7 +167,7 @@ def test_a_judge_narrows_the_interval_if_it_is_any_good_and_never_makes_it_wrong
         held += result.low <= 0.6 <= result.high
         shares.append((result.high - result.low) / (alone.high - alone.low))
     assert held >= 0.92 * 300
-    assert np.mean(shares) < 0.65 if agreement else 0.96 < np.mean(shares) < 1.01
+    assert np.mean(shares) < 0.65 if agreement else 0.95 < np.mean(shares) < 1.01
 
 
 def test_documents_widen_the_interval_only_if_their_inputs_are_alike() -> None:
@@ -162,7 +179,7 @@ def test_documents_widen_the_interval_only_if_their_inputs_are_alike() -> None:
     # All 200 are labelled, so the variance is that of the means of 20 documents.
     means = alike.reshape(20, 10).mean(axis=1)
     half = stats.t.ppf(0.975, 19) * means.std() / math.sqrt(20)
-    assert together.high - together.value == pytest.approx(half, abs=1e-6)
+    assert together.high - together.value == pytest.approx(half, rel=1e-3)
     assert together.high - together.low > 2.5 * (apart.high - apart.low)
     balanced = np.tile([1.0, 0.0], 100)
     plain = estimate([Stratum(200, values(balanced.tolist()))], RATE)

@@ -10,8 +10,9 @@ estimate has to know it. With N_h inputs in stratum h, n_h of them labelled, and
 
 u is what an example adds to the value, by the derivative of V at the totals (linearisation), and s_h² the variance of
 its residual from the ratio. The first sum is the doubt which inputs of a stratum were labelled; the second comes from
-the N inputs being a sample themselves, and inputs of one document add the products of their u to it. The quantile is
-Student's, with Satterthwaite's degrees of freedom.
+the N inputs being a sample themselves, and inputs of one document add the products of their u to it. Two examples of
+the size seen are added to both, so labels that are all alike leave a doubt. The quantile is Student's, with
+Satterthwaite's degrees of freedom.
 
 A judge's verdicts, known for a whole stratum, are a covariate there: the estimate moves by λ (mean verdict of the
 stratum − that of the labelled ones), with λ the regression of u on the verdicts. That is narrower if the judge is any
@@ -38,6 +39,7 @@ from goldassay.statistics.sequential import STAKES, Bets
 from goldassay.tally import Path
 
 PREDICTED = {"tp", "fp", "correct", "incorrect", "partial", "spurious"}  # counts whose sum is what is predicted
+EXTRA = 2  # examples that differ as much as those seen, one up and one down (as Bonett and Price 2012, for pairs)
 FEWEST = 2.0  # degrees of freedom at least
 SIDE = 0.025  # the level of each direction of a race
 LARGEST = 50.0  # of a logarithm of wealth: far beyond any decision, and no overflow
@@ -141,7 +143,7 @@ def estimate(
     >>> labelled = np.array([[0.0, 1, 1, 1]] * 18 + [[1, 1, 0, 1]] * 6 + [[0, 1, 0, 1]] * 16)      # A, B: sum, number
     >>> gain = estimate([Stratum(100, labelled), Stratum.agreeing(400)], one, systems=2)
     >>> round(gain.value, 3), round(gain.low, 3), round(gain.high, 3), gain.n
-    (0.06, 0.014, 0.106, 40)
+    (0.06, 0.013, 0.107, 40)
     """
     strata = [stratum for stratum in strata if stratum.size]
     if not strata:
@@ -150,23 +152,20 @@ def estimate(
         if not len(stratum.evidence):
             raise GoldassayError(f"a stratum of {stratum.size} examples has no label, so nothing is known of it")
     parts = [_Part.of(stratum, evidences.paths, systems) for stratum in strata]
-    value, gradient = _linearised(np.sum([part.totals for part in parts], axis=0), evidences, systems)
+    totals = np.sum([part.totals for part in parts], axis=0)
+    value, gradient = _linearised(totals, evidences, systems)
     trust = _trust(parts, gradient)
     phases: list[tuple[float, float]] = []  # a variance and its degrees of freedom
     sample = 0.0
     for part in parts:
         stratum = part.stratum
-        added = stratum.evidence @ gradient
-        residuals = part.residuals @ gradient
+        n = len(stratum.evidence)
+        amount = float(((stratum.evidence @ gradient) ** 2).mean()) or 1 / max(1.0, float(totals.max())) ** 2
+        sample += stratum.size * amount * (1 + EXTRA / n if stratum.needs_labels else 1)
         if stratum.verdicts is not None:
-            mean = float(stratum.verdicts.mean())
-            value += stratum.size * trust * (stratum.verdict_mean - mean)
-            residuals = residuals - trust * (stratum.verdicts - mean)
-        sample += stratum.size * float((added**2).mean())
-        n = len(added)
+            value += stratum.size * trust * (stratum.verdict_mean - float(stratum.verdicts.mean()))
         if n < stratum.size:
-            deviations = residuals if n > 1 else added  # one label is its own ratio, and says nothing of others
-            spread = float((deviations**2).sum()) / max(n - 1, 1)
+            spread = _spread(part, gradient, trust, amount)
             phases.append((stratum.size**2 * (1 - n / stratum.size) * spread / n, max(n - 1, 1)))
     products, documents = _within_documents(strata, gradient)
     phases.append((sample + products, (documents or sum(stratum.size for stratum in strata)) - 1))
@@ -202,17 +201,48 @@ def _ends(
     return least + low * (most - least), least + high * (most - least)
 
 
+def _spread(part: _Part, gradient: Floats, trust: float, amount: float) -> float:
+    """The variance of what a stratum's examples add, between its labels; less of it by what a judge explains.
+
+    Labels that are all alike count as if two more differed by ``amount``, and judged ones as if half of each kind of
+    agreement and error had been there too: a few labels show neither that nothing varies nor that a judge never errs.
+    """
+    added = part.residuals @ gradient
+    squares = float((added**2).sum())
+    n = len(added)
+    spread = (squares + EXTRA * (squares / n or amount)) / (n - 1 + EXTRA)
+    if part.stratum.verdicts is None or n < 2:
+        return spread
+    products, verdicts, labels = _moments(part, gradient)
+    explained = 2 * trust * products - trust**2 * verdicts
+    return spread * (1 - max(0.0, explained) / labels) if labels > 0 else spread
+
+
+def _moments(part: _Part, gradient: Floats) -> tuple[float, float, float]:
+    """Sums of products and of squares of verdicts and of what examples add, with half of each of four kinds more.
+
+    The four are both values at their least and most, so they add to the squares alone.
+    """
+    added = part.residuals @ gradient
+    verdicts = np.zeros(len(added)) if part.stratum.verdicts is None else part.stratum.verdicts
+    verdicts = verdicts - verdicts.mean()
+    return (
+        float(verdicts @ added),
+        float(verdicts @ verdicts + np.ptp(verdicts) ** 2 / 2),
+        float(added @ added + np.ptp(added) ** 2 / 2),
+    )
+
+
 def _trust(parts: Sequence[_Part], gradient: Floats) -> float:
     """λ: the regression, within strata, of what examples add to the value on a judge's verdicts; 0 without a judge."""
     above = 0.0
     below = 0.0
     for part in parts:
-        stratum = part.stratum
-        if stratum.verdicts is not None and stratum.labels > 1:
-            verdicts = stratum.verdicts - stratum.verdicts.mean()
-            share = stratum.size**2 / stratum.labels / (stratum.labels - 1)
-            above += share * float(verdicts @ (part.residuals @ gradient))
-            below += share * float(verdicts @ verdicts)
+        if part.stratum.verdicts is not None and part.stratum.labels > 1:
+            products, verdicts, _ = _moments(part, gradient)
+            share = part.stratum.size**2 / part.stratum.labels / (part.stratum.labels - 1)
+            above += share * products
+            below += share * verdicts
     return above / below if below > 0 else 0.0
 
 
