@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from goldassay import files
 from goldassay.cli import options as use
 from goldassay.cli.settings import Setting, settings
 from goldassay.exceptions import DataError, GoldassayError
@@ -132,42 +133,54 @@ def convert(
     print(f"{target}: {library.convert(source, target, task=task, **options)}")
 
 
-@use.command(app, "from-traces")
-def from_traces(
+@dataclass(frozen=True)
+class DraftOptions:
+    """Which inputs are drafted, and for which question."""
+
+    task: Annotated[str, use.for_gold("TASK", "The task of the gold.")]
+    out: Annotated[Path, use.option("FILE", ".jsonl, .csv or .json (Label Studio).")]
+    question: str | None = use.option(
+        "QUESTION",
+        "compare the sources (default of two or more), the level of one (default), its errors, or examples for tuning.",
+        "--for",
+    )
+    n: int = use.option("N", "At most so many records.", min=1, default=40)
+    more: int | None = use.option("N", "Continue the draft in --out by so many records.", min=1)
+    measure: str | None = use.option("NAME", "The measure that is asked about, as f1 (default: any of the output).")
+    strata: str | None = use.option("NAME", "What a level is stratified by: confidence, agreement or a field.")
+    judge: Path | None = use.option("FILE", "Verdicts of a judge on the answers (judge eval --out).")
+    map: use.FieldMap = None
+
+
+@use.command(app)
+def draft(
     sources: Annotated[
         list[Path],
-        use.argument("SOURCE...", "Run folders, traces of MLflow or OpenTelemetry (JSON)."),
+        use.argument("SOURCE...", "Run folders, traces, logs, predictions, or inputs (jsonl, csv, txt)."),
     ],
-    task: Annotated[str, use.for_gold("TASK", "The task of the gold.")],
-    out: Annotated[
-        Path,
-        use.option("FILE", ".jsonl, .csv, .json (Label Studio), .html to correct by keys."),
-    ],
-    map: use.FieldMap = None,
-    n: int = use.option("N", "At most so many records.", min=1, default=50),
-    by: str | None = use.option("WAY", "disagreement (of the sources), stratum or random."),
+    options: DraftOptions,
     seed: int = 0,
     force: bool = False,
+    json: bool = False,
 ) -> None:
-    """Draft gold from what programs answered: inputs, with an answer as a suggestion to correct."""
-    from goldassay import files
-    from goldassay.gold import write
-    from goldassay.running.logs import draft
+    """Choose the inputs to label for a question, each with what the sources answered and how it was chosen."""
+    from goldassay import gold as library
+    from goldassay.running.logs.sources import pool_of
 
-    use.new_place(out, force)
-    drafts = draft(sources, task, n=n, by=by, map=map, seed=seed)
-    terminal.warn(*drafts.warnings)
-    if out.suffix == ".html":
-        from goldassay.reporting.pages import correcting
-
-        files.save(out, correcting(drafts.records, task, drafts.outputs))
-    elif out.suffix == ".json":
-        write(out, drafts.records, format="label-studio", task=task, side="pred")
+    drafted: list[dict[str, Any]] = []
+    if options.more is None:
+        use.new_place(options.out, force)
     else:
-        write(out, drafts.records, task=task)
-    print(f"{out}: {len(drafts.records)} records chosen by {drafts.by}; correct {', '.join(drafts.outputs)}")
-    back = "the file it exports" if out.suffix == ".html" else "the corrected file"
-    terminal.echo(f"goldassay gold agree FILE --task {task} says what was changed in {back}")
+        drafted = [record for _, record in files.json_lines(options.out)]
+    with terminal.working("reading"):
+        pool = pool_of(sources, options.task, map=options.map)
+        chosen: Any = {"measure": options.measure, "strata": options.strata, "seed": seed, "drafted": drafted}
+        result = library.draft(pool, options.question, n=options.more or options.n, **chosen)
+    library.write(options.out, [*drafted, *result.records], task=options.task)
+    terminal.warn(*result.warnings)
+    terminal.output(result, json, tables.gold_draft)
+    if not json:
+        terminal.line(f"{options.out}: {len(drafted) + len(result.records)} records")
 
 
 @use.command(app)

@@ -12,6 +12,7 @@ from goldassay.reporting.terminal import console, echo, line, print_table, warn
 if TYPE_CHECKING:  # a table loads nothing of what it shows
     from goldassay.gold.agreement import Agreement
     from goldassay.gold.audit import Audit
+    from goldassay.gold.drafts import Draft
     from goldassay.gold.splits import Split
     from goldassay.judges.agreement import JudgeAgreement, JudgedRate, LabelPlan, MeanGrade
     from goldassay.judges.audit import JudgeAudit
@@ -126,6 +127,17 @@ def gold_split(result: Split) -> None:
     print_table("deviation of the shares", ["factor", "largest at", "mean", "largest"], factors, left=2)
     if result.empty:
         line(f"{', '.join(result.empty)} empty: there are fewer groups than sides")
+
+
+def gold_draft(result: Draft) -> None:
+    """The strata with their sizes and records, what counts as agreement, and what the labels will answer."""
+    inputs = result.records[0]["sampling"]["population"]
+    strata: rows.Rows = [[name, size, result.drafted[name]] for name, size in result.sizes.items()]
+    title = f"{inputs:,} inputs, {len(result.records)} drafted to answer: {result.question}"
+    print_table(title, ["stratum", "inputs", "drafted"], strata)
+    if result.agreement:
+        line(f"agreement: {result.agreement}")
+    line(f"once they are labelled: {result.answer}")
 
 
 def agreement(result: Agreement) -> None:

@@ -7,38 +7,25 @@ the tool did not score counts as the worst value, while most tools leave it out.
 Whatever takes a run folder takes such a file too; of a file with several systems, ``FILE:NAME`` is one of them. What a
 file is follows from its content. Nothing in it is executed, and archives are never unpacked to disk.
 
-`draft` makes gold of what programs answered: the inputs of runs and traces, with an answer to each as a suggestion. A
-person corrects the suggestions (`goldassay.reporting.pages.correcting`, Label Studio, a csv), and
-`goldassay.gold.agreement` says how many were changed. Secrets are hidden.
+`goldassay.running.logs.sources` reads what drafts of gold are made from.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import random
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.feedback import differences
 from goldassay.fields import check_unique
-from goldassay.fields import read as field_at
-from goldassay.files import Faults
-from goldassay.gold import read
-from goldassay.gold.anyfields import ABOUT, mapping
-from goldassay.jsonl import JSON
-from goldassay.measure import Returned, check_choice
+from goldassay.measure import Returned
 from goldassay.running.about import described_measures
 from goldassay.running.folder import ABOUT as RUN
 from goldassay.running.folder import run_at
 from goldassay.running.hashing import gold_hash
 from goldassay.running.logs.tools import KINDS, System, foreign, number, systems_in
 from goldassay.running.run import Run, stored
-from goldassay.secrets import scrub
 from goldassay.tally import Evidence, Mean
 
 LOGS = ("*.eval", "*.json")  # in a folder
@@ -160,156 +147,3 @@ def _row(sample: dict[str, Any], zero: Evidence, document: str) -> dict[str, Any
 def _short(text: str) -> str:
     """The beginning of a text on one line."""
     return " ".join(text.split())[:MOST]
-
-
-WAYS = ("disagreement", "stratum", "random")
-
-
-@dataclass
-class DraftItem:
-    """One input, and what each system answered to it, as JSON."""
-
-    id: str
-    inputs: Mapping[str, Any]
-    strata: Mapping[str, Any]
-    answers: list[tuple[str, str]] = field(default_factory=list)
-
-    @property
-    def most_common(self) -> tuple[str, int]:
-        """The answer that most systems gave, and how many did."""
-        return Counter(answer for _, answer in self.answers).most_common(1)[0]
-
-    def record(self) -> dict[str, Any]:
-        """The input with its most common answer, who gave it, and what others answered."""
-        best, _ = self.most_common
-        others = {name: json.loads(answer) for name, answer in self.answers if answer != best}
-        meta: dict[str, Any] = {"suggested_by": sorted({name for name, answer in self.answers if answer == best})}
-        meta |= {"other_answers": others} if others else {}
-        strata = {"strata": self.strata} if self.strata else {}
-        return {"id": self.id, **self.inputs, **json.loads(best), **strata, "meta": meta}
-
-
-class Drafts(NamedTuple):
-    """Records with suggestions, the fields to be corrected, how they were chosen, and warnings."""
-
-    records: list[dict[str, Any]]
-    outputs: list[str]
-    by: str
-    warnings: list[str]
-
-
-def draft(
-    places: Iterable[Path | str],
-    task: str,
-    *,
-    n: int = 50,
-    by: str | None = None,
-    map: str | Mapping[str, str] | None = None,
-    seed: int = 0,
-) -> Drafts:
-    """Draft gold of a task.
-
-    Args:
-        places: Run folders, and traces or logs of other tools.
-        task: The task.
-        n: How many records, at most.
-        by: ``disagreement`` takes the inputs on which answers differ most, ``stratum`` as many of each stratum,
-            ``random`` any; by default the first of these that the sources allow.
-        map: Which field of inputs or answers is which of the task's, such as ``{"text": "body", "label": "output"}``.
-        seed: Seeds the choice.
-
-    Raises:
-        GoldassayError: The sources have no inputs or answers, or do not allow this choice.
-        DataError: No answer is gold of the task.
-    """
-    chosen, way = _chosen(_items(places), by, random.Random(seed))
-    faults = Faults(math.inf)
-    paths = mapping(map) or {}
-    rows = [scrub(item.record()) for item in chosen[:n]]
-    records = read(rows, task=task, map=map, faults=faults) if rows else []
-    if faults.errors and not records:
-        raise faults.errors[0]
-    left_out = len(faults.errors)
-    warnings = [f"{left_out} answers are no gold and were left out: {faults.errors[0]}"] if left_out else []
-    inputs_of_items = [item.inputs for item in chosen[:n]]
-    inputs = {name for each in inputs_of_items for name in each}
-    inputs |= {
-        name for name, path in paths.items() if any(field_at(e, path, None) is not None for e in inputs_of_items)
-    }
-    outputs = list(dict.fromkeys(name for record in records for name in record if name not in {*ABOUT, *inputs}))
-    for record in records:
-        suggestion = {name: record[name] for name in outputs if name in record}
-        record["meta"] = {**record.get("meta", {}), "suggestion": suggestion}
-    return Drafts(records, outputs, way, warnings)
-
-
-def _items(places: Iterable[Path | str]) -> list[DraftItem]:
-    """The inputs that the sources share or have alone, with all answers that did not fail."""
-    items: dict[str, DraftItem] = {}
-    homes: dict[str, Path] = {}  # of the systems, so that two of one name are told apart
-    for place in places:
-        file, _ = split_name(place)
-        for system, name, inputs, strata, answer in _answers(file):
-            if not isinstance(inputs, Mapping) or not inputs:
-                raise GoldassayError(f"{place} was stored without inputs, so no gold can be drafted from it")
-            if (key := _json(inputs)) not in items:
-                taken = any(item.id == name for item in items.values())
-                items[key] = DraftItem(f"{file.stem}-{name}" if taken else name, inputs, strata)
-            source = system if homes.setdefault(system, file) == file else f"{system} ({file.stem})"
-            items[key].answers.append((source, _json(answer)))
-    if not items:
-        raise GoldassayError("these sources have no answers that did not fail")
-    return list(items.values())
-
-
-def _answers(file: Path) -> Iterator[tuple[str, str, Any, Any, Any]]:
-    """System, id, inputs, strata and answer of all that did not fail, of a run folder or a log."""
-    if not file.is_file():
-        run = Run.load(file)
-        for row in run.rows:
-            if row.get("prediction") is not None and "error" not in row:
-                yield run.name, str(row["id"]), row.get("inputs"), row.get("strata", {}), row["prediction"]
-    elif systems := systems_in(file):
-        for system in systems:
-            for sample in system.samples:
-                if not sample.get("error"):
-                    # a tool may wrap inputs, or the answer, in one field
-                    sides = (sample["inputs"], sample["prediction"])
-                    inner = [
-                        next((v for v in side.values() if len(side) == 1 and isinstance(v, dict)), side)
-                        for side in sides
-                    ]
-                    yield system.name, str(sample["id"]), inner[0], {}, inner[1]
-    else:
-        raise DataError(f"no traces and no log that can be read; there are readers for {KINDS}", file=file)
-
-
-def _chosen(items: list[DraftItem], by: str | None, rng: random.Random) -> tuple[list[DraftItem], str]:
-    """The inputs in the order in which they are worth a look, and the way that was taken."""
-    agreement = {item.id: item.most_common[1] / len(item.answers) for item in items}
-    disputed = min(agreement.values()) < 1
-    strata = any(item.strata for item in items)
-    if by is None:
-        possible = {"disagreement": disputed, "stratum": strata, "random": True}
-        by = next(way for way in WAYS if possible[way])
-    check_choice("by", by, WAYS)
-    if by == "disagreement" and not disputed:
-        raise GoldassayError("no input has two answers that differ; name a second run, or take `by=random`")
-    if by == "stratum" and not strata:
-        raise GoldassayError("these sources have no strata; take `by=random`")
-    shuffled = rng.sample(items, len(items))
-    if by == "disagreement":
-        shuffled.sort(key=lambda item: agreement[item.id])
-    elif by == "stratum":  # one of each stratum in turn
-        seen = Counter[str]()
-        turns: dict[str, int] = {}
-        for item in shuffled:
-            stratum = _json(item.strata)
-            turns[item.id] = seen[stratum]
-            seen[stratum] += 1
-        shuffled.sort(key=lambda item: turns[item.id])
-    return shuffled, by
-
-
-def _json(value: JSON) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
