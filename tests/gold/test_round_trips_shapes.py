@@ -25,6 +25,7 @@ FREE = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
     max_leaves=4,
 )
+SAMPLING = {"question": "level", "stratum": "all", "size": 9, "population": 9, "position": 0}
 SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
     str: TEXT,
     int: st.integers(0, 2**40),
@@ -92,6 +93,8 @@ def test_jsonl_keeps_every_field_of_every_shape(tmp_path: Path, task: str, side:
         records = [{**data.draw(shape(kind)), "id": name} for name in names]
     else:
         records = [{**placed(data.draw(shape(kind)), side), "id": name} for name in data.draw(NAMES)]
+    for record in records:  # how a record was chosen is checked too
+        record |= {"sampling": SAMPLING} if "sampling" in record else {}
     if task == "classification":  # one of label, labels and score is needed
         records = [record if record.keys() & {"label", "labels"} else {**record, "score": 1.0} for record in records]
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"

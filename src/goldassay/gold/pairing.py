@@ -11,6 +11,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique, identity
 from goldassay.files import Faults
 from goldassay.gold import formats
+from goldassay.gold.design import Design
 from goldassay.gold.formats import ReadOptions, Source
 from goldassay.gold.formats.jsonl import ids_of
 from goldassay.gold.reading import (
@@ -38,11 +39,17 @@ Records = Sequence[dict[str, Any]]
 
 @dataclass(slots=True)
 class Pairs:
-    """Gold records and their predictions, in gold's order, and warnings about them."""
+    """Gold records and their predictions, in gold's order, and warnings about them.
+
+    Gold that was chosen by a design (`goldassay.gold.design`) has it in ``design``, and ``population`` are all
+    predictions then: those of the inputs that the labelled ones stand for.
+    """
 
     gold: Records
     pred: Records
     warnings: list[str] = field(default_factory=list)
+    design: Design | None = None
+    population: Records = ()
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -87,6 +94,10 @@ def pairs(
     excluded = (unreadable | set(_ids(every_gold))) - ids
     split_gold = _among(every_gold, ids)
     split_pred = _among(every_pred, set(_ids(every_pred)) - excluded)
+    design = None if isinstance(split_gold, RecordFile) else Design.of(split_gold, left.path)
+    population = split_pred
+    if design:
+        split_pred = _among(split_pred, ids)
     scored_gold, scored_pred = _settle_unknown(split_gold, split_pred, name, right)
     if overlap:
         answered = _asked(left, right, ids, [each for each in _ids(split_pred) if each not in ids])
@@ -94,8 +105,28 @@ def pairs(
         scored_pred = _among(scored_pred, answered)
     result = align(task, scored_gold, scored_pred, pred if is_file(pred) else None, faults)
     skipped = [f"{len(faults.errors)} faults were passed over; the first: {faults.errors[0]}"] if faults.errors else []
-    result.warnings = [*left.warnings, *right.warnings, *result.warnings, *skipped]
+    result.warnings = [
+        *left.warnings,
+        *right.warnings,
+        *result.warnings,
+        *skipped,
+        *_chosen_by_disagreement(split_gold),
+    ]
+    result.design = design
+    result.population = population if design else ()
     return result
+
+
+def _chosen_by_disagreement(gold: Records) -> list[str]:
+    """A warning of records that ``gold from-traces`` drafted, which did not write down how it chose them."""
+    several = [] if isinstance(gold, RecordFile) else gold
+    drafted = sum("other_answers" in (record.get("meta") or {}) for record in several)
+    if not drafted:
+        return []
+    what = (
+        f"{drafted} of {len(several)} gold records were drafted where systems disagree, and nothing says from how many"
+    )
+    return [f"{what}: the values are not those of a random sample; goldassay gold draft writes it down"]
 
 
 def _ids_of_split(gold: Records, split: str, source: Source) -> set[str]:

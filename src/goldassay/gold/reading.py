@@ -8,6 +8,7 @@ at a time, whenever they are needed: tallies add up, so that a scorecard folds t
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from array import array
@@ -22,9 +23,10 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique
 from goldassay.files import Faults
 from goldassay.gold import anyfields, formats
+from goldassay.gold.design import SAMPLING, sampling_of
 from goldassay.gold.formats import ReadOptions, Row, Source, tables
 from goldassay.gold.formats.jsonl import rows_of
-from goldassay.gold.records import SPANS, check, empty_prediction, problems, prove
+from goldassay.gold.records import SPANS, check, empty_prediction, is_labelled, problems, prove
 from goldassay.gold.shapes import Fields, Side
 from goldassay.measure import TASKS
 
@@ -97,27 +99,38 @@ def rows(source: Source) -> Iterator[Row]:
 def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
     """Rows validated against their task's shape; in an audit all that is wrong is reported, and spans are left alone.
 
-    Records of your own task may have any fields.
+    Records of your own task may have any fields. Records of a draft that nobody labelled yet are left out.
 
     Raises:
         DataError: There are no records of gold.
     """
-    empty = True
+    unlabelled = 0
+    labelled = 0
     spans = SPANS.get(source.task)
     for row in unchecked:
-        empty = False
+        if source.side == "gold" and not is_labelled(row.record, source.task):
+            unlabelled += 1
+            continue
+        labelled += 1
         place: Fields = {"file": row.file or source.path, "line": row.line}
         record = problems(row.record, source.task, source.side) if source.task in TASKS else row.record
         if isinstance(record, list):
             for error in record if source.audit else record[:1]:
                 source.faults.report(error.at(**place), "schema")
             continue
+        if source.side == "gold" and record.get(SAMPLING) is not None:
+            with source.checking("schema", **place):
+                sampling_of(record[SAMPLING], record["id"])
         with source.checking("offset", **place):
             if spans and "text" in record and not source.audit:
                 prove(record["text"], record[spans], spans, record["id"])
             yield row._replace(record=record)
-    if empty and source.side == "gold" and not source.faults.errors:
-        raise DataError("there are no records", file=source.path)
+    if not labelled and source.side == "gold" and not source.faults.errors:
+        what = f"none of its {unlabelled} records is labelled yet" if unlabelled else "there are no records"
+        raise DataError(what, file=source.path)
+    if unlabelled:
+        which = f"{unlabelled} of the {unlabelled + labelled} records of {source.path}"
+        source.warnings.append(f"{which} are not labelled yet and are left out")
 
 
 def records_of(source: Source) -> Sequence[Fields]:
@@ -125,7 +138,8 @@ def records_of(source: Source) -> Sequence[Fields]:
     place = rows_of(source.path)
     streamable = source.format in ("jsonl", "run") and not source.options and not source.faults.limit
     if streamable and place.is_file() and place.stat().st_size >= LARGE:
-        return RecordFile.of(source)
+        stored = RecordFile.of(source)
+        return list(stored) if stored.sampled else stored
     records = [row.record for row in rows(source)]
     if source.format == "run":  # the last row of an example counts
         records = list({record["id"]: record for record in records}.values())
@@ -133,11 +147,20 @@ def records_of(source: Source) -> Sequence[Fields]:
     return records
 
 
+def reported_records(source: Source) -> Sequence[Fields]:
+    """The records of a source; what is left out of them is logged."""
+    records = records_of(source)
+    for warning in source.warnings:
+        logging.getLogger("goldassay").warning("%s", warning)
+    return records
+
+
 @dataclass(frozen=True)
 class RecordFile(Sequence[Any]):
     """The records of a large file, each validated when it is read.
 
-    ``offsets`` are those of their lines, ``splits_of`` their splits, and ``transform`` is called with each.
+    ``offsets`` are those of their lines, ``splits_of`` their splits, and ``transform`` is called with each. ``sampled``
+    says whether any has a ``sampling``, which only records in memory are weighed by.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -153,6 +176,7 @@ class RecordFile(Sequence[Any]):
     offsets: Sequence[int]
     splits_of: Sequence[str | None]
     transform: Callable[[Fields], Any] | None = None
+    sampled: bool = False
 
     @classmethod
     def of(cls, source: Source) -> RecordFile:
@@ -162,14 +186,16 @@ class RecordFile(Sequence[Any]):
             DataError: Two records have one id.
         """
         index: dict[str, tuple[int, str | None]] = {}
+        sampled = False
         for row in rows(source):
+            sampled = sampled or SAMPLING in row.record
             name = row.record["id"]
             split = row.record.get("split")
             if name in index and source.format != "run":  # of a run the last row of an example counts
                 raise DataError("duplicate document id; each record needs its own", file=source.path, record=name)
             index[name] = row.offset, sys.intern(split) if split else None
         offsets = array("q", (offset for offset, _ in index.values()))
-        return cls(source, list(index), offsets, [split for _, split in index.values()])
+        return cls(source, list(index), offsets, [split for _, split in index.values()], sampled=sampled)
 
     def select(self, places: Iterable[int]) -> RecordFile:
         """The records at these places."""
@@ -245,7 +271,7 @@ def read(
         faults: How many faults may be passed over; by default the first one is raised.
         options: How the format is read (`goldassay.gold.formats.ReadOptions`).
     """
-    return list(records_of(source_of(path, task, side, format, faults=faults, **options)))
+    return list(reported_records(source_of(path, task, side, format, faults=faults, **options)))
 
 
 def write(

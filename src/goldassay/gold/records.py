@@ -31,6 +31,16 @@ INPUTS = {
     "triples": "text",
     "records": "text",
 }
+LABELS = {
+    "extraction": ("entities",),
+    "classification": ("label", "labels", "score"),
+    "linking": ("links",),
+    "retrieval": ("relevant",),
+    "answering": ("answers",),
+    "triples": ("triples",),
+    "records": ("record",),
+}
+"""The fields that labelling adds, one of which gold has."""
 # The names of alternatives in the locations of pydantic's errors.
 UNION_STEPS = re.compile(r"dict\[|list\[|function-|constrained-|(str|int|float|bool|none)$")
 
@@ -89,6 +99,21 @@ def problems(
             if not any(field.startswith(e.field or "") or (e.field or "").startswith(field) for e in errors):
                 errors.append(fault)
         return errors
+
+
+def is_labelled(record: object, task: str) -> bool:
+    """Whether a record has gold, which only one of a draft may lack; of your own task any field that was suggested.
+
+    >>> is_labelled({"id": "a", "text": "x", "sampling": {}}, "extraction"), is_labelled({"id": "a"}, "extraction")
+    (False, True)
+    """
+    if not isinstance(record, Mapping) or record.get("sampling") is None:
+        return True
+    names: tuple[str, ...] = LABELS.get(task, ())
+    suggestions = record.get("suggestions")
+    if task not in TASKS and isinstance(suggestions, Mapping):
+        names = tuple(name for answer in suggestions.values() for name in answer)
+    return not names or any(record.get(name) is not None for name in names)
 
 
 def _data_error(detail: Record, record: object) -> DataError:

@@ -23,7 +23,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, answering, tables
-from goldassay.gold.reading import is_file, mapped, records_of, select, source_of, splits_of
+from goldassay.gold.reading import is_file, mapped, reported_records, select, source_of, splits_of
 from goldassay.gold.records import INPUTS, grades, labels_of, leaves
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
@@ -80,7 +80,7 @@ class TaskSet:
         for options in self.sources:
             reading: Any = dict(options)
             split = reading.pop("split", None)
-            part = records_of(source_of(task=self.task, **reading))
+            part = reported_records(source_of(task=self.task, **reading))
             parts.append([{"split": split, **record} for record in part] if split else part)
         if len(parts) == 1:
             return parts[0]

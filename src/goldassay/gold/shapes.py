@@ -30,7 +30,11 @@ Side = Literal["gold", "pred"]
 
 
 class Common(TypedDict, total=False):
-    """What every gold record may have."""
+    """What every gold record may have.
+
+    Records of a draft say how they were chosen (``sampling``, `goldassay.gold.design`) and what systems answered
+    (``suggestions``).
+    """
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
     id: Required[Id]
@@ -39,6 +43,8 @@ class Common(TypedDict, total=False):
     split: str | None
     strata: dict[str, Stratum]
     meta: dict[str, Any]
+    sampling: dict[str, Any]
+    suggestions: dict[str, dict[str, Any]]
 
 
 class Span(TypedDict):

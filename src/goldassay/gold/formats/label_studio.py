@@ -21,6 +21,7 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import Format, Row, Source
+from goldassay.gold.records import is_labelled
 from goldassay.gold.shapes import SHAPES, Side
 
 ANNOTATED = ("entities", "label", "secondary_labels")
@@ -97,7 +98,8 @@ def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, si
             names = {"from_name": "choice", "to_name": "text", "type": "choices"}
             regions.append({"id": "label", **names, "value": value})
         data = {key: value for key, value in record.items() if key not in ANNOTATED}
-        tasks.append({"data": data, part: [{"result": regions}]})
+        results = [{"result": regions}] if side == "pred" or is_labelled(record, task) else []
+        tasks.append({"data": data, part: results})
     files.save(path, json.dumps(tasks, ensure_ascii=False, indent=1) + "\n")
 
 

@@ -43,7 +43,7 @@ COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = files.resource("columns.js
 INSTEAD = {"label": ("labels", "score"), "answers": ("reference",)}
 LISTS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
 NUMBERS = ("score", "weight", "confidence", "latency_ms")
-JSON = ("meta", "strata", "citations", "answer_starts", "probabilities")
+JSON = ("meta", "strata", "citations", "answer_starts", "probabilities", *anyfields.DRAFTED)
 EMPTY_CELLS = ("answer", "answers", "label", "labels", "secondary_labels", "text")
 """Fields of which an empty cell says that there is none."""
 
@@ -67,6 +67,9 @@ def rows(source: Source) -> Iterator[Row]:
             if not isinstance(raw, Mapping):
                 raise DataError(f"a record is an object with fields, not {type(raw).__name__}")
             row = anyfields.renamed(raw, paths, predicted=source.side == "pred") if paths else dict(raw)
+            for name in anyfields.DRAFTED:  # cells of a table hold them as JSON
+                if isinstance(cell := row.get(name), str):
+                    row[name] = jsonl.value(cell) if cell.strip() else None
             if source.format not in ("csv", "tsv", "json", "jsonl"):
                 row = {str(name): _plain(value, str(name)) for name, value in row.items()}
             record = anyfields.nested(row) if source.task == "records" else row
@@ -113,16 +116,20 @@ def _record(row: dict[str, Any], source: Source) -> dict[str, Any]:
     """A row under the names of the task's fields."""
     header = ", ".join(row) or "none"
     record = {field: row.pop(column) for field, column in _columns(row, source.task, source.side).items()}
+    drafted = row.get("sampling") is not None  # an empty cell of a draft is not labelled yet
     if source.format in ("csv", "tsv"):
-        record = {name: _value(cell, name) for name, cell in record.items() if cell.strip() or name in EMPTY_CELLS}
-    if "reference" in record or isinstance(record.get("answers", ()), str | None):
+        empty = [] if drafted else EMPTY_CELLS
+        record = {name: _value(cell, name) for name, cell in record.items() if cell.strip() or name in empty}
+    bare = record.get("answers", ())
+    if "reference" in record or isinstance(bare, str) or (bare is None and not drafted):
         answers = record.get("answers") or []
         record["answers"] = [answers] if isinstance(answers, str) else answers
     if record.get("answer", "") is None:
         record["answer"] = ""
     shape: Any = schema(source.task, source.side)
     record |= {name: row.pop(name) for name in [*row] if name in shape["properties"] and name not in record}
-    for name in (*shape["required"], *(["label"] if source.task == "classification" else [])):
+    required = [*shape["required"], *(["label"] if source.task == "classification" else [])]
+    for name in [] if drafted else required:
         if name != "id" and not {name, *INSTEAD.get(name, ())} & record.keys():
             raise DataError(f'no column {name}; there are {header}; rename one, or set `map={{"{name}": "COLUMN"}}`')
     full: dict[str, Any] = {name: value for name, value in record.items() if value is not None or name in EMPTY_CELLS}
@@ -281,10 +288,9 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     """Write a table with the columns that one of the records has; the extension says which kind."""
     several_records = list(records)
     names = {"label": "gold_type", "secondary_labels": "secondary_types"} if side == "gold" else {}
+    columns = [*COLUMNS[task][side], *anyfields.DRAFTED]
     fields = [
-        field
-        for field in COLUMNS[task][side]
-        if field == "id" or any(record.get(field) is not None for record in several_records)
+        field for field in columns if field == "id" or any(record.get(field) is not None for record in several_records)
     ]
     tab = Path(path).suffix.lower() != ".csv"
     rows = [[names.get(field, field) for field in fields]]
