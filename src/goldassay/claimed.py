@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.gold import formats, pairs
 from goldassay.measure import Measure
 from goldassay.scorecard import Batches, Scorecard, fold
@@ -165,7 +166,7 @@ def readings(
         column: The column that was read.
     """
     layout = format or formats.guess(gold, task)
-    other_options: dict[str, dict[str, Any]] = {}
+    other_options: dict[str, Fields] = {}
     if task == "extraction" and layout in ("iob2", "conll", "hipe"):
         same_protocol = {"protocol": protocol} if layout == "hipe" else {}
         by_scheme = "tags read as their scheme is written (an I- that nothing opens is nothing)"
@@ -280,7 +281,7 @@ def _other_data(task: str, gold: Sequence[Any], pred: Sequence[Any]) -> Iterator
             yield description, ([left for left, _ in others], [right for _, right in others])
 
 
-def _with(record: Mapping[str, Any], name: str, change: Change | None) -> Mapping[str, Any]:
+def _with(record: Record, name: str, change: Change | None) -> Record:
     return {**record, name: change(record[name])} if change and record.get(name) else record
 
 

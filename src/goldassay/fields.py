@@ -14,6 +14,10 @@ from typing import Any
 
 from goldassay.exceptions import DataError, FieldError
 
+Record = Mapping[str, Any]
+"""The fields of an example, a row or a head of a file, by name."""
+Fields = dict[str, Any]
+"""The same, where they may be changed."""
 Column = str | Callable[[Any], Any]
 Columns = Mapping[str, Column]
 ABSENT = object()

@@ -22,7 +22,7 @@ from typing import Any
 
 from goldassay.display import Displayed
 from goldassay.exceptions import DataError, MissingExtra
-from goldassay.fields import clusters, identity, shared_text, unit
+from goldassay.fields import Fields, Record, clusters, identity, shared_text, unit
 from goldassay.measure import Measure, gold_field
 from goldassay.tally import Counts, Tally, flat
 
@@ -34,6 +34,8 @@ LATEX = str.maketrans(
         **{"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "↓": r"$\downarrow$"},
     }
 )
+Values = dict[str, float | None]
+"""Values by name; None without evidence."""
 Cell = tuple[float | None, tuple[float, float] | None]
 """A value and the ends of its interval."""
 
@@ -90,9 +92,9 @@ class Scorecard(Displayed):
 
     task: str
     examples: int
-    values: dict[str, float | None] = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
     counts: dict[str, dict[str, float]] = field(default_factory=dict)
-    by: dict[str, Any] = field(default_factory=dict)
+    by: Fields = field(default_factory=dict)
     conventions: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -101,8 +103,8 @@ class Scorecard(Displayed):
     protocol: str = ""
     undefined: tuple[str, ...] = ()
     measures: dict[str, Measure] = field(default_factory=dict, repr=False)
-    tallies: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    totals: dict[str, Any] = field(default_factory=dict, repr=False)
+    tallies: Record = field(default_factory=dict, repr=False)
+    totals: Fields = field(default_factory=dict, repr=False)
     shared: Batches | None = field(default=None, repr=False)
     facts: Counter[Hashable] = field(default_factory=Counter, repr=False)
 
@@ -225,7 +227,7 @@ class Sections:
     """
 
     facts: Callable[[Batches, Any], Mapping[Any, int]] = no_facts
-    by: Mapping[str, Callable[[Scorecard], Mapping[str, Any] | None]] = field(default_factory=dict)
+    by: Mapping[str, Callable[[Scorecard], Record | None]] = field(default_factory=dict)
     warnings: Mapping[str, str] = field(default_factory=dict)
 
     def add_to(self, card: Scorecard) -> None:
@@ -288,7 +290,7 @@ def fold(
     return card
 
 
-def from_evidence(task: str, measures: Mapping[str, Measure], tallies: Mapping[str, Any], shared: Batches) -> Scorecard:
+def from_evidence(task: str, measures: Mapping[str, Measure], tallies: Record, shared: Batches) -> Scorecard:
     """The scorecard of evidence: by name the tallies of every example, whose fields are arrays."""
     from goldassay.statistics.evidence import summed
 
@@ -312,7 +314,7 @@ def valued(total: Tally) -> float | None:
     return float(total.value) if total.weight else None
 
 
-def by_example(card: Scorecard) -> dict[str, dict[str, float | None]]:
+def by_example(card: Scorecard) -> dict[str, Values]:
     """The values of every example by its id, of measures whose tally is a mean; ``None`` without evidence.
 
     >>> from goldassay.measures.retrieval import RR
@@ -321,7 +323,7 @@ def by_example(card: Scorecard) -> dict[str, dict[str, float | None]]:
     """
     gold = card.shared.gold if card.shared else ()
     ids = [identity(example, number) for number, example in enumerate(gold, start=1)]
-    rows: list[dict[str, float | None]] = [{} for _ in ids]
+    rows: list[Values] = [{} for _ in ids]
     for name in card.tallies:
         tally = card.tallies[name]
         for row, total, weight in zip(rows, tally.total.tolist(), tally.weight.tolist(), strict=True):
@@ -329,7 +331,7 @@ def by_example(card: Scorecard) -> dict[str, dict[str, float | None]]:
     return dict(zip(ids, rows, strict=True))
 
 
-def by_key(counts: Mapping[str, Counts]) -> dict[str, dict[str, float | None]]:
+def by_key(counts: Mapping[str, Counts]) -> dict[str, Values]:
     """Each key by itself: precision, recall, F1, and how often it occurs in gold and in predictions.
 
     >>> by_key({"total": Counts(3, 1, 0)})
@@ -341,7 +343,7 @@ def by_key(counts: Mapping[str, Counts]) -> dict[str, dict[str, float | None]]:
     }
 
 
-def rates(counts: Mapping[str, float], prefix: str = "") -> dict[str, float | None]:
+def rates(counts: Mapping[str, float], prefix: str = "") -> Values:
     """Precision, recall and F1 of tp, fp, fn; ``None`` for all three without evidence.
 
     >>> rates({"tp": 1, "fp": 1, "fn": 0}, "strict_")

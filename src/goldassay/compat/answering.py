@@ -14,7 +14,7 @@ from typing import Any
 
 from goldassay.embedding import Embedder, available
 from goldassay.exceptions import DataError, FieldError, GoldassayError, one_line
-from goldassay.fields import Column, read
+from goldassay.fields import Column, Fields, read
 from goldassay.judges.measures import Rubric
 from goldassay.measure import Measure
 from goldassay.measures.answering import ClaimRate, ContextEntityRecall, JudgedMean, LexicalSupport, Relevance, rouge
@@ -99,9 +99,7 @@ COLUMNS = ("Rank", "Model", "Accuracy", "Quality", "Confidence", "Speed", "Robus
 FiveValues = Mapping[str, float | None]
 
 
-def rankings(
-    models: Mapping[str, Scorecard | FiveValues], weights: Mapping[str, float] = WEIGHTS
-) -> list[dict[str, Any]]:
+def rankings(models: Mapping[str, Scorecard | FiveValues], weights: Mapping[str, float] = WEIGHTS) -> list[Fields]:
     """A row for each model with the keys `COLUMNS`; each model is given by its scorecard or by its five values.
 
     Raises:
@@ -113,7 +111,7 @@ def rankings(
     1 RoBERTa 0.852
     2 BERT-Tiny 0.765
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Fields] = []
     for name, model in models.items():
         values = model.values if isinstance(model, Scorecard) else model
         if missing := [key for key in FIVE if key not in values]:
@@ -134,7 +132,7 @@ def context_entity_recall(
     retrieved_contexts_column: Column = "retrieved_contexts",
     reference_column: Column = "reference",
     extract: Callable[[str], Iterable[object]] = found_entities,
-) -> dict[str, Any]:
+) -> Fields:
     """Context entity recall over rows of any shape.
 
     Args:
@@ -156,7 +154,7 @@ def context_entity_recall(
     measure = ContextEntityRecall(judge=extract)
     values: list[float | None] = []
     for place, row in enumerate(rows):
-        record: dict[str, Any] = {}
+        record: Fields = {}
         for name, column in columns.items():
             try:  # a missing column is an error that names it, and no recall of 0
                 record[name] = (column(row) if callable(column) else read(row, column)) or ""

@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.fields import read
+from goldassay.fields import Fields, Record, read
 from goldassay.measure import check_choice
 from goldassay.measures import classification, retrieval
 from goldassay.measures.classification.records import institutions, sides
 from goldassay.measures.classification.scorecard import matrix
 from goldassay.measures.extraction import SpanBatch, evaluate_tags, spans
 from goldassay.measures.linking.measures import MRR, Coverage, HitsAt
-from goldassay.scorecard import RATES, Batches, fold
+from goldassay.scorecard import RATES, Batches, Values, fold
 from goldassay.statistics.evidence import summed
 from goldassay.tally import Counts
 from goldassay.text import spans as tagging
@@ -54,7 +54,7 @@ def token_level_metrics(
 
 def entity_level_metrics(
     pred_entities: Sequence[Any], gold_entities: Sequence[Any], match_type: str = "strict"
-) -> dict[str, Any]:
+) -> Fields:
     """Precision, recall, F1 and counts of entities, strict (span and type) or partial (overlap and type).
 
     The entities are those of one document, or a list of lists, one a document: offsets of two documents never match.
@@ -89,9 +89,7 @@ def _counted(counts: Counts) -> dict[str, int]:
     return {name: int(count) for name, count in names.items()}
 
 
-def type_distribution_analysis(
-    pred_entities: Sequence[object], gold_entities: Sequence[object]
-) -> dict[str, dict[str, float | None]]:
+def type_distribution_analysis(pred_entities: Sequence[object], gold_entities: Sequence[object]) -> dict[str, Values]:
     """How often each type is predicted and is in gold; ``ratio`` is ``None`` without gold.
 
     >>> type_distribution_analysis([(0, 1, "A")], [])["A"]
@@ -149,7 +147,7 @@ def compute_ner_metrics(
 
 def type_classification_metrics(
     y_true: Sequence[str], y_pred: Sequence[str | None], labels: Sequence[str] | None = None
-) -> dict[str, Any]:
+) -> Fields:
     """Accuracy, averages, values per class and the confusion matrix over ``labels`` (default: the 19 types).
 
     Labels outside the list, and missing predictions, are counted under OTHER, the last row and column of the
@@ -173,7 +171,7 @@ def type_classification_metrics(
     return {**value, "per_class": per_class, "confusion_matrix": confusion, "labels": list(rows)}
 
 
-def type_confusion_analysis(y_true: Sequence[str], y_pred: Sequence[str | None], top_k: int = 10) -> dict[str, Any]:
+def type_confusion_analysis(y_true: Sequence[str], y_pred: Sequence[str | None], top_k: int = 10) -> Fields:
     """The commonest confusions, ties in the order of the labels.
 
     >>> type_confusion_analysis(["M", "M", "L"], ["G", "G", "L"])["top_confusions"]
@@ -255,11 +253,11 @@ def nil_detection_metrics(predictions: LinkRows, gold: LinkRows) -> dict[str, fl
     return {**rates, **_counted(counts), "true_negatives": len(nil_gold.keys() - nil - answered)}
 
 
-def _ranked(predictions: LinkRows, gold: LinkRows, measures: Mapping[str, Any]) -> dict[str, float]:
+def _ranked(predictions: LinkRows, gold: LinkRows, measures: Record) -> dict[str, float]:
     """These measures over every gold mention, each at a place of its own: keys match them here, not offsets."""
     predicted = dict(reversed(_keyed(predictions)))  # the first prediction of a mention counts
-    links: list[dict[str, Any]] = []
-    answers: list[dict[str, Any]] = []
+    links: list[Fields] = []
+    answers: list[Fields] = []
     for number, (key, row) in enumerate(_keyed(gold)):
         place = {"start": 2 * number, "end": 2 * number + 1}
         links.append({**place, "ids": _field(row, "gold_kb_id")})
@@ -269,10 +267,10 @@ def _ranked(predictions: LinkRows, gold: LinkRows, measures: Mapping[str, Any]) 
     return {name: value or 0.0 for name, value in values.items()}
 
 
-def _keyed(rows: LinkRows) -> list[tuple[tuple[Any, ...], Mapping[str, Any]]]:
+def _keyed(rows: LinkRows) -> list[tuple[tuple[Any, ...], Record]]:
     """Rows with the keys of their mentions."""
     repeated: Counter[Any] = Counter()
-    keyed = list[tuple[tuple[Any, ...], Mapping[str, Any]]]()
+    keyed = list[tuple[tuple[Any, ...], Record]]()
     for row in rows:
         document = next((row[name] for name in DOCUMENT if name in row), None)
         if "start" in row and "end" in row:
@@ -308,9 +306,7 @@ def _dcg(grades: Sequence[float]) -> float:
     return sum(grade / log2(place) for place, grade in enumerate(grades, 2))
 
 
-def compute_retrieval_metrics(
-    queries: Sequence[Mapping[str, object]], k_values: Sequence[int] = (5, 10, 20)
-) -> dict[str, float | None]:
+def compute_retrieval_metrics(queries: Sequence[Mapping[str, object]], k_values: Sequence[int] = (5, 10, 20)) -> Values:
     """``ndcg@k``, ``precision@k`` and ``recall@k`` for each k, and ``mrr``: means over the queries.
 
     A query has ``results`` and ``gold_relevant``, which is a list of ids or a mapping from ids to grades.

@@ -27,6 +27,7 @@ from goldassay import files
 from goldassay.compat.answering import rankings
 from goldassay.embedding import Embedder, resolve
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.measure import check_choice
 from goldassay.measures.answering import scorecard
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     import dspy
 
 
-QUESTIONS: list[dict[str, Any]] = files.resource("questions.json")
+QUESTIONS: list[Fields] = files.resource("questions.json")
 """The specification's eight questions: five that its texts answer, three that they do not."""
 
 CACHES = {
@@ -90,7 +91,7 @@ class ModelRanking:
     models: Mapping[str, ReadingModel]
     retrieve: Callable[[str], Sequence[str]]
     folder: Path
-    questions: Sequence[Mapping[str, Any]] = field(default_factory=lambda: QUESTIONS)
+    questions: Sequence[Record] = field(default_factory=lambda: QUESTIONS)
     pack: ScorePack = field(default_factory=ScorePack)
     rankings: Rows = field(default_factory=list, init=False)
     """The ranking, the best first, with the specification's columns."""
@@ -123,7 +124,7 @@ class ModelRanking:
         Raises:
             GoldassayError: No answers are cached.
         """
-        answers: dict[str, dict[str, dict[str, Any]]] = {}
+        answers: dict[str, dict[str, Fields]] = {}
         for row in self._read("raw_responses.csv"):
             answers.setdefault(row["Model"], {})[row["Question"]] = row
         if not answers:
@@ -228,7 +229,7 @@ def reading(
     return read
 
 
-def _answer(model: ReadingModel, question: str, contexts: Sequence[str]) -> dict[str, Any]:
+def _answer(model: ReadingModel, question: str, contexts: Sequence[str]) -> Fields:
     """One answer, and the error if the model raised one."""
     started = time.perf_counter()
     confidence: float | None = None
@@ -252,7 +253,7 @@ def significance_test(
     alpha: float = 0.05,
     *,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> Fields:
     """Whether the per-example scores of two models differ by more than chance.
 
     ``test_type``: ``paired_t``, ``wilcoxon``, ``mcnemar``, ``permutation`` or ``bootstrap``. For values that are

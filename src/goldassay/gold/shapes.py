@@ -8,12 +8,13 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, Required
 
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
+from goldassay.fields import Fields as Fields
+from goldassay.fields import Record as Record
 from goldassay.measure import TASKS
 
 Id = Annotated[str, Field(min_length=1, coerce_numbers_to_str=True)]
@@ -24,8 +25,6 @@ Grade = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
 Stratum = str | int | float | bool | None
 FORBID = ConfigDict(extra="forbid")
-Record = Mapping[str, Any]  # a record of any task
-Fields = dict[str, Any]  # a record that may be changed
 Side = Literal["gold", "pred"]
 
 

@@ -32,13 +32,13 @@ import dspy
 from goldassay import jsonl
 from goldassay._dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowExceededError
 from goldassay.exceptions import GoldassayError, ModelError, one_line
+from goldassay.fields import Fields, Record
 from goldassay.judges import questions
 from goldassay.judges.questions import SWAPPED, Question, count
 from goldassay.measures.judged import Verdict
 from goldassay.running.account import aside
 from goldassay.secrets import remember, scrub
 
-Fields = dict[str, Any]
 Check = Callable[[Fields], str]
 """A complaint about the fields of an answer; empty if they can be taken."""
 LOCK = threading.RLock()  # held to count; judges travel to other processes, which locks of their own could not
@@ -302,7 +302,7 @@ class Panel(Judge):
         samples = [f"{member}#{member.sample}" if member.sample else str(member) for member in self.members]
         return f"panel({', '.join(samples)}; {self.how})"
 
-    def _verdict(self, question: Question, inputs: Mapping[str, Any]) -> Verdict:
+    def _verdict(self, question: Question, inputs: Record) -> Verdict:
         """The first member's verdict that is the panel's; the mean may be a label that no member named."""
         verdicts = [member._verdict(question, inputs) for member in self.members]
         label = count([verdict.label for verdict in verdicts], question.worth, self.how).label

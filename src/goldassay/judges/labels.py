@@ -34,10 +34,11 @@ from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from goldassay import fields
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.gold.reading import rows as rows_of
 from goldassay.gold.reading import source_of
 from goldassay.judges.judge import Judge, Panel
@@ -50,7 +51,6 @@ from goldassay.running.engines import work_through
 TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys(("false", "no", "n", "f", "0"), False)}
 EMPTY = (None, "")
 YES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-LabelRow = dict[str, Any]
 Label = str | float | bool
 T = TypeVar("T")
 V = TypeVar("V")
@@ -131,9 +131,7 @@ def read(
     return Labels(items, narrowed, judged, str(path))
 
 
-def _parsed(
-    path: str | Path, rows: Iterable[tuple[int | None, LabelRow]], parse: Callable[[LabelRow], T]
-) -> Iterator[T]:
+def _parsed(path: str | Path, rows: Iterable[tuple[int | None, Fields]], parse: Callable[[Fields], T]) -> Iterator[T]:
     """The parsed rows; errors name file, line and record."""
     for line, row in rows:
         try:
@@ -142,7 +140,7 @@ def _parsed(
             raise error.at(file=path, line=line, record=row.get("id")) from None
 
 
-def _item(row: LabelRow, question: Question, judged: bool) -> JudgedItem:
+def _item(row: Fields, question: Question, judged: bool) -> JudgedItem:
     source = _inputs(row)
     inputs = {name: str(source[name]) for name in question.inputs if source.get(name) is not None}
     missing = [name for name in question.inputs if name not in inputs]
@@ -160,7 +158,7 @@ def _item(row: LabelRow, question: Question, judged: bool) -> JudgedItem:
     )
 
 
-def _inputs(row: LabelRow) -> LabelRow:
+def _inputs(row: Fields) -> Fields:
     """The inputs of a row: its own fields, and those under ``inputs``."""
     return row | (row.get("inputs") or {})
 
@@ -194,7 +192,7 @@ def read_grades(
         names = _names(rows) or "none"
         raise DataError(f'no column verdict; name it (`columns={{"verdict": "COLUMN"}}`); there are {names}', file=path)
 
-    def grades(row: LabelRow) -> tuple[float | None, float | None]:
+    def grades(row: Fields) -> tuple[float | None, float | None]:
         labels = [_number(label, "label", bounds) for label in labels_of(row).values()]
         verdict = row.get("verdict")
         grade = None if verdict in EMPTY else _number(verdict, "verdict", bounds)
@@ -217,12 +215,12 @@ def _number(value: Label, where: str, bounds: tuple[float, float] | None = None)
     return number
 
 
-def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> list[tuple[int | None, LabelRow]]:
+def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> list[tuple[int | None, Fields]]:
     """Each row with the number of its line; rows without ids get their numbers."""
     return [(row.line, row.record) for row in rows_of(source_of(path, "labels", "pred", map=columns))]
 
 
-def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
+def labels_of(row: Record) -> Fields:
     """Each annotator's label; those without one are left out.
 
     >>> labels_of({"label_ann": "yes", "label_bob": ""}), labels_of({"label": None})
@@ -239,7 +237,7 @@ def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): label for name, label in labels.items() if label not in EMPTY}
 
 
-def _names(rows: Sequence[tuple[int | None, LabelRow]]) -> str:
+def _names(rows: Sequence[tuple[int | None, Fields]]) -> str:
     """The columns of a file, for a message."""
     return ", ".join(dict.fromkeys(str(key) for _, row in rows for key in row))[:200]
 
@@ -260,7 +258,7 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
         raise GoldassayError("no value of this metric is given by a judge, so labels correct nothing; name a judge")
     labels: RunLabels = {}
 
-    def _keep(row: LabelRow) -> None:
+    def _keep(row: Fields) -> None:
         name, value = _run_label(row, judged)
         if str(row["id"]) in labels.get(name, ()):
             raise DataError(f"two labels for {name} of one example; keep one")
@@ -274,7 +272,7 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
     return labels
 
 
-def _run_label(row: LabelRow, judged: Mapping[str, JudgedMeasure]) -> tuple[str, float | list[float] | None]:
+def _run_label(row: Fields, judged: Mapping[str, JudgedMeasure]) -> tuple[str, float | list[float] | None]:
     """The measure of a row, and its label; with the judge's verdict where the row brings the text that was judged.
 
     None if that verdict is unknown.

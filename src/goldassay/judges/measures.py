@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields
 from goldassay.judges.questions import question, rubric
 from goldassay.measure import Assessment, Conventions, Error, gold_field
 from goldassay.measures.answering.records import AnswerPair
@@ -44,7 +45,7 @@ class Rated(JudgedMeasure):
         """The labels and what they are worth, from 0 to 1."""
         return question(self.name).worth
 
-    def inputs(self, gold: Gold) -> dict[str, Any] | None:
+    def inputs(self, gold: Gold) -> Fields | None:
         """The inputs of the judge beside question and answer; None if there is nothing to judge."""
         raise NotImplementedError
 
@@ -92,7 +93,7 @@ class Preference(Rated):
 
     over: str = "reference"
 
-    def inputs(self, gold: Gold) -> dict[str, Any] | None:
+    def inputs(self, gold: Gold) -> Fields | None:
         """The other answer."""
         other = gold_field(gold, self.over, None)
         return {"second": str(other)} if other else None
@@ -136,7 +137,7 @@ class Rubric(Rated):
         named = "<".join(name for name, _ in self.levels)
         return f"{self.key}[judge={self.judge}, levels={named}, unknown={self.fixed['unknown']}]"
 
-    def inputs(self, gold: Gold) -> dict[str, Any]:
+    def inputs(self, gold: Gold) -> Fields:
         """The levels."""
         return {"levels": dict(self.levels)}
 
@@ -176,7 +177,7 @@ class Criterion(Rated):
         if not self.criterion.strip():
             raise GoldassayError("a criterion needs words: Criterion(judge, 'It names its source.')")
 
-    def inputs(self, gold: Gold) -> dict[str, Any]:
+    def inputs(self, gold: Gold) -> Fields:
         """The criterion."""
         return {"criterion": self.criterion}
 

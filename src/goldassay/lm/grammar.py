@@ -27,6 +27,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field as FieldInfo
 
+from goldassay.fields import Fields, Record
 from goldassay.jsonl import JSON
 
 Schema = Mapping[str, Any]
@@ -120,7 +121,7 @@ class Lines:
             return cls(output, {name: parts[name] for name in labels + texts}, ": ", listed, most)
         return cls(output, parts, "" if "" in parts else " | ", listed, most)
 
-    def render(self, values: Mapping[str, Any]) -> str:
+    def render(self, values: Record) -> str:
         """The values, as a demonstration shows them."""
 
         def line(value: Any) -> str:
@@ -132,7 +133,7 @@ class Lines:
             return ""
         return "\n".join([*map(line, value), NOTHING]) if self.listed else line(value)
 
-    def read(self, text: str) -> dict[str, Any]:
+    def read(self, text: str) -> Fields:
         """The values of an answer; a line that lacks a part is None, or no item of a list."""
 
         def parsed(line: str) -> Any:
@@ -238,7 +239,7 @@ COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator"
 
 
 def json_grammar(
-    schema: dict[str, Any],
+    schema: Fields,
     source: str = "",
     items: int = ITEMS,
     characters: int = CHARACTERS,
@@ -311,7 +312,7 @@ def bound(
     return walk(schema, max(characters, CHARACTERS))
 
 
-def _bounded_number(part: dict[str, Any], has_fraction: bool) -> dict[str, Any]:
+def _bounded_number(part: Fields, has_fraction: bool) -> Fields:
     """A number of twelve digits, and six after the point, unless the schema states its own limits."""
     lowest = part.get("minimum", part.get("exclusiveMinimum"))
     highest = part.get("maximum", part.get("exclusiveMaximum"))
@@ -324,7 +325,7 @@ def _bounded_number(part: dict[str, Any], has_fraction: bool) -> dict[str, Any]:
     return part
 
 
-def text_limits(examples: Iterable[Mapping[str, Any]], outputs: Collection[str]) -> dict[str, int]:
+def text_limits(examples: Iterable[Record], outputs: Collection[str]) -> dict[str, int]:
     """The most characters of the texts of each field: the longest of the examples and half as much again.
 
     >>> text_limits([{"shop": {"address": "a" * 60}}, {"shop": {"address": "a" * 80, "city": "Delft"}}], ["shop"])

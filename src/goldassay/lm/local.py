@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
@@ -35,10 +35,11 @@ import httpx
 from goldassay._dspy_compat import ContextWindowExceededError, history_entry
 from goldassay.cache import user_cache
 from goldassay.exceptions import MissingExtra, ModelError
+from goldassay.fields import Fields, Record
 from goldassay.lm.grammar import CHARACTERS, ITEMS, json_grammar
 from goldassay.progress import quiet
 
-Messages: TypeAlias = Sequence[Mapping[str, Any]]
+Messages: TypeAlias = Sequence[Record]
 
 
 class PromptTooLongError(ModelError, ContextWindowExceededError, ValueError):  # type: ignore[misc]
@@ -115,12 +116,12 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
         """The server of this model's file."""
         return _loaded(located(self.model), self.context, self.slots)
 
-    def dump_state(self) -> dict[str, Any]:
+    def dump_state(self) -> Fields:
         """The settings, no path or port of this machine."""
         own = {"context": self.context, "items": self.items, "characters": self.characters, "slots": self.slots}
         return {**super().dump_state(), **own}
 
-    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _options(self, options: Fields) -> Fields:
         """The options of a call, with the server's address and the grammar of a requested response format."""
         form = options.pop("response_format", None)
         if form is not None:  # a pydantic model, or what OpenAI's interface takes
@@ -144,7 +145,7 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
                 "show fewer or shorter examples, or allow more with lm.resolve(name, context=…)"
             ) from None
 
-    def _whole(self, answers: list[Any], options: Mapping[str, Any]) -> list[Any]:
+    def _whole(self, answers: list[Any], options: Record) -> list[Any]:
         """The answers of a constrained call, each without its unfinished part if the tokens ended.
 
         They are changed in place, so that the history holds them too.

@@ -27,6 +27,7 @@ import dspy
 
 from goldassay._dspy_compat import LM_ERRORS
 from goldassay.exceptions import DataError, GoldassayError, ModelError
+from goldassay.fields import Fields
 from goldassay.files import yaml_value
 from goldassay.lm.limits import limited
 from goldassay.lm.local import LocalLM, located, require
@@ -130,7 +131,7 @@ def for_program(
     return Model(str(model.model), model, ADAPTERS[chosen]() if chosen else adapter(model))
 
 
-def _named(name: str | None) -> tuple[str, dict[str, Any]]:
+def _named(name: str | None) -> tuple[str, Fields]:
     """The model that a name means, and its options."""
     name, *settings = (name or "").split(",")
     options = options_of(settings)
@@ -141,7 +142,7 @@ def _named(name: str | None) -> tuple[str, dict[str, Any]]:
     return str(entry.pop("model", name)), {**entry, **options}
 
 
-def options_of(words: Sequence[str]) -> dict[str, Any]:
+def options_of(words: Sequence[str]) -> Fields:
     """``["temperature=0.2", "api_base=http://…"]`` as options; a value that is not JSON is a text.
 
     Raises:
@@ -150,7 +151,7 @@ def options_of(words: Sequence[str]) -> dict[str, Any]:
     >>> options_of(["temperature=0.2", "stop=[\\"END\\"]", "api_base=http://127.0.0.1:1/v1"])
     {'temperature': 0.2, 'stop': ['END'], 'api_base': 'http://127.0.0.1:1/v1'}
     """
-    options: dict[str, Any] = {}
+    options: Fields = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name.isidentifier():
@@ -162,7 +163,7 @@ def options_of(words: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def _listed(name: str) -> dict[str, Any]:
+def _listed(name: str) -> Fields:
     """The model and options of ``FILE.yaml:NAME``; empty for any other name."""
     if name.endswith(YAML):
         name = f"{name}:"

@@ -13,6 +13,7 @@ from pydantic import PydanticUserError, create_model
 
 from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.lm.grammar import CHARACTERS, Lines, json_grammar, text_limits, texts
 from goldassay.lm.local import LocalLM
 
@@ -58,11 +59,11 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     def __call__(
         self,
         lm: dspy.BaseLM,
-        lm_kwargs: dict[str, Any],
+        lm_kwargs: Fields,
         signature: type[dspy.Signature],
-        demos: list[dict[str, Any]],
-        inputs: dict[str, Any],
-    ) -> list[dict[str, Any]]:
+        demos: list[Fields],
+        inputs: Fields,
+    ) -> list[Fields]:
         """One call of the model: a local one gets a grammar, others what ``dspy.JSONAdapter`` sends.
 
         Args:
@@ -77,7 +78,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         if isinstance(lm, LocalLM):
             options["extra_body"] = {"grammar": self.grammar(lm, signature, inputs, demos)}
             adapter = dspy.Adapter
-        answers: list[dict[str, Any]] = adapter.__call__(self, lm, options, signature, demos, inputs)
+        answers: list[Fields] = adapter.__call__(self, lm, options, signature, demos, inputs)
         if isinstance(lm, LocalLM):
             _report_cut(lm, _limits(signature, demos), answers)
         return answers
@@ -86,8 +87,8 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         self,
         lm: LocalLM,
         signature: type[dspy.Signature],
-        inputs: Mapping[str, Any],
-        demos: Sequence[Mapping[str, Any]] = (),
+        inputs: Record,
+        demos: Sequence[Record] = (),
     ) -> str:
         """The grammar of a local model's answer."""
         limits = _limits(signature, demos)
@@ -100,9 +101,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
             return form.grammar(source, lm.items, lm.characters, lm.server.end_tokens, limits)
         return json_grammar(_schema(signature), source, lm.items, lm.characters, limits)
 
-    def format(
-        self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]
-    ) -> list[dict[str, Any]]:
+    def format(self, signature: type[dspy.Signature], demos: list[Fields], inputs: Fields) -> list[Fields]:
         """The messages as DSPy makes them, with a short system message."""
         first, *rest = super().format(signature, demos, inputs)
         return [{**first, "content": self.system_message(signature)}, *rest]
@@ -111,7 +110,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         """The typed outputs of an answer."""
         if (form := self.lines(signature)) and "{" not in completion:
             completion = json.dumps(form.read(completion), ensure_ascii=False)
-        fields: dict[str, Any] = super().parse(signature, completion)
+        fields: Fields = super().parse(signature, completion)
         return fields
 
     def system_message(self, signature: type[dspy.Signature]) -> str:
@@ -149,24 +148,24 @@ def _lines(signature: Any) -> Lines | None:
         return None
 
 
-def _schema(signature: type[dspy.Signature]) -> dict[str, Any]:
+def _schema(signature: type[dspy.Signature]) -> Fields:
     """The JSON schema of a signature's outputs, with what the signature marks as copied."""
-    fields: dict[str, Any] = {name: (field.annotation, ...) for name, field in signature.output_fields.items()}
-    schema: dict[str, Any] = create_model("Outputs", **fields).model_json_schema()
+    fields: Fields = {name: (field.annotation, ...) for name, field in signature.output_fields.items()}
+    schema: Fields = create_model("Outputs", **fields).model_json_schema()
     for name, field in signature.output_fields.items():
         if (field.json_schema_extra or {}).get("copied"):
             schema["properties"][name]["copied"] = True
     return schema
 
 
-def _limits(signature: type[dspy.Signature], demos: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def _limits(signature: type[dspy.Signature], demos: Sequence[Record]) -> dict[str, int]:
     """The most characters of the texts of each output's fields, where demonstrations show them."""
     outputs = signature.output_fields
     examples = [serialize_for_json({name: demo.get(name) for name in outputs}) for demo in demos]
     return text_limits(examples, outputs)
 
 
-def _report_cut(lm: LocalLM, limits: Mapping[str, int], answers: Sequence[Mapping[str, Any]]) -> None:
+def _report_cut(lm: LocalLM, limits: Mapping[str, int], answers: Sequence[Record]) -> None:
     """Warn of texts that are as long as the grammar let them be; a field is named once by the usual filter."""
     for answer in map(serialize_for_json, answers):
         for output, value in answer.items():

@@ -12,9 +12,10 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from goldassay import __version__, jsonl
+from goldassay.fields import Fields
 from goldassay.measure import Measure, stored
 from goldassay.running.hashing import code_hash, fingerprint, gold_hash, settings_hash
 from goldassay.secrets import SETTING, remember, scrub
@@ -40,7 +41,7 @@ SAME = {
 
 def about_run(
     program: Program, gold: Sequence[dspy.Example], metric: Metric, options: RunOptions, lm: dspy.BaseLM | None
-) -> dict[str, Any]:
+) -> Fields:
     """The head of ``run.json``. Gold and code are hashed only if the run has a folder.
 
     Args:
@@ -54,7 +55,7 @@ def about_run(
 
     stays = options.folder is not None or options.resume is not None
     function = getattr(metric, "function", None)
-    about: dict[str, Any] = {
+    about: Fields = {
         "schema": 1,
         "name": options.name,
         "settings": options.settings,
@@ -85,7 +86,7 @@ def about_run(
 
 def described_measures(
     measures: Mapping[str, Measure], weights: Mapping[str, float] = {}, targets: Mapping[str, float] = {}
-) -> dict[str, Any]:
+) -> Fields:
     """Measures as ``run.json`` holds them: as they parse back, with conventions, weight and target."""
     return {
         key: {
@@ -98,7 +99,7 @@ def described_measures(
     }
 
 
-def described(lm: dspy.BaseLM | None) -> dict[str, Any] | None:
+def described(lm: dspy.BaseLM | None) -> Fields | None:
     """A model's settings that change its answers, without keys."""
     if lm is None:
         return None

@@ -18,20 +18,21 @@ import dspy
 
 from goldassay._dspy_compat import HOPELESS_ERRORS, BaseCallback, history_entry, is_unavailable, was_cut
 from goldassay.exceptions import one_line
+from goldassay.fields import Fields, Record
 from goldassay.progress import WAITING
 from goldassay.running.budget import SILENT, Meter
 
 TOKENS = ("prompt_tokens", "completion_tokens")
 HISTORY = 1000  # the least length of a model's history, among whose last entries a call's own is searched
 ERROR_LENGTH = 2000  # characters of a call's error that are recorded
-Content: TypeAlias = str | Mapping[str, Any] | Sequence[Any] | None  # of a message, as providers write it
+Content: TypeAlias = str | Record | Sequence[Any] | None  # of a message, as providers write it
 
 
 class _Call(NamedTuple):
     """A call that has no answer yet."""
 
     lm: dspy.BaseLM
-    inputs: Mapping[str, Any]
+    inputs: Record
     started: float
 
 
@@ -48,11 +49,11 @@ class Account(BaseCallback):  # type: ignore[misc]
         self.ended = False
         self.counts: Counter[str] = Counter()
         self.cut: int | None = None  # tokens after which an answer was cut off
-        self.recorded: list[dict[str, Any]] = []
+        self.recorded: list[Fields] = []
         self._open: dict[str, _Call] = {}
         self._lock = threading.Lock()
 
-    def on_lm_start(self, call_id: str, instance: dspy.BaseLM, inputs: dict[str, Any]) -> None:
+    def on_lm_start(self, call_id: str, instance: dspy.BaseLM, inputs: Fields) -> None:
         """A call begins, if the budget allows it."""
         self.meter.take()
         self._open[call_id] = _Call(instance, inputs, time.perf_counter())
@@ -110,14 +111,14 @@ class Account(BaseCallback):  # type: ignore[misc]
 
 def _record(
     call: _Call,
-    entry: Mapping[str, Any],
+    entry: Record,
     outputs: Sequence[Content] | None,
     exception: BaseException | None,
-) -> dict[str, Any]:
+) -> Fields:
     """The prompt and the raw answer of a call, for the row of its example."""
     inputs = entry or call.inputs
     messages = inputs.get("messages") or [{"role": "user", "content": inputs.get("prompt") or ""}]
-    record: dict[str, Any] = {
+    record: Fields = {
         "lm": str(call.lm.model),
         "prompt": [{"role": str(part["role"]), "content": _text(part.get("content"))} for part in messages],
         "seconds": round(time.perf_counter() - call.started, 6),

@@ -27,6 +27,7 @@ import dspy
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError, MissingExtra, one_line
+from goldassay.fields import Fields
 from goldassay.lm import share_among
 from goldassay.metric import failed_with
 from goldassay.running.account import Account
@@ -152,9 +153,7 @@ class Worker:
         sys.path += [folder for folder in path if folder not in sys.path]
         self.measuring, self.context = cloudpickle.loads(inner)
 
-    def measure(
-        self, index: int, example: dspy.Example
-    ) -> tuple[Row, dict[str, Any], dict[str, int], tuple[bool, int, str]]:
+    def measure(self, index: int, example: dspy.Example) -> tuple[Row, Fields, dict[str, int], tuple[bool, int, str]]:
         """The row, what the budget lost, calls that belong to no row, and whether models answered."""
         meter = Meter()
         rest = Account(meter)
@@ -183,7 +182,7 @@ class Cluster:
         MissingExtra: Ray is not installed.
     """
 
-    def __init__(self, measuring: Measuring, context: dict[str, Any], options: RunOptions, width: int) -> None:
+    def __init__(self, measuring: Measuring, context: Fields, options: RunOptions, width: int) -> None:
         packed = pack(measuring, context)
         ray = self.ray = join_ray(options.ray_address)
         self.measuring = measuring
@@ -261,7 +260,7 @@ class Cluster:
                 self.ray.kill(actor)
 
 
-def pack(measuring: Measuring, context: dict[str, Any]) -> bytes:
+def pack(measuring: Measuring, context: Fields) -> bytes:
     """The program, its metric and its context as bytes for a worker.
 
     Workspace modules are sent by value, so that nodes need no copy of their files.
@@ -300,7 +299,7 @@ def join_ray(address: str | None) -> Any:
     if ray.is_initialized():
         return ray
     handlers: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    own: dict[str, Any] = {} if address else {"include_dashboard": False, "object_store_memory": STORE}
+    own: Fields = {} if address else {"include_dashboard": False, "object_store_memory": STORE}
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False, **own)
     except (ConnectionError, ValueError, RuntimeError) as error:

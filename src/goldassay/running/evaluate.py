@@ -16,7 +16,7 @@ import dspy
 
 from goldassay._dspy_compat import input_keys, without_cache
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
-from goldassay.fields import check_unique, shared_text
+from goldassay.fields import Fields, Record, check_unique, shared_text
 from goldassay.lm import models
 from goldassay.measure import parse
 from goldassay.measures.judged import JudgeLabels
@@ -357,7 +357,7 @@ class _Evaluation:
                     break
             return work_through(todo, make, keep, threads=self.threads, show=show)
 
-    def _cost(self, before: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    def _cost(self, before: Record, seconds: float) -> Fields:
         """Calls, cached answers, tokens, seconds and money, with those of the run that is resumed.
 
         ``outside_rows`` is what belongs to no row: calls that outlive their example, and earlier tries.

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, ValidationError, create_model
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import Fields
 from goldassay.secrets import redact, scrub
 
 ABOUT = "run.json"
@@ -25,11 +26,11 @@ NAME_LENGTH = 120  # characters of a folder's name beside the time
 _objects = ("settings", "versions", "program", "process", "by", "corrected", "judge_labels")
 _fields: Any = {
     **dict.fromkeys(("name", "status", "started", "finished", "lm", "adapter"), (str | None, None)),
-    **dict.fromkeys(_objects, (dict[str, Any], {})),
-    "model": (dict[str, Any] | None, None),
+    **dict.fromkeys(_objects, (Fields, {})),
+    "model": (Fields | None, None),
     "gold": (dict[str, int | str | None], {}),
-    "cost": (dict[str, float | dict[str, Any]], {}),
-    "measures": (dict[str, dict[str, Any]], {}),
+    "cost": (dict[str, float | Fields], {}),
+    "measures": (dict[str, Fields], {}),
     "values": (dict[str, float], {}),
     "intervals": (dict[str, tuple[float, float]], {}),
     "value": (float, 0.0),
@@ -75,7 +76,7 @@ class Writer:
             self._rows = stack.enter_context(jsonl.Log(self.folder / ROWS))
             self._stack = stack.pop_all()
 
-    def row(self, row: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    def row(self, row: Fields) -> tuple[Fields, int]:
         """Append a row: the row without secrets, and the offset in the file at which it starts."""
         line = jsonl.dumps(row)
         if redact(line) != line:  # rare, so rows without secrets are not parsed again
@@ -130,7 +131,7 @@ def run_at(place: Path, runs: Path = Path("runs")) -> Path:
     return by_name if not place.exists() and place.name == str(place) and by_name.is_dir() else place
 
 
-def read_about(folder: Path) -> dict[str, Any]:
+def read_about(folder: Path) -> Fields:
     """The content of ``run.json``.
 
     Raises:
@@ -143,7 +144,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     if not file.is_file():
         raise GoldassayError(f"no run at {folder}: expected {ABOUT} there (goldassay runs list names them)")
     content = file.read_bytes()
-    about: dict[str, Any] = jsonl.value(content, file=file)
+    about: Fields = jsonl.value(content, file=file)
     try:
         Head.model_validate_json(content)
     except ValidationError as error:

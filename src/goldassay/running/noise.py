@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
 
-from goldassay.fields import cluster
+from goldassay.fields import Fields, Record, cluster
 from goldassay.measure import target_met
 from goldassay.statistics.intervals import Interval, interval
 from goldassay.statistics.repeats import VarianceParts, pass_all, pass_at, variance_parts
@@ -34,7 +33,7 @@ class Noise:
     varies: Interval
     failed: int
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Fields:
         """As JSON."""
         state = asdict(self)
         for name, parts in self.variance.items():
@@ -42,7 +41,7 @@ class Noise:
         return state
 
 
-def noise(rows: Sequence[Mapping[str, Any]], evidence: Sequence[Evidence], zero: Evidence, mark: float) -> Noise | None:
+def noise(rows: Sequence[Record], evidence: Sequence[Evidence], zero: Evidence, mark: float) -> Noise | None:
     """The noise in the answers of a run; None if an example was asked once, as in a run that was interrupted.
 
     Args:

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from goldassay import jsonl
-from goldassay.fields import cluster, identity, read
+from goldassay.fields import Fields, Record, cluster, identity, read
 from goldassay.measure import Assessment
 from goldassay.statistics.evidence import joined, stacked
 from goldassay.tally import Evidence, flat, nested
@@ -110,7 +110,7 @@ def example_row(answers: Sequence[Row], evidence: Callable[[Row], Evidence]) -> 
     return {key: value for key, value in {**row, **some}.items() if value or key not in some}
 
 
-def facets(row: Mapping[str, Any]) -> dict[str, str]:
+def facets(row: Record) -> dict[str, str]:
     """The strata of a row's example, and its language if it has one.
 
     >>> facets({"strata": {"tier": 1}, "language": "nl"})
@@ -131,7 +131,7 @@ class Folded:
         self.total = zero
         counts = Counter[str]()
         sums: dict[tuple[tuple[str, str], ...], tuple[int, Evidence]] = {}  # by what rows belong to: one addition a row
-        chunks: list[dict[str, Any]] = []
+        chunks: list[Fields] = []
         numbers: dict[Any, int] = {}
         documents: list[int] = []
         for start in range(0, len(rows), CHUNK):
@@ -165,10 +165,10 @@ def values(total: Evidence) -> dict[str, float]:
     return {key: float(tally.value) for key, tally in total.items() if tally.weight > 0}
 
 
-def record(row: Mapping[str, Any], evidence: Evidence) -> dict[str, object]:
+def record(row: Record, evidence: Evidence) -> dict[str, object]:
     """A row as a flat record: id, strata, score, each measure's value, errors, seconds, tokens, inputs."""
     usage = row.get("usage") or {}
-    flat_row: dict[str, Any] = {"id": row["id"]}
+    flat_row: Fields = {"id": row["id"]}
     flat_row |= {f"stratum.{name}": key for name, key in facets(row).items()}
     flat_row |= {"score": row["score"]}
     flat_row |= {name: float(tally.value) if tally.weight else None for name, tally in evidence.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from goldassay import jsonl
 from goldassay.display import Displayed
 from goldassay.exceptions import DataError, FieldError, GoldassayError, MissingExtra
-from goldassay.fields import unit
+from goldassay.fields import Fields, Record, unit
 from goldassay.measure import OWN, Error, parse
 from goldassay.measures.judged import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
 from goldassay.running.noise import Noise, noise
 from goldassay.running.rows import Folded, Rows, example_row, facets, record, values
-from goldassay.scorecard import by_key
+from goldassay.scorecard import Values, by_key
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
 from goldassay.tally import Evidence, Mean
@@ -39,7 +39,7 @@ class Case:
     id: str
     evidence: Evidence
     errors: tuple[Error, ...] = ()
-    strata: Mapping[str, Any] = field(default_factory=dict)
+    strata: Record = field(default_factory=dict)
 
 
 @dataclass(repr=False)
@@ -54,11 +54,11 @@ class Run(Displayed):
     tallies of each row, ``tallies(name)`` those of one measure.
     """
 
-    about: dict[str, Any]
-    rows: Sequence[dict[str, Any]]
+    about: Fields
+    rows: Sequence[Fields]
     zero: Evidence
     folder: Path | None = None
-    answers: Sequence[dict[str, Any]] = field(init=False, compare=False)
+    answers: Sequence[Fields] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         """The values of a function's dict are known from the rows alone: means without a weight of their own."""
@@ -70,7 +70,7 @@ class Run(Displayed):
         if self.repeats > 1:
             self.rows = [example_row(answers, self._evidence) for answers in self._by_example()]
 
-    def _by_example(self) -> list[list[dict[str, Any]]]:
+    def _by_example(self) -> list[list[Fields]]:
         """The answers to each example."""
         return [list(answers) for _, answers in groupby(self.answers, itemgetter("index"))]
 
@@ -100,7 +100,7 @@ class Run(Displayed):
         return int(self.about.get("repeats", 1))
 
     @property
-    def cost(self) -> dict[str, Any]:
+    def cost(self) -> Fields:
         """Calls, tokens, seconds and money."""
         return dict(self.about.get("cost", {}))
 
@@ -109,7 +109,7 @@ class Run(Displayed):
         """The tallies of each row."""
         return list(map(self._evidence, self.rows))
 
-    def _evidence(self, row: Mapping[str, Any]) -> Evidence:
+    def _evidence(self, row: Record) -> Evidence:
         evidence = self.zero.from_state(row["tallies"])
         if row.get("error"):  # it may have failed before the metric named its values
             worst = {key: Mean.of(self.zero.worst.get(key, 0.0)) for key in self.zero if key not in evidence}
@@ -211,7 +211,7 @@ class Run(Displayed):
         return self.folded.by_stratum
 
     @cached_property
-    def breakdowns(self) -> dict[str, dict[str, dict[str, float | None]]]:
+    def breakdowns(self) -> dict[str, dict[str, Values]]:
         """For each facet that a measure counts by (records: ``field``), the precision, recall and F1 of its keys.
 
         It is measured from the rows of all answers; empty without a trace, and where a program's fields have names
@@ -267,7 +267,7 @@ class Run(Displayed):
             raise MissingExtra("pandas", "pandas") from None
 
     @property
-    def results(self) -> dict[str, Any]:
+    def results(self) -> Fields:
         """The results as ``run.json`` holds them."""
         return {
             "unit": self.unit,
@@ -334,7 +334,7 @@ def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
     repeats = max(repeats, int(about.get("repeats", 1)))
     rows = Rows(place / ROWS, repeats)
 
-    def check(row: dict[str, Any]) -> None:
+    def check(row: Fields) -> None:
         """Check that this is a row of the run; rows of a function may hold values of other names."""
         new = dict.fromkeys(row["tallies"] if more else (), Mean())
         evidence = zero.with_items({**new, **zero}).from_state(row["tallies"])
@@ -354,7 +354,7 @@ def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
     return Run(about, rows, zero, place)
 
 
-def zero_of(about: Mapping[str, Any], place: Path) -> Evidence:
+def zero_of(about: Record, place: Path) -> Evidence:
     """The empty evidence of the measures that a run names.
 
     Raises:
@@ -370,6 +370,6 @@ def zero_of(about: Mapping[str, Any], place: Path) -> Evidence:
         raise DataError("not a run: it lacks measures, weights or conventions", file=place / ABOUT) from None
 
 
-def of_function(about: Mapping[str, Any]) -> bool:
+def of_function(about: Record) -> bool:
     """Whether a run was measured by a function, whose rows may hold values that its head does not name."""
     return any(str(measure.get("measure", "")).startswith(f"{OWN}.") for measure in about.get("measures", {}).values())

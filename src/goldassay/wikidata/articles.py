@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 
 from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.fields import read
+from goldassay.fields import Fields, Record, read
 from goldassay.measures.triples import objects
 from goldassay.text.normal import normal, numbers, signed
 from goldassay.wikidata.alignment import PropertyAlignmentTable, Term, value_kind
@@ -181,16 +181,16 @@ class Subject:
     types: Mapping[str, frozenset[str]] = field(default_factory=dict)
     key: str = ""
     fetched: tuple[str, ...] = ()
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Record = field(default_factory=dict)
 
-    def gold(self) -> list[dict[str, Any]]:
+    def gold(self) -> list[Fields]:
         """The statements of the item as triples, without unknown values and deprecated statements.
 
         Each value of a property is listed once: Wikidata repeats it with other qualifiers (an employer left and joined
         again), but a text cannot be expected to say it twice. 100 m and 100 kg, a year and its first of January are
         two values; a text is one in any language.
         """
-        triples: dict[tuple[str, str], dict[str, Any]] = {}
+        triples: dict[tuple[str, str], Fields] = {}
         subject = {"subject": next(iter(self.item.names()), self.item.id), "subject_id": self.item.id}
         for statement in self.item.statements:
             value = statement.value
@@ -228,7 +228,7 @@ def shared_names(names: Mapping[str, Sequence[str]]) -> list[str]:
     return sorted({qid for qids in by_name.values() if len(qids) > 1 for qid in qids})
 
 
-def align(triples: Iterable[object], subject: Subject, table: PropertyAlignmentTable) -> list[dict[str, Any]]:
+def align(triples: Iterable[object], subject: Subject, table: PropertyAlignmentTable) -> list[Fields]:
     """A program's triples with items and properties; a statement that is repeated in other words is listed once, with
     its highest confidence.
 
@@ -238,7 +238,7 @@ def align(triples: Iterable[object], subject: Subject, table: PropertyAlignmentT
     entities = subject.resolver()
     item = subject.item.id
     kinds = kinds_of(entities.types.get(item, ()), subject.domain)
-    predictions: dict[tuple[str, ...], dict[str, Any]] = {}
+    predictions: dict[tuple[str, ...], Fields] = {}
     for number, source in enumerate(triples):
         values = {name: read(source, name, None) for name in FIELDS}
         for name in FIELDS[:3]:
@@ -256,8 +256,8 @@ def align(triples: Iterable[object], subject: Subject, table: PropertyAlignmentT
 
 
 def _align(
-    values: Mapping[str, Any], entities: EntityResolver, table: PropertyAlignmentTable, item: str, kinds: frozenset[str]
-) -> dict[str, Any]:
+    values: Record, entities: EntityResolver, table: PropertyAlignmentTable, item: str, kinds: frozenset[str]
+) -> Fields:
     """One triple with subject and object resolved and the predicate aligned, inverted if need be.
 
     ``item`` is the article's item, and ``kinds`` are the kinds of thing that it is.
@@ -292,7 +292,7 @@ def _align(
 
 
 def _resolve_object(
-    values: Mapping[str, Any], properties: Iterable[str], entities: EntityResolver, table: PropertyAlignmentTable
+    values: Record, properties: Iterable[str], entities: EntityResolver, table: PropertyAlignmentTable
 ) -> Resolution:
     """The item that an object is; none if its property does not take items."""
     rows = [table.by_id[name] for name in properties]

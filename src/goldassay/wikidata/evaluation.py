@@ -42,7 +42,7 @@ from rich.progress import track
 from goldassay import __version__, files
 from goldassay.cache import Cache
 from goldassay.exceptions import DataError, FetchError, GoldassayError, RunStopped
-from goldassay.fields import read
+from goldassay.fields import Fields, Record, read
 from goldassay.gold.formats import kits
 from goldassay.lm import Model, for_program
 from goldassay.measures.triples.objects import TripleMatching
@@ -222,7 +222,7 @@ def fetch_article(ref: ArticleRef, sources: Sources, language: str = "en") -> Su
     wikidata = sources.wikidata
     item = wikidata.item_of(page.title, language)
     redirects = {ref.title: page.title} if page.title != ref.title else {}
-    about: dict[str, Any] = {"redirected_to": page.title} if redirects else {}
+    about: Fields = {"redirected_to": page.title} if redirects else {}
     if ref.qid and ref.qid != item.id:
         if wikidata.merged_into(ref.qid) == item.id:
             redirects[ref.qid] = item.id
@@ -273,8 +273,8 @@ def evaluate_articles(
     *,
     verdicts: Mapping[VerdictKey, str] = {},
     options: RunOptions | None = None,
-    metadata: Mapping[str, Any] = {},
-) -> dict[str, Any]:
+    metadata: Record = {},
+) -> Fields:
     """Evaluates a program on articles and returns the result.
 
     Rows with the evidence of every triple are written beside ``output``, and the run is kept there; the same call
@@ -332,7 +332,7 @@ def _failure(ref: ArticleRef, error: FetchError) -> dict[str, str]:
 
 def _run(
     program: ArticleProgram, gold: list[dspy.Example], metric: Metric, folder: Path, options: RunOptions
-) -> tuple[list[dict[str, Any]], int]:
+) -> tuple[list[Fields], int]:
     """The rows of the run in this folder, which is resumed if it exists; how many were there before."""
     if not gold:
         return [], 0

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from goldassay.exceptions import DataError
+from goldassay.fields import Fields, Record
 from goldassay.measure import Error
 from goldassay.running.run import Case
 from goldassay.tally import Counts, Evidence
@@ -37,7 +38,7 @@ Row = Mapping[str, Any]
 Triple = dict[str, Any]
 
 
-def recall_gaps(result: Mapping[str, Any], threshold: float = 0.5, file: Path | str | None = None) -> dict[str, Any]:
+def recall_gaps(result: Record, threshold: float = 0.5, file: Path | str | None = None) -> Fields:
     """The properties whose recall is below a threshold; those that cost the most statements first.
 
     Raises:
@@ -98,13 +99,13 @@ class Errors(NamedTuple):
     """Errors by article, and for each sentence (article, text) all triples that it says."""
 
     cases: list[Case]
-    sentences: dict[tuple[str, str], list[dict[str, Any]]]
+    sentences: dict[tuple[str, str], list[Fields]]
 
 
-def from_rows(rows: Iterable[Mapping[str, Any]], table: PropertyAlignmentTable) -> Errors:
+def from_rows(rows: Iterable[Record], table: PropertyAlignmentTable) -> Errors:
     """The errors in the rows of an evaluation: missed statements that the text says, and wrong values."""
     cases = []
-    sentences = dict[tuple[str, str], list[dict[str, Any]]]()
+    sentences = dict[tuple[str, str], list[Fields]]()
     for row in rows:
         errors = [*_missed(row, table, sentences), *_wrong(row, table)]
         evidence = Evidence({"f1": Counts(**row["tally"])})
@@ -155,7 +156,7 @@ def _triple(subject: str, predicate: str, value: str) -> Triple:
     return {"subject": subject, "predicate": predicate, "object": value, "confidence": 1.0}
 
 
-def tuning_report(errors: Errors, program: dspy.Module, limit: int = 12) -> dict[str, Any]:
+def tuning_report(errors: Errors, program: dspy.Module, limit: int = 12) -> Fields:
     """``false_positive_patterns``, ``false_negative_patterns``, ``prompt_patches``, and the articles that they are of.
 
     A program without predictors has no prompt, and so no patches.
@@ -200,7 +201,7 @@ def sentences(diagnosis: Diagnosis, errors: Errors) -> dict[str, list[Patch]]:
     return by_pattern(diagnosis, "sentences", propose)
 
 
-def _example(pattern: Pattern, program: dspy.Module, errors: Errors) -> dict[str, Any] | None:
+def _example(pattern: Pattern, program: dspy.Module, errors: Errors) -> Fields | None:
     """A sentence with all that it says, in the predictor's fields; one that names its subjects comes first."""
     signature: Any = predictor_for(pattern, program)[1].signature
     contexts = {error.context for error in pattern.errors}

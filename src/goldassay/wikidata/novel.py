@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from goldassay import files
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.gold.formats import kits
 from goldassay.measures.triples import VERDICTS, novel_discovery_rate
 from goldassay.reporting import terminal
@@ -27,7 +28,7 @@ HELP = "c correct   i incorrect   u uncertain   w is in Wikidata   s skip   q st
 Entry = dict[str, Any]
 
 
-def sample_novel(rows: Iterable[Mapping[str, Any]], share: float = 0.1, seed: int = 0) -> list[Entry]:
+def sample_novel(rows: Iterable[Record], share: float = 0.1, seed: int = 0) -> list[Entry]:
     """A random share of the unmatched triples of each domain, at least one of each, as entries without a verdict.
 
     Raises:
@@ -63,12 +64,12 @@ def load(path: str | Path) -> list[Entry]:
     return entries
 
 
-def judged(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def judged(entries: Iterable[Record]) -> list[Record]:
     """The entries that have a verdict."""
     return [entry for entry in entries if entry.get("verdict")]
 
 
-def save(path: str | Path, entries: Sequence[Mapping[str, Any]]) -> None:
+def save(path: str | Path, entries: Sequence[Record]) -> None:
     """Writes entries with their counts; other metadata of the file is preserved."""
     head = kits.load(path, "annotations")[1] if Path(path).exists() else {}
     rate = _rate(judged(entries))
@@ -87,10 +88,10 @@ def verdicts(path: str | Path) -> dict[VerdictKey, str]:
     }
 
 
-def novel_report(path: str | Path) -> dict[str, Any]:
+def novel_report(path: str | Path) -> Fields:
     """The novel discovery rate with its interval, overall and by domain."""
     entries = load(path)
-    domains: dict[str, list[Mapping[str, Any]]] = {}
+    domains: dict[str, list[Record]] = {}
     for entry in judged(entries):
         domains.setdefault(str(entry.get("domain") or "unknown"), []).append(entry)
     return {
@@ -101,7 +102,7 @@ def novel_report(path: str | Path) -> dict[str, Any]:
     }
 
 
-def _rate(entries: Iterable[Mapping[str, Any]]) -> dict[str, float | None]:
+def _rate(entries: Iterable[Record]) -> dict[str, float | None]:
     return novel_discovery_rate(entry["verdict"] for entry in entries)
 
 

@@ -7,14 +7,14 @@ one begins some sentences earlier, so that a sentence across a border is whole i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import dspy
 
 from goldassay.exceptions import GoldassayError
-from goldassay.fields import read
+from goldassay.fields import Fields, Record, read
 from goldassay.measures.triples.objects import canonical, written
 from goldassay.text.normal import normal, signed
 
@@ -72,14 +72,14 @@ def resolve_subject(name: str, title: str) -> str:
     return title if tokens and own and means_title else name.strip()
 
 
-def merge(triples: Iterable[Mapping[str, Any]], title: str = "") -> list[dict[str, object]]:
+def merge(triples: Iterable[Record], title: str = "") -> list[dict[str, object]]:
     """Each statement once, in the order of first mention, with its highest confidence.
 
     >>> triples = [("She", "born in", "Warsaw", 0.4), ("Marie Curie", "born_in", "warsaw", 0.9)]
     >>> merge([dict(zip(FIELDS, triple)) for triple in triples], "Marie Curie")
     [{'subject': 'Marie Curie', 'predicate': 'born in', 'object': 'Warsaw', 'confidence': 0.9}]
     """
-    merged: dict[tuple[str, str, str], dict[str, Any]] = {}
+    merged: dict[tuple[str, str, str], Fields] = {}
     for triple in triples:
         subject = resolve_subject(str(triple["subject"]), title)
         key = (normal(subject), canonical(str(triple["predicate"])), signed(written(triple["object"])))

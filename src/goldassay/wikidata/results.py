@@ -19,8 +19,9 @@ from typing import Any
 from goldassay import files, jsonl
 from goldassay.cache import age
 from goldassay.exceptions import DataError
+from goldassay.fields import Fields, Record
 from goldassay.measures.triples import novel_discovery_rate, scorecard
-from goldassay.scorecard import Batches, Scorecard, from_evidence, rates
+from goldassay.scorecard import Batches, Scorecard, Values, from_evidence, rates
 from goldassay.statistics.evidence import chosen
 from goldassay.statistics.intervals import interval
 from goldassay.wikidata.articles import Subject
@@ -36,8 +37,7 @@ MEASURES = (
     *RATES, "macro_precision", "macro_recall", "macro_f1", "precision_min", "precision_max", "recall_supported",
     "calibration_pearson", "ece", "brier", "novel_discovery_rate",
 )  # fmt: skip
-Fields = Mapping[str, Any]
-Rows = Sequence[Fields]
+Rows = Sequence[Record]
 
 
 def fold(
@@ -48,7 +48,7 @@ def fold(
     metadata: Mapping[str, object],
     scoring: Scoring,
     output: Path,
-) -> dict[str, Any]:
+) -> Fields:
     """The result of a run; the evidence of each article is written beside ``output``.
 
     Args:
@@ -96,12 +96,12 @@ def fold(
     }
 
 
-def _intervals(card: Scorecard) -> dict[str, Any]:
+def _intervals(card: Scorecard) -> Fields:
     """95 % intervals over articles."""
     return {name: interval(card.tallies[name], card.measures[name].zero).state() for name in RATES}
 
 
-def _article(article: Subject, row: Fields, evidence: Fields) -> dict[str, Any]:
+def _article(article: Subject, row: Record, evidence: Record) -> Fields:
     """One article."""
     return {
         "article_title": article.title,
@@ -115,7 +115,7 @@ def _article(article: Subject, row: Fields, evidence: Fields) -> dict[str, Any]:
     }
 
 
-def _values(card: Scorecard, stored: Rows) -> dict[str, Any]:
+def _values(card: Scorecard, stored: Rows) -> Fields:
     """The values of a set of articles by name; None without evidence."""
     total = sum((row["counts"] for row in stored), Counter[str]())
     verdicts = (each["verdict"] for row in stored for each in row["triples"] if each["kind"] != EXACT)
@@ -139,7 +139,7 @@ def _counts(tally: Mapping[str, float], counts: Mapping[str, int]) -> dict[str, 
     }
 
 
-def _by_domain(card: Scorecard, shared: Batches, stored: Rows) -> dict[str, Any]:
+def _by_domain(card: Scorecard, shared: Batches, stored: Rows) -> Fields:
     """Values by domain."""
     values = {}
     for domain in sorted({row["domain"] for row in stored}):
@@ -150,10 +150,10 @@ def _by_domain(card: Scorecard, shared: Batches, stored: Rows) -> dict[str, Any]
     return values
 
 
-def _by_property(card: Scorecard, stored: Rows, scoring: Scoring) -> dict[str, Any]:
+def _by_property(card: Scorecard, stored: Rows, scoring: Scoring) -> Fields:
     """Values by property, those with the most gold first, with sentences in which a statement was missed."""
     supported: dict[str, Counter[str]] = {name: Counter(tp=0, fp=0, fn=0) for name in card.by["property"]}
-    missed: dict[str, list[dict[str, Any]]] = {name: [] for name in card.by["property"]}
+    missed: dict[str, list[Fields]] = {name: [] for name in card.by["property"]}
     for row in stored:
         covered = [triple["statement"] for triple in row["triples"] if triple["kind"] == EXACT]
         for key, statement in [*(("tp", each) for each in covered), *(("fn", each) for each in row["missed"])]:
@@ -177,7 +177,7 @@ def _by_property(card: Scorecard, stored: Rows, scoring: Scoring) -> dict[str, A
     }
 
 
-def _alignment_gaps(stored: Rows, scoring: Scoring) -> list[dict[str, Any]]:
+def _alignment_gaps(stored: Rows, scoring: Scoring) -> list[Fields]:
     """Properties that predicates which the table lacks may mean: their triples equal statements that nothing covers."""
     support = Counter(
         (triple["triple"][1], name)
@@ -191,7 +191,7 @@ def _alignment_gaps(stored: Rows, scoring: Scoring) -> list[dict[str, Any]]:
     ]
 
 
-def _calibration_curve(card: Scorecard) -> dict[str, dict[str, float | None]]:
+def _calibration_curve(card: Scorecard) -> dict[str, Values]:
     """Per bucket of confidence: how many, how confident, how often right."""
     curve = {}
     for index, name in enumerate(BUCKETS):
@@ -205,7 +205,7 @@ def _calibration_curve(card: Scorecard) -> dict[str, dict[str, float | None]]:
     return curve
 
 
-def _age(dates: Sequence[str]) -> dict[str, Any]:
+def _age(dates: Sequence[str]) -> Fields:
     """When the data was fetched, and a warning if it is old."""
     if not dates:
         return {}
@@ -215,14 +215,14 @@ def _age(dates: Sequence[str]) -> dict[str, Any]:
     return {"fetched": {"oldest": min(dates), "newest": max(dates)}, **warnings}
 
 
-def load(path: Path) -> dict[str, Any]:
+def load(path: Path) -> Fields:
     """Reads a result file of goldassay or of riverbank; a single ``article_result`` becomes a list of one.
 
     Raises:
         DataError: The file is no result.
     """
     result = files.json_value(path)
-    fields: dict[str, Any] = result if isinstance(result, dict) else {}
+    fields: Fields = result if isinstance(result, dict) else {}
     if "article_result" in fields:
         fields.setdefault("article_results", [fields["article_result"]])
     if not isinstance(fields.get("run_metadata"), dict) or not isinstance(fields.get("article_results"), list):
@@ -235,7 +235,7 @@ def rows_file(output: Path) -> Path:
     return output.with_name(f"{output.stem}.rows.jsonl")
 
 
-def load_rows(path: Path) -> Iterator[dict[str, Any]]:
+def load_rows(path: Path) -> Iterator[Fields]:
     """The evidence of a result's articles, one at a time.
 
     Raises:

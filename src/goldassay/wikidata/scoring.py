@@ -15,6 +15,7 @@ from typing import Any
 
 import dspy
 
+from goldassay.fields import Fields
 from goldassay.measures import triples as measures
 from goldassay.measures.triples import objects
 from goldassay.measures.triples.mistakes import indexed
@@ -49,7 +50,7 @@ class Scoring:
     verdicts: Mapping[VerdictKey, str] = field(default_factory=dict)
 
     @cached_property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Fields:
         """The options of every measure of triples."""
         table = {"alignment": self.table.pairs, "prefixes": self.table.prefixes}
         return {name: getattr(self.comparing, name) for name in TripleMatching.__dataclass_fields__} | table
@@ -71,7 +72,7 @@ class Scoring:
             strata={"domain": subject.domain},
         ).with_inputs("key", "text", "title")
 
-    def gold(self, subject: Subject) -> list[dict[str, Any]]:
+    def gold(self, subject: Subject) -> list[Fields]:
         """The statements of the item, each with whether the text supports it, in which words and which sentence."""
         triples = subject.gold()
         text = indexed(subject.text)
@@ -85,14 +86,14 @@ class Scoring:
                 triple |= {"surface": text.text[slice(*place)], "context": text.sentence(place)}
         return triples
 
-    def predictions(self, subject: Subject, triples: Iterable[object]) -> list[dict[str, Any]]:
+    def predictions(self, subject: Subject, triples: Iterable[object]) -> list[Fields]:
         """A program's triples, resolved, aligned, and with people's verdicts."""
         predictions = align(triples, subject, self.table)
         for triple in predictions:
             triple["verdict"] = self.verdicts.get(verdict_key(subject.title, *triple["original"]))
         return predictions
 
-    def evidence(self, matching: MatchedTriples) -> dict[str, Any]:
+    def evidence(self, matching: MatchedTriples) -> Fields:
         """The kind of each prediction, the missed statements of an article, and counts that add up over articles."""
         triples = [self._explain(matching, index) for index in range(len(matching.pred))]
         counts = Counter(triple["kind"] for triple in triples)
@@ -104,7 +105,7 @@ class Scoring:
             "missed": [statement_state(statement) for statement in matching.missed],
         }
 
-    def _explain(self, matching: MatchedTriples, index: int) -> dict[str, Any]:
+    def _explain(self, matching: MatchedTriples, index: int) -> Fields:
         """A prediction with its kind, and the statement that it covers, repeats or contradicts."""
         prediction = matching.pred[index]
         triple = prediction.triple
@@ -142,7 +143,7 @@ def verdict_key(article: str, subject: str, predicate: str, value: str) -> Verdi
     return normal(article), normal(subject), predicate.strip(), normal(value) or value.strip()
 
 
-def statement_state(statement: Triple) -> dict[str, Any]:
+def statement_state(statement: Triple) -> Fields:
     """A Wikidata statement as JSON."""
     triple = statement.triple
     return {

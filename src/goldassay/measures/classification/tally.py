@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.measures.calibration import ByConfidence, scalar
 from goldassay.statistics.agreement import disagreement
 from goldassay.statistics.evidence import Floats
@@ -290,11 +290,11 @@ class Curves(By[str, Ranking]):
         """The evidence of all examples together."""
         return self.with_items({label: curve.summed for label, curve in self.items()})
 
-    def to_columns(self) -> dict[str, Any]:
+    def to_columns(self) -> Fields:
         """The rows by label."""
         return {label: curve.to_columns() for label, curve in self.items()}
 
-    def from_columns(self, columns: Mapping[str, Any]) -> Self:
+    def from_columns(self, columns: Record) -> Self:
         """The evidence that these columns hold, as `to_columns` gives them."""
         return self.with_items({label: self.inner.from_columns(inner) for label, inner in columns.items()})
 

@@ -11,7 +11,7 @@ from goldassay.measures import Examples
 from goldassay.measures.extraction.batch import MISSED_LABEL, SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, drop_unknown_types
 from goldassay.measures.extraction.measures import AVERAGED, AVERAGES, MATCHES, SemEval, SpanF1
-from goldassay.scorecard import RATES, Batches, Scorecard, Sections, fold, rates
+from goldassay.scorecard import RATES, Batches, Scorecard, Sections, Values, fold, rates
 from goldassay.tally import Counts
 
 PROTOCOLS = ("hipe", "hipe2020")
@@ -67,7 +67,7 @@ def _facts(part: Batches, first: SpanF1) -> Counter[Any]:
     return batch.confusion + Counter(unlocated=int((batch.pred.start < 0).sum()))
 
 
-def _by_type(card: Scorecard) -> dict[str, dict[str, float | None]]:
+def _by_type(card: Scorecard) -> dict[str, Values]:
     partial = card.totals["partial_macro_f1"]
     return {
         kind: {

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from goldassay.fields import Fields, Record
 from goldassay.measure import EMPTY, Measure, check_choice
 from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.linking.clusters import METRICS, Clusterings, Clusters, overlaps
@@ -25,9 +26,9 @@ from goldassay.measures.linking.measures import (
     MentionBatch,
 )
 from goldassay.measures.linking.records import IdPairs
-from goldassay.scorecard import RATES, Batches, Scorecard, Sections, fold, valued
+from goldassay.scorecard import RATES, Batches, Scorecard, Sections, Values, fold, valued
 
-TAC: dict[str, Any] = {
+TAC: Fields = {
     **{
         f"strong{typing}_{name}_match": LinkF1(1, over, match="span", typed=bool(typing))
         for typing in ("", "_typed")
@@ -98,7 +99,7 @@ def scorecard(
     """
     check_choice("protocol", protocol or "hipe", PROTOCOLS)
     shared = Batches(gold, pred)
-    same: dict[str, Any] = {"equivalent": tuple(sorted(dict(equivalent or ()).items())), "bounds": bounds}
+    same: Fields = {"equivalent": tuple(sorted(dict(equivalent or ()).items())), "bounds": bounds}
     if measures := PROTOCOLS.get(protocol or ""):
         card = fold("linking", {name: replace(measure, **same) for name, measure in measures.items()}, shared)
         for name, total in card.totals.items():
@@ -137,7 +138,7 @@ def _hipe_facts(part: Batches, first: HitsAt) -> Counter[Any]:
     return _facts(part, first) + outcomes
 
 
-def _values_over(by_over: Mapping[str, Sequence[str]], card: Scorecard) -> dict[str, dict[str, float | None]]:
+def _values_over(by_over: Mapping[str, Sequence[str]], card: Scorecard) -> dict[str, Values]:
     """The values of the mentions in the knowledge base, of NIL, and of all, under the names of those of all."""
     return {
         name: {all_key: valued(card.totals[key]) for all_key, key in zip(by_over["all"], keys, strict=True)}
@@ -146,7 +147,7 @@ def _values_over(by_over: Mapping[str, Sequence[str]], card: Scorecard) -> dict[
     }
 
 
-def _over(over: str, matching: str, same: Mapping[str, Any], cuts: Sequence[int] = (1,)) -> list[LinkMeasure]:
+def _over(over: str, matching: str, same: Record, cuts: Sequence[int] = (1,)) -> list[LinkMeasure]:
     """The ranks and the links of the mentions in the knowledge base, of NIL, or of all."""
     links = product(MATCHES, RATES, cuts)
     return [
@@ -157,7 +158,7 @@ def _over(over: str, matching: str, same: Mapping[str, Any], cuts: Sequence[int]
     ]
 
 
-def _measures(matching: str, same: Mapping[str, Any]) -> list[Measure]:
+def _measures(matching: str, same: Record) -> list[Measure]:
     """Every measure of the scorecard, under the conventions asked for."""
     ranks_and_links = _over("all", matching, same, (1, 3, 5))
     return [

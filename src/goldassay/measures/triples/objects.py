@@ -22,9 +22,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
+from goldassay.fields import Fields, Record
 from goldassay.measures import JSON
 from goldassay.measures.triples import numeric, times
 from goldassay.text.normal import normal, similar
@@ -47,7 +48,7 @@ LOOKS = {
     "coordinate": numeric.POINT,
     "quantity": re.compile(r"[+-]?\d+(?:[.,]\d+)*"),
 }
-READERS: dict[str, Any] = {"time": times.read, "quantity": numeric.quantity, "coordinate": numeric.coordinate}
+READERS: Fields = {"time": times.read, "quantity": numeric.quantity, "coordinate": numeric.coordinate}
 EXCLUDED = ("ExternalId", "CommonsMedia", "Url", "GeoShape", "TabularData", "Math")
 """What an evaluation against Wikidata leaves out: texts rarely say them."""
 
@@ -126,7 +127,7 @@ class TripleMatching:
         """Whether the table has one of these properties, or there is no table."""
         return not self.alignment or not self._targets.isdisjoint(properties)
 
-    def excludes(self, triple: Mapping[str, Any]) -> bool:
+    def excludes(self, triple: Record) -> bool:
         """Whether the type that a triple declares is left out.
 
         >>> EXACTLY.excludes({"object": "1", "object_type": "external-id"}), EXACTLY.excludes({"object": "NL-0000"})
@@ -249,7 +250,7 @@ def pairs(table: Table) -> NamePairs:
     )
 
 
-def kind(triple: Mapping[str, Any]) -> str:
+def kind(triple: Record) -> str:
     """The type of a gold triple's object.
 
     >>> kind({"object": "1885-07-13"}), kind({"object": 100}), kind({"object": "Q5"})
@@ -260,7 +261,7 @@ def kind(triple: Mapping[str, Any]) -> str:
     return KIND.get(_declared(triple)) or ("item" if triple.get("object_id") else _looks(triple.get("object")))
 
 
-def _declared(triple: Mapping[str, Any]) -> str:
+def _declared(triple: Record) -> str:
     """The type that a triple declares, bare and folded."""
     value = triple.get("object")
     declared = triple.get("object_type") or (value.get("type") if isinstance(value, Mapping) else None)
@@ -276,7 +277,7 @@ def _looks(value: JSON) -> str:
     return next((kind for kind, pattern in LOOKS.items() if pattern.fullmatch(str(value).strip())), "text")
 
 
-def read(triple: Mapping[str, Any], as_kind: str) -> Value | None:
+def read(triple: Record, as_kind: str) -> Value | None:
     """The object of a triple as a value of that type; None where it cannot be one.
 
     >>> read({"object": "52.36, 4.885"}, "coordinate") is None, read({"object": ["a", "b"]}, "coordinate") is None

@@ -24,7 +24,7 @@ from goldassay.measures.triples.measures import (
 )
 from goldassay.measures.triples.objects import pairs
 from goldassay.measures.triples.records import VERDICTS
-from goldassay.scorecard import Batches, Scorecard, Sections, fold, rates
+from goldassay.scorecard import Batches, Scorecard, Sections, Values, fold, rates
 from goldassay.tally import Counts
 
 RATES = ("precision", "recall", "f1")
@@ -115,13 +115,13 @@ def _named(facts: Counter[Hashable], kind: str) -> Counter[Any]:
     return Counter({fact[1]: n for fact, n in facts.items() if isinstance(fact, tuple) and fact[0] == kind})
 
 
-def _by_property(card: Scorecard) -> dict[str, dict[str, float | None]]:
+def _by_property(card: Scorecard) -> dict[str, Values]:
     """The counts and rates of each property, the most frequent first."""
     properties = sorted(card.totals["macro_f1"].items(), key=lambda row: (-row[1].support, row[0]))
     return {name: _row(counts) for name, counts in properties}
 
 
-def _by_domain(card: Scorecard) -> dict[str, dict[str, float | None]] | None:
+def _by_domain(card: Scorecard) -> dict[str, Values] | None:
     numbers = _named(card.facts, "domain")
     domains = sorted({domain for domain, _ in numbers})
     return {domain: _row(Counts(*(numbers[domain, name] for name in ("tp", "fp", "fn")))) for domain in domains} or None
@@ -149,6 +149,6 @@ def _relations(ontology: text2kg.Content | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _row(counts: Counts) -> dict[str, float | None]:
+def _row(counts: Counts) -> Values:
     numbers = {name: float(value) for name, value in counts.state().items()}
     return {**rates(numbers), **numbers}
