@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from goldassay.gold import load
     from goldassay.measure import Assessment, Error, Measure
     from goldassay.metric import Metric
+    from goldassay.reviewing import review
     from goldassay.running.comparing import acompare, compare
     from goldassay.running.evaluate import RunOptions, aevaluate, evaluate
     from goldassay.running.guard import guard
@@ -50,6 +51,7 @@ _HOME = {
     "evaluate": "running.evaluate",
     "guard": "running.guard",
     "load": "gold",
+    "review": "reviewing",
     "score": "scoring",
     "tune": "tuning",
 }
@@ -78,6 +80,7 @@ __all__ = [
     "evaluate",
     "guard",
     "load",
+    "review",
     "score",
     "tune",
 ]

@@ -177,6 +177,10 @@ def rows_at(file: Path, offsets: Iterable[int]) -> Iterator[dict[str, Any]]:
 class Log:
     """A file that threads and processes append objects to, whole lines only.
 
+    Args:
+        file: The file.
+        sync: Whether a line is on the disk when `add` returns, so that it survives a crash of the machine, too.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with Log(Path(folder) / "x.jsonl") as log:
@@ -185,8 +189,9 @@ class Log:
     '{"a": 1}\\n'
     """
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, sync: bool = False) -> None:
         self.file = file
+        self._sync = sync
         self._lock = Lock()
         with writing(file):
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -207,6 +212,8 @@ class Log:
                 try:
                     while raw:
                         raw = raw[self._stream.write(raw) :]
+                    if self._sync:
+                        os.fsync(self._stream.fileno())
                 except BaseException:
                     self._stream.truncate(end)
                     raise

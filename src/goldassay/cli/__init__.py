@@ -26,6 +26,7 @@ from goldassay.cli.evaluate import evaluate
 from goldassay.cli.gold import app as gold_app
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
+from goldassay.cli.review import review
 from goldassay.cli.runs import app as runs_app
 from goldassay.cli.runs import report
 from goldassay.cli.score import score
@@ -148,6 +149,7 @@ use.command(app)(audit)
 app.add_typer(patch_app, name="patch")
 app.add_typer(judge_app, name="judge")
 app.add_typer(gold_app, name="gold")
+use.command(app)(review)
 use.command(app)(report)
 app.add_typer(runs_app, name="runs")
 app.add_typer(wikidata_app, name="wikidata")

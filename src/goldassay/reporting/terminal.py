@@ -74,7 +74,7 @@ def answer(value: Mapping[str, Any]) -> None:
     """Prints the one JSON object of a command under ``--json``, without secrets."""
     text = jsonl.dumps(value)
     text = text if redact(text) == text else jsonl.dumps(scrub(json.loads(text)))
-    print(text, file=_answers or sys.stdout)
+    print(text, file=_answers or sys.stdout, flush=True)
 
 
 class Result(Protocol):

@@ -1,0 +1,156 @@
+"""The HTTP side of a review: JSON for the page, and the page's own files."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from goldassay import jsonl
+from goldassay.exceptions import DataError, GoldassayError, StorageError
+from goldassay.gold.shapes import Fields
+from goldassay.reviewing.exporting import export
+from goldassay.reviewing.journal import Decision
+from goldassay.reviewing.session import NothingToUndoError, Session
+
+LARGEST = 4 * 1024 * 1024  # bytes of a request
+MOST = 16  # records of a request
+ASSETS = Path(__file__).parent / "assets"
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".txt": "text/plain"}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+STATUS: dict[type[GoldassayError], int] = {NothingToUndoError: 409, StorageError: 507, DataError: 422}
+M = TypeVar("M", bound=BaseModel)
+
+
+class Guidelines(BaseModel):
+    """A text of guidelines, and the version that it was written from."""
+
+    text: str
+    version: str
+    record: str | None = None
+
+
+def application(session: Session) -> Starlette:
+    """The application of a review, for `goldassay.serving.LocalServer`."""
+
+    def who(request: Request) -> str:
+        return request.query_params.get("who", "").strip()[:200] or session.folder.settings.who
+
+    def sitting(request: Request) -> str:
+        return request.query_params.get("sitting", "")[:200]
+
+    def setup(request: Request) -> Response:
+        return JSONResponse(session.setup(who(request), sitting(request)))
+
+    async def records(request: Request) -> Response:
+        items = (await body(request)).get("items")
+        if not isinstance(items, list) or len(items) > MOST:
+            raise HTTPException(400, f"items is a list of at most {MOST}")
+        return JSONResponse({"records": [session.record(str(item), who(request)) for item in items]})
+
+    async def decisions(request: Request) -> Response:
+        decision = validated(Decision, await body(request))
+        answer = await run_in_threadpool(session.decide, decision, who(request), sitting(request))
+        return JSONResponse(answer)
+
+    def progress(request: Request) -> Response:
+        return JSONResponse(session.progress(who(request), sitting(request), fresh=True))
+
+    def search(request: Request) -> Response:
+        return JSONResponse({"results": session.search(request.query_params.get("q", "")[:200])})
+
+    async def guidelines(request: Request) -> Response:
+        if request.method == "PUT":
+            sent = validated(Guidelines, await body(request))
+            current = session.folder.guidelines()
+            if sent.version != current["version"]:
+                return JSONResponse({"error": "somebody else changed the guidelines", **current}, 409)
+            session.folder.write_guidelines(sent.text)
+        return JSONResponse(session.folder.guidelines())
+
+    async def write_gold(request: Request) -> Response:
+        await body(request)
+        return JSONResponse(await run_in_threadpool(export, session))
+
+    routes = [
+        Route("/", asset),
+        Route("/assets/{name:path}", asset),
+        Route("/setup", setup),
+        Route("/records", records, methods=["POST"]),
+        Route("/decisions", decisions, methods=["POST"]),
+        Route("/progress", progress),
+        Route("/search", search),
+        Route("/guidelines", guidelines, methods=["GET", "PUT"]),
+        Route("/export", write_gold, methods=["POST"]),
+    ]
+    return Starlette(routes=routes, exception_handlers={GoldassayError: show_error, HTTPException: show_error})
+
+
+async def body(request: Request) -> Fields:
+    """The JSON object of a request.
+
+    Raises:
+        HTTPException: It is too large, or no JSON object.
+    """
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise HTTPException(415, "send application/json")
+    content = b""
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > LARGEST:
+            raise HTTPException(413, f"a request has at most {LARGEST // 1024**2} MB")
+    try:
+        value = jsonl.value(content)
+    except DataError as error:
+        raise HTTPException(400, str(error)) from None
+    if not isinstance(value, dict):
+        raise HTTPException(400, "send a JSON object")
+    return value
+
+
+def validated(model: type[M], value: Fields) -> M:
+    """A request's object, checked.
+
+    Raises:
+        HTTPException: It has another shape; the message names the first field that is wrong.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise HTTPException(400, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def show_error(request: Request, error: Exception) -> Response:
+    """An error as one line, with the field that it is about."""
+    if isinstance(error, HTTPException):
+        return JSONResponse({"error": error.detail}, error.status_code)
+    status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
+    field = error.field if isinstance(error, DataError) else None
+    return JSONResponse({"error": str(error), "field": field}, status)
+
+
+@cache
+def assets() -> dict[str, Path]:
+    """The files of the page by their names; a name that is not among them is no file."""
+    files = {file.relative_to(ASSETS).as_posix(): file for file in ASSETS.rglob("*.*")}
+    return {**files, "report.css": ASSETS.parents[1] / "reporting" / "pages" / "assets" / "page.css"}
+
+
+def asset(request: Request) -> Response:
+    """The page, or one of its scripts and style sheets."""
+    file = assets().get(request.path_params.get("name", "page.html"))
+    if file is None:
+        raise HTTPException(404, "no such file")
+    return Response(file.read_bytes(), media_type=KINDS[file.suffix], headers={"Content-Security-Policy": POLICY})

@@ -1,0 +1,80 @@
+"""The gold of a review: the labelled records of the draft, and a card that says how good the labels are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import yaml
+
+from goldassay import files, jsonl
+from goldassay.gold.shapes import Fields
+from goldassay.measure import TASKS
+from goldassay.reviewing.journal import Line
+from goldassay.reviewing.session import Session
+
+GOLD = "gold.jsonl"
+
+
+def export(session: Session) -> Fields:
+    """Write ``gold.jsonl`` and ``card.yaml``; returns where, how many records, and what was left out.
+
+    A record is left out while its decisions differ or somebody is unsure, and where the decision made no gold.
+
+    Raises:
+        StorageError: A file cannot be written.
+    """
+    folder = session.folder
+    with session.lock:
+        settled = {index: gold_line(session, index) for index in range(session.queue.count)}
+        lines = list(session.journal.in_force())
+    records = []
+    for index, line in settled.items():
+        if line is not None and line.value is not None:
+            note = {"meta": {**(folder.records[index].get("meta") or {}), "note": line.note}} if line.note else {}
+            records.append({**folder.records[index], **line.value, **note})
+    decided = {line.index for line in lines if line.kind != "skip"}
+    left_out = len(decided) - len(records)
+    state = session.quality.state(lines)
+    card = {
+        "name": folder.path.stem,
+        "source": f"labelled with goldassay review by {len({line.who for line in lines})} people",
+        "created": datetime.now(UTC).date().isoformat(),
+        "files": {folder.task: GOLD},
+        **({} if folder.task in TASKS else {"inputs": list(folder.fields(0))}),
+        "tasks": {folder.task: {"records": len(records)}},
+        "review": {
+            "records_in_draft": session.queue.count,
+            "decided": len(decided),
+            "left_out": left_out,
+            "conflicts": len(session.queue.conflicts()),
+            **state["quality"],
+        },
+    }
+    text = "".join(f"{jsonl.dumps(record)}\n" for record in records)
+    files.save_all(
+        {
+            folder.path / GOLD: text,
+            folder.path / "card.yaml": yaml.safe_dump(card, sort_keys=False, allow_unicode=True),
+        }
+    )
+    warnings = []
+    if left_out:
+        warnings.append(f"{left_out} decided records are left out: conflicts, unsure, or no gold")
+    if session.queue.count > len(decided):
+        warnings.append(f"{session.queue.count - len(decided)} records of the draft are not decided")
+    return {
+        "path": str(folder.path / GOLD),
+        "records": len(records),
+        "left_out": left_out,
+        "warnings": warnings,
+        "systems": folder.systems,
+    }
+
+
+def gold_line(session: Session, index: int) -> Line | None:
+    """The decision that is the gold of a record: what settled a conflict, or what all said; None if there is none."""
+    decided = session.journal.decisions(index)
+    if session.queue.is_conflict(index):
+        return None
+    labels = sorted((line for line in decided.values() if line.kind == "label"), key=lambda line: line.visit)
+    return labels[0] if labels else None  # "conflict" comes before "first" and "repeat"

@@ -1,0 +1,232 @@
+"""The folder of a review: the draft, the settings, the decisions, the guidelines, and the gold that is written of them.
+
+::
+
+    review.json     task, reviewer, share for two reviewers
+    draft.jsonl     the records to label, with suggestions and how they were chosen
+    labels.jsonl    the decisions, one a line
+    guidelines.md   what the reviewers agreed on
+    gold.jsonl      the labelled records (``--export``), and card.yaml, which says how good the labels are
+    knowledge.jsonl for linking, if you put it there: ``{"id", "label", "aliases", "description"}`` a line
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from filelock import FileLock, Timeout
+from pydantic import BaseModel, ConfigDict, Field
+
+from goldassay import files
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import check_unique
+from goldassay.gold.anyfields import ABOUT
+from goldassay.gold.design import SAMPLING, Design
+from goldassay.gold.formats import TASK_OF_FIELD
+from goldassay.gold.shapes import Fields
+from goldassay.reviewing.values import OUTPUTS, as_gold, candidate_ids
+from goldassay.search import LabelEntry, LabelTable
+
+SUGGESTIONS = "suggestions"
+DRAFT = "draft.jsonl"
+SETTINGS = "review.json"
+MOST = 64 * 1024  # bytes of guidelines
+
+
+class Settings(BaseModel):
+    """The settings of a review, which stay the same when it goes on."""
+
+    model_config = ConfigDict(extra="forbid")
+    task: str
+    who: str = Field(default="me", min_length=1, max_length=200)
+    overlap: float = Field(default=0.0, ge=0, le=1)
+    judge: bool = False
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A system's answer to a record: as it is, and in the fields of gold."""
+
+    system: str
+    output: Fields
+    value: Fields
+
+
+@dataclass
+class Folder:
+    """An open folder; no other process reviews it until it is closed.
+
+    Args:
+        path: The folder.
+        settings: Its settings.
+        records: The records of the draft.
+
+    Raises:
+        GoldassayError: Another process has it open.
+        DataError: The draft cannot be read.
+    """
+
+    path: Path
+    settings: Settings
+    records: Sequence[Fields]
+
+    def __post_init__(self) -> None:
+        self.design = Design.of(self.records, self.path / DRAFT)
+        self._lock = FileLock(self.path / ".lock")
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise GoldassayError(
+                f"{self.path} is being reviewed by another process; open the address that it printed"
+            ) from None
+
+    @classmethod
+    def open(cls, source: Path, task: str | None = None, **settings: Any) -> Folder:
+        """The folder of a draft, made beside it, or a folder to go on with.
+
+        Args:
+            source: A draft as JSON Lines, or the folder of a review.
+            task: The task of a draft; guessed if not given.
+            settings: The other `Settings`; None is the default, or what the folder has.
+
+        Raises:
+            DataError: The draft cannot be read, or its folder has another one.
+        """
+        path = source if source.is_dir() else source.with_suffix(".review")
+        given = {name: value for name, value in settings.items() if value is not None}
+        if source.is_dir() and not (path / SETTINGS).exists():
+            raise DataError("no folder of a review: it has no review.json; name a draft", file=source)
+        if (path / SETTINGS).exists():
+            if source != path and source.read_bytes() != (path / DRAFT).read_bytes():
+                raise DataError(
+                    f"{path} has the labels of another draft; name it {source}, or move it away", file=source
+                )
+            own = files.json_value(path / SETTINGS)
+        else:
+            own = {"task": task or task_of(source)}
+            records_of(source)
+            path.mkdir(parents=True, exist_ok=True)
+            files.save_all({path / DRAFT: source.read_bytes()})
+        chosen = files.validated(Settings, {**own, **given}, path / SETTINGS)
+        files.save_json(path / SETTINGS, chosen.model_dump())
+        return cls(path, chosen, records_of(path / DRAFT))
+
+    @property
+    def task(self) -> str:
+        """The task."""
+        return self.settings.task
+
+    @property
+    def seed(self) -> int:
+        """The seed of the draft."""
+        return self.design.first.seed if self.design else 0
+
+    @property
+    def mode(self) -> Literal["label", "compare"]:
+        """Whether records are labelled, or sides compared whose names are hidden."""
+        return "compare" if self.design and self.design.question == "compare" else "label"
+
+    @cached_property
+    def systems(self) -> list[str]:
+        """The names of the systems."""
+        return list(dict.fromkeys(name for record in self.records for name in record.get(SUGGESTIONS) or {}))
+
+    @cached_property
+    def outputs(self) -> list[str]:
+        """The fields that a decision sets: of a built-in task those that the suggestions have, and its first."""
+        values = [suggestion.value for index in range(len(self.records)) for suggestion in self.suggestions(index)]
+        present = dict.fromkeys(name for value in values for name in value)
+        first = OUTPUTS.get(self.task, [])[:1]
+        return list(present) if set(present) & set(OUTPUTS.get(self.task, present)) else first
+
+    def fields(self, index: int) -> Fields:
+        """The fields of a record that a reviewer reads."""
+        record = self.records[index]
+        hidden = (*ABOUT, SAMPLING, SUGGESTIONS, *self.outputs)
+        return {name: value for name, value in (record | (record.get("meta") or {})).items() if name not in hidden}
+
+    def suggestions(self, index: int, visit: str = "first") -> list[Suggestion]:
+        """The answers to a record: in compare in a random order that changes with the visit."""
+        outputs = self.records[index].get(SUGGESTIONS) or {}
+        answers = [Suggestion(name, output, as_gold(output, self.task)) for name, output in outputs.items()]
+        if self.mode == "compare":
+            random.Random(f"{self.seed} {index} {visit}").shuffle(answers)
+        return answers
+
+    @cached_property
+    def knowledge(self) -> LabelTable:
+        """The entries that mentions may be linked to."""
+        file = self.path / "knowledge.jsonl"
+        return LabelTable.load(file) if file.exists() else LabelTable()
+
+    def entry(self, entry: LabelEntry) -> Fields:
+        """An entry of the knowledge base for the page."""
+        return {
+            "id": entry.id,
+            "ids": candidate_ids({"id": entry.id}),
+            "label": entry.label,
+            "description": entry.description,
+        }
+
+    def guidelines(self) -> dict[str, str]:
+        """The text of the guidelines, and its version."""
+        file = self.path / "guidelines.md"
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        return {"text": text, "version": hashlib.sha256(text.encode()).hexdigest()[:16]}
+
+    def write_guidelines(self, text: str) -> None:
+        """Write the guidelines.
+
+        Raises:
+            DataError: They are too long.
+        """
+        if len(text.encode("utf-8", "replace")) > MOST:
+            raise DataError(f"guidelines have at most {MOST // 1024} KB")
+        files.save(self.path / "guidelines.md", text)
+
+    def close(self) -> None:
+        """Let other processes open the folder."""
+        self._lock.release()
+
+
+def records_of(file: Path) -> list[Fields]:
+    """The records of a draft.
+
+    Raises:
+        DataError: A line is no record, or two have one id.
+    """
+    records: list[Fields] = []
+    for number, row in files.json_lines(file):
+        suggestions = row.get(SUGGESTIONS) or {} if isinstance(row, dict) else None
+        if not isinstance(suggestions, dict) or not all(isinstance(each, dict) for each in suggestions.values()):
+            raise DataError(
+                'a record of a draft is an object, with "suggestions": {SYSTEM: {…}}', file=file, line=number
+            )
+        if row.get("id") in (None, ""):
+            raise DataError("a record of a draft needs an id", file=file, line=number)
+        records.append(row | {"id": str(row["id"])})
+    check_unique(records, file)
+    if not records:
+        raise DataError("a draft without records", file=file)
+    return records
+
+
+def task_of(file: Path) -> str:
+    """The task that a draft's suggestions imply.
+
+    Raises:
+        DataError: They imply none.
+    """
+    names: set[str] = set()
+    for record in records_of(file):
+        names = names.union(record, *(record.get(SUGGESTIONS) or {}).values())
+    for field, task in {**TASK_OF_FIELD, "query": "retrieval", "labels": "classification"}.items():
+        if field in names:
+            return task
+    raise DataError("name the task of the draft (`task=`): its suggestions do not imply one", file=file)

@@ -1,0 +1,140 @@
+"""The journal of a review, ``labels.jsonl``: one line a decision, on the disk before the page goes on.
+
+Nothing is ever rewritten: a decision that is made again is another line, and an undo is a line that names the decision
+that it takes back. The state of a review is what its lines say, read from the first to the last, so a process that is
+killed loses nothing that was answered. A line has the id that the page gave its decision: sent twice, it is written
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from goldassay import jsonl
+from goldassay.reviewing.values import canonical
+
+Short = Field(max_length=200)
+Kind = Literal["label", "skip", "unsure", "undo", "reveal"]
+Visit = Literal["first", "repeat", "conflict"]
+
+
+class Decision(BaseModel):
+    """A decision as the page sends it.
+
+    Args:
+        decision: Its id, made by the page.
+        item: The record and the visit that it is about.
+        kind: What was decided; ``reveal`` shows the systems' names from now on.
+        value: The gold fields.
+        choice: The side that was chosen: its number, ``both`` or ``neither``.
+        good: Whether the first suggestion is good.
+        note: A remark.
+        modes: Names of what went wrong.
+        seconds: How long it took.
+        undoes: The decision that an undo takes back; by default the reviewer's last.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    decision: str = Field(min_length=1, max_length=200)
+    item: str = Field(default="", max_length=200)
+    kind: Kind
+    value: dict[str, Any] | None = None
+    choice: str | None = Field(default=None, max_length=200)
+    good: bool | None = None
+    note: str | None = Field(default=None, max_length=10_000)
+    modes: list[str] = []
+    seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    undoes: str | None = None
+
+
+class Line(Decision):
+    """A decision with who made it, when, and what was shown: the systems in the order of their suggestions."""
+
+    record: str = ""
+    who: str = Field(min_length=1, max_length=200)
+    sitting: str = Field(default="", max_length=200)
+    when: str
+    blind: bool = False
+    shown: list[str] = []
+
+    @property
+    def index(self) -> int:
+        """The place of the record in the draft."""
+        return int(self.item.partition(":")[0])
+
+    @property
+    def visit(self) -> str:
+        """Which visit to the record it was."""
+        return self.item.partition(":")[2] or "first"
+
+    @cached_property
+    def meaning(self) -> str:
+        """A text that two decisions share if they decide the same."""
+        return canonical(
+            {"value": self.value} if self.value is not None else {"choice": self.choice, "good": self.good}
+        )
+
+
+class Journal:
+    """The decisions of a review: what was written, and what is in force.
+
+    Args:
+        file: The file of the lines; it is made if there is none.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.lines: dict[str, Line] = {}
+        self._undone: set[str] = set()
+        self._records: dict[int, dict[tuple[str, str], list[Line]]] = {}
+        if file.exists():
+            for row in jsonl.rows(file, what="a decision", check=Line.model_validate):
+                self._apply(Line.model_validate(row))
+        self._log = jsonl.Log(file, sync=True)
+
+    def add(self, line: Line) -> None:
+        """Write a decision, unless it is there already."""
+        if line.decision not in self.lines:
+            self._log.add(line.model_dump(exclude_defaults=True))
+            self._apply(line)
+
+    def _apply(self, line: Line) -> None:
+        self.lines[line.decision] = line
+        if line.kind == "undo":
+            undone = self.lines[line.undoes or ""]
+            self._undone.add(undone.decision)
+            self._records[undone.index][undone.who, undone.visit].remove(undone)
+        elif line.kind != "reveal":
+            self._records.setdefault(line.index, {}).setdefault((line.who, line.visit), []).append(line)
+
+    def current(self, index: int, who: str, visit: str = "first") -> Line | None:
+        """What a reviewer decided last on a visit to a record, and did not undo."""
+        lines = self._records.get(index, {}).get((who, visit))
+        return lines[-1] if lines else None
+
+    def decisions(self, index: int) -> dict[tuple[str, str], Line]:
+        """The decisions on a record that are in force, by reviewer and visit."""
+        return {key: lines[-1] for key, lines in self._records.get(index, {}).items() if lines}
+
+    def in_force(self) -> Iterator[Line]:
+        """All decisions that are in force, in the order of the records."""
+        for index in sorted(self._records):
+            yield from self.decisions(index).values()
+
+    def last(self, who: str) -> Line | None:
+        """The decision that a reviewer's next undo takes back."""
+        own = (line for line in reversed(self.lines.values()) if line.who == who and line.decision not in self._undone)
+        return next((line for line in own if line.kind not in ("undo", "reveal")), None)
+
+    @property
+    def revealed(self) -> bool:
+        """Whether somebody asked for the systems' names."""
+        return any(line.kind == "reveal" for line in self.lines.values())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._log.close()

@@ -1,0 +1,187 @@
+"""How good the labels of a review are, measured on the reviewers themselves.
+
+* **Anchoring**: how much more often a label equals a suggestion where suggestions were shown than where, on a random
+  tenth, they were hidden. Without a bias the two shares are the same. Newcombe's interval (1998, method 10).
+* **Slips**: the share of records whose second label, later, is another one.
+* **Agreement** of two reviewers: the coefficients of `goldassay.gold.agreement`.
+* **Missed**: spans, links or statements that both reviewers overlooked. With a found by the first, b by the second and
+  m by both, Chapman's estimate of all that there are is (a+1)(b+1)/(m+1) - 1; the interval of what both missed is
+  log-normal (Chao 1987). It takes the two for independent; what is hard for one is hard for the other, so it is a lower
+  bound in practice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import exp, log, sqrt
+
+from goldassay.gold.agreement import agree
+from goldassay.gold.shapes import Fields
+from goldassay.measure import TASKS
+from goldassay.reviewing.folder import Folder
+from goldassay.reviewing.journal import Journal, Line
+from goldassay.reviewing.queue import Queue
+from goldassay.reviewing.values import canonical, items
+from goldassay.statistics.intervals import wilson
+
+FIGURES = ("observed", "cohen_kappa", "strict_f1", "partial_f1", "triple_f1", "field_f1")
+RESAMPLES = 500
+Z = 1.959963984540054
+
+
+def share(successes: int, n: int) -> Fields:
+    """A share with Wilson's interval."""
+    low, high = wilson(successes, n)
+    return {"n": n, "value": successes / n, "low": low, "high": high}
+
+
+def share_difference(a: tuple[int, int], b: tuple[int, int]) -> Fields:
+    """The difference of two independent shares, each as (successes, n), with Newcombe's interval.
+
+    >>> {name: round(value, 4) for name, value in share_difference((56, 70), (48, 80)).items()}
+    {'value': 0.2, 'low': 0.0524, 'high': 0.3339}
+    """
+    first = share(*a)
+    second = share(*b)
+    value = first["value"] - second["value"]
+    below = sqrt((first["value"] - first["low"]) ** 2 + (second["high"] - second["value"]) ** 2)
+    above = sqrt((first["high"] - first["value"]) ** 2 + (second["value"] - second["low"]) ** 2)
+    return {"value": value, "low": value - below, "high": value + above}
+
+
+def missed_by_both(first: int, second: int, both: int) -> Fields:
+    """Chapman's estimate of what two reviewers missed, from what each and both of them marked.
+
+    >>> {name: round(value, 2) for name, value in missed_by_both(90, 80, 75).items()}
+    {'value': 0.99, 'low': 0.17, 'high': 5.84}
+    """
+    value = (first + 1) * (second + 1) / (both + 1) - 1 - (first + second - both)
+    variance = (first + 1) * (second + 1) * (first - both) * (second - both) / ((both + 1) ** 2 * (both + 2))
+    if value <= 0:
+        return {"value": 0.0, "low": 0.0, "high": Z * sqrt(variance)}
+    factor = exp(Z * sqrt(log(1 + variance / value**2)))
+    return {"value": value, "low": value / factor, "high": value * factor}
+
+
+@dataclass
+class Quality:
+    """The figures of a review.
+
+    Args:
+        folder: The folder.
+        journal: The decisions.
+        queue: Which records are for two.
+    """
+
+    folder: Folder
+    journal: Journal
+    queue: Queue
+
+    def state(self, lines: Sequence[Line]) -> Fields:
+        """Everything that can be computed of decisions in force, as the page shows it."""
+        labels = [line for line in lines if line.kind == "label"]
+        firsts = [line for line in labels if line.visit == "first"]
+        quality = {
+            "anchoring": self.anchoring(firsts),
+            "slips": self.slips(labels),
+            "agreement": self.agreement(firsts),
+            "missed": self.missed(firsts),
+        }
+        computed = {name: figure for name, figure in quality.items() if figure}
+        return {"quality": computed, "verdict": None, "judge": self.judge(firsts)}
+
+    def anchoring(self, firsts: Iterable[Line]) -> Fields | None:
+        """The difference in agreement with the suggestions, where they were shown and where they were hidden."""
+        same = Counter[bool]()
+        counts = Counter[bool]()
+        for line in firsts:
+            suggested = {canonical(each.value) for each in self.folder.suggestions(line.index)}
+            if line.value is not None and suggested:
+                counts[line.blind] += 1
+                same[line.blind] += canonical(line.value) in suggested
+        if not counts[True] or not counts[False]:
+            return None
+        difference = share_difference((same[False], counts[False]), (same[True], counts[True]))
+        return {"shown": counts[False], "hidden": counts[True], **difference}
+
+    def slips(self, labels: Sequence[Line]) -> Fields | None:
+        """The share of records that a reviewer labelled otherwise when they came again."""
+        repeats = [line for line in labels if line.visit == "repeat"]
+        pairs = [(self.journal.current(line.index, line.who), line) for line in repeats]
+        changed = [first.meaning != again.meaning for first, again in pairs if first and first.kind == "label"]
+        return share(sum(changed), len(changed)) if changed else None
+
+    def agreement(self, firsts: Sequence[Line]) -> list[Fields]:
+        """The agreement of reviewers on the records that several labelled."""
+        if self.folder.task not in TASKS:
+            return []
+        counts = Counter(line.index for line in firsts if line.value is not None)
+        records: dict[str, list[Fields]] = {}
+        for line in firsts:
+            if counts[line.index] > 1 and line.value is not None:
+                records.setdefault(line.who, []).append({**self.folder.records[line.index], **line.value})
+        if len(records) < 2:
+            return []
+        agreement = agree(records, self.folder.task, resamples=RESAMPLES)
+        figures = [each for each in agreement.figures if each.type is None and each.name in FIGURES and each.interval]
+        return [
+            {
+                "name": each.name,
+                "between": list(each.between),
+                "units": each.units,
+                "value": each.interval.value,
+                "low": each.interval.low,
+                "high": each.interval.high,
+            }
+            for each in figures
+            if each.interval
+        ]
+
+    def missed(self, firsts: Iterable[Line]) -> Fields | None:
+        """How many spans, links or statements both reviewers of the records for two overlooked."""
+        by_record: dict[int, list[set[str]]] = {}
+        for line in firsts:
+            if line.value is not None:
+                by_record.setdefault(line.index, []).append(items(line.value, self.folder.task))
+        pairs = [pair for several in by_record.values() for pair in combinations(several, 2)]
+        first = sum(len(a) for a, _ in pairs)
+        second = sum(len(b) for _, b in pairs)
+        return missed_by_both(first, second, sum(len(a & b) for a, b in pairs)) if first and second else None
+
+    def verdict(self, index: int) -> float | None:
+        """A judge's verdict of the answer to a record, where one was asked."""
+        sampling = self.folder.records[index].get("sampling") or {}
+        verdict: float | None = sampling.get("verdict")
+        return verdict
+
+    def is_good(self, line: Line) -> bool | None:
+        """Whether a person takes the first answer to be good: as they say, or because they left it as it was."""
+        if line.good is not None or line.value is None:
+            return line.good
+        names = self.folder.systems
+        answers = {each.system: each.value for each in self.folder.suggestions(line.index)}
+        first = next((answers[name] for name in names if name in answers), None)
+        return None if first is None else canonical(first) == canonical(line.value)
+
+    def judge(self, firsts: Iterable[Line]) -> Fields | None:
+        """A judge beside people: agreement, sensitivity and specificity, each with its interval."""
+        if not self.folder.settings.judge:
+            return None
+        pairs = [(self.is_good(line), self.verdict(line.index)) for line in firsts]
+        votes = Counter((good, verdict >= 0.5) for good, verdict in pairs if good is not None and verdict is not None)
+        n = votes.total()
+        good = votes[True, True] + votes[True, False]
+        bad = n - good
+        return {
+            "n": n,
+            "agreement": _triple(votes[True, True] + votes[False, False], n),
+            "sensitivity": _triple(votes[True, True], good),
+            "specificity": _triple(votes[False, False], bad),
+        }
+
+
+def _triple(successes: int, n: int) -> list[float] | None:
+    return [successes / n, *wilson(successes, n)] if n else None

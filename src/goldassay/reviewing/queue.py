@@ -1,0 +1,133 @@
+"""Which record a reviewer sees next.
+
+Records come in the order of the draft, which makes any prefix of it a valid sample. A random one in ten is shown
+without suggestions (anchoring), a random one in twenty again after other records (slips), and a share to two reviewers
+(agreement). Both are chosen inside blocks of ten and of twenty, so that even forty labels hold their part of them.
+Records on which reviewers disagree, or of which one was unsure, come at the end, blind.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from goldassay.reviewing.journal import Journal
+
+BLIND = 10  # one in so many records is shown without suggestions
+REPEATED = 20  # one in so many is shown again
+APART = 20  # decisions between a record and its repeat
+AHEAD = 8  # records that a page may fetch before they are decided
+IDLE = 30.0  # seconds without a request after which a page's records go to others
+
+
+def one_in(block: int, count: int, rng: random.Random) -> set[int]:
+    """A random place of each block of places.
+
+    >>> sorted(place // 10 for place in one_in(10, 40, random.Random(0)))
+    [0, 1, 2, 3]
+    """
+    return {start + rng.randrange(block) for start in range(0, count - block + 1, block)}
+
+
+@dataclass
+class Lease:
+    """The records that an open page has fetched, and when it was last heard of."""
+
+    who: str
+    records: set[int]
+    seen: float
+
+
+@dataclass
+class Queue:
+    """The order of the records for every reviewer.
+
+    Args:
+        count: How many records there are.
+        journal: The decisions.
+        seed: Of the choices: which are blind, repeated, or for two.
+        overlap: The share of the records that two reviewers see.
+    """
+
+    count: int
+    journal: Journal
+    seed: int = 0
+    overlap: float = 0.0
+    leases: dict[str, Lease] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        def rng(purpose: str) -> random.Random:
+            return random.Random(f"{self.seed} {purpose}")
+
+        self.blind = one_in(BLIND, self.count, rng("blind"))
+        self.repeated = one_in(REPEATED, self.count, rng("repeated"))
+        draws = rng("overlap")
+        self.shared = {index for index in range(self.count) if draws.random() < self.overlap}
+
+    def next(self, who: str, sitting: str, count: int = AHEAD) -> list[str]:
+        """The items that a reviewer's page shows next; until it is silent, no other page gets them."""
+        now = time.monotonic()
+        taken = self._taken(who, sitting, now)
+        items: list[str] = []
+        for item in self._items(who, taken):
+            items.append(item)
+            if len(items) == count:
+                break
+        self.leases[sitting] = Lease(who, {int(item) for item in items if item.isdigit()}, now)
+        return items
+
+    def keep(self, sitting: str) -> None:
+        """Note that a page is still open."""
+        if sitting in self.leases:
+            self.leases[sitting].seen = time.monotonic()
+
+    def _taken(self, who: str, sitting: str, now: float) -> set[int]:
+        """The records that other open pages have; a record for two is taken by the same reviewer's pages alone."""
+        self.leases = {name: lease for name, lease in self.leases.items() if now - lease.seen < IDLE}
+        taken: set[int] = set()
+        for name, lease in self.leases.items():
+            if name != sitting:
+                taken |= lease.records if lease.who == who else lease.records - self.shared
+        return taken
+
+    def _items(self, who: str, taken: set[int]) -> Iterator[str]:
+        own = {index: line for index in range(self.count) if (line := self.journal.current(index, who))}
+        skipped = [index for index, line in own.items() if line.kind == "skip"]
+        open_ = [index for index in range(self.count) if index not in own and self.is_for(index, who)]
+        rest = [index for index in [*open_, *skipped] if index not in taken]
+        repeats = [index for index in self.repeats(who) if self.journal.current(index, who, "repeat") is None]
+        order = {name: place for place, name in enumerate(self.journal.lines)}
+        for index in repeats:
+            since = sum(order[line.decision] > order[own[index].decision] for line in own.values())
+            if since >= APART or not rest:
+                yield f"{index}:repeat"
+        yield from map(str, rest)
+        for index in self.conflicts():
+            decided = self.journal.decisions(index)
+            disputed = len({line.meaning for line in decided.values() if line.kind == "label"}) > 1
+            if disputed or all(name != who for name, _ in decided):
+                yield f"{index}:conflict"
+
+    def repeats(self, who: str) -> list[int]:
+        """The records that a reviewer labelled and sees again."""
+        lines = ((index, self.journal.current(index, who)) for index in sorted(self.repeated))
+        return [index for index, line in lines if line and line.kind == "label"]
+
+    def is_for(self, index: int, who: str) -> bool:
+        """Whether a record still needs this reviewer's decision: nobody made one, or it is for two."""
+        others = {name for name, visit in self.journal.decisions(index) if visit == "first" and name != who}
+        return not others or (index in self.shared and len(others) < 2)
+
+    def conflicts(self) -> list[int]:
+        """The records on which decisions differ, or somebody was unsure, and that nobody has settled."""
+        return [index for index in range(self.count) if self.is_conflict(index)]
+
+    def is_conflict(self, index: int) -> bool:
+        """Whether the decisions on a record are to be settled."""
+        decided = self.journal.decisions(index)
+        if any(visit == "conflict" and line.kind == "label" for (_, visit), line in decided.items()):
+            return False
+        unsure = any(line.kind == "unsure" for line in decided.values())
+        return unsure or len({line.meaning for line in decided.values() if line.kind == "label"}) > 1

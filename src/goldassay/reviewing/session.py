@@ -1,0 +1,309 @@
+"""A review while people work on it: what pages are shown, what they decide, how far it is and how sure the result."""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from statistics import median
+from typing import Any
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import anyfields
+from goldassay.gold.shapes import Fields, Record
+from goldassay.measure import TASKS
+from goldassay.reviewing.folder import Folder, Suggestion
+from goldassay.reviewing.journal import Decision, Journal, Line
+from goldassay.reviewing.quality import Quality
+from goldassay.reviewing.queue import Queue
+from goldassay.reviewing.values import candidate_ids, canonical, check_value
+
+PACE = 30  # decisions whose median says how long the next ones take
+ITEM = re.compile(r"(0|[1-9][0-9]{0,8})(?::(repeat|conflict))?")
+GOOD = 0.5  # a judge's verdict from here on calls an answer good
+Visit = tuple[int, str]
+
+
+class NothingToUndoError(GoldassayError):
+    """Every decision of this reviewer is undone."""
+
+
+@dataclass
+class Session:
+    """A folder with its decisions and its queue; its methods may be called from several threads.
+
+    Args:
+        folder: The folder.
+    """
+
+    folder: Folder
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    _computed: Fields = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.journal = Journal(self.folder.path / "labels.jsonl")
+        self.queue = Queue(len(self.folder.records), self.journal, self.folder.seed, self.folder.settings.overlap)
+        self.quality = Quality(self.folder, self.journal, self.queue)
+
+    def setup(self, who: str, sitting: str) -> Fields:
+        """What a page needs once."""
+        folder = self.folder
+        with self.lock:
+            return {
+                "title": folder.path.stem,
+                "task": folder.task,
+                "mode": folder.mode,
+                "question": folder.design.question if folder.design else None,
+                "outputs": folder.outputs,
+                "inputs": list(
+                    dict.fromkeys(name for index in range(self.queue.count) for name in folder.fields(index))
+                ),
+                **self._vocabulary(),
+                "several": "labels" in folder.outputs,
+                "schema": None,
+                "fields": self._form(),
+                "systems": self._systems(),
+                "reviewer": who,
+                "records": self.queue.count,
+                "index": [[str(index), record["id"]] for index, record in enumerate(folder.records)],
+                "next": self.queue.next(who, sitting),
+                "guidelines": folder.guidelines(),
+                "judge": folder.settings.judge,
+                "modes": list(dict.fromkeys(name for line in self.journal.in_force() for name in line.modes)),
+                "progress": self.progress(who, sitting),
+            }
+
+    def _vocabulary(self) -> dict[str, list[str]]:
+        """The labels, types and predicates that suggestions and decisions have."""
+        suggested = [each.value for index in range(self.queue.count) for each in self.folder.suggestions(index)]
+        values = [*suggested, *(line.value for line in self.journal.in_force() if line.value)]
+        labels = [
+            label
+            for value in values
+            for name in ("label", "labels", "secondary_labels")
+            for label in _listed(value.get(name))
+        ]
+        types = [span.get("type") for value in values for span in _listed(value.get("entities"))]
+        predicates = [triple.get("predicate") for value in values for triple in _listed(value.get("triples"))]
+        several = {"labels": labels, "types": types, "predicates": predicates}
+        return {name: sorted({str(text) for text in texts if text is not None}) for name, texts in several.items()}
+
+    def _form(self) -> list[Fields]:
+        """The fields of a task of your own, with their types."""
+        if self.folder.task in TASKS:
+            return []
+        outputs = [each.output for index in range(self.queue.count) for each in self.folder.suggestions(index)]
+        form = []
+        for name, type_ in anyfields.fields(outputs).items():
+            choices = list(ast.literal_eval(type_.removeprefix("Literal"))) if type_.startswith("Literal") else []
+            form.append({"name": name, "type": type_.partition("[")[0], "description": "", "choices": choices})
+        return form
+
+    def _systems(self) -> list[str] | None:
+        """The names of the systems; None while they are hidden."""
+        hidden = self.folder.mode == "compare" and not self.journal.revealed and self._left()
+        return None if hidden else self.folder.systems
+
+    def place(self, item: str) -> Visit:
+        """The record and visit of an item.
+
+        Raises:
+            DataError: There is no such item.
+        """
+        match = ITEM.fullmatch(item)
+        if match and int(match[1]) < self.queue.count:
+            return int(match[1]), match[2] or "first"
+        raise DataError(f"no item {item!r}")
+
+    def record(self, item: str, who: str) -> Fields:
+        """A record as a page shows it.
+
+        Raises:
+            DataError: There is no such item.
+        """
+        index, visit = self.place(item)
+        decision = self.journal.current(index, who, visit)
+        blind = self._is_blind(index, visit)
+        return {
+            "item": item,
+            "visit": visit,
+            "id": self.folder.records[index]["id"],
+            "fields": self.folder.fields(index),
+            "suggestions": [] if blind else list(self._sides(index, visit)),
+            "blind": blind,
+            "decision": decision
+            and decision.model_dump(include={"decision", "kind", "value", "choice", "good", "note", "modes"}),
+        }
+
+    def _is_blind(self, index: int, visit: str) -> bool:
+        return visit != "conflict" and index in self.queue.blind and bool(self.folder.suggestions(index))
+
+    def _shown(self, index: int, visit: str) -> list[Suggestion]:
+        """The suggestions of a visit; of a conflict the values that reviewers gave."""
+        if visit == "conflict":
+            labels = [
+                line for line in self.journal.decisions(index).values() if line.kind == "label" and line.visit != visit
+            ]
+            values = {line.meaning: line.value for line in labels if line.value is not None}
+            if len(values) > 1:
+                return [Suggestion("", values[key] or {}, values[key] or {}) for key in sorted(values)]
+        return [] if self._is_blind(index, visit) else self.folder.suggestions(index, visit)
+
+    def _sides(self, index: int, visit: str) -> Iterable[Fields]:
+        hidden = self._systems() is None
+        for number, each in enumerate(self._shown(index, visit), start=1):
+            name = None if hidden else each.system or None
+            output = self._described(each.output) if self.folder.task == "linking" else each.output
+            yield {"key": str(number), "system": name, "output": output, "value": each.value}
+
+    def _described(self, output: Record) -> Fields:
+        """Links whose candidates have their label and description, where the knowledge base knows them."""
+        links = []
+        for link in output.get("links") or ():
+            several = []
+            for candidate in link.get("candidates") or ():
+                entry = self.folder.knowledge.get(str(candidate["id"]))
+                known = self.folder.entry(entry) if entry else {}
+                several.append({**known, **candidate, "ids": candidate_ids(candidate)})
+            links.append({**link, "candidates": several})
+        return {**output, "links": links}
+
+    def decide(self, decision: Decision, who: str, sitting: str) -> Fields:
+        """Write a decision; returns what the page shows next.
+
+        Raises:
+            DataError: There is no such item, or the value is no gold of the task.
+            NothingToUndoError: There is nothing to undo.
+            StorageError: The decision cannot be written.
+        """
+        with self.lock:
+            first = decision.decision not in self.journal.lines
+            if first:
+                self.journal.add(self._line(decision, who, sitting))
+            line = self.journal.lines[decision.decision]
+            undone = self.journal.lines[line.undoes] if line.kind == "undo" and line.undoes else None
+            item = undone.item if undone else line.item
+            ahead = self.queue.next(who, sitting)
+            return {
+                "decision": line.decision,
+                "item": item,
+                "next": [item, *(each for each in ahead if each != item)][: len(ahead) or 1] if undone else ahead,
+                "progress": self.progress(who, sitting),
+                "judge": self._judged(line),
+                "undone": undone.model_dump() if undone else None,
+            }
+
+    def _line(self, decision: Decision, who: str, sitting: str) -> Line:
+        """A checked decision with all that the journal says of it."""
+        about: Fields = {"who": who, "sitting": sitting, "when": datetime.now(UTC).isoformat(timespec="seconds")}
+        if decision.kind == "undo":
+            last = self.journal.lines.get(decision.undoes) if decision.undoes else self.journal.last(who)
+            if (
+                last is None
+                or last.kind in ("undo", "reveal")
+                or last not in self.journal.decisions(last.index).values()
+            ):
+                raise NothingToUndoError("there is nothing to undo")
+            about |= {"undoes": last.decision, "item": last.item, "record": last.record}
+        elif decision.kind != "reveal":
+            index, visit = self.place(decision.item)
+            shown = self._shown(index, visit)
+            about |= {
+                "value": self._value(decision, index, shown),
+                "record": self.folder.records[index]["id"],
+                "blind": self._is_blind(index, visit),
+                "shown": [each.system for each in shown],
+            }
+        return Line.model_validate(decision.model_dump() | about)
+
+    def _value(self, decision: Decision, index: int, shown: Sequence[Suggestion]) -> Fields | None:
+        """The gold of a decision: what was sent, or the side that was chosen; None if it makes none."""
+        record = self.folder.records[index]
+        if decision.kind != "label":
+            return None
+        value = self._chosen(decision, shown) if decision.value is None else decision.value
+        if value is not None:
+            check_value(value, record, self.folder.task, self.folder.outputs)
+        elif decision.good is not False and decision.choice not in ("both", "neither"):
+            raise DataError("a label needs a value or a choice", record=record["id"])
+        return value
+
+    def _chosen(self, decision: Decision, shown: Sequence[Suggestion]) -> Fields | None:
+        """The value of the side that was chosen; of both sides if they say the same."""
+        if decision.choice == "both" and len({canonical(each.value) for each in shown}) == 1:
+            return shown[0].value
+        if decision.choice in (None, "both", "neither"):
+            return None
+        sides = {str(number): each.value for number, each in enumerate(shown, start=1)}
+        if decision.choice not in sides:
+            raise DataError(f"no side {decision.choice!r}; there are {', '.join([*sides, 'both', 'neither'])}")
+        return sides[decision.choice]
+
+    def _judged(self, line: Line) -> Fields | None:
+        """A judge's verdict of the answer, now that a person has decided, and whether they agree."""
+        if not self.folder.settings.judge or line.kind != "label":
+            return None
+        verdict = self.quality.verdict(line.index)
+        good = self.quality.is_good(line)
+        return None if verdict is None or good is None else {"verdict": verdict, "agrees": (verdict >= GOOD) == good}
+
+    def _left(self) -> int:
+        """How many records nobody has decided."""
+        return self.queue.count - len({line.index for line in self.journal.in_force() if line.kind != "skip"})
+
+    def progress(self, who: str, sitting: str, *, fresh: bool = False) -> Fields:
+        """How far the review is, and how sure its result.
+
+        Args:
+            who: The reviewer.
+            sitting: The page.
+            fresh: Whether the verdict and the quality of labels are computed anew, which may take a while.
+        """
+        with self.lock:
+            self.queue.keep(sitting)
+            revision = len(self.journal.lines)
+            lines = list(self.journal.in_force())
+            decided = [line for line in lines if line.kind != "skip" and line.visit == "first"]
+            times = [line.seconds for line in self.journal.lines.values() if line.who == who and line.seconds][-PACE:]
+            mine = [line for line in lines if line.sitting == sitting]
+            left = self._left()
+        if fresh and self._computed.get("revision") != revision:
+            self._computed = {"revision": revision, **self.quality.state(lines)}
+        pace = median(times) if times else None
+        return {
+            "revision": revision,
+            "done": len({line.index for line in decided}),
+            "left": left,
+            "total": self.queue.count,
+            "conflicts": len(self.queue.conflicts()),
+            "skipped": sum(line.kind == "skip" for line in lines),
+            "unsure": sum(line.kind == "unsure" for line in lines),
+            "pace": pace,
+            "minutes": None if pace is None else left * pace / 60,
+            "sitting": {"done": len(mine), "minutes": sum(line.seconds for line in mine) / 60},
+            "verdict": self._computed.get("verdict"),
+            "decided": bool((self._computed.get("verdict") or {}).get("proven")),
+            "systems": self._systems(),
+            "quality": self._computed.get("quality") or {},
+            "judge": self._computed.get("judge"),
+        }
+
+    def search(self, text: str) -> list[Fields]:
+        """The entries of the knowledge base whose names are nearest to a text."""
+        matches = self.folder.knowledge.best([text], 20)[0] if text.strip() and self.folder.knowledge else []
+        return [self.folder.entry(self.folder.knowledge[match.id]) for match in matches]
+
+    def close(self) -> None:
+        """Close the journal and the folder."""
+        self.journal.close()
+        self.folder.close()
+
+
+def _listed(value: Any) -> list[Any]:
+    """A value as a list; nothing is an empty one."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list) else [value]

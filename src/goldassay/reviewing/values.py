@@ -1,0 +1,108 @@
+"""What a decision sets: the gold fields of a task, answers of systems as gold, and when two values are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from goldassay import jsonl
+from goldassay.exceptions import DataError
+from goldassay.gold.records import SPANS, problems, prove
+from goldassay.gold.shapes import Fields, Record
+from goldassay.jsonl import JSON
+from goldassay.measure import TASKS
+
+OUTPUTS = {
+    "extraction": ["entities"],
+    "classification": ["label", "labels", "secondary_labels", "score", "rationale"],
+    "linking": ["links"],
+    "retrieval": ["relevant"],
+    "answering": ["answers", "reference", "supporting_facts"],
+    "triples": ["triples"],
+    "records": ["record"],
+}
+"""The gold fields of each task that a decision may set; the first is the one that every record of gold has."""
+BESIDE = ("text", "confidence", "form")  # of a span or statement: what does not make it another one
+
+
+def as_gold(output: Record, task: str) -> Fields:
+    """The answer of a system in the fields of gold, for a person to accept or correct.
+
+    >>> as_gold({"answer": "1800"}, "answering"), as_gold({"results": [{"doc_id": "a"}]}, "retrieval")
+    ({'answers': ['1800']}, {'relevant': {}})
+    """
+    if task not in TASKS:
+        return dict(output)
+    value: Fields = {name: output[name] for name in OUTPUTS[task] if output.get(name) is not None}
+    if task == "answering":
+        answer = output.get("answer")
+        return {"answers": [answer] if answer else [], **value}
+    if task == "retrieval":
+        return {"relevant": {}, **value}
+    if task == "triples":
+        value["triples"] = [_without(triple, ["confidence"]) for triple in value.get("triples", ())]
+    if task in SPANS:
+        spans = [span for span in value.get(SPANS[task], ()) if span.get("start") is not None]
+        value[SPANS[task]] = [_link(span) if task == "linking" else _without(span, BESIDE[1:]) for span in spans]
+    return value
+
+
+def _without(item: Record, names: Sequence[str]) -> Fields:
+    return {name: part for name, part in item.items() if name not in names}
+
+
+def _link(link: Record) -> Fields:
+    """A mention with the identifiers of its best candidate; NIL without one."""
+    best = next(iter(link.get("candidates") or ()), None)
+    ids = link.get("ids") or (candidate_ids(best) if best else {})
+    return {**_without(link, ["candidates", "confidence", "form"]), "ids": ids}
+
+
+def candidate_ids(candidate: Record) -> dict[str, list[str]]:
+    """The identifiers of a candidate by knowledge base.
+
+    >>> candidate_ids({"id": "Q190804"})
+    {'wikidata': ['Q190804']}
+    """
+    return {str(candidate.get("kb") or "wikidata"): [str(candidate["id"])]}
+
+
+def check_value(value: Record, record: Record, task: str, outputs: Iterable[str]) -> None:
+    """Check that a record with this value is gold of its task.
+
+    Raises:
+        DataError: It is not; the message names the field.
+    """
+    name = str(record["id"])
+    allowed = [*outputs, *OUTPUTS.get(task, ())]
+    if other := next((key for key in value if key not in allowed), None):
+        raise DataError(
+            f"no such field to decide; there are {', '.join(dict.fromkeys(allowed))}", record=name, field=other
+        )
+    if task not in TASKS:
+        return
+    checked = problems({**record, **value}, task, extra="ignore")
+    if isinstance(checked, list):
+        raise checked[0]
+    if task in SPANS:
+        prove(checked["text"], checked[SPANS[task]], SPANS[task], name)
+
+
+def canonical(value: JSON) -> str:
+    """A text that two values share if they say the same: order and the words under a span do not matter.
+
+    >>> canonical([{"start": 1, "end": 2, "text": "a"}, 3]) == canonical([3, {"end": 2, "start": 1}])
+    True
+    """
+    if isinstance(value, Mapping):
+        inner = {name: canonical(value[name]) for name in sorted(value) if "start" not in value or name not in BESIDE}
+        return jsonl.dumps(inner)
+    if isinstance(value, list):
+        return jsonl.dumps(sorted(map(canonical, value)))
+    return jsonl.dumps(value)
+
+
+def items(value: Record, task: str) -> set[str]:
+    """The spans, links or statements of a value, for what was missed; empty where a task has no such list."""
+    listed: list[Any] = value.get(OUTPUTS[task][0]) or [] if task in ("extraction", "linking", "triples") else []
+    return set(map(canonical, listed))

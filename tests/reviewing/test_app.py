@@ -1,0 +1,197 @@
+"""The HTTP interface of a review: what a page is shown, what it decides, what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.reviewing.conftest import LABELS, Client, Start, classification, decision, extraction
+
+HOSTILE = ['"><script>alert(1)</script>', "../../etc/passwd", "a\u202eb", "%00", "0", "né 🙂", "__proto__"]
+
+
+def lines(review: Any) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (review.folder / "labels.jsonl").read_text().splitlines()]
+
+
+def test_setup_names_the_task_its_labels_and_the_first_records(start: Start) -> None:
+    page = Client(start(classification()).url)
+    setup = page.get("setup")
+    assert (setup["task"], setup["mode"], setup["outputs"]) == ("classification", "compare", ["label"])
+    assert setup["labels"] == sorted(LABELS)
+    assert setup["inputs"] == ["text"]
+    assert setup["next"] == [str(index) for index in range(8)]
+    assert setup["index"][:2] == [["0", "r0"], ["1", "r1"]]
+    assert setup["systems"] is None, "the names are hidden until the end"
+    assert setup["progress"]["left"] == 40
+
+
+def test_a_decision_is_a_line_and_brings_the_next_record(start: Start) -> None:
+    review = start(extraction())
+    page = Client(review.url)
+    first = page.record("1")
+    assert first["suggestions"][0]["value"] == {"entities": [{"start": 0, "end": 6, "type": "ORG", "text": "Museum"}]}
+    answer = page.decide("1", value=first["suggestions"][0]["value"], note="sure")
+    assert answer["next"][0] == "0"
+    assert "1" not in answer["next"]
+    (line,) = lines(review)
+    assert (line["record"], line["who"], line["seconds"], line["note"]) == ("d1", "ann", 1.5, "sure")
+    assert line["shown"] == ["a"]
+    assert page.record("1")["decision"]["value"] == line["value"]
+
+
+def test_a_value_that_is_no_gold_is_refused_and_not_written(start: Start) -> None:
+    review = start(extraction())
+    page = Client(review.url)
+    span = {"start": 0, "end": 6, "type": "ORG", "text": "Archiv"}
+    status, answer = page.send("POST", "decisions", decision("0", value={"entities": [span]}))
+    assert status == 422
+    assert "not 'Archiv'" in answer["error"]
+    assert answer["field"] == "entities[0]"
+    for value in ({"entities": [{**span, "end": 999}]}, {"label": "x"}, {"entities": "x"}, {"id": "other"}):
+        assert page.send("POST", "decisions", decision("0", value=value))[0] == 422
+    assert page.send("POST", "decisions", decision("0"))[0] == 422, "a label without a value"
+    assert lines(review) == []
+
+
+def test_the_same_decision_twice_is_one_line(start: Start) -> None:
+    review = start(extraction())
+    page = Client(review.url)
+    sent = decision("0", value={"entities": []})
+    assert page.post("decisions", sent) == page.post("decisions", sent)
+    undo = decision("", kind="undo")
+    assert page.post("decisions", undo)["undone"]["decision"] == sent["decision"]
+    assert page.post("decisions", undo)["undone"]["decision"] == sent["decision"]
+    assert [line["kind"] for line in lines(review)] == ["label", "undo"]
+
+
+def test_undo_goes_back_to_the_beginning_and_brings_back_what_was_decided_before(start: Start) -> None:
+    review = start(extraction())
+    page = Client(review.url)
+    page.decide("0", value={"entities": []})
+    page.decide("1", kind="skip")
+    changed = {"entities": [{"start": 0, "end": 6, "type": "ORG"}]}
+    page.decide("0", value=changed)
+    answer = page.undo()
+    assert answer["next"][0] == answer["item"] == "0"
+    assert answer["undone"]["value"] == changed
+    assert page.record("0")["decision"]["value"] == {"entities": []}
+    assert [page.undo()["item"], page.undo()["item"]] == ["1", "0"]
+    status, _ = page.send("POST", "decisions", decision("", kind="undo"))
+    assert status == 409
+    assert page.get("progress")["done"] == 0
+
+
+def test_a_choice_of_a_side_is_that_system_s_value(start: Start) -> None:
+    review = start(classification())
+    page = Client(review.url)
+    orders = set()
+    for number, (item, name) in enumerate(page.get("setup")["index"]):
+        record = page.record(item)
+        if record["blind"]:
+            assert record["suggestions"] == []
+            continue
+        assert [side["system"] for side in record["suggestions"]] == [None, None]
+        page.decide(item, choice="1")
+        line = lines(review)[-1]
+        orders.add(tuple(line["shown"]))
+        step = ("a", "b").index(line["shown"][0])
+        assert line["value"] == {"label": LABELS[(number + step) % 3]} == record["suggestions"][0]["value"], name
+    assert orders == {("a", "b"), ("b", "a")}
+    assert sum(page.record(str(index))["blind"] for index in range(40)) == 4
+    assert page.send("POST", "decisions", decision("0", choice="7"))[0] == 422
+    page.decide("0", choice="neither")
+    assert "value" not in lines(review)[-1]
+    page.decide("", kind="reveal")
+    assert page.get("progress")["systems"] == ["a", "b"]
+
+
+@pytest.mark.parametrize("item", ["40", "-1", "x", "1:other", "1:repeat:x", "٣", "9" * 5000, "../1"])
+def test_an_item_that_does_not_exist_is_refused(start: Start, item: str) -> None:
+    page = Client(start(extraction()).url)
+    assert page.send("POST", "decisions", decision(item, value={"entities": []}))[0] in (400, 422)
+    assert page.send("POST", "records", {"items": [item]})[0] == 422
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [],
+        "x",
+        {},
+        {"decision": "1"},
+        {**decision("0"), "extra": 1},
+        {**decision("0"), "kind": "drop"},
+        {**decision("0"), "seconds": -1},
+    ],
+)
+def test_a_request_of_another_shape_is_refused(start: Start, sent: Any) -> None:
+    review = start(extraction())
+    assert Client(review.url).send("POST", "decisions", sent)[0] == 400
+    assert lines(review) == []
+
+
+def test_requests_of_other_pages_are_refused(start: Start) -> None:
+    review = start(extraction())
+    page = Client(review.url)
+    sent = decision("0", value={"entities": []})
+    assert page.send("POST", "decisions", sent, Origin="http://evil.example")[0] == 403
+    assert page.send("POST", "decisions", sent, Host="evil.example")[0] == 403
+    assert page.send("POST", "decisions", sent, **{"Content-Type": "text/plain"})[0] == 415
+    assert page.send("POST", "decisions", {**sent, "note": "x" * 5_000_000})[0] == 413
+    assert page.send("GET", "decisions")[0] == 405
+    stranger = Client(review.url.replace(review.server.token, "x" * 24))
+    assert stranger.send("POST", "decisions", sent)[0] == 403
+    assert lines(review) == []
+
+
+@pytest.mark.parametrize("name", ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "/etc/passwd", "", "tasks", "none.js"])
+def test_only_the_files_of_the_page_are_served(start: Start, name: str) -> None:
+    page = Client(start(extraction()).url)
+    assert page.send("GET", f"assets/{name}")[0] == 404
+    assert page.send("GET", "assets/report.css")[0] == 200
+
+
+def test_hostile_ids_texts_and_names_come_back_as_they_are(start: Start) -> None:
+    records = [
+        {**record, "id": name, "text": name * 3} for name, record in zip(HOSTILE, classification(7), strict=True)
+    ]
+    review = start(records)
+    page = Client(review.url, who=HOSTILE[0])
+    for item, name in page.get("setup")["index"]:
+        record = page.record(item)
+        assert (record["id"], record["fields"]["text"]) == (name, name * 3)
+        page.decide(item, value={"label": name}, note=name)
+    assert [line["record"] for line in lines(review)] == HOSTILE
+    assert {line["who"] for line in lines(review)} == {HOSTILE[0]}
+    assert review.export()["records"] == 7
+
+
+def test_guidelines_are_written_unless_somebody_else_wrote_them_meanwhile(start: Start) -> None:
+    review = start(extraction())
+    page = Client(review.url)
+    before = page.get("guidelines")
+    assert before["text"] == ""
+    status, saved = page.send("PUT", "guidelines", {**before, "text": "Towns are no organisations 🙂"})
+    assert (status, saved["text"]) == (200, "Towns are no organisations 🙂")
+    assert (review.folder / "guidelines.md").read_text("utf-8") == saved["text"]
+    status, answer = page.send("PUT", "guidelines", {**before, "text": "Mine"})
+    assert (status, answer["text"]) == (409, saved["text"])
+    assert page.send("PUT", "guidelines", {**saved, "text": "é" * 40_000})[0] == 422
+
+
+def test_links_are_searched_in_the_knowledge_base(start: Start) -> None:
+    link = {"start": 0, "end": 5, "text": "Delft", "candidates": [{"id": "Q690", "score": 0.4}]}
+    draft = [{"id": "a", "text": "Delft", "suggestions": {"s": {"links": [link]}}}]
+    review = start(draft)
+    (review.folder / "knowledge.jsonl").write_text('{"id": "Q690", "label": "Delft", "description": "a town"}\n')
+    page = Client(review.url)
+    assert page.get("search?q=delt")["results"] == [
+        {"id": "Q690", "ids": {"wikidata": ["Q690"]}, "label": "Delft", "description": "a town"}
+    ]
+    (suggestion,) = page.record("0")["suggestions"]
+    assert suggestion["output"]["links"][0]["candidates"][0]["description"] == "a town"
+    assert suggestion["value"]["links"] == [{"start": 0, "end": 5, "text": "Delft", "ids": {"wikidata": ["Q690"]}}]
+    page.decide("0", value=suggestion["value"])
+    assert review.export()["records"] == 1
