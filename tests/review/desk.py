@@ -15,7 +15,7 @@ from starlette.routing import Route
 import goldassay
 
 SOURCE = Path(goldassay.__file__).parent
-ASSETS = SOURCE / "review" / "assets"
+ASSETS = SOURCE / "reviewing" / "assets"
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
