@@ -8,15 +8,20 @@ micro-F1, not the mean of per-example F1.
 from __future__ import annotations
 
 import copy
+import inspect
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import FrameType
 from typing import Any, Self
 
 import dspy
 
 from goldassay.measure import Error
 from goldassay.tally import Evidence
+
+TICKS = "dspy.utils.parallelizer"
+"""The module whose progress bar divides the sum of all scores so far after every example."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -88,15 +93,17 @@ class Total:
 
     def __truediv__(self, n: float) -> float:
         if self.failed == self.count > 1:
-            message = f"the program has failed on every example so far; the first error: {self.failure}"
-            warnings.warn(message, stacklevel=2)
+            _warn(
+                f"the program has failed on every example so far; the first error: {self.failure}",
+                inspect.currentframe(),
+            )
         if not n > self.count > 0:
             return self.value * self.factor
-        warnings.warn(
+        _warn(
             f"{n - self.count:g} of {n:g} examples have no score, since the program raised: each takes the value down "
             "as an example of score 0; for the value with their gold counted as missed wrap the program "
             "(goldassay.guard(program)), or use goldassay.evaluate",
-            stacklevel=2,
+            inspect.currentframe(),
         )
         return (self.value * self.count + self.plain) / n * self.factor
 
@@ -109,6 +116,17 @@ class Total:
 
     def __repr__(self) -> str:
         return f"Total(value={self.value:.4f}, examples={self.count})"
+
+
+def _warn(message: str, division: FrameType | None) -> None:
+    """Warn the function that divides a sum: once, however often it divides, and never at a tick of a progress bar."""
+    caller = division and division.f_back
+    module = caller.f_globals.get("__name__", "") if caller else ""
+    if caller is None or module == TICKS:
+        return
+    code = caller.f_code
+    registry = caller.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, UserWarning, code.co_filename, code.co_firstlineno, module, registry)
 
 
 class Score(dspy.Prediction, str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+import warnings
 from typing import Any
 
 import dspy
@@ -113,6 +114,20 @@ def test_plain_numbers_in_the_sum_are_examples_without_evidence(names_gold: list
     with pytest.warns(UserWarning, match="1 of 2 examples have no score"):
         assert add([score, 0.5]) / 2 == 0.75  # a failure score of one's own counts as such
     assert f"{add([score, 0.0]):.2f}" == "1.00"
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_examples_without_a_score_are_told_of_once_at_the_end(names_gold: list[Any], threads: int) -> None:
+    def metric(gold: Any, pred: Any, trace: object = None) -> Any:
+        return 0.0 if gold["id"] == names_gold[1]["id"] else METRIC(gold, pred)  # a plain number among scores
+
+    program = guard(lambda text: dspy.Prediction(entities=[]))
+    check = dspy.Evaluate(devset=names_gold[:12], metric=metric, num_threads=threads, display_progress=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        check(program)
+    assert [str(each.message).partition(",")[0] for each in caught] == ["1 of 12 examples have no score"]
+    assert caught[0].filename.endswith("evaluate.py")  # DSPy's own
 
 
 @pytest.mark.parametrize("measure", [classification.Accuracy(), extraction.SpanF1()])
