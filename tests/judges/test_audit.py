@@ -135,6 +135,8 @@ def test_a_judge_that_says_nothing_is_unknown_not_failed() -> None:
     report = audit(Oracle(examples, silent=True), examples)
     checks = {check.name: (check.rate, check.passed, check.unknown) for check in report.checks}
     assert (checks["right claims"], checks["negation"]) == ((None, None, 5), (None, None, 0))
+    unknown = sum(check.unknown for check in report.checks)
+    assert report.warnings[0].startswith(f"{unknown} cases are unknown, and left out of the rates; the last: ")
     assert report.warnings[-1].startswith("nothing could be tested of: right claims, negation")
 
 

@@ -127,7 +127,7 @@ class JudgeOptions:
             raise RunStopped(f"{error}; the verdicts so far are {stored} the same command continues") from None
 
     def votes(self, labels: Labels) -> tuple[Any, list[Vote]]:
-        """The judge, and its vote on every item, with a warning about verdicts that are unknown."""
+        """The judge, and its vote on every item, with the reason why the last unknown verdict is unknown."""
         from goldassay.judges.labels import poll
 
         judge = self.load()
@@ -135,8 +135,8 @@ class JudgeOptions:
             terminal.warn(f"no --lm is named, so {judge} is asked")
         with terminal.progress("judging", len(labels.items)) as update, self.within_budget():
             votes = poll(judge, labels.question, labels.items, threads=self.threads, on_vote=update)
-        if getattr(judge, "warning", ""):
-            terminal.warn(judge.warning)
+        if judge.last_failure and any(vote.label is None for vote in votes):
+            terminal.warn(f"the last unknown verdict of {judge}: {judge.last_failure}")
         return judge, votes
 
 

@@ -360,7 +360,10 @@ def audit(
             )
         )
     untested = [check.name for check in checks if check.rate is None]
-    warnings = [judge.warning] if judge.warning else []
+    missing = sum(check.unknown for check in checks)
+    warnings = [f"{missing} cases are unknown, and left out of the rates; the last: {judge.last_failure}"] * bool(
+        missing
+    )
     if untested:
         warnings.append(f"nothing could be tested of: {', '.join(untested)}")
     passed = {check.passed for check in checks} - {None} == {True}

@@ -170,7 +170,7 @@ def judged(result: JudgedRate) -> None:
     rated = result.n - result.unknown
     verdicts: rows.Rows = [[name, n, n / rated if rated else None] for name, n in result.verdicts.items()]
     title = f"{result.question}: {result.n} items, judged by {result.judge}"
-    print_table(title, ["verdict", "items", "share"], [*verdicts, ["unknown", result.unknown, ""]])
+    print_table(title, ["verdict", "items", "share"], [*verdicts, ["unknown, left out", result.unknown, ""]])
     _corrected(f"share of {result.positive!r}", result.corrected, result.naive)
     mean_grade(result.mean)
     cached = f", {result.cached} answers from the cache" if result.cached else ""
