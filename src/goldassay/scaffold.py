@@ -155,14 +155,17 @@ def _examples(inputs: Sequence[str], outputs: Sequence[str], shape: str) -> list
     ]
 
 
-def _model(place: str, gold: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
-    """Of ``models.py:Invoice``, which all gold records fit: the text of the file, the name, and the JSON Schema."""
+def _model(place: str, gold: Sequence[dict[str, Any]]) -> tuple[str, str, str]:
+    """Of ``models.py:Invoice``, which all gold records fit: the text of the file, the name, and the JSON Schema.
+
+    The records become what the model reads.
+    """
     file, _, name = place.rpartition(":")
     if not file.endswith(".py") or not name:
         raise GoldassayError(f"a schema is a file and the name of a pydantic model in it, models.py:Invoice: {place}")
     shape = schemas.schema_text(workspace.attribute(Path(file), name))
     for record in gold:
-        schemas.check(record["record"], shape, record["id"])
+        record["record"] = schemas.check(record["record"], shape, record["id"])
     return files.text(Path(file)), name, shape
 
 

@@ -200,6 +200,9 @@ def test_absent_null_and_empty(gold: Any, pred: Any, blank: str, expected: tuple
         ("date(partial=True)", "2024-03-01", "2024-03", 0),
         ("date", "10:30", "10:30:00", 1),
         ("date(format='%d/%m/%Y')", "01/03/2024", "1/3/2024", 1),
+        ("date(format='%H:%M:%S on %d/%m/%Y')", "10:30:00 on 01/03/2024", "2024-03-01T10:30:00", 1),
+        ("date:%d/%m/%Y", "01/03/2024", "2024-03-01", 1),
+        ("date:%d/%m/%Y %H:%M", "01/03/2024 10:30", "2024-03-01T10:30", 1),
         ("date(format='%d/%m/%Y')", "01/03/2024", "2024-03-01", 1),
         ("date(format='%d/%m/%Y')", "01/03/2024", "2024-01-03", 0),
         ("fuzzy(0.8)", "Rijksmuseum", "Rijksmuseun", 1),
@@ -242,6 +245,8 @@ def test_wrong_comparators_and_schemas_are_one_line() -> None:
         records.FieldF1(compare={"f": "fuzy"})
     with pytest.raises(GoldassayError, match=r"no comparator reads as 'fuzzy\(limit=1\)'"):
         records.FieldF1(compare={"f": "fuzzy(limit=1)"})
+    with pytest.raises(GoldassayError, match="no comparator reads as 'money:eur'"):
+        records.FieldF1(compare={"f": "money:eur"})
     with pytest.raises(GoldassayError, match="a schema is a pydantic model"):
         records.FieldF1(schema=3)
     with pytest.raises(GoldassayError, match="blank is same, null or apart"):
@@ -260,11 +265,35 @@ def test_wrong_comparators_and_schemas_are_one_line() -> None:
         ("12 kg", "13 kg", "wrong_value"),
         ("1.5 kg", "15 kg", "wrong_value"),
         ("NL-7", "NL 7", "wrong_format"),
+        ("12.50", "RM 12.50", "wrong_unit"),
+        ("Olive 9 Pharmacy", "Olive9Pharmacy", "wrong_format"),
+        ("Olive 9 Pharmacy Ltd", "Olive9Pharmacy", "wrong_value"),
         ([1], {"a": 1}, "wrong_type"),
     ],
 )
 def test_wrong_values_are_typed(gold: Any, pred: Any, kind: str) -> None:
     assert set(kinds({"f": gold}, {"f": pred})) == {kind}
+
+
+class Receipt(BaseModel):
+    total: float
+    count: int | None = None
+    paid: bool = False
+    no: str = ""
+    lines: list[Line] = []
+
+
+def test_gold_is_read_as_its_model_reads_it() -> None:
+    gold = {"total": "33.90", "count": "3", "paid": "true", "no": "7", "lines": [{"what": "tea", "qty": "2"}]}
+    expected = Receipt.model_validate(gold).model_dump()
+    measure = records.FieldF1(schema=Receipt)
+    assert sides({"record": gold}, {"record": gold}, measure.schema).gold == expected
+    assert measure({"record": gold}, {"record": expected}).tally == Counts(6, 0, 0)
+    assert (
+        measure({"record": gold}, {"record": {**expected, "total": "33.90"}}).tally.tp == 0
+    )  # a prediction is as it is
+    with pytest.raises(DataError, match="total: 'RM 33.90' is not of type 'number'"):
+        measure({"record": {**gold, "total": "RM 33.90"}}, {"record": expected})
 
 
 def test_an_error_names_its_places_on_both_sides() -> None:

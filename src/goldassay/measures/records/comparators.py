@@ -26,6 +26,8 @@ from goldassay.measures import JSON
 
 Comparator = Callable[[Any, Any], float]
 NUMBER = re.compile(r"[-+]?\d[\d.,' \u00a0\u202f]*")
+QUANTITY = re.compile(rf"([^\s\d]{{1,3}}\s*)?{NUMBER.pattern}\S*")
+"""A number with a unit or currency beside it: not a name that has a number in it."""
 MONTH = re.compile(r"(\d{4})(?:-(\d\d))?")
 WRITTEN = re.compile(r"\d{4}-\d\d(-\d\d([T ].*)?)?|\d\d:\d\d(:\d\d.*)?")
 DIGITS = re.compile(r"\W*\d+\W+\d+\W+\d+\W*")
@@ -87,7 +89,7 @@ def iso_date(gold: JSON, pred: JSON, partial: bool = False, format: str = "") ->
     expected = moment(gold, format)
     predicted = moment(pred, format)
     if expected is None and gold:
-        forms = f"ISO 8601 or {format}" if format else "ISO 8601; state its form, such as date(format='%d/%m/%Y')"
+        forms = f"ISO 8601 or {format}" if format else "ISO 8601; state its form, such as date:%d/%m/%Y"
         warnings.warn(f"gold has texts that are compared as dates and are not in {forms}", stacklevel=2)
     if expected is None or predicted is None:
         return exact(gold, pred)
@@ -143,20 +145,23 @@ LENIENT = ("money", "decimal")  # compare values of different JSON types
 
 @lru_cache(maxsize=1024)
 def comparator(text: str) -> Comparator:
-    """The comparator of a text.
+    """The comparator of a text; a form of dates may follow a colon.
 
     Raises:
         GoldassayError: the text names no comparator, or a parameter that it does not have.
 
     >>> comparator("number(absolute=0.01)")(12.5, 12.504), comparator("date(partial=True)")("2024-03", "2024-03-01")
     (1.0, 1.0)
+    >>> comparator("date:%d/%m/%Y")("2024-03-01", "01/03/2024")
+    1.0
     >>> comparator("numbr")
     Traceback (most recent call last):
     goldassay.exceptions.GoldassayError: no comparator reads as 'numbr'; there are exact, normalised, number, money, \
 fuzzy, anls, identifier, embedding, enum, date, decimal
     """
+    name, colon, form = text.partition(":")
     try:
-        name, arguments, options = literal_call(text)
+        name, arguments, options = (name, [], {"format": form}) if colon and "(" not in name else literal_call(text)
         parameters = list(inspect.signature(COMPARATORS[name]).parameters)[2:]
         options |= dict(zip(parameters, arguments, strict=False))
         function = partial(COMPARATORS[name], **options)
@@ -199,7 +204,9 @@ def difference(gold: JSON, pred: JSON) -> str:
         return "wrong_format" if has_letters and identifier(gold, pred) else "wrong_value"
     if expected != predicted and not (has_letters and expected == -predicted):  # the hyphen of "NL-7" is no sign
         return "wrong_value"
-    return "wrong_unit" if unit(gold) != unit(pred) else "wrong_format"
+    if unit(gold) == unit(pred) or (has_letters and identifier(gold, pred)):
+        return "wrong_format"
+    return "wrong_unit" if all(QUANTITY.fullmatch(text.strip()) for text in (gold, str(pred))) else "wrong_value"
 
 
 def amount(value: JSON) -> float | None:

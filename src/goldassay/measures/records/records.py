@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from goldassay import jsonl
@@ -51,8 +52,7 @@ def sides(gold: object, pred: object, schema: str = "") -> Read:
     """
     name = None if isinstance(gold, list) else read(gold, "id", None)
     try:
-        left = record_of(_value(gold, schema, gold_field))
-        check(left, schema, name)
+        left = check(record_of(_value(gold, schema, gold_field)), schema, name)
     except DataError as error:
         raise error.at(record=name, field="record") from None
     if failed(pred):
@@ -120,7 +120,7 @@ def schema_text(source: Schema) -> str:
     >>> schema_text(create_model("Invoice", total=(float, ...)))[:60]
     '{"properties": {"total": {"title": "Total", "type": "number"'
     """
-    from pydantic import PydanticUserError, TypeAdapter, create_model
+    from pydantic import PydanticUserError, create_model
 
     if isinstance(source, Mapping):
         schema = dict(source)
@@ -167,10 +167,40 @@ def problem(record: JSON, schema: str) -> str:
     return f"{place}: {message}" if place else message
 
 
-def check(record: JSON, schema: str, name: str | int | None) -> None:
-    """Raise a `DataError` for a gold record that its schema does not allow."""
-    if why := problem(record, schema):
+def check(record: JSON, schema: str, name: str | int | None) -> JSON:
+    """A gold record as a model of pydantic reads it: a text may write a number, or true and false.
+
+    Raises:
+        DataError: The schema does not allow it.
+
+    >>> check({"total": "33.90"}, '{"properties": {"total": {"type": "number"}}}', "1")
+    {'total': 33.9}
+    """
+    parsed = _parsed(record, expanded(schema)) if schema else record
+    if why := problem(parsed, schema):
         raise DataError(f"gold does not fit the schema: {why}", record=name, field="record")
+    return parsed
+
+
+SCALARS = {"number": TypeAdapter(float), "integer": TypeAdapter(int), "boolean": TypeAdapter(bool)}
+
+
+def _parsed(value: JSON, node: Mapping[str, Any]) -> Any:
+    """A value, where a text is what the schema's type makes of it; where a text is allowed, it is one."""
+    nodes = [node, *(part for key in UNIONS for part in node.get(key, ()))]
+    if isinstance(value, dict):
+        fields = {name: field for each in nodes for name, field in each.get("properties", {}).items()}
+        return {name: _parsed(part, fields.get(name, {})) for name, part in value.items()}
+    if isinstance(value, list):
+        items = next((each["items"] for each in nodes if isinstance(each.get("items"), dict)), {})
+        return [_parsed(item, items) for item in value]
+    types = [each.get("type", ()) for each in nodes]
+    kinds = {kind for each in types for kind in ([each] if isinstance(each, str) else each)}
+    if isinstance(value, str) and "string" not in kinds:
+        for kind in SCALARS.keys() & kinds:
+            with suppress(ValidationError):
+                return SCALARS[kind].validate_python(value)
+    return value
 
 
 @lru_cache(maxsize=64)
