@@ -53,6 +53,14 @@ def test_the_commands_are_those_of_the_design() -> None:
     assert sum(param.opts[0].startswith("--") for command in ALL.values() for param in command.params) <= MOST_OPTIONS
 
 
+def test_the_help_of_tune_names_the_optimizers_that_the_readme_promises() -> None:
+    from goldassay.tuning.optimizers import OPTIMIZERS
+
+    (option,) = [param for param in ALL["tune"].params if param.name == "optimizer"]
+    assert set(OPTIMIZERS) <= set(option.help.replace(",", "").split())
+    assert "another optimizer of DSPy" in option.help
+
+
 @pytest.mark.parametrize("words", sorted(ALL))
 def test_every_command_has_help(words: str) -> None:
     done = RUN.invoke(app, [*words.split(), "--help"])

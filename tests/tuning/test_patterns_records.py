@@ -9,6 +9,7 @@ import pytest
 
 from goldassay import Metric
 from goldassay.measures import records
+from goldassay.reporting import tuning as tables
 from goldassay.running.comparing import from_predictions
 from goldassay.running.waterfall import waterfall
 from goldassay.tuning.instructions import LabelWords, rules_of
@@ -51,6 +52,23 @@ def test_patterns_are_of_fields_and_cost_what_they_lose() -> None:
     assert day.loss == pytest.approx(64 / (64 + 16) - value)
     words = LabelWords(dspy.Predict("text -> record"), [])
     assert rules_of(lines, words) == ["Give lines wherever the text says it."]
+
+
+def test_patterns_of_one_kind_can_be_told_apart_and_values_are_no_rules() -> None:
+    names = ["Gouda Bakery", "Tiel Bakery", "Delft Cheese", "Hoorn Books", "Breda Tools", "Venlo Fish"]
+    gold = [{"id": str(n), "record": {"total": f"{n}.{n + 10}", "shop": names[n % 6]}} for n in range(24)]
+    pred = [
+        {"record": {"total": f"{90 - n}.{99 - n}", "shop": f"The {row['record']['shop']} Ltd"}}
+        for n, row in enumerate(gold)
+    ]
+    patterns = find(from_predictions(gold, pred, {"field_f1": records.FieldF1()}, name="x").cases)
+    (total,) = [pattern for pattern in patterns if pattern.gold_type == "total"]  # digits make no groups
+    assert total.count == 24
+    seen = [(pattern.title, *tables.details(pattern)) for pattern in patterns]
+    assert len(set(seen)) == len(seen)
+    assert "0.10 → 90.99" in " ".join(tables.details(total))
+    words = LabelWords(dspy.Predict("text -> record"), [])
+    assert rules_of(total, words) == []  # an amount of one receipt says nothing of the next
 
 
 def test_feedback_names_the_leaves_for_the_predictor_that_wrote_them() -> None:

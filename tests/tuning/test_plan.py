@@ -58,7 +58,9 @@ def test_a_pilot_measures_baseline_probes_and_spread(lm: Any, names_program: Any
     assert 0.5 < plan.baseline < 0.7
     assert plan.pays
     assert plan.calls == 8 * 32 + 2 * 20 + 2 * 8
-    assert "Tuning can pay: nearest examples" in " ".join(plan.lines())
+    lines = " ".join(plan.lines())
+    assert f"nearest examples 1.000 ({probe.gain:+.3f}, {probe.t:.1f} standard errors)" in lines
+    assert f"Tuning can pay: nearest examples gains {probe.t:.1f} standard errors. 0.9 are enough" in lines
     assert "16 of them show labeled and knn on test" in plan.lines()[-1]
 
 

@@ -37,7 +37,10 @@ class TuningOptions(use.WorkOptions):
     """Options of tuning a program."""
 
     optimizer: str = use.for_running(
-        "NAME", "bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches.", default="bootstrap"
+        "NAME",
+        "patches, labeled, knn, bootstrap, mipro, simba, copro, inferrules, gepa, or the name of another optimizer of "
+        "DSPy.",
+        default="bootstrap",
     )
     option: list[str] | None = use.for_running(
         "NAME=VALUE",

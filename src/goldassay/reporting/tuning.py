@@ -6,6 +6,7 @@ The tests come from the tuning's ledger; a tuning without one (by a DSPy optimiz
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from goldassay.reporting.cells import Cell, Row, bounds, number, p_value, signed
 from goldassay.reporting.terminal import echo, line, print_table
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
+    from goldassay.measure import Error
     from goldassay.tuning.patches import Patch
     from goldassay.tuning.patterns import Pattern
     from goldassay.tuning.saved import Trial, Tuned
@@ -189,23 +191,30 @@ def patterns(patterns: Sequence[Pattern], most: int = 8) -> None:
     rows: list[Row] = []
     for pattern in patterns:
         types = " → ".join(dict.fromkeys(part for part in (pattern.gold_type, pattern.pred_type) if part))
-        name = Cell(f"{pattern.kind} {types}", detail="\n".join(f"  {text}" for text in _details(pattern)))
+        name = Cell(f"{pattern.kind} {types}", detail="\n".join(f"  {text}" for text in details(pattern)))
         rows.append([name, pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
     print_table("error patterns", ["pattern, with its forms", "errors", "examples", "loss"], rows, most=most)
     if not rows:
         echo("No errors.")
 
 
-def _details(pattern: Pattern) -> list[str]:
+def details(pattern: Pattern) -> list[str]:
     """A pattern's surface forms and place, its languages, and the strata that hold at least four in five of it."""
-    forms = "; ".join(form for form in dict.fromkeys(pattern.surfaces[:6]) if form != pattern.gold_type)
-    details = [text for text in (forms, pattern.place) if text]
+    types = (pattern.gold_type, f"{pattern.gold_type} → {pattern.pred_type}", "")
+    forms = [form for form, _ in Counter(map(_form, pattern.errors)).most_common(6) if form not in types]
+    details = [text for text in ("; ".join(forms), pattern.place) if text]
     n = len(pattern.documents)
     for name, counts in pattern.strata.items():
         shares = counts if name == "language" else {k: c for k, c in counts.items() if c >= 0.8 * n and n > 2}
         if shares:
             details.append(f"{name} {', '.join(f'{key} {count}' for key, count in list(shares.items())[:4])}")
     return details[:4]
+
+
+def _form(error: Error) -> str:
+    """What gold has and what was predicted, if both have something and differ; else the one that is there."""
+    differs = error.gold and error.pred and error.gold != error.pred
+    return f"{error.gold} → {error.pred}" if differs else error.gold or error.pred
 
 
 def patches(patches: Sequence[Patch]) -> None:

@@ -113,9 +113,13 @@ def find(cases: Sequence[Case]) -> list[Pattern]:
 
 
 def _clusters(members: list[tuple[int, Error]]) -> list[list[tuple[int, Error]]]:
-    """Split a group by surface form: agglomerative clustering of their n-grams, small rests kept together."""
+    """Split a group by surface form: agglomerative clustering of their n-grams, small rests kept together.
+
+    Forms without letters (amounts, dates) are not split: which digits they share says nothing of the error.
+    """
     forms = sorted({form for _, error in members if (form := error.gold or error.pred).strip()})
-    if len(forms) < 6 or len(forms) > 2000 or all(error.kind in BY_FIELD for _, error in members):
+    digits = not any(map(str.isalpha, "".join(forms)))
+    if len(forms) < 6 or len(forms) > 2000 or digits or all(error.kind in BY_FIELD for _, error in members):
         return [members]
     from sklearn.cluster import AgglomerativeClustering
     from sklearn.feature_extraction.text import TfidfVectorizer

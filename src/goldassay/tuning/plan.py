@@ -147,17 +147,20 @@ class Plan:
             "Needed to detect: " + ", ".join(f"{self.needs(gain)} examples for {gain:+.2f}" for gain in GAINS) + ".",
         ]
         if self.baseline is not None:
-            probes = [f"{each.name} {each.value:.3f} ({each.gain:+.3f}, t {each.t:.2f})" for each in self.probes]
+            probes = [
+                f"{each.name} {each.value:.3f} ({each.gain:+.3f}, {each.t:.1f} standard errors)" for each in self.probes
+            ]
             pilot = f"Pilot on {self.measured or PILOT} examples: as it is {self.baseline:.3f}"
             lines.append(f"{pilot}; {'; '.join(probes) or 'no probe fits this program'}.")
         if self.pays:
-            best = max(self.probes, key=lambda probe: probe.t).name
+            best = max(self.probes, key=lambda probe: probe.t)
             lines.append(
-                f"Tuning can pay: {best} reaches t {self.least:.2f}, as luck alone does in one of five pilots."
+                f"Tuning can pay: {best.name} gains {best.t:.1f} standard errors. {self.least:.1f} are enough, which "
+                "luck alone gains in one of five pilots."
             )
         elif self.pays is False:
             gain = "as a gain of .35 does in nine of ten pilots"
-            lines.append(f"Tuning can hardly pay: no t reaches {self.least:.2f}, {gain}.")
+            lines.append(f"Tuning can hardly pay: no probe gains {self.least:.1f} standard errors, {gain}.")
         cost = f"About {self.calls} calls of the program"
         if self.seconds is not None:
             minutes = max(round(self.calls * self.seconds / 60), 1)
