@@ -56,7 +56,9 @@ def test_patterns_are_of_fields_and_cost_what_they_lose() -> None:
 
 def test_patterns_of_one_kind_can_be_told_apart_and_values_are_no_rules() -> None:
     names = ["Gouda Bakery", "Tiel Bakery", "Delft Cheese", "Hoorn Books", "Breda Tools", "Venlo Fish"]
-    gold = [{"id": str(n), "record": {"total": f"{n}.{n + 10}", "shop": names[n % 6]}} for n in range(24)]
+    gold: list[dict[str, Any]] = [
+        {"id": str(n), "record": {"total": f"{n}.{n + 10}", "shop": names[n % 6]}} for n in range(24)
+    ]
     pred = [
         {"record": {"total": f"{90 - n}.{99 - n}", "shop": f"The {row['record']['shop']} Ltd"}}
         for n, row in enumerate(gold)

@@ -182,7 +182,11 @@ def check(record: JSON, schema: str, name: str | int | None) -> JSON:
     return parsed
 
 
-SCALARS = {"number": TypeAdapter(float), "integer": TypeAdapter(int), "boolean": TypeAdapter(bool)}
+SCALARS: dict[str, TypeAdapter[Any]] = {
+    "number": TypeAdapter(float),
+    "integer": TypeAdapter(int),
+    "boolean": TypeAdapter(bool),
+}
 
 
 def _parsed(value: JSON, node: Mapping[str, Any]) -> Any:
@@ -192,7 +196,7 @@ def _parsed(value: JSON, node: Mapping[str, Any]) -> Any:
         fields = {name: field for each in nodes for name, field in each.get("properties", {}).items()}
         return {name: _parsed(part, fields.get(name, {})) for name, part in value.items()}
     if isinstance(value, list):
-        items = next((each["items"] for each in nodes if isinstance(each.get("items"), dict)), {})
+        items: Mapping[str, Any] = next((each["items"] for each in nodes if isinstance(each.get("items"), dict)), {})
         return [_parsed(item, items) for item in value]
     types = [each.get("type", ()) for each in nodes]
     kinds = {kind for each in types for kind in ([each] if isinstance(each, str) else each)}
