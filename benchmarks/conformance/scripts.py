@@ -78,12 +78,13 @@ def coreference(data: Path) -> SuiteResult:
 
 
 def _webnlg(text: str) -> Iterator[tuple[str, str]]:
-    for name, precision, recall, f1 in re.findall(
+    blocks = re.findall(
         r"(Ent_type|Partial|Strict|Exact)\nCorrect.*?Precision: (\S+) Recall: (\S+)\s+F1: (\S+)", text, re.DOTALL
-    )[:4]:  # of whole triples; then come those of their parts
-        yield from zip(
-            (f"{name.lower()}_{rate}" for rate in ("precision", "recall", "f1")), (precision, recall, f1), strict=True
-        )
+    )
+    for place, (name, *values) in enumerate(blocks[:16]):  # four of whole triples, then four of each part
+        part = ("", "subject_", "predicate_", "object_")[place // 4]
+        rates = (f"{part}{name.lower()}_{rate}" for rate in ("precision", "recall", "f1"))
+        yield from zip(rates, values, strict=True)
 
 
 def _carb(text: str) -> Iterator[tuple[str, str]]:

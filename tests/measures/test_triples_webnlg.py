@@ -10,6 +10,7 @@ from goldassay.measures.triples import WebNLG, scorecard
 from goldassay.measures.triples.text2kg import words
 
 MATCHINGS = ("ent_type", "partial", "strict", "exact")
+PARTS = ("", "subject_", "predicate_", "object_")
 
 
 def side(*triples: str) -> dict[str, Any]:
@@ -42,13 +43,31 @@ def test_one_pair(gold: str, pred: str, f1: tuple[float, ...]) -> None:
     assert values == pytest.approx(f1)
 
 
+def test_the_parts_of_a_triple() -> None:
+    # [new york] is right, [city] is missing: the object overlaps (half); "likes" meets nothing, so it is spurious in
+    # all three parts, and the predicate is missed
+    card = scorecard([side("Ann | knows | New_York_City")], [side("Ann | likes | New_York")], protocol="webnlg")
+    expected = {  # precision, recall
+        "subject_strict": (1 / 2, 1 / 1),
+        "predicate_strict": (0, 0),
+        "object_strict": (0, 0),
+        "object_partial": (0.5 / 2, 0.5 / 1),
+        "object_ent_type": (1 / 2, 1 / 1),
+        "ent_type": (2 / 3, 2 / 3),
+    }
+    for name, rates in expected.items():
+        assert (card[f"{name}_precision"], card[f"{name}_recall"]) == pytest.approx(rates), name
+    assert card["subject_strict_f1"] == pytest.approx(2 / 3)
+
+
 def test_triples_are_paired_best_and_the_rest_is_beside_nothing() -> None:
     triples = [f"museum {n} | opened | 18{n}" for n in range(10, 19)]
     for size in (2, 9):  # every order is tried, or the best one is assigned
         assert WebNLG()(side(*triples[:size]), side(*reversed(triples[:size]))).tally.value == 1.0
     card = scorecard([side(*triples[:2]), side()], [side(triples[1]), side(*triples[:2])], protocol="webnlg")
     # one right pair; a gold triple beside nothing; two predictions beside nothing: 1 of 4 pairs
-    assert card.values == {f"{name}_{rate}": 1 / 4 for name in MATCHINGS for rate in ("precision", "recall", "f1")}
+    names = [f"{part}{name}_{rate}" for part in PARTS for name in MATCHINGS for rate in ("precision", "recall", "f1")]
+    assert card.values == dict.fromkeys(names, 1 / 4)
     assert WebNLG()(side(), side()).tally.weight == 0
     assert WebNLG()(side(triples[0]), None).tally.value == 0
 

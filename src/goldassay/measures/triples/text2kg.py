@@ -242,6 +242,7 @@ def _stemmed(text: str) -> str:
 
 MATCHINGS = ("ent_type", "partial", "strict", "exact")
 RATES = ("precision", "recall", "f1")
+WHOLE_AND_PARTS = ("triple", *PARTS)
 SWAPS = ((0, 2), (0, 1), (1, 2))  # parts whose places are exchanged, in the order in which that is tried
 PERMUTED = 7  # as many triples are paired by trying every order, of equals the first
 MARK = f"[{re.escape(string.punctuation)}]"
@@ -273,6 +274,8 @@ class WebNLG(TripleMeasure[Mean, Totals]):
         matching: ``strict`` (words and place), ``exact`` (words, any place), ``partial`` (some words, any place, half),
             ``ent_type`` (some words, same place).
         rate: ``f1``, ``precision`` or ``recall``.
+        part: Of whole triples, or of gold's ``subject``, ``predicate`` or ``object``; predicted words that gold has in
+            no place count for each of the three, as in nervaluate 0.1.7.
 
     >>> gold = {"triples": [{"subject": "Jane_Austen", "predicate": "notableWork", "object": "Emma"}]}
     >>> pred = {"triples": [{"subject": "Austen", "predicate": "notable work", "object": "Emma"}]}
@@ -280,7 +283,6 @@ class WebNLG(TripleMeasure[Mean, Totals]):
     [0.667, 0.667, 0.667, 0.667]
     """
 
-    name = "webnlg_{matching}_{rate}"
     zero: ClassVar[Mean] = Mean()
     fixed: ClassVar[Conventions] = {
         "words": "as NLTK 3.4.5 (U+2012 to U+2015 and * do not separate)",
@@ -288,11 +290,22 @@ class WebNLG(TripleMeasure[Mean, Totals]):
         "average": "pairs",
         "empty": EMPTY,
     }
-    in_key: ClassVar[Names] = ("matching", "rate")
-    choices = {"matching": MATCHINGS, "rate": RATES}
+    in_key: ClassVar[Names] = ("matching", "rate", "part")
+    choices = {"matching": MATCHINGS, "rate": RATES, "part": WHOLE_AND_PARTS}
 
     matching: str = "strict"
     rate: str = "f1"
+    part: str = "triple"
+
+    @property
+    def official(self) -> str:
+        """``strict_f1``, ``subject_strict_f1`` and so on."""
+        return f"{self.part}_{self.matching}_{self.rate}".removeprefix("triple_")
+
+    @property
+    def key(self) -> str:
+        """``webnlg_strict_f1``, ``webnlg_subject_strict_f1`` and so on."""
+        return f"webnlg_{self.official}"
 
     def batch(self, gold: Examples, pred: Examples) -> Totals:
         """The best pairs of each example."""
@@ -300,10 +313,13 @@ class WebNLG(TripleMeasure[Mean, Totals]):
 
     def tally(self, sums: list[float]) -> Mean:
         """The sum and the number of one example."""
-        return Mean(sums[1 + [*WEBNLG].index(f"{self.matching}_{self.rate}")], sums[0])
+        return Mean(sums[1 + [*WEBNLG].index(self.official)], sums[0])
 
 
-WEBNLG = {f"{matching}_{rate}": WebNLG(matching, rate) for matching in MATCHINGS for rate in RATES}
+WEBNLG = {
+    measure.official: measure
+    for measure in (WebNLG(m, rate, part) for part in WHOLE_AND_PARTS for m in MATCHINGS for rate in RATES)
+}
 """What the evaluation script prints, by name."""
 
 
@@ -314,7 +330,7 @@ def _sums(gold: object, pred: object) -> list[float]:
     references = [*map(_normal, expected), *[nothing] * (size - len(expected))]
     candidates = [*map(_normal, predicted), *[nothing] * (size - len(predicted))]
     rates = [[_rates(reference, candidate) for reference in references] for candidate in candidates]
-    f1 = np.array([[fmean(cell[2::3]) for cell in row] for row in rates], float)
+    f1 = np.array([[fmean(cell[2:12:3]) for cell in row] for row in rates], float)
     return [size, *sum((row[column] for row, column in zip(rates, _best(f1), strict=True)), np.zeros(len(WEBNLG)))]
 
 
@@ -361,17 +377,23 @@ def _rates(reference: Parts, candidate: Parts) -> Floats:
 
 def _semeval(gold: list[Span], pred: list[Span]) -> Floats:
     """Each predicted span beside the same, else the first that it overlaps; in the order of `WEBNLG`."""
-    near = []
+    near: list[Span | None] = []
     for span in pred:
         _, first, last = span
         met = (g for g in gold if g[1:] == (first, last) or max(first, g[1]) < min(last, g[2]))
         near.append(span if span in gold else next(met, None))
-    hits = [(span[0] == g[0], span[1:] == g[1:]) for span, g in zip(pred, near, strict=True) if g]
-    points = [(typed, (1 + exact) / 2, typed and exact, exact) for typed, exact in hits]
-    credit = np.array(points, float).reshape(-1, len(MATCHINGS)).sum(axis=0)
-    precision = credit / max(len(pred), 1)
-    recall = credit / max(len(hits) + len({*gold} - {*near}), 1)
-    return np.stack([precision, recall, divide(2 * (precision * recall), precision + recall)], axis=1).ravel()
+    missed = {*gold} - {*near}
+    rates = []
+    for counted in ({0, 1, 2}, {0}, {1}, {2}):  # sic: what meets no span of gold counts for every part
+        pairs = [(span, g) for span, g in zip(pred, near, strict=True) if not g or g[0] in counted]
+        hits = [(span[0] == g[0], span[1:] == g[1:]) for span, g in pairs if g]
+        points = [(typed, (1 + exact) / 2, typed and exact, exact) for typed, exact in hits]
+        credit = np.array(points, float).reshape(-1, len(MATCHINGS)).sum(axis=0)
+        precision = credit / max(len(pairs), 1)
+        recall = credit / max(len(hits) + sum(span[0] in counted for span in missed), 1)
+        f1 = divide(2 * (precision * recall), precision + recall)
+        rates.append(np.stack([precision, recall, f1], axis=1).ravel())
+    return np.concatenate(rates)
 
 
 def _laid(gold: str, pred: str, left_out: Sequence[str] = SIGNS, linked: bool = True) -> Laid:
