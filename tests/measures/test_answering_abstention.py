@@ -1,4 +1,4 @@
-"""SQuAD 2.0's probabilities of no answer, from a file of their own."""
+"""SQuAD 2.0's probabilities of no answer, from a file of their own, and the best threshold of them."""
 
 from __future__ import annotations
 
@@ -52,6 +52,29 @@ def test_what_is_wrong_with_them_is_one_line(
     with pytest.raises(DataError) as caught:
         goldassay.score("answering", *both, na_probs=saved(tmp_path / "na.json", content))
     assert complaint in str(caught.value)
+
+
+def test_the_best_threshold_is_that_of_the_script(tmp_path: Path) -> None:
+    golds = {"a": "1800", "b": "red car", "c": "", "d": "", "e": "May", "f": ""}
+    probabilities = {"a": 0.1, "b": 0.15, "c": 0.2, "d": 0.9, "e": 0.5}
+    predictions = {"a": "1800", "b": "red", "c": "x", "d": "", "e": "June"}
+    questions = [
+        {"id": name, "question": "?", "answers": [{"text": gold, "answer_start": 0}] if gold else []}
+        for name, gold in golds.items()
+    ]
+    data = {"data": [{"title": "T", "paragraphs": [{"context": "1800", "qas": questions}]}]}
+    files = saved(tmp_path / "g.json", data), saved(tmp_path / "p.json", predictions)
+    options: dict[str, Any] = {"protocol": "squad2", "intervals": False}
+    card = goldassay.score("answering", *files, na_probs=saved(tmp_path / "na.json", probabilities), **options)
+    # a and d are right; f, which has no prediction, is left out; F1 of b is 2/3
+    assert card["exact"] == pytest.approx(2 / 5)
+    assert card["f1"] == pytest.approx((2 + 2 / 3) / 5)
+    # c, d and f have no answer: 3 if nothing is answered, 4 with a, 4 or 4 2/3 with a and b, one fewer with c
+    assert card["best_exact"] == pytest.approx(4 / 5)
+    assert card["best_f1"] == pytest.approx((4 + 2 / 3) / 5)
+    assert "chosen on the same questions: an upper bound" in card.conventions["best_f1"]
+    assert card.by["answerable"]["unanswerable"] == {"exact": 1 / 2, "f1": 1 / 2, "support": 3}
+    assert "best_exact" not in goldassay.score("answering", *files, **options).values  # no probability is known
 
 
 def test_they_are_for_squad_alone(both: tuple[Path, Path], tmp_path: Path) -> None:

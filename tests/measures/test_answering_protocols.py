@@ -20,6 +20,7 @@ from goldassay.cli import app
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures import answering
 from goldassay.measures.answering import F1, Conditional, Drop, ExactMatch, Kilt, SupportingFacts
+from goldassay.measures.answering.measures import ANLS
 from goldassay.measures.answering.protocols import drop, rouge_l
 from goldassay.metric import failed_with
 
@@ -400,3 +401,37 @@ def test_official_gold_is_validated_and_converted(tmp_path: Path, protocol: str,
         assert done.exit_code in (0, 1), done.output
         assert done.exception is None or isinstance(done.exception, SystemExit)
     assert len(own.read_text(encoding="utf-8").splitlines()) == len({"drop": "de"}.get(protocol, "x"))
+
+
+def test_drop_by_type_of_the_best_gold_answer(tmp_path: Path) -> None:
+    spans = [{"spans": ["red", "blue"]}, {"spans": ["red"]}]
+    date = {"number": "", "spans": [], "date": {"day": "4", "month": "May", "year": "1800"}}
+    questions = [
+        {"query_id": "a", "answer": spans[0], "validated_answers": spans[1:]},  # the second is met
+        {"query_id": "b", "answer": spans[0]},
+        {"query_id": "c", "answer": {"number": "3"}},
+        {"query_id": "d", "answer": {"number": "3"}},  # without a prediction
+        {"query_id": "e", "answer": date},
+    ]
+    gold = tmp_path / "gold.json"
+    pred = tmp_path / "pred.json"
+    gold.write_text(json.dumps({"p": {"qa_pairs": questions}}), encoding="utf-8")
+    pred.write_text(json.dumps({"a": ["red"], "b": ["red"], "c": "3", "e": "4 May 1801"}), encoding="utf-8")
+    card = score("answering", gold, pred, protocol="drop", intervals=False)
+    assert card.by["answer_type"] == {
+        "date": {"em": 0, "f1": 0.67, "support": 1},  # two of three words, one number of two
+        "number": {"em": 1 / 2, "f1": 1 / 2, "support": 2},
+        "span": {"em": 1, "f1": 1, "support": 1},
+        "spans": {"em": 0, "f1": 1 / 2, "support": 1},  # one of two spans
+    }
+
+
+def test_anls_takes_the_nearest_of_several_references() -> None:
+    gold = {"answers": ["Teylers Museum", "Teyler", "delft"]}
+    # "teylor" is one letter of 6 away from the second, 5 of 6 from the third; case does not count
+    assert ANLS()(gold, {"answer": "teylor"}).tally.value == pytest.approx(1 - 1 / 6)
+    assert ANLS()(gold, {"answer": "del"}).tally.value == pytest.approx(1 - 2 / 5)
+    assert ANLS()(gold, {"answer": "de"}).tally.value == 0  # 3 of 5 letters: over the threshold
+    assert ANLS(0.7)(gold, {"answer": "de"}).tally.value == pytest.approx(2 / 5)
+    assert ANLS()({"answers": []}, {"answer": ""}).tally.value == 1
+    assert ANLS()({"answers": []}, None).tally.value == 0

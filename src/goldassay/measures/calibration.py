@@ -35,19 +35,19 @@ class Confidences(NamedTuple):
 
 
 COLUMNS = 200
-NAMES = ("n", "score")
-Scored = tuple[Number, Number]
-"""How many questions, and the sum of their scores."""
+Scored = tuple[Number, ...]
+"""How many questions, the sum of their scores, and what else a tally adds up."""
 
 
 class ByConfidence(Keyed[float, Scored]):
     """For each confidence (or probability) that occurs the evidence of its questions; it adds up exactly.
 
-    Of many examples it holds the sums, and ``rows``: the confidence of each, and its two numbers (shape (examples, 2)).
+    Of many examples it holds the sums, and ``rows``: the confidence of each, and its numbers (shape (examples, 2)).
     Their arrays, one column a confidence, are made only where somebody resamples.
     """
 
     add = staticmethod(Bins.add)
+    names: ClassVar[tuple[str, ...]] = ("n", "score")
     rows: tuple[Floats, Floats] | None = None
 
     @classmethod
@@ -62,8 +62,8 @@ class ByConfidence(Keyed[float, Scored]):
         {0.5: (2.0, 1.0), 0.9: (1.0, 0.0)}
         """
         confidences = np.asarray(sure, float)
-        rows = np.asarray(evidence, float).reshape(-1, 2)
-        counts = rows[:, 0] > 0
+        rows = np.asarray(evidence, float).reshape(-1, len(cls.names))
+        counts = rows.any(axis=1)
         levels, place = np.unique(confidences[counts], return_inverse=True)
         sums = [np.bincount(place, column, len(levels)).tolist() for column in rows[counts].T]
         tally = cls(dict(zip(levels.tolist(), zip(*sums, strict=True), strict=True)))
@@ -81,17 +81,17 @@ class ByConfidence(Keyed[float, Scored]):
 
     def to_columns(self) -> dict[str, Any]:
         """The rows, one column each: all that the evidence of many examples comes from."""
-        confidences, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, 2)))
-        return {LEVEL: confidences, **dict(zip(NAMES, rows.T, strict=True))}
+        confidences, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, len(self.names))))
+        return {LEVEL: confidences, **dict(zip(self.names, rows.T, strict=True))}
 
     def from_columns(self, columns: Mapping[str, ArrayLike]) -> Self:
         """The evidence that these columns hold, as `to_columns` gives them."""
-        return self.of(columns[LEVEL], np.column_stack([columns[name] for name in NAMES]))
+        return self.of(columns[LEVEL], np.column_stack([columns[name] for name in self.names]))
 
     @property
     def weight(self) -> Number:
         """How many questions."""
-        return sum(n for n, _ in self.values())
+        return sum(n for n, *_ in self.values())
 
     @property
     def value(self) -> Number:
@@ -101,23 +101,23 @@ class ByConfidence(Keyed[float, Scored]):
     def columns(self) -> Floats:
         """The evidence, the highest confidence first: shape (2, confidences), or (2, confidences, resamples)."""
         levels = sorted(self, reverse=True)
-        return np.stack([np.array([self[level][side] for level in levels], float) for side in range(2)])
+        return np.stack([np.array([self[level][side] for level in levels], float) for side in range(len(self.names))])
 
     def state(self) -> dict[str, dict[str, Number]]:
         """As JSON. Of many examples arrays, a number an example, for at most `COLUMNS` confidences: above that,
         neighbours are taken together under the highest of them, so that resampling stays linear."""
         if self.rows is None:
-            return {repr(level): dict(zip(NAMES, self[level], strict=True)) for level in sorted(self)}
+            return {repr(level): dict(zip(self.names, self[level], strict=True)) for level in sorted(self)}
         confidences, rows = self.rows
         columns = {}
         for group in np.array_split(np.array(sorted(self)), min(len(self), COLUMNS)) if self else ():
             inside = (confidences >= group[0]) & (confidences <= group[-1])
-            columns[repr(float(group[-1]))] = dict(zip(NAMES, (rows * inside[:, None]).T, strict=True))
+            columns[repr(float(group[-1]))] = dict(zip(self.names, (rows * inside[:, None]).T, strict=True))
         return columns
 
     def from_state(self, state: State) -> Self:
         """The evidence again."""
-        return type(self)({float(level): (row["n"], row["score"]) for level, row in state.items()})
+        return type(self)({float(level): tuple(row[name] for name in self.names) for level, row in state.items()})
 
 
 def scalar(value: Number) -> Number:

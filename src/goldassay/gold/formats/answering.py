@@ -95,7 +95,7 @@ def _squad_answers(source: Source) -> Iterator[Row]:
                 number = no_answer.get(name)
                 if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number <= 1:
                     raise DataError(f"a probability of no answer lies between 0 and 1, not {number!r}", file=file)
-                record["confidence"] = 1 - number
+                record |= {"confidence": 1 - number, "meta": {"na_prob": number}}
             yield Row(record)
 
 
@@ -171,11 +171,15 @@ def _drop(content: Record) -> Items:
     for name, passage in content.items():
         for item in passage["qa_pairs"]:
             golds = []
+            kinds = []
             for gold in (item["answer"], *(item.get("validated_answers") or ())):  # a number, spans, or a date
                 date = gold.get("date", {})
                 spans = [str(gold["number"])] if gold.get("number") else list(gold.get("spans") or ())
                 golds.append(spans or [" ".join(str(date[part]) for part in ("day", "month", "year"))])
-            yield {"id": item["query_id"], "document": name, "question": item.get("question", ""), "answers": golds}
+                kind = "number" if gold.get("number") else ("date", "span", "spans")[min(len(spans), 2)]
+                kinds.append(kind)
+            about = {"id": item["query_id"], "document": name, "question": item.get("question", "")}
+            yield {**about, "answers": golds, "meta": {"answer_types": kinds}}
 
 
 def _quoref(content: Record) -> Items:

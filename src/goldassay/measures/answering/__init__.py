@@ -1,9 +1,10 @@
 """Answering: is the answer right, is it grounded, and does the program know when it does not know?
 
 Read in this order: `records` (what a question and an answer are), `matching` (how answers are compared; many questions
-at once), `measures` (exact match, F1, ROUGE, BLEU, chrF), `claims` (tables of verdicts and their rates, relevance,
-citations), `grounding` (entities, lexical support, facts), `ranking` (its five values, and calibration), `protocols`
-(HotpotQA, DROP, KILT and others), `mistakes` (the errors, in words), `scorecard` (everything over a set).
+at once), `measures` (exact match, F1, ROUGE, BLEU, chrF, ANLS), `claims` (tables of verdicts and their rates,
+relevance, citations), `grounding` (entities, lexical support, facts), `ranking` (its five values, and calibration),
+`abstention` (the best threshold of no answer), `protocols` (HotpotQA, DROP, KILT and others), `mistakes` (the errors,
+in words), `scorecard` (everything over a set).
 """
 
 from __future__ import annotations

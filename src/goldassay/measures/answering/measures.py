@@ -36,6 +36,7 @@ from goldassay.measure import Conventions, Names, Review, pred_field
 from goldassay.measures.answering.matching import KINDS, PARTS, AnswerBatch, Answering, agreement, overlap, rouge
 from goldassay.measures.answering.records import AnswerPair
 from goldassay.measures.calibration import scalar
+from goldassay.measures.records.comparators import anls
 from goldassay.tally import By, Counts, Mean, Number, divide, positive
 from goldassay.text import normal
 from goldassay.text.words import TOKENIZERS
@@ -214,6 +215,29 @@ class ROUGE(Answering[Mean]):
         score = partial(rouge, kinds=[self.kind], stem=self.stem, tokenizer=self.tokenizer)
         rows = batch.once((self.kind, self.stem, self.tokenizer), lambda: score(*batch.pairs)[self.kind])
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
+
+
+@dataclass(frozen=True)
+class ANLS(Answering[Mean]):
+    """How near an answer is to the nearest acceptable one, letter by letter; 0 from a distance of ``threshold`` on.
+
+    Formula: 1 − edit distance / the longer length, without case, best acceptable answer; mean over questions
+    Source: Biten et al., ICCV 2019 (DocVQA)
+
+    >>> ANLS()({"answers": ["Teylers Museum", "Teyler"]}, {"answer": "teylor"}).tally.value      # 1 - 1/6
+    0.8333333333333334
+    """
+
+    name = "anls"
+    enough = 1.0
+    fixed: ClassVar[Conventions] = {"golds": "best", "unanswerable": "empty is right", "failed": "0"}
+
+    threshold: float = 0.5
+
+    def tally(self, pair: AnswerPair) -> Mean:
+        """The nearness of one answer."""
+        golds = pair.answers or ("",)
+        return Mean.of(0.0 if pair.failed else max(anls(gold, pair.answer, self.threshold) for gold in golds))
 
 
 ORDERS = 4

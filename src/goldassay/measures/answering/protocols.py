@@ -20,6 +20,7 @@ import numpy as np
 import scipy
 
 from goldassay.measure import NO_PREDICTION, Conventions, Measure, failed, gold_field, parse, pred_field, stored
+from goldassay.measures.answering.abstention import BestThreshold
 from goldassay.measures.answering.grounding import result_ids
 from goldassay.measures.answering.matching import AnswerBatch, Answering, harmonic
 from goldassay.measures.answering.measures import F1, ExactMatch
@@ -184,6 +185,30 @@ class Drop(Answering[Mean]):
         rates = [drop(answer, gold) for gold in spans if answer is not None and gold and gold[0].strip()]
         column = self.choices["rate"].index(self.rate)
         return Mean.of(max((rate[column] for rate in rates), default=0.0)) if golds else Mean()
+
+
+def answer_type(pair: AnswerPair) -> str | None:
+    """The type of the gold answer that DROP's script takes: the last one that is the best so far in both rates.
+
+    Of a question without a prediction it is that of its first gold answer.
+
+    >>> gold = {"answers": [["4"], ["four", "five"]], "meta": {"answer_types": ["number", "spans"]}}
+    >>> answer_type(AnswerPair(gold, {"answer": ["five", "four"]})), answer_type(AnswerPair(gold, None))
+    ('spans', 'number')
+    """
+    types = extra(pair.gold, "answer_types") or []
+    answer = None if pair.failed else pred_field(pair.pred, "answer")
+    if answer is None:
+        return types[0] if types else None
+    best = np.zeros(2)
+    chosen = None
+    for spans, kind in zip(gold_field(pair.gold, "answers"), types, strict=False):
+        rates = np.array(drop(answer, spans))
+        if spans[0].strip() and (rates >= best).all():
+            chosen = kind
+        if spans[0].strip():
+            best = np.maximum(best, rates)
+    return chosen
 
 
 def _documents(pair: AnswerPair) -> tuple[list[set[str]], list[str]] | None:
@@ -369,7 +394,10 @@ MUSIQUE_SUPPORT = SupportingFacts(empty="1")
 DROP: dict[str, Measure] = {"em": Drop("exact"), "f1": Drop()}
 PROTOCOLS: dict[str, dict[str, Measure]] = {
     "squad": {"exact_match": ExactMatch(empty="overlap"), "f1": F1(empty="overlap")},
-    "squad2": {"exact": Conditional(ExactMatch(), "predicted"), "f1": Conditional(F1(), "predicted")},
+    "squad2": {
+        **{"exact": Conditional(ExactMatch(), "predicted"), "f1": Conditional(F1(), "predicted")},
+        **{"best_exact": BestThreshold(), "best_f1": BestThreshold("f1")},
+    },
     "hotpotqa": {
         f"{part}{name}": SupportingFacts(rate, of)
         for of, part in (("answer", ""), ("facts", "sp_"), ("joint", "joint_"))

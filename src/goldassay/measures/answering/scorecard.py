@@ -16,11 +16,19 @@ from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, available, ava
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, check_choice, parse
+from goldassay.measures.answering.abstention import BestThreshold
 from goldassay.measures.answering.claims import RATES, CitationRate, ClaimRate, Relevance
 from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
 from goldassay.measures.answering.matching import AnswerBatch, Baseline
-from goldassay.measures.answering.measures import BLEU, F1, ROUGE, ChrF, ExactMatch
-from goldassay.measures.answering.protocols import PROTOCOLS, Conditional, Drop, Kilt, SupportingFacts
+from goldassay.measures.answering.measures import ANLS, BLEU, F1, ROUGE, ChrF, ExactMatch
+from goldassay.measures.answering.protocols import (
+    PROTOCOLS,
+    Conditional,
+    Drop,
+    Kilt,
+    SupportingFacts,
+    answer_type,
+)
 from goldassay.measures.answering.ranking import (
     BERTScore,
     Calibration,
@@ -30,9 +38,10 @@ from goldassay.measures.answering.ranking import (
     SemanticSimilarity,
     Speed,
 )
-from goldassay.measures.answering.records import answers
+from goldassay.measures.answering.records import AnswerPair, answers
 from goldassay.measures.judged import JudgedMean
 from goldassay.scorecard import Batches, Scorecard, Sections, fold
+from goldassay.tally import divide
 
 MEASURES: tuple[Measure, ...] = (
     *(ExactMatch(), F1()),
@@ -47,13 +56,13 @@ MEASURES: tuple[Measure, ...] = (
     *(Confidence(), Speed(), Robustness()),
     *(Calibration(statistic=name) for name in ("brier", "ece", "aurc")),
     LostByRetrieval(),
-    *(BLEU(), ChrF(), ExactMatch("written", empty="equal"), F1("triviaqa", empty="overlap")),
+    *(BLEU(), ChrF(), ANLS(), ExactMatch("written", empty="equal"), F1("triviaqa", empty="overlap")),
     *(Drop("exact"), Drop(), Kilt(), Kilt("recall@5"), Kilt("rouge_l")),
     *(
         SupportingFacts(rate, of)
         for rate, of in (("f1", "facts"), ("exact", "facts"), ("f1", "answer"), ("f1", "joint"))
     ),
-    *(Conditional(ExactMatch()), Conditional(F1(), "answerable")),
+    *(Conditional(ExactMatch()), Conditional(F1(), "answerable"), BestThreshold()),
 )
 WITH_EVIDENCE = {*RATES, "citation_recall", "citation_precision", "lost_by_retrieval"} - {"faithfulness"}
 """Values that are on a scorecard only if one record has evidence for them."""
@@ -65,7 +74,10 @@ DEFAULT_VALUES = (
     *("citation_recall", "citation_precision", "lost_by_retrieval", "brier", "ece", "aurc"),
     *("accuracy", "quality", "confidence", "speed", "robustness", "final_score"),
 )
+BY_KIND = ("exact_match", "exact", "em", "f1", "mlqa_f1")
 FACETS = ("answerable", "answer_type", "language")
+OFFICIAL_FACETS = {"squad2": ("answerable",), "drop": ("answer_type",)}
+"""The facets that official scripts print, too."""
 NO_MODEL = "no model is installed (pip install 'goldassay[semantic]')"
 FAILED = "{n} of {examples} questions have no answer because the program failed or made no prediction; they count 0"
 SCRIPTS = (
@@ -108,7 +120,8 @@ def scorecard(
     shared = Batches(gold, pred)
     if protocol is not None:
         check_choice("protocol", protocol, (*PROTOCOLS,))
-        card = fold("answering", PROTOCOLS[protocol], shared)
+        by = {facet: partial(_by_kind, facet) for facet in OFFICIAL_FACETS.get(protocol, ())}
+        card = fold("answering", PROTOCOLS[protocol], shared, sections=Sections(by=by))
         card.protocol = protocol
         card.values = {key: value for key, value in card.values.items() if value is not None}
         card.measures = {name: measure for name, measure in card.measures.items() if name in card.values}
@@ -207,17 +220,23 @@ def _is_foreign(golds: Sequence[str]) -> bool:
 
 def _by_kind(facet: str, card: Scorecard) -> dict[str, dict[str, float]] | None:
     """Exact match and F1 by kind of question: with and without an answer, by type of answer, by language."""
-    totals = {n: card.tallies[n].total for n in ("exact_match", "f1", "mlqa_f1") if n in card.measures}
-    gold = card.shared.gold if card.shared and totals else ()
+    totals = {name: card.tallies[name] for name in BY_KIND if name in card.measures}
+    shared = card.shared if card.shared and totals else Batches((), ())
+    kinds: list[str | None]
     if facet == "answerable":
-        kinds = ["answerable" if answers(example) else "unanswerable" for example in gold]
+        kinds = ["answerable" if answers(example) else "unanswerable" for example in shared.gold]
     else:
-        kinds = [read(example, facet, None) for example in gold]
+        kinds = [read(example, facet, None) for example in shared.gold]
+    if facet == "answer_type" and "em" in totals:
+        kinds = [answer_type(AnswerPair(*pair)) for pair in zip(shared.gold, shared.pred, strict=True)]
     by: dict[str, dict[str, float]] = {}
     names = np.array([str(kind) for kind in kinds])
     for kind in sorted({str(kind) for kind in kinds if kind is not None}):
         rows = names == kind
-        by[kind] = {**{name: float(total[rows].mean()) for name, total in totals.items()}, "support": int(rows.sum())}
+        means = {
+            name: float(divide(tally.total[rows].sum(), tally.weight[rows].sum())) for name, tally in totals.items()
+        }
+        by[kind] = {**means, "support": int(rows.sum())}
     return by or None
 
 

@@ -1,0 +1,98 @@
+"""The best that a threshold on the probability of no answer can give: SQuAD 2.0's ``best_exact`` and ``best_f1``.
+
+Questions are answered in the order of that probability, the lowest first, and the others are left unanswered. The value
+is the highest of all places where that may stop. It is an upper bound, because the threshold is chosen on the questions
+that it is measured on. Rajpurkar, Jia and Liang, ACL 2018 (evaluation script 2.0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from goldassay.measure import NO_PREDICTION, Conventions, Names, failed
+from goldassay.measures.answering.matching import AnswerBatch, Answering
+from goldassay.measures.answering.records import AnswerPair, extra
+from goldassay.measures.calibration import ByConfidence, scalar
+from goldassay.tally import Number, Share, divide
+
+
+class Thresholded(ByConfidence):
+    """By confidence the questions, the sum of their scores if they are answered, and of those if they are not.
+
+    >>> Thresholded.of([-0.1, -0.4, -0.9], [(1, 1.0, 0), (1, 0.5, 0), (1, 0.0, 1)]).value      # the first two answered
+    0.8333333333333334
+    """
+
+    names = ("n", "score", "unanswered")
+
+    @property
+    def value(self) -> Number:
+        """The mean score at the best threshold."""
+        if not self:
+            return 1.0
+        n, score, unanswered = self.columns()
+        gains = np.cumsum(score - unanswered, axis=0)
+        best = unanswered.sum(axis=0) + np.maximum(gains.max(axis=0), 0.0)
+        return scalar(divide(best, n.sum(axis=0), empty=1.0))
+
+    def repaired(self, share: Share, lower: bool = False) -> Thresholded:
+        """The change that takes away this share of the errors of the answers given."""
+        part = share(())
+        return Thresholded({level: (0.0, (n - score) * part, 0.0) for level, (n, score, _) in self.items()})
+
+
+@dataclass(frozen=True)
+class BestThreshold(Answering[Thresholded]):
+    """Exact match (``exact``) or F1 by SQuAD's rules at the best threshold of ``na_prob``, else of 1 − confidence.
+
+    Questions with the same probability are answered together. A question without a prediction counts in no number of
+    questions; if it is unanswerable it counts as right all the same, as in the script. One with neither a probability
+    nor a confidence is left out; one whose program failed counts 0.
+
+    Formula: max over thresholds of (scores of the questions under it + unanswerable ones over it) / questions
+    Source: Rajpurkar, Jia and Liang, ACL 2018 (evaluation script 2.0)
+
+    >>> gold, pred = [{"answers": ["1800"]}, {"answers": []}], [{"answer": "1800"}, {"answer": "1801"}]
+    >>> sure = [{**answer, "confidence": sure} for answer, sure in zip(pred, (0.9, 0.3))]
+    >>> best = BestThreshold()
+    >>> best.tallies(best.batch(gold, sure)).value      # "1801" is over the threshold: no answer, which is right
+    1.0
+    """
+
+    name = "best_{rate}"
+    zero: ClassVar[Thresholded] = Thresholded()
+    choices = {"rate": ("exact", "f1")}
+    in_key: ClassVar[Names] = ("rate",)
+    fixed: ClassVar[Conventions] = {
+        "threshold": "chosen on the same questions: an upper bound",
+        "ties": "together",
+        "without a probability": "left out",
+        "failed": "0",
+    }
+
+    rate: str = "exact"
+
+    def tallies(self, batch: AnswerBatch) -> Thresholded:
+        """The evidence of each question."""
+        scores = batch.squad[self.choices["rate"].index(self.rate)].tolist()
+        rows = [_row(pair, score) for pair, score in zip(batch, scores, strict=True)]
+        levels, *numbers = np.array(rows, float).reshape(-1, 4).T
+        return Thresholded.of(levels, np.column_stack(numbers))
+
+
+def _row(pair: AnswerPair, score: float) -> tuple[float, float, float, float]:
+    """How sure one answer is, 1 if it counts, its score, and its score if it is not given."""
+    unanswerable = float(not pair.answers)
+    if failed(pair.pred) == NO_PREDICTION:
+        return 0.0, 0.0, unanswerable, unanswerable
+    if pair.failed:
+        return 0.0, 1.0, 0.0, 0.0
+    probability = extra(pair.pred, "na_prob")
+    if probability is None:
+        probability = None if pair.confidence is None else 1.0 - pair.confidence
+    if probability is None:
+        return 0.0, 0.0, 0.0, 0.0
+    return -float(probability), 1.0, float(not pair.answer) if unanswerable else score, unanswerable
