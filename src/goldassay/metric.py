@@ -27,7 +27,7 @@ from goldassay.exceptions import (
     short_repr,
 )
 from goldassay.feedback import differences, feedback
-from goldassay.fields import Columns, identity, sides
+from goldassay.fields import Columns, Fields, identity, sides
 from goldassay.measure import (
     FAILURE,
     INVALID,
@@ -249,7 +249,7 @@ class Metric:
             card.warnings.append(f"{which}; the first: {reasons[0]}")
         return card
 
-    def _by(self, card: Scorecard, shared: Batches) -> dict[str, Any]:
+    def _by(self, card: Scorecard, shared: Batches) -> Fields:
         """The counts by key of the measures that have some."""
         from goldassay.statistics.evidence import summed
 
@@ -364,7 +364,7 @@ class FunctionMetric(Metric):
         if isinstance(value, dspy.Prediction):
             text = str(value.get("feedback") or "")
             value = value.get("score")
-        values: dict[str, Any] = {self.main: value}
+        values: Fields = {self.main: value}
         if isinstance(value, Mapping):
             text = str(value.get("feedback") or "")
             parts = {str(key): _part(part) for key, part in value.items() if key != "feedback"}
@@ -410,7 +410,7 @@ class FunctionMetric(Metric):
             raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}{of_dict}")
         return value
 
-    def _by(self, card: Scorecard, shared: Batches) -> dict[str, Any]:
+    def _by(self, card: Scorecard, shared: Batches) -> Fields:
         """The values of a dict as fields; a number is the share that is right, so its P, R and F1 are the same."""
         counts = {}
         for key, total in card.totals.items():

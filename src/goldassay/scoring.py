@@ -15,6 +15,7 @@ from typing import Any
 
 from goldassay import protocols, workspace
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.gold import Pairs, formats, pairs, sets
 from goldassay.gold.reading import is_file
 from goldassay.measure import TASKS, Measure, parse, registered, target_met
@@ -70,7 +71,7 @@ def score(
     {'ours': 1.0, 'theirs': 0.5}
     """
     if isinstance(predictions, Mapping):
-        shared: dict[str, Any] = {"split": split, "map": map, "format": format, "intervals": intervals, **options}
+        shared: Fields = {"split": split, "map": map, "format": format, "intervals": intervals, **options}
         return Scorecards({name: score(task, gold, part, **shared) for name, part in predictions.items()})
     aligned, chosen = read(task, gold, predictions, format=format, split=split, map=map, **options)
     return card_of(task, aligned, chosen, intervals)
@@ -84,7 +85,7 @@ def read(
     format: str | None = None,
     protocol: str | None = None,
     **options: Any,
-) -> tuple[Pairs, dict[str, Any]]:
+) -> tuple[Pairs, Fields]:
     """Both sides, aligned, and the options of the task's scorecard: the one reader of `score` and the command line.
 
     Args:
@@ -124,7 +125,7 @@ def read(
     return aligned, chosen
 
 
-def set_options(task: str, gold: str | Path) -> dict[str, Any]:
+def set_options(task: str, gold: str | Path) -> Fields:
     """The options of the scorecard that the card beside a file of gold names: ``labels`` of classification.
 
     Args:
@@ -137,8 +138,8 @@ def set_options(task: str, gold: str | Path) -> dict[str, Any]:
 
 def _check_options(
     task: str,
-    reading: Mapping[str, Any],
-    chosen: Mapping[str, Any],
+    reading: Record,
+    chosen: Record,
     official: protocols.Protocol | None,
     *,
     in_files: bool,
@@ -170,7 +171,7 @@ def _named(data: Any, field: str | None) -> Any:
     return [{field: value} for value in values] if bare else values
 
 
-def card_of(task: str, aligned: Pairs, options: Mapping[str, Any], intervals: bool | None = None) -> Scorecard:
+def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None = None) -> Scorecard:
     """The scorecard of aligned records.
 
     Args:

@@ -21,6 +21,8 @@ from typing import Any, Self, TypeAlias
 
 from typing_extensions import TypeVar
 
+from goldassay.fields import Fields, Record
+
 Number: TypeAlias = Any
 """A number, or an array of numbers, one an example or a resample: one formula serves both."""
 State = Mapping[str, Any]
@@ -87,14 +89,14 @@ class Tally(ABC):
         """How much evidence there is; 0 is not applicable."""
 
     @abstractmethod
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Fields:
         """The evidence as nested dicts of numbers, for JSON and for resampling."""
 
     @abstractmethod
     def from_state(self, state: State) -> Self:
         """A tally of the same kind with this evidence (numbers or arrays)."""
 
-    def to_columns(self) -> dict[str, Any]:
+    def to_columns(self) -> Fields:
         """The evidence of many examples as nested dicts of arrays, one number an example, for choosing and weighing."""
         return self.state()
 
@@ -153,7 +155,7 @@ def flat(state: Mapping[str, object]) -> dict[Path, Any]:
 
 def nested(columns: Mapping[Path, object]) -> dict[str, object]:
     """The nested state that these numbers (or arrays) by path came from."""
-    state: dict[str, Any] = {}
+    state: Fields = {}
     for path, column in columns.items():
         branch = state
         for key in path[:-1]:
@@ -222,7 +224,7 @@ class Sums(Tally):
         total: Self = kind(*map(add, values(self), values(other)))
         return total
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Fields:
         kind: Any = type(self)
         return dict(zip(kind.__dataclass_fields__, _values(kind)(self), strict=True))
 
@@ -478,8 +480,8 @@ class Confusion(Keyed[tuple[str, str], Number]):
                 table[label] += changes[label]
         return table
 
-    def state(self) -> dict[str, Any]:
-        table: dict[str, dict[str, Any]] = {}
+    def state(self) -> Fields:
+        table: dict[str, Fields] = {}
         for (gold, pred), count in self.items():
             table.setdefault(gold, {})[pred] = count
         return table
@@ -607,7 +609,7 @@ class Evidence(By[str, Tally]):
     worst: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def empty(cls, measures: Mapping[str, Any], weights: Mapping[str, float] = {}) -> Self:
+    def empty(cls, measures: Record, weights: Mapping[str, float] = {}) -> Self:
         """No evidence yet for these measures."""
         return cls({key: measure.zero for key, measure in measures.items()}, weights, worst_values(measures))
 
@@ -644,6 +646,6 @@ class Evidence(By[str, Tally]):
         return tally.value if worst is None else 1.0 - positive(tally.weight) * tally.value / worst
 
 
-def worst_values(measures: Mapping[str, Any]) -> dict[str, float]:
+def worst_values(measures: Record) -> dict[str, float]:
     """The worst value of each measure whose lower values are better."""
     return {key: worst for key, measure in measures.items() if (worst := measure.worst) is not None}

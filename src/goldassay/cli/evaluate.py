@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields
 from goldassay.reporting import terminal, tuning
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class RunningOptions(use.WorkOptions):
         "SHARE", "Stop if more fail (after 20); 1 never stops.", min=0, max=1, default=0.5
     )
 
-    def run_options(self) -> dict[str, Any]:
+    def run_options(self) -> Fields:
         """The fields of `goldassay.running.RunOptions` that the command line sets.
 
         Raises:
@@ -128,7 +129,7 @@ def run_folder(resume: Path | None, runs: Path, label: str, model: str | None) -
             folder.rmdir()  # still empty: nothing was run
 
 
-def _show(run: Run, judge: Judge | None, gates: dict[str, Any], errors: bool, json: bool) -> None:
+def _show(run: Run, judge: Judge | None, gates: Fields, errors: bool, json: bool) -> None:
     from goldassay.reporting import runs as tables
     from goldassay.reporting.verdicts import run_sentence
     from goldassay.tuning.patterns import find
@@ -137,7 +138,7 @@ def _show(run: Run, judge: Judge | None, gates: dict[str, Any], errors: bool, js
     if judge is not None and judge.warning:
         terminal.warn(judge.warning)
     if json:
-        more: dict[str, Any] = {"patterns": [pattern.state() for pattern in patterns]} if errors else {}
+        more: Fields = {"patterns": [pattern.state() for pattern in patterns]} if errors else {}
         more |= {"gates": {key: asdict(gate) for key, gate in gates.items()}} if gates else {}
         terminal.answer(run.summary() | more)
         return
@@ -156,7 +157,7 @@ def _stages(
     module: dspy.Module,
     chosen: Sequence[dspy.Example],
     metric: Metric,
-    options: dict[str, Any],
+    options: Fields,
     page: Path,
     json: bool,
 ) -> None:

@@ -20,6 +20,7 @@ import typer
 
 from goldassay.cli.settings import help_text, settings
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields
 
 if TYPE_CHECKING:
     from goldassay.judges.judge import Judge
@@ -119,7 +120,7 @@ class FormatOptions:
     format: Format = None
     map: FieldMap = None
 
-    def reading(self) -> dict[str, Any]:
+    def reading(self) -> Fields:
         """The keyword arguments of `goldassay.gold.load`."""
         name, _, column = (self.format or "").partition(":")
         return {"format": name or None, "column": column or None, "map": self.map}
@@ -175,7 +176,7 @@ class FileOptions(FormatOptions):
     measures: list[str] | None = option("NAME", "Only this measure, as strict_f1 or nDCG@10 (repeat).", "--measure")
     option: Settings = None
 
-    def chosen(self, task: str) -> dict[str, Any]:
+    def chosen(self, task: str) -> Fields:
         """The options that were set, for a task, as keyword arguments of `goldassay.scoring.read`."""
         own = {"protocol": self.protocol, "measures": self.measures}
         options = {**own, **self.reading(), **settings(self.option, task)}
@@ -232,7 +233,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
     def register(function: Callable[..., None]) -> Callable[..., None]:
         parameters = inspect.signature(function, eval_str=True).parameters.values()
         shared = [each.name for each in parameters if each.name in SHARED]
-        groups: dict[str, Any] = {each.name: each.annotation for each in parameters if is_dataclass(each.annotation)}
+        groups: Fields = {each.name: each.annotation for each in parameters if is_dataclass(each.annotation)}
         own: list[Any] = [("context", typer.Context, inspect.Parameter.empty)]
         for each in parameters:
             if each.name in groups:

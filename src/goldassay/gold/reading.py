@@ -13,14 +13,14 @@ import os
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from goldassay import jsonl, workspace
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import check_unique
+from goldassay.fields import Record, check_unique
 from goldassay.files import Faults
 from goldassay.gold import anyfields, formats
 from goldassay.gold.design import SAMPLING, sampling_of
@@ -276,7 +276,7 @@ def read(
 
 def write(
     path: str | Path,
-    records: Iterable[Mapping[str, Any]],
+    records: Iterable[Record],
     *,
     format: str | None = None,
     task: str,

@@ -166,7 +166,7 @@ class GoldSet:
 
     name: str
     tasks: Mapping[str, TaskSet]
-    card: Mapping[str, Any] = field(default_factory=dict)
+    card: Record = field(default_factory=dict)
     folder: Path | None = None
 
     def task(self, name: str) -> TaskSet:

@@ -22,10 +22,9 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.fields import cluster
+from goldassay.fields import Fields, cluster
 from goldassay.gold.shapes import Record
 from goldassay.text.normal import NEAR, distinct, near_pairs
 
@@ -101,7 +100,7 @@ class Split:
     of: Mapping[str, str]
     ratios: Mapping[str, float]
     groups: int
-    deviations: Sequence[Mapping[str, Any]]
+    deviations: Sequence[Record]
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -164,7 +163,7 @@ def split(
 
 def deviations(
     records: Sequence[Record], of: Mapping[str, str], shares: Mapping[str, float], factors: Sequence[str]
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """How far the shares are off, for the sizes and for each factor: at most, on average, and where they are most."""
     rows = []
     for factor in ("size", *factors):

@@ -16,7 +16,7 @@ import os
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -28,6 +28,7 @@ from xml.etree import ElementTree
 from goldassay import files, jsonl
 from goldassay.display import Displayed
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.reporting import rows, summary
 from goldassay.reporting.cells import written
 from goldassay.reporting.ranking import Ranking, leader, to_csv
@@ -102,7 +103,7 @@ def to_inspect(run: Run) -> bytes:
     results = {"total_samples": total, "completed_samples": total - run.folded.failed, "scores": scores}
     status = "success" if about.get("status") == "finished" else "cancelled"
     samples = [_sample(row, run) for row in run.answers]
-    members: dict[str, Any] = {f"samples/{_member(each['id'])}_epoch_{each['epoch']}.json": each for each in samples}
+    members: Fields = {f"samples/{_member(each['id'])}_epoch_{each['epoch']}.json": each for each in samples}
     members["summaries.json"] = [{name: each[name] for name in LISTED} for each in samples]
     members["header.json"] = {"version": 2, "status": status, "eval": head, "results": results}
     content = io.BytesIO()
@@ -121,7 +122,7 @@ def _member(name: object) -> str:
     return re.sub(r"[%/\\\x00-\x1f]", lambda match: f"%{ord(match[0]):02X}", str(name))
 
 
-def _sample(row: Mapping[str, Any], run: Run) -> dict[str, Any]:
+def _sample(row: Record, run: Run) -> Fields:
     answer = jsonl.dumps(row.get("prediction"))
     message = {"role": "assistant", "content": answer}
     common = {"answer": answer, "explanation": "\n".join(str(each.get("message")) for each in row.get("errors", ()))}
@@ -217,7 +218,7 @@ def _fill(run: Run, client: Any, key: str, page: str) -> None:
     for name, value in params.items():
         if value is not None:
             client.log_param(key, name, summary.model_name(value)[:TAG_LENGTH])
-    numbers: dict[str, Any] = {"examples": len(run.rows), "units": run.unit.split()[0], "failed": run.folded.failed}
+    numbers: Fields = {"examples": len(run.rows), "units": run.unit.split()[0], "failed": run.folded.failed}
     numbers |= {f"cost.{name}": value for name, value in run.cost.items() if isinstance(value, (int, float))}
     named = {each.name: (each.value, each.interval) for each in (summary.overall(run), *summary.values(run))}
     named |= {f"{name}.corrected": (each.corrected.value, each.corrected) for name, each in run.corrected.items()}

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.measure import TASKS, target_met
 from goldassay.reporting.cells import estimate, labelled, number
 from goldassay.running.run import Run
@@ -27,7 +28,7 @@ MISSED = "(missed)"  # in a confusion matrix of spans
 SPURIOUS = "(spurious)"
 ONE_SIDED = (MISSED, SPURIOUS)
 SIDES = {"MISSED": MISSED, "SPURIOUS": SPURIOUS}  # by the scorecard's names
-EMPTY: dict[str, dict[str, Any]] = {
+EMPTY: dict[str, Fields] = {
     "extraction": {"entities": []},
     "linking": {"links": []},
     "triples": {"triples": []},
@@ -110,12 +111,12 @@ class RunSummary:
         return ends
 
 
-def tokens(usage: Mapping[str, Any]) -> int:
+def tokens(usage: Record) -> int:
     """Prompt and completion tokens of a run's cost or a row's usage."""
     return int(usage.get("prompt_tokens", 0)) + int(usage.get("completion_tokens", 0))
 
 
-def spent(cost: Mapping[str, Any]) -> str:
+def spent(cost: Record) -> str:
     """The cost of a run or a tuning, in words."""
     cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
     total = cost.get("tokens", tokens(cost))
@@ -133,7 +134,7 @@ def model_name(name: str | float) -> str:
     return GGUF.sub(r"local:\1", str(name))
 
 
-def gold_name(about: Mapping[str, Any]) -> str:
+def gold_name(about: Record) -> str:
     """The gold of a run: a set with its split, or a file by its name (a file has no splits).
 
     >>> gold_name({"settings": {"gold": "heritage", "split": "dev"}})
@@ -168,7 +169,7 @@ def warnings(run: Run) -> list[str]:
     return [share, *run.warnings]
 
 
-def is_wrong(row: Mapping[str, Any]) -> bool:
+def is_wrong(row: Record) -> bool:
     """Whether an example failed, has an error, or scored below 1."""
     return bool(row.get("error") or row.get("errors") or float(row.get("score", 1.0)) < 1 - 1e-9)
 

@@ -33,7 +33,7 @@ from scipy import special
 from goldassay import files
 from goldassay._dspy_compat import input_keys, serialize_for_json
 from goldassay.exceptions import DataError, GoldassayError, LeakError, RunStopped
-from goldassay.fields import clusters, identity, names
+from goldassay.fields import Fields, Record, clusters, identity, names
 from goldassay.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.running.folder import run_at
@@ -87,7 +87,7 @@ class Result(BaseModel):
     chosen: str | None = None
     documents: dict[str, str] = {}
     texts: dict[str, str] = {}
-    state: dict[str, Any] | None = None
+    state: Fields | None = None
     repeats: int = 0
     format: str = FORMAT
 
@@ -153,7 +153,7 @@ def _by_example(scores: Mapping[Any, Any] | Sequence[Any]) -> dict[str, float | 
     return {str(key): float(getattr(score, "score", score)) for key, score in pairs}
 
 
-def _gepa(details: Mapping[str, Any], best: object, state: dict[str, Any] | None = None) -> Result:
+def _gepa(details: Record, best: object, state: Fields | None = None) -> Result:
     """GEPA's results; before 3.1 the scores of a candidate are a list."""
     candidates = [
         ScoredCandidate(name=str(at), scores=_by_example(scores), parents=[str(p) for p in parents if p is not None])
@@ -191,7 +191,7 @@ def read(path: Path) -> Result:
         raise DataError(f"not the result of an optimizer: {type(error).__name__}: {why}", file=path) from None
 
 
-def _long(rows: Sequence[Mapping[str, Any]]) -> Result:
+def _long(rows: Sequence[Record]) -> Result:
     """A table with a row for each score; an empty one is that of an example that failed, repeated ones are averaged."""
     if missing := {"example", "candidate", "score"} - set(rows[0]):
         raise DataError(f"the table has no column {min(missing)}; it needs example,candidate,score")
@@ -332,7 +332,7 @@ def _of_result(result: Result, gold: Examples, train: Examples, baseline: str | 
     first = result.candidates[0]
     if len(result.candidates) == 1 and first.name == result.baseline:
         n = len(first.scores)
-        about: dict[str, Any] = {"baseline": first.name, "chosen": first.name, "source": result.source}
+        about: Fields = {"baseline": first.name, "chosen": first.name, "source": result.source}
         return Audit(str(Verdict.UNCHANGED), 0.0, (0.0, 0.0), 0.0, 0, n, n, "none", **about)
     candidates = result.ordered(baseline)
     examples: Examples = []
@@ -414,7 +414,7 @@ def _train_leaks(train: Examples, gold: Examples) -> list[str]:
     return []
 
 
-def _predictors(state: object) -> Iterator[Mapping[str, Any]]:
+def _predictors(state: object) -> Iterator[Record]:
     if isinstance(state, Mapping):
         if isinstance(state.get("demos"), list):
             yield state

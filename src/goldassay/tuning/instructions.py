@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import dspy
 from dspy import Module
@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from goldassay import files
 from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import GoldassayError, one_line
-from goldassay.fields import read
+from goldassay.fields import Fields, read
 from goldassay.lm.terse import TerseAdapter
 from goldassay.running.leaks import text_of
 from goldassay.tuning.edits import Diagnosis, Slots, by_pattern, leaves, predictor_for
@@ -29,7 +29,7 @@ from goldassay.tuning.wrappers import Examples, Wrapped, fits, inmost, predictor
 if TYPE_CHECKING:
     from goldassay.tuning.patches import Patch
 
-DATA: dict[str, dict[str, Any]] = files.resource("rules.json")
+DATA: dict[str, Fields] = files.resource("rules.json")
 """Rules for each kind of error in a field of a record and in names and answers (these are left out if there is no
 form to quote, or no place), and the names of marks.
 """

@@ -24,6 +24,7 @@ from dspy import Example, Module, teleprompt
 from goldassay import jsonl
 from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import DataError, GoldassayError, MissingExtra
+from goldassay.fields import Fields, Record
 from goldassay.metric import Metric
 from goldassay.tuning.campaign import PatchOptions
 from goldassay.tuning.credit import REFERENCE, Credit
@@ -54,13 +55,13 @@ class Job:
     threads: int = 1
     seed: int = 0
     folder: Path | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Record = field(default_factory=dict)
     held_out: dict[str, list[Example]] = field(default_factory=dict)
     """The splits, beside dev, that no edit may show or copy."""
     ledger: Ledger = field(default_factory=Ledger)
     """The patches that were tried, if the optimizer tries any."""
 
-    def merged(self, kind: Kind, **defaults: Any) -> dict[str, Any]:
+    def merged(self, kind: Kind, **defaults: Any) -> Fields:
         """An optimizer's settings: the defaults with the user's settings over them.
 
         Raises:
@@ -75,7 +76,7 @@ class Job:
             raise GoldassayError(f"{name} has no option {unknown[0]!r}; {has}")
         return {**defaults, **self.settings}
 
-    def run(self, kind: Kind, *, compile_with: Mapping[str, Any] | None = None, **defaults: Any) -> Module:
+    def run(self, kind: Kind, *, compile_with: Record | None = None, **defaults: Any) -> Module:
         """The program that an optimizer of this class makes.
 
         Of metric, models, threads, seed and trainset its constructor gets those that it names.
@@ -99,7 +100,7 @@ class Job:
 
         Of splits, seed and the options of an evaluation its ``compile`` gets those that it names.
         """
-        offered: dict[str, Any] = {
+        offered: Fields = {
             "trainset": random.Random(self.seed).sample(self.train, len(self.train)),
             "valset": self.dev,
             "seed": self.seed,
@@ -130,7 +131,7 @@ def mipro(job: Job) -> Module:
     """
     if find_spec("optuna") is None:
         raise MissingExtra("optuna", "optuna")
-    few: dict[str, Any] = {"num_candidates": 4, "num_trials": 8, "max_bootstrapped_demos": 2, "max_labeled_demos": 2}
+    few: Fields = {"num_candidates": 4, "num_trials": 8, "max_bootstrapped_demos": 2, "max_labeled_demos": 2}
     settings = job.merged(teleprompt.MIPROv2, auto=None, verbose=False, **few, num_threads=job.threads)
     trials = settings.pop("num_trials")
     if settings["auto"]:  # it sets both itself
@@ -213,7 +214,7 @@ def patches(job: Job) -> Module:
 
 
 Optimizer = Callable[[Job], Module]
-FEW_SHOT: dict[str, Any] = {"max_bootstrapped_demos": 4, "max_labeled_demos": 4, "num_candidate_programs": 4}
+FEW_SHOT: Fields = {"max_bootstrapped_demos": 4, "max_labeled_demos": 4, "num_candidate_programs": 4}
 OPTIMIZERS: dict[str, Optimizer] = {
     "labeled": lambda job: job.run(teleprompt.LabeledFewShot, k=4, compile_with={"sample": False}),
     "knn": lambda job: job.run(NearestDemos, compile_with={"trainset": job.train}, k=4),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import dspy
 
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Record
 from goldassay.running.evaluate import RunOptions
 
 
@@ -33,7 +32,7 @@ class TuneOptions:
         progress: Show a bar.
     """
 
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Record = field(default_factory=dict)
     lm: dspy.BaseLM | str | None = None
     adapter: dspy.Adapter | None = None
     reflection_lm: dspy.BaseLM | str | None = None

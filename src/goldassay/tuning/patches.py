@@ -11,7 +11,6 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import yaml
 from dspy import Example, Module, Predict
@@ -20,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from goldassay import files
 from goldassay._dspy_compat import input_keys, signature_of
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import Fields
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import INPUTS, check_examples, check_instructions
 from goldassay.tuning.acceptance import CampaignVerdict, Effect, Status
@@ -66,7 +66,7 @@ class Patch(BaseModel):
     text: str | None = None
     old: str | None = None
     field: str | None = None
-    example: dict[str, Any] | None = None
+    example: Fields | None = None
     rationale: str = ""
     pattern: str = ""
     examples: list[str] = Field(default_factory=list)
@@ -160,7 +160,7 @@ def _change(predictor: Predict, patch: Patch) -> str:
     if patch.action == "describe_field":
         if patch.field not in signature.fields:
             return f"no field {patch.field!r}; there are {', '.join(signature.fields)}"
-        description: dict[str, Any] = {"desc": text}
+        description: Fields = {"desc": text}
         predictor.signature = signature.with_updated_fields(patch.field, **description)
     elif patch.action == "add_example":
         filled = {key for key, value in example.items() if value is not None}
@@ -253,7 +253,7 @@ class Ledger:
     """Each edit once, with its last effect and what became of it."""
     patterns: list[list[Pattern]] = field(default_factory=list)
     """The errors before each bundle, most costly first."""
-    entries: list[dict[str, Any]] = field(default_factory=list)
+    entries: list[Fields] = field(default_factory=list)
     """One line for each test of a candidate."""
     failures: list[str] = field(default_factory=list)
     """Edits that could not be proposed, for which pattern and why."""
@@ -309,7 +309,7 @@ class Ledger:
         """
         for patch in patches if status == "rejected" else ():
             patch.reject(reason)
-        entry: dict[str, Any] = {
+        entry: Fields = {
             "round": round,
             "candidate": candidate,
             "patches": [patch.id for patch in patches],

@@ -33,7 +33,7 @@ from dspy import Module
 from goldassay import __version__, jsonl
 from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import DataError, GoldassayError, StorageError
-from goldassay.fields import read
+from goldassay.fields import Fields, Record, read
 from goldassay.running import Run
 from goldassay.running.folder import locked
 from goldassay.running.hashing import fingerprint
@@ -103,14 +103,14 @@ def load_state(program: Module, place: Path | str) -> Module:
     return loaded
 
 
-def _checked(program: Module, state: Mapping[str, Any], file: Path) -> list[str]:
+def _checked(program: Module, state: Record, file: Path) -> list[str]:
     """Take the models out of a state, and name them, if it has the predictors of this program, each with as many
     fields: DSPy takes what fits, without a word.
     """
     inside = inmost(program)
     if inside is not program:
         state = state["program"]
-    parts: dict[str, Any] = {name: part for name, part in state.items() if name != "metadata"}
+    parts: Fields = {name: part for name, part in state.items() if name != "metadata"}
     if isinstance(inside, dspy.Predict):
         parts = {"self": state}
     parameters = dict(inside.named_parameters())
@@ -131,7 +131,7 @@ def _checked(program: Module, state: Mapping[str, Any], file: Path) -> list[str]
     return models
 
 
-def read_about(file: Path) -> dict[str, Any]:
+def read_about(file: Path) -> Fields:
     """The content of ``tuning.json``.
 
     Raises:
@@ -184,7 +184,7 @@ class Trial:
     difference: Comparison
     chosen: bool = False
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Fields:
         """As JSON."""
         inference = dict.fromkeys(("interval", "p", "test_p", "smallest_detectable")) if self.chosen else {}
         return {
@@ -256,7 +256,7 @@ class Tuned:
         return one_look(self.test.difference).on_test
 
 
-def plan_of(program: Module, splits: Splits, optimizer: str, options: TuneOptions) -> dict[str, Any]:
+def plan_of(program: Module, splits: Splits, optimizer: str, options: TuneOptions) -> Fields:
     """The material of a tuning with `goldassay.tune`, which must be the same when it is resumed."""
     digests = {}
     for name, part in splits.items():  # by ids and inputs, whatever their order
@@ -273,7 +273,7 @@ def plan_of(program: Module, splits: Splits, optimizer: str, options: TuneOption
     }
 
 
-def begin(folder: Path, resume: bool, plan: Mapping[str, Any]) -> None:
+def begin(folder: Path, resume: bool, plan: Record) -> None:
     """Write that a tuning starts in ``folder``.
 
     Raises:

@@ -13,7 +13,7 @@ from dspy import Module
 
 from goldassay._dspy_compat import Teleprompter
 from goldassay.exceptions import DataError, GoldassayError, RunStopped, one_line
-from goldassay.fields import read, shared_text
+from goldassay.fields import Fields, read, shared_text
 from goldassay.metric import AnyMetric
 from goldassay.running import Run, asynchronous, leaks
 from goldassay.running.account import Account
@@ -130,7 +130,7 @@ def _optimized(
     stopped = ""
     with ExitStack() as stack:
         watch = stack.enter_context(Watch(metric, splits["dev"], options.progress))
-        context: dict[str, Any] = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
+        context: Fields = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
         context |= {key: value for key, value in (("lm", lm), ("adapter", options.adapter)) if value is not None}
         stack.enter_context(dspy.context(**context))
         stack.enter_context(Account(meter).open())
@@ -212,7 +212,7 @@ def measured(
     if folder is not None and not resume:
         shutil.rmtree(folder, ignore_errors=True)
     keys = ("lm", "adapter", "threads", "repeats", "seed", "progress")
-    running: dict[str, Any] = {key: getattr(options, key) for key in keys} | {"resume" if resume else "folder": folder}
+    running: Fields = {key: getattr(options, key) for key in keys} | {"resume" if resume else "folder": folder}
     run = evaluated(program, examples, metric, RunOptions(name=name, **running))
     if why := failure(run):
         split, _, which = name.partition("-")

@@ -17,6 +17,7 @@ from goldassay import jsonl
 from goldassay._dspy_compat import BaseCallback, signature_of
 from goldassay.corpus_score import Score
 from goldassay.exceptions import GoldassayError, ModelError, one_line
+from goldassay.fields import Fields
 from goldassay.measure import failed
 from goldassay.metric import AnyMetric, Metric, extra_arguments, failed_with
 from goldassay.progress import bar, heartbeat, standard_error
@@ -127,7 +128,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
             self.scored += counts
             self.failures += counts
 
-    def on_evaluate_start(self, call_id: str, instance: dspy.Evaluate, inputs: dict[str, Any]) -> None:
+    def on_evaluate_start(self, call_id: str, instance: dspy.Evaluate, inputs: Fields) -> None:
         """Remember which program is evaluated, if on the whole dev split."""
         devset = inputs.get("devset") or instance.devset
         if len(devset) == len(self.dev) and all(a is b or a == b for a, b in zip(devset, self.dev, strict=True)):
@@ -154,12 +155,12 @@ class Watch(BaseCallback):  # type: ignore[misc]
         """Show a line in the bar: what is measured, its effect so far, what is left."""
         self._bar.update(self._task, description=f"tuning: {line}")
 
-    def on_lm_start(self, call_id: str, instance: object, inputs: dict[str, Any]) -> None:
+    def on_lm_start(self, call_id: str, instance: object, inputs: Fields) -> None:
         """Remember which model is called."""
         model = getattr(instance, "model", type(instance).__name__)
         self._calls[call_id] = (f"{model} failed on all {{}} calls", id(instance))
 
-    def on_adapter_parse_start(self, call_id: str, instance: object, inputs: dict[str, Any]) -> None:
+    def on_adapter_parse_start(self, call_id: str, instance: object, inputs: Fields) -> None:
         """Remember which answer is read."""
         fields = ", ".join(inputs["signature"].output_fields)
         self._calls[call_id] = (f"none of {{}} answers for {fields} could be read", fields)

@@ -19,6 +19,7 @@ from dspy import Example, Module
 
 from goldassay._dspy_compat import Teleprompter, input_keys, serialize_for_json, signature_of
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.lm.terse import TerseAdapter
 
 FORMS = ("json", "lines")
@@ -44,10 +45,10 @@ class Wrapped(Module):  # type: ignore[misc]
         self.program = program
         self.form = form
         self.k = 0
-        self.examples: list[dict[str, Any]] = []
+        self.examples: list[Fields] = []
         self.keys: list[str] = []
 
-    def learn(self, examples: list[dict[str, Any]], keys: Sequence[str], k: int) -> None:
+    def learn(self, examples: list[Fields], keys: Sequence[str], k: int) -> None:
         """Take the examples of which ``k`` are shown, compared by their fields ``keys``.
 
         Raises:
@@ -65,7 +66,7 @@ class Wrapped(Module):  # type: ignore[misc]
         except ValueError:
             raise GoldassayError(f"the training examples have no text in {', '.join(keys) or 'any input'}") from None
 
-    def nearest(self, **inputs: object) -> list[dict[str, Any]]:
+    def nearest(self, **inputs: object) -> list[Fields]:
         """The ``k`` examples most like these inputs, the nearest one last: next to the question.
 
         If there are no more than ``k``, all are shown, in their own order.
@@ -120,7 +121,7 @@ class Wrapped(Module):  # type: ignore[misc]
         with dspy.context(adapter=self.adapter(dspy.settings.adapter)):
             return await self.inside(inputs).acall(**inputs)
 
-    def prompt_parts(self) -> list[dict[str, Any]]:
+    def prompt_parts(self) -> list[Fields]:
         """The parts of the prompts beside the predictors' own, as JSON: for the fingerprint of the program."""
         return [{name: getattr(self, name) for name in ADDED}]
 
@@ -128,7 +129,7 @@ class Wrapped(Module):  # type: ignore[misc]
         """The program's state and what is added."""
         return {"program": self.program.dump_state(json_mode=json_mode), **self.prompt_parts()[0]}
 
-    def load_state(self, state: dict[str, Any], **options: Any) -> None:
+    def load_state(self, state: Fields, **options: Any) -> None:
         """The program's state and what was added."""
         self.program.load_state(state["program"], **options)
         self.form = str(state["form"])
@@ -155,17 +156,17 @@ def shows_nearest(program: Module) -> bool:
     return isinstance(program, Wrapped) and bool(program.examples)
 
 
-def rebuilt(program: Module, state: Mapping[str, Any]) -> Module:
+def rebuilt(program: Module, state: Record) -> Module:
     """A copy of ``program``, wrapped if it was when its ``state`` was saved."""
     return wrapped(program) if set(state) - {"metadata"} == {"program", *ADDED} else program.deepcopy()
 
 
-def predictors(program: Module) -> dict[str, Any]:
+def predictors(program: Module) -> Fields:
     """The predictors by the names that they have in the program inside."""
     return dict(inmost(program).named_predictors())
 
 
-def fits(example: Example | Mapping[str, Any], signature: type[dspy.Signature]) -> bool:
+def fits(example: Example | Record, signature: type[dspy.Signature]) -> bool:
     """Whether a predictor can be shown this example: it has all inputs and at least one output."""
     filled = {key for key, value in example.items() if value is not None}
     return filled.issuperset(signature.input_fields) and not filled.isdisjoint(signature.output_fields)

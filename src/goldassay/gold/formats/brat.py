@@ -10,12 +10,12 @@ Source: https://brat.nlplab.org/standoff.html
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError
+from goldassay.fields import Fields, Record
 from goldassay.gold.formats import Format, Row, Source
 from goldassay.gold.records import SPANS, candidates, covered, span_fault
 from goldassay.gold.shapes import Side
@@ -39,12 +39,12 @@ def _annotations(source: Source) -> Iterator[Row]:
             yield Row(_record(file, file.relative_to(folder).with_suffix("").as_posix(), source), file=file)
 
 
-def _record(file: Path, name: str, source: Source) -> dict[str, Any]:
+def _record(file: Path, name: str, source: Source) -> Fields:
     """The record of an ``.ann`` file."""
     beside = file.with_suffix(".txt")
     gold = source.side == "gold"
     text = files.text(beside) if gold or beside.exists() else None
-    spans: dict[str, dict[str, Any]] = {}
+    spans: dict[str, Fields] = {}
     ids: dict[str, dict[str, list[str]]] = {}  # of each span that is linked, its ids by knowledge base
     relations: list[tuple[int, str, list[str]]] = []
     for number, row in enumerate(files.lines(file) if file.exists() and file.stat().st_size else (), start=1):
@@ -63,7 +63,7 @@ def _record(file: Path, name: str, source: Source) -> dict[str, Any]:
                 ids.setdefault(target, {}).setdefault(base.lower(), []).append(identifier)
             elif kind == "NIL":
                 ids.setdefault(rest.strip(), {})
-    record: dict[str, Any] = {"id": name, **({"text": text} if gold else {})}
+    record: Fields = {"id": name, **({"text": text} if gold else {})}
     if source.task == "extraction":
         return record | {"entities": list(spans.values())}
     if source.task == "triples":
@@ -82,10 +82,10 @@ def _record(file: Path, name: str, source: Source) -> dict[str, Any]:
     return record
 
 
-def _span(kind: str, places: str, words: str, text: str | None, audit: bool) -> dict[str, Any]:
+def _span(kind: str, places: str, words: str, text: str | None, audit: bool) -> Fields:
     """A span; it is proved against the text, except in an audit, which does that itself."""
     pieces = [tuple(map(int, piece.split())) for piece in places.split(";")]
-    span: dict[str, Any] = {"start": pieces[0][0], "end": pieces[-1][1], "type": kind, "text": words}
+    span: Fields = {"start": pieces[0][0], "end": pieces[-1][1], "type": kind, "text": words}
     if len(pieces) > 1:
         span["fragments"] = pieces
     if text is not None:
@@ -97,7 +97,7 @@ def _span(kind: str, places: str, words: str, text: str | None, audit: bool) -> 
     return span
 
 
-def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
+def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
     """Write a folder of ``.txt`` and ``.ann`` files; entities and links, spans with their types."""
     for record in records:
         name = record["id"]

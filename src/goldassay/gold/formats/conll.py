@@ -32,10 +32,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.gold import tokens as tokenised
 from goldassay.gold.formats import Format, Row, Source
 from goldassay.gold.records import SPANS
@@ -130,7 +130,7 @@ def _documents(source: Source) -> list[Document]:
     return documents
 
 
-def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
+def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
     """Write documents, a line break in the text as a sentence break; a document's id is in a comment above it."""
     lines = []
     for record in records:
@@ -244,7 +244,7 @@ def _linked(document: Document, source: Source) -> list[tuple[int, int, str]]:
     return mentions
 
 
-def _link(mention: dict[str, Any], source: Source) -> dict[str, object]:
+def _link(mention: Fields, source: Source) -> dict[str, object]:
     """A mention as a link: gold's with its ids, a system's with its candidates; under a protocol gold has one id."""
     cell = mention.pop("type")
     ids = [] if cell == "NIL" else [identifier for identifier in cell.split("|") if identifier]
@@ -255,7 +255,7 @@ def _link(mention: dict[str, Any], source: Source) -> dict[str, object]:
     return {**mention, "ids": {"wikidata": ids} if ids else {}}
 
 
-def _write_hipe(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
+def _write_hipe(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
     """Write entities, or links, whose NE-COARSE cells keep neighbours apart."""
     lines = ["TOKEN\tNE-COARSE-LIT\tNEL-LIT\tMISC\n"]
     for record in records:

@@ -14,12 +14,12 @@ Source: https://labelstud.io/guide/export and https://labelstud.io/guide/predict
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError
+from goldassay.fields import Fields, Record
 from goldassay.gold.formats import Format, Row, Source
 from goldassay.gold.records import is_labelled
 from goldassay.gold.shapes import SHAPES, Side
@@ -49,7 +49,7 @@ def _tasks(source: Source) -> Iterator[Row]:
         raise DataError("no task has a prediction", file=source.path)
 
 
-def _data_fields(data: Mapping[str, Any], source: Source) -> dict[str, Any]:
+def _data_fields(data: Record, source: Source) -> Fields:
     """The fields that the shape of a record has; others under ``meta``."""
     shape = SHAPES[source.side][source.task].__annotations__
     fields = {key: value for key, value in data.items() if key in shape and key not in (*ANNOTATED, "id")}
@@ -57,7 +57,7 @@ def _data_fields(data: Mapping[str, Any], source: Source) -> dict[str, Any]:
     return {**fields, "meta": {**others, **fields.get("meta", {})}} if others else fields
 
 
-def _annotations(regions: Sequence[Mapping[str, Any]], text: str, task: str) -> dict[str, Any]:
+def _annotations(regions: Sequence[Record], text: str, task: str) -> Fields:
     if task == "extraction":
         spans = [_entity(region["value"], text) for region in regions if region["type"] == "labels"]
         return {"entities": sorted(spans, key=lambda span: (span["start"], span["end"]))}
@@ -68,7 +68,7 @@ def _annotations(regions: Sequence[Mapping[str, Any]], text: str, task: str) -> 
     return {"label": labels[0], **({"secondary_labels": labels[1:]} if labels[1:] else {})}
 
 
-def _entity(value: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _entity(value: Record, text: str) -> Fields:
     """An entity of a region; its offsets are proved by its words if it has them."""
     start = int(value["start"])
     end = int(value["end"])
@@ -83,12 +83,12 @@ def _entity(value: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {"start": start, "end": end, "type": str(value["labels"][0]), "text": text[start:end]}
 
 
-def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
+def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
     """Tasks with an annotation each, or with a prediction each."""
     part = "predictions" if side == "pred" else "annotations"
     tasks = []
     for record in records:
-        regions: list[dict[str, Any]] = []
+        regions: list[Fields] = []
         for number, span in enumerate(record.get("entities") or ()):
             value = {key: span[key] for key in ("start", "end", "text")} | {"labels": [str(span.get("type", ""))]}
             names = {"from_name": "entities", "to_name": "text", "type": "labels"}

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import DataError
+from goldassay.fields import Fields
 from goldassay.gold.formats import Format, Row, Source
 from goldassay.jsonl import value as parse_json
 from goldassay.measures.linking.records import UNNAMED
@@ -43,7 +44,7 @@ def _coref(source: Source) -> Iterator[Row]:
             cells = []
         elif line.startswith(END) and name:
             with source.checking("unreadable", line=first, record=name):
-                links: dict[tuple[int, int], dict[str, Any]] = {}
+                links: dict[tuple[int, int], Fields] = {}
                 for chain, mentions in _chains(cells).items():
                     repeats += len(mentions)
                     for place in mentions:
@@ -95,7 +96,7 @@ def _turn(part: str) -> int:
 
 def _neleval(source: Source) -> Iterator[Row]:
     """One record a document."""
-    documents: dict[str, dict[tuple[int, int], dict[str, Any]]] = {}
+    documents: dict[str, dict[tuple[int, int], Fields]] = {}
     for number, line in source.filled_lines():
         with source.checking("unreadable", line=number):
             name, *cells = line.rstrip("\t").split("\t")
@@ -116,7 +117,7 @@ def _neleval(source: Source) -> Iterator[Row]:
         yield _record(name, links, source)
 
 
-def _names(ids: Sequence[str], base: str, source: Source) -> dict[str, Any]:
+def _names(ids: Sequence[str], base: str, source: Source) -> Fields:
     """The first id for gold, all of them as candidates for a system."""
     return {"ids": {base: [*ids[:1]]}} if source.side == "gold" else {"candidates": [{"id": id_} for id_ in ids]}
 

@@ -28,6 +28,7 @@ from typing import Any
 
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError, MissingExtra
+from goldassay.fields import Fields, Record
 from goldassay.files import Faults
 from goldassay.gold import anyfields
 from goldassay.gold.formats import SPLITS, Format, Row, Source, is_by_split
@@ -112,7 +113,7 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, Any]]:
     return ((None, row) for row in several)
 
 
-def _record(row: dict[str, Any], source: Source) -> dict[str, Any]:
+def _record(row: Fields, source: Source) -> Fields:
     """A row under the names of the task's fields."""
     header = ", ".join(row) or "none"
     record = {field: row.pop(column) for field, column in _columns(row, source.task, source.side).items()}
@@ -132,7 +133,7 @@ def _record(row: dict[str, Any], source: Source) -> dict[str, Any]:
     for name in [] if drafted else required:
         if name != "id" and not {name, *INSTEAD.get(name, ())} & record.keys():
             raise DataError(f'no column {name}; there are {header}; rename one, or set `map={{"{name}": "COLUMN"}}`')
-    full: dict[str, Any] = {name: value for name, value in record.items() if value is not None or name in EMPTY_CELLS}
+    full: Fields = {name: value for name, value in record.items() if value is not None or name in EMPTY_CELLS}
     others = {name: value for name, value in row.items() if value not in (None, "")}
     if others and source.format == "json":
         return {**full, **others}  # which are no fields of this record
@@ -284,7 +285,7 @@ def _dataset(name: str, kind: str) -> Iterator[dict[str, object]]:
             yield row
 
 
-def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
+def write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
     """Write a table with the columns that one of the records has; the extension says which kind."""
     several_records = list(records)
     names = {"label": "gold_type", "secondary_labels": "secondary_types"} if side == "gold" else {}

@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError
+from goldassay.fields import Fields, Record
 from goldassay.gold.formats import Format, Row, Source
 from goldassay.gold.records import grades
 from goldassay.gold.shapes import Side
@@ -32,7 +32,7 @@ def _queries(source: Source) -> Iterator[Row]:
     topics = _topics(source.option("topics"))
     negative = 0
     width = 0
-    queries: dict[str, dict[str, Any]] = {}
+    queries: dict[str, Fields] = {}
     for number, line in source.filled_lines():
         cells = line.split()
         if line.startswith("#") or cells == ["query-id", "corpus-id", "score"]:
@@ -84,7 +84,7 @@ def _topics(path: str | Path | None) -> dict[str, str]:
     return topics
 
 
-def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
+def write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
     """Write qrels or a run, ranks in the order of the results.
 
     Raises:

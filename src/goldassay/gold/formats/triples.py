@@ -28,11 +28,11 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 from xml.etree import ElementTree
 
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError
+from goldassay.fields import Fields
 from goldassay.gold.formats import Format, Row, Source
 from goldassay.gold.shapes import Record
 
@@ -59,7 +59,7 @@ def _webnlg(source: Source) -> Iterator[Row]:
     names = [f"{entry.get('category', '')}/{entry.get('eid', '')}" for entry in entries]
     source.numbered = len(set(names)) < len(names)
     for number, (name, entry) in enumerate(zip(names, entries, strict=True), start=1):
-        record: dict[str, Any] = {"id": f"{name}#{number}" if source.numbered else name}
+        record: Fields = {"id": f"{name}#{number}" if source.numbered else name}
         with source.checking(record=record["id"]):
             statements = entry.find(group)
             if statements is None:
@@ -90,7 +90,7 @@ def _docred(source: Source) -> Iterator[Row]:
         for label in document.get("labels", ())
         for fact in _facts(document["vertexSet"], label)
     }
-    predictions: dict[str, list[dict[str, Any]]] = {}
+    predictions: dict[str, list[Fields]] = {}
     for number, row in enumerate(content):
         with source.checking(field=f"[{number}]"), source.checking(record=row["title"]):
             if source.side == "pred":
@@ -110,7 +110,7 @@ def _docred(source: Source) -> Iterator[Row]:
     yield from (Row({"id": title, "triples": triples}) for title, triples in predictions.items())
 
 
-def _docred_triple(head: int, relation: str, tail: int, row: Record) -> dict[str, Any]:
+def _docred_triple(head: int, relation: str, tail: int, row: Record) -> Fields:
     ids = {"subject_id": str(head), "object_id": str(tail), "evidence": row.get("evidence") or []}
     return {"subject": str(head), "predicate": relation, "object": str(tail), **ids}
 
@@ -123,11 +123,11 @@ def _facts(entities: Sequence[Sequence[Mapping[str, str]]], label: Record) -> se
 
 def _carb(source: Source) -> Iterator[Row]:
     """One record a sentence."""
-    sentences: dict[str, list[dict[str, Any]]] = {}
+    sentences: dict[str, list[Fields]] = {}
     for number, line in source.filled_lines():
         with source.checking("unreadable", line=number):
             text, *cells = map(str.strip, line.strip().split("\t"))
-            triple: dict[str, Any] = {"confidence": float(cells.pop(0))} if source.side == "pred" else {}
+            triple: Fields = {"confidence": float(cells.pop(0))} if source.side == "pred" else {}
             if not cells:
                 raise DataError("a line is a sentence and a predicate, then arguments, between tabs")
             predicate, *arguments = cells
@@ -175,7 +175,7 @@ def _text2kgbench(source: Source) -> Iterator[Row]:
     yield from records.values()
 
 
-def _sentence(row: Record, side: str) -> dict[str, Any]:
+def _sentence(row: Record, side: str) -> Fields:
     """The text and the triples of a line."""
     text = {"text": row["sent"]} if side == "gold" else {}
     if side == "pred" and not {"triples", "rel_label"} & row.keys():

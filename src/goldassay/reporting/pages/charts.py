@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape  # plotly reads a few tags in texts
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goldassay.fields import Fields, Record
 from goldassay.reporting.cells import bounds, number, signed
 from goldassay.reporting.pages.document import typeset
 
@@ -28,11 +29,11 @@ Point = tuple[str, float, float, float, str]
 """A value over time: the moment, the value, the ends of its interval, and the text that appears on it."""
 
 
-def _chart(label: str, data: list[dict[str, Any]], layout: dict[str, Any], height: float = 320) -> Chart:
+def _chart(label: str, data: list[Fields], layout: Fields, height: float = 320) -> Chart:
     return {"label": label, "data": data, "layout": {"height": height, **layout}}
 
 
-def _points(place: int, name: str, x: Sequence[Any], y: Sequence[Any], hover: str, **options: Any) -> dict[str, Any]:
+def _points(place: int, name: str, x: Sequence[Any], y: Sequence[Any], hover: str, **options: Any) -> Fields:
     """Marks in the colour and the shape of a place."""
     colour = COLOURS[place % len(COLOURS)]
     marker = {"color": colour, "symbol": SHAPES[place % len(SHAPES)], "size": 9}
@@ -40,7 +41,7 @@ def _points(place: int, name: str, x: Sequence[Any], y: Sequence[Any], hover: st
     return {**style, "x": x, "y": y, "hovertemplate": hover + NO_BOX, **options}
 
 
-def _whiskers(intervals: Sequence[Interval], **options: Any) -> dict[str, Any]:
+def _whiskers(intervals: Sequence[Interval], **options: Any) -> Fields:
     """The error bars of values with intervals."""
     above = [high - value for value, _, high in intervals]
     below = [value - low for value, low, _ in intervals]
@@ -76,7 +77,7 @@ def forest(
     return _chart(f"{what} with 95 % intervals. {'; '.join(findings)}", data, layout, height)
 
 
-def effects(tests: Sequence[Mapping[str, Any]]) -> Chart | None:
+def effects(tests: Sequence[Record]) -> Chart | None:
     """Each test's effect with its interval, in order; None without any. A kept edit has no interval: a point."""
     rows = []
     for test in tests:

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape  # plotly reads a few tags in hover texts
 from pathlib import Path
-from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.reporting.pages import charts, report, sources
 from goldassay.reporting.pages.document import page, plotly
 from goldassay.reporting.summary import gold_name, model_name
@@ -32,7 +32,7 @@ UNREADABLE = (GoldassayError, LookupError, TypeError, ValueError, AttributeError
 class RunEntry:
     """A run as its ``run.json`` describes it; rows are not read. ``key`` is its path inside the folder of runs."""
 
-    def __init__(self, key: str, folder: Path, about: Mapping[str, Any]) -> None:
+    def __init__(self, key: str, folder: Path, about: Record) -> None:
         self.key = key
         self.folder = folder
         self.about = about
@@ -138,7 +138,7 @@ def listing(
     counts = Counter(run.folder_of_tuning for run in runs if run.folder_of_tuning)
     first = {run.folder_of_tuning: run.key for run in reversed(runs)}  # a tuning's row comes before its first run
     name = folder.resolve().name
-    context: dict[str, Any] = {
+    context: Fields = {
         "title": "Runs" if name == "runs" else f"Runs in {name}",
         "entries": runs,
         "live": live,
@@ -149,7 +149,7 @@ def listing(
     return page("history.html", context, scripts=["history.js"], connect=live, library=library)
 
 
-def _history(program: str, runs: Sequence[RunEntry], drawn: Sequence[tuple[str, list[RunEntry]]]) -> dict[str, Any]:
+def _history(program: str, runs: Sequence[RunEntry], drawn: Sequence[tuple[str, list[RunEntry]]]) -> Fields:
     """The history of a program: the chart of its lines, and why they break."""
     series = [(line[0].model, list(map(_point, line))) for _, line in drawn]
     breaks = sorted((line[0].started, line[0].key, change) for change, line in drawn if change)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeAlias
 
+from goldassay.fields import Fields, Record
 from goldassay.jsonl import dumps
 from goldassay.reporting.pages.document import code, packed
 from goldassay.reporting.summary import ONE_SIDED, ReportedValue, RunSummary, is_wrong, model_name, tokens
@@ -44,7 +45,7 @@ def values(summaries: Sequence[RunSummary]) -> list[tuple[ReportedValue, list[Re
     return [(next(row[name] for row in by_name if name in row), [row.get(name) for row in by_name]) for name in names]
 
 
-def tables(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
+def tables(summaries: Sequence[RunSummary]) -> dict[str, Fields]:
     """For each facet (type, label, property) and stratum the ``columns`` to show, the name of the ``support``, and the
     ``keys``, each with the values of all runs, the largest support first.
 
@@ -67,7 +68,7 @@ def tables(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
     return by_facet
 
 
-def matrix(confusion: Confusion) -> dict[str, Any]:
+def matrix(confusion: Confusion) -> Fields:
     """The confusion matrix over the labels of both sides, by support, and the largest confusions."""
     support = Counter[str]()
     for (gold, label), n in confusion.items():
@@ -82,7 +83,7 @@ def matrix(confusion: Confusion) -> dict[str, Any]:
     }
 
 
-def packs(runs: Sequence[Run], stored: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, str]:
+def packs(runs: Sequence[Run], stored: Sequence[Sequence[Record]]) -> dict[str, str]:
     """The examples as packed texts, by the id of the page's element.
 
     ``runs`` are on the same examples; ``stored`` are their rows with prompts, which may still be on disk.
@@ -102,7 +103,7 @@ def packs(runs: Sequence[Run], stored: Sequence[Sequence[Mapping[str, Any]]]) ->
     return blobs
 
 
-def index(runs: Sequence[Run]) -> dict[str, Any]:
+def index(runs: Sequence[Run]) -> Fields:
     """The list of examples, column by column: everything that is listed or filtered."""
     first = runs[0].rows
     belongs = list(map(facets, first))
@@ -114,7 +115,7 @@ def index(runs: Sequence[Run]) -> dict[str, Any]:
     types = defaultdict[str, int](count().__next__)
     predictions = [[row.get("prediction", row.get("error")) for row in run.rows] for run in runs]
     key = hashlib.sha256(dumps([[run.name, run.about.get("started")] for run in runs]).encode()).hexdigest()[:16]
-    columns: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    columns: dict[str, Callable[[Record], Any]] = {
         "scores": lambda row: round(float(row["score"]), 4),
         "seconds": lambda row: round(float(row.get("latency_s") or 0), 3),
         "tokens": lambda row: tokens(row.get("usage") or {}),
@@ -136,7 +137,7 @@ def index(runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _types(rows: Sequence[Record]) -> list[str]:
     """The error kinds, types and labels of an example in any run."""
     gold = rows[0].get("gold") or {}
     errors = [error for row in rows for error in row.get("errors", ())]
@@ -146,13 +147,13 @@ def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(str(name) for name in names if name))
 
 
-def first_words(row: Mapping[str, Any]) -> str:
+def first_words(row: Record) -> str:
     """The beginning of an example's text."""
     inputs = {key: value for key, value in (row.get("inputs") or {}).items() if key != "id"}
     return _cut(next(iter(_strings(inputs or row.get("prediction") or {})), ""), WORDS)
 
 
-def example(runs: Sequence[Run], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def example(runs: Sequence[Run], at: int, rows: Sequence[Record]) -> Fields:
     """One example: the fields that all runs share, then each run's own row with the values of measures."""
     first = rows[0]
     own = []
@@ -173,7 +174,7 @@ def example(runs: Sequence[Run], at: int, rows: Sequence[Mapping[str, Any]]) -> 
     }
 
 
-def brief(record: Mapping[str, Any], error: str | None = None) -> str:
+def brief(record: Record, error: str | None = None) -> str:
     """Gold or a prediction in a cell of the list of examples.
 
     >>> brief({"entities": [{"start": 0, "end": 5, "type": "TOP", "text": "Delft"}]}), brief({}, "timeout")
@@ -199,7 +200,7 @@ def _cut(text: str, most: int = BRIEF) -> str:
     return line[:most] + ("…" if len(line) > most else "")
 
 
-def words(rows: Sequence[Mapping[str, Any]]) -> str:
+def words(rows: Sequence[Record]) -> str:
     """An example in lower case on one line: its id, inputs, gold, predictions and errors."""
     first = rows[0]
     texts = [str(first["id"]), *_strings(first.get("inputs")), *_strings(first.get("gold"))]

@@ -15,12 +15,12 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from goldassay import __version__
+from goldassay.fields import Record
 from goldassay.measures.classification.records import institutions
 from goldassay.reporting import cells
 from goldassay.reporting.cells import number, p_value
@@ -151,7 +151,7 @@ def environment() -> Environment:
 
 def page(
     template: str,
-    context: Mapping[str, Any],
+    context: Record,
     *,
     scripts: Sequence[str] = (),
     data: Mapping[str, str] = {},
@@ -171,9 +171,9 @@ def page(
     source = plotly() or ""
     style = asset("page.css")
     sources = [asset(name) for name in ("page.js", *scripts)]
-    figures: list[Mapping[str, Any]] = []
+    figures: list[Record] = []
 
-    def chart(figure: Mapping[str, Any] | None) -> str:
+    def chart(figure: Record | None) -> str:
         """The place of a chart, if there is one and it can be drawn."""
         if not (figure and source):
             return ""

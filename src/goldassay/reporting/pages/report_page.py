@@ -11,8 +11,9 @@ import gc
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from goldassay.fields import Record
 from goldassay.reporting.cells import shortened
 from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import code, page
@@ -46,7 +47,7 @@ class ReportedRun:
     name: str
     summary: RunSummary
     patterns: Sequence[Pattern]
-    confusion: Mapping[str, Any] | None
+    confusion: Record | None
 
     @classmethod
     def of(cls, name: str, about: RunSummary) -> ReportedRun:
@@ -93,7 +94,7 @@ class Parts:
     """Values by type and stratum. ``strata`` are the facets that are strata; the others are types and labels."""
 
     strata: frozenset[str]
-    tables: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, Record]
     few: int = FEW
 
     @classmethod
@@ -112,7 +113,7 @@ class TuningPart:
     """A tuning with its tests, and the chart of their effects."""
 
     folder: Tuning
-    tests: Sequence[Mapping[str, Any]]
+    tests: Sequence[Record]
     chart: charts.Chart | None
 
     @classmethod
@@ -169,7 +170,7 @@ class Report:
     curves: Sequence[charts.Chart]
     ranking: RankingPart | None
     tuning: TuningPart | None
-    judges: Sequence[Mapping[str, Any]]
+    judges: Sequence[Record]
     audit: Audit | None
 
 
@@ -188,7 +189,7 @@ def report(
     runs: Sequence[Run],
     *,
     tuning: Tuning | None = None,
-    judges: Sequence[Mapping[str, Any]] = (),
+    judges: Sequence[Record] = (),
     ranked: Sequence[RankedRun] = (),
     title: str | None = None,
     audit: Audit | None = None,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import Fields
 from goldassay.reporting.summary import model_name
 from goldassay.reporting.tuning import Tuning
 from goldassay.running.folder import run_at
@@ -21,7 +22,7 @@ class Sources(TypedDict):
 
     runs: list[Run]
     tuning: Tuning | None
-    judges: list[dict[str, Any]]
+    judges: list[Fields]
 
 
 def sources(places: Sequence[Path]) -> Sources:
@@ -37,7 +38,7 @@ def sources(places: Sequence[Path]) -> Sources:
             "a report needs a run folder, a tuning folder, a log of another tool, or the agreement of a judge as JSON"
         )
     runs: list[Run] = []
-    judges: list[dict[str, Any]] = []
+    judges: list[Fields] = []
     tuning: Tuning | None = None
     for place in places:
         if split_name(place)[0].is_file():
@@ -56,7 +57,7 @@ def sources(places: Sequence[Path]) -> Sources:
     return {"runs": runs, "tuning": tuning, "judges": judges}
 
 
-def _judge(file: Path) -> dict[str, Any]:
+def _judge(file: Path) -> Fields:
     try:
         agreement = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.feedback import differences
-from goldassay.fields import check_unique
+from goldassay.fields import Fields, check_unique
 from goldassay.measure import Returned
 from goldassay.running.about import described_measures
 from goldassay.running.folder import ABOUT as RUN
@@ -119,7 +118,7 @@ def as_run(system: System, place: Path, document: str = DOCUMENT) -> Run:
     return Run(head, rows, zero, place)
 
 
-def _row(sample: dict[str, Any], zero: Evidence, document: str) -> dict[str, Any]:
+def _row(sample: Fields, zero: Evidence, document: str) -> Fields:
     """A sample as a row; a score that the tool did not give is no evidence, or the worst if the sample failed."""
     error = sample.get("error")
     gold = sample.get("gold") or {}

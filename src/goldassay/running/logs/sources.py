@@ -173,7 +173,7 @@ def _of_run(place: Path, task: str, paths: Mapping[str, str]) -> Source:
     return source
 
 
-def _of_log(place: Path, name: str, samples: list[dict[str, Any]], task: str, paths: Mapping[str, str]) -> Source:
+def _of_log(place: Path, name: str, samples: list[Fields], task: str, paths: Mapping[str, str]) -> Source:
     """A system of another tool's log."""
     source = Source(place, name, own_ids=True)
     for sample in samples:

@@ -25,7 +25,7 @@ import json
 import math
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -35,7 +35,7 @@ from typing import Any, TypeAlias
 
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError, MissingExtra, one_line
-from goldassay.fields import identity, read
+from goldassay.fields import Fields, Record, identity, read
 from goldassay.gold.formats.tables import table
 from goldassay.jsonl import JSON
 
@@ -52,7 +52,7 @@ RAISED = "the program raised"
 CALL_FAILED = "the traced call failed"
 DATA = files.resource("logs.json")
 """Where the parts of a sample are in each tool's records (bars separate versions' names), and words for scores."""
-Content: TypeAlias = dict[str, Any] | list[Any]
+Content: TypeAlias = Fields | list[Any]
 """A log as it was read."""
 Sample = dict[str, Any]
 """One answer: ``id``, ``inputs``, ``prediction`` and ``values``, the scores as the tool writes them.
@@ -126,7 +126,7 @@ def _json(data: bytes) -> Any:
     return parsed
 
 
-def rows_of_table(file: Path) -> list[dict[str, Any]]:
+def rows_of_table(file: Path) -> list[Fields]:
     """The rows of a CSV by the names of its columns."""
     return [dict(row) for _, row in table(file, quoted=True)]
 
@@ -145,7 +145,7 @@ def number(value: JSON) -> float | None:
     return score if math.isfinite(score) else None
 
 
-def _unzipped(data: bytes, file: Path) -> dict[str, Any]:
+def _unzipped(data: bytes, file: Path) -> Fields:
     """Inspect's archive as the object that a ``.json`` log holds; its members are read by name, in memory."""
     with suppress(ModuleNotFoundError):
         import_module("zipfile_zstd")  # Zstandard, which Inspect writes, is in zipfile from Python 3.14 on
@@ -162,7 +162,7 @@ def _unzipped(data: bytes, file: Path) -> dict[str, Any]:
     return {**log, "samples": samples}
 
 
-def _sample(tool: str, record: Mapping[str, Any], **more: Any) -> Sample:
+def _sample(tool: str, record: Record, **more: Any) -> Sample:
     """A sample from a record, whose parts are where ``data/logs.json`` says, and from ``more`` parts."""
     sample: Sample = {}
     for name, paths in DATA["paths"][tool].items():
@@ -189,7 +189,7 @@ def _inspect(content: Content, file: Path) -> list[System]:
     samples = []
     skipped = Counter[str]()
     for record in content["samples"]:
-        values: dict[str, Any] = {}
+        values: Fields = {}
         reasons: dict[str, str] = {}
         for scorer, score in (record.get("scores") or {}).items():
             if not isinstance(score, dict) or "value" not in score:
@@ -228,7 +228,7 @@ def _promptfoo(content: Content, file: Path) -> list[System]:
 
 
 def _deepeval(content: Content, file: Path) -> list[System]:
-    data: dict[str, Any] = content.get("testRunData", content) if isinstance(content, dict) else {}
+    data: Fields = content.get("testRunData", content) if isinstance(content, dict) else {}
     samples: list[Sample] = []
     lower = set[str]()
     for case in data.get("testCases") or data.get("test_results") or ():
@@ -253,7 +253,7 @@ def _mlflow(content: Content, file: Path) -> list[System]:
         return []
     if not isinstance(content[0], dict) or not {"info", "assessments"} & content[0].keys():
         return []
-    runs: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
+    runs: dict[str, list[tuple[str, Fields]]] = defaultdict(list)
     for trace in content:
         if "info" in trace:  # as search_traces has it: the info, with the inputs and outputs of its first span
             attributes = trace["data"]["spans"][0]["attributes"]
@@ -269,10 +269,10 @@ def _mlflow(content: Content, file: Path) -> list[System]:
     return systems
 
 
-def _mlflow_sample(inputs: str, trace: dict[str, Any]) -> Sample:
-    values: dict[str, Any] = {}
-    gold: dict[str, Any] = {}
-    reasons: dict[str, Any] = {}
+def _mlflow_sample(inputs: str, trace: Fields) -> Sample:
+    values: Fields = {}
+    gold: Fields = {}
+    reasons: Fields = {}
     errors = [CALL_FAILED] if trace.get("state") == "ERROR" else []
     valid = [assessment for assessment in trace.get("assessments") or () if assessment.get("valid", True)]
     for assessment in sorted(valid, key=itemgetter("assessment_name")):
@@ -287,7 +287,7 @@ def _mlflow_sample(inputs: str, trace: dict[str, Any]) -> Sample:
     tokens = json.loads(trace["trace_metadata"].get("mlflow.trace.tokenUsage") or "{}")
     usage = {new: tokens[old] for old, new in TOKENS.items() if old in tokens}
     metadata = {"document": inputs, **(trace.get("tags") or {})}
-    more: dict[str, Any] = {"gold": gold, "values": values, "reasons": reasons, "usage": usage, "metadata": metadata}
+    more: Fields = {"gold": gold, "values": values, "reasons": reasons, "usage": usage, "metadata": metadata}
     more["error"] = "; ".join(errors)
     return _sample("MLflow", trace, **more)
 
@@ -319,7 +319,7 @@ def _opentelemetry(content: Content, file: Path) -> list[System]:
     ]
 
 
-def _trace(key: str, spans: list[dict[str, Any]]) -> Sample:
+def _trace(key: str, spans: list[Fields]) -> Sample:
     """The sample of a trace: its first span with inputs and an answer, from the root; empty if none has both."""
     ids = {span["spanId"] for span in spans}
     for span in sorted(
@@ -334,12 +334,12 @@ def _trace(key: str, spans: list[dict[str, Any]]) -> Sample:
     return {}
 
 
-def _attributes(part: Mapping[str, Any]) -> dict[str, Any]:
+def _attributes(part: Record) -> Fields:
     """The attributes of a span or a resource; a value is of one type."""
     return {each["key"]: next(iter(each["value"].values()), None) for each in part.get("attributes", ())}
 
 
-def _object(value: JSON, name: str) -> dict[str, Any]:
+def _object(value: JSON, name: str) -> Fields:
     """A value that may be JSON in a text, as an object; any other is its one field."""
     with suppress(ValueError):
         value = json.loads(value) if isinstance(value, str) else value
