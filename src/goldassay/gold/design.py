@@ -7,8 +7,8 @@ that it was drawn from, and the sizes of the stratum and of the population; esti
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -129,6 +129,10 @@ class Design:
             message = f"the strata have more inputs than the population of {first.population}"
             raise DataError(message, file=file, field=SAMPLING)
         return cls(first, strata, tuple(samplings.values()))
+
+    def only(self, places: Sequence[int]) -> Design:
+        """The design with only the records at these places; what the others say of their strata stays."""
+        return replace(self, samplings=tuple(self.samplings[place] for place in places))
 
     @property
     def question(self) -> Question:

@@ -1,0 +1,480 @@
+"""Verdicts from labels that a design chose: the one place where they become a difference of two systems.
+
+    verdict("classification", records, ["before", "after"]).sentence
+
+Whatever compares two systems on drafted gold brings the evidence of both as `Labels` and asks `decide`: the records of
+a draft alone (`verdict`), or runs of prediction files (`of_runs`), whose predictions are the whole population. Where
+both systems give the same output, a per-example value differs by 0 whatever gold is; a value whose denominators count
+gold needs some labels there too (`goldassay.statistics.sampling`).
+
+Two p-values: that of the sign or swap test holds for a number of labels that was fixed beforehand; that of the race
+holds whenever one stops, and proves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy
+
+from goldassay import workspace
+from goldassay.exceptions import GoldassayError
+from goldassay.fields import clusters, identity
+from goldassay.gold.design import Design
+from goldassay.gold.outputs import Comparison as Outputs
+from goldassay.gold.outputs import predicted
+from goldassay.gold.records import empty_prediction, is_labelled
+from goldassay.gold.shapes import Record
+from goldassay.measure import Measure
+from goldassay.statistics import Interval
+from goldassay.statistics.evidence import Evidences, Floats
+from goldassay.statistics.paired import Comparison, cohens_dz, smallest_detectable
+from goldassay.statistics.sampling import (
+    Race,
+    Stratum,
+    additions,
+    estimate,
+    give_up,
+    labels_needed,
+    swap_test,
+)
+from goldassay.tally import Mean
+
+ALPHA = 0.05
+GAIN = 0.02  # of the scale of a value: a smaller difference is not worth labels
+AGREE = "agree"
+
+
+@dataclass(frozen=True)
+class LabelVerdict:
+    """Whether B is better than A, as far as labels tell.
+
+    Args:
+        systems: The names of A and B.
+        measure: The name of the value.
+        interval: B − A over the population, and its 95 % interval; None while labels do not tell it.
+        p: Two-sided, valid whenever one stops.
+        test_p: Two-sided, for a number of labels that was fixed beforehand.
+        test: ``sign`` or ``swap``: the test of ``test_p``.
+        labels: How many labels there are.
+        disagreements: How many of them are on outputs that differ.
+        left: How many outputs that differ have no label yet.
+        needed: How many more labels prove it if they go on as these do; None if more than are left.
+        limit: After how many more labels without a difference none above a gain remains possible, and the gain.
+        effective: How many labels without the judge's verdicts these are worth; None without a judge.
+        lower_is_better: Whether a lower value is better.
+        better: B is proven to be better (1) or worse (−1); 0 is not proven.
+        effect: Cohen's dz of the labelled differences.
+    """
+
+    systems: tuple[str, str]
+    measure: str
+    interval: Interval | None
+    p: float
+    test_p: float
+    test: str
+    labels: int
+    disagreements: int
+    left: int
+    needed: int | None
+    limit: tuple[int, float] | None
+    effective: float | None = None
+    lower_is_better: bool = False
+    better: int = 0
+    effect: float = 0.0
+
+    @property
+    def difference(self) -> float | None:
+        """B − A."""
+        return self.interval and self.interval.value
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of its interval."""
+        return self.interval and self.interval.low
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of its interval."""
+        return self.interval and self.interval.high
+
+    @property
+    def proven(self) -> bool:
+        """Whether one is better, whenever one stops."""
+        return self.better != 0
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one sentence."""
+        first, second = self.systems
+        ends = self.interval
+        if ends is None:
+            return f"Whether {second} differs from {first} in {self.measure} is not known yet, with {self._labels}."
+        lower = ", where lower is better" if self.lower_is_better else ""
+        gap = f"{ends.value:+.3f} [{ends.low:+.3f}, {ends.high:+.3f}] {self.measure}{lower}"
+        worth = "" if self.effective is None else f", worth {self.effective:.0f} with the judge"
+        if self.proven:
+            word = "better" if self.better > 0 else "worse"
+            why = f"proven with {self._labels}{worth} (p {self.p:.3f}, valid whenever you stop)"
+            return f"{second} is {word} than {first}: {gap}, {why}."
+        tests = f"p {self.p:.3f} whenever you stop, {self.test_p:.3f} if {self.labels} was fixed beforehand"
+        return (
+            f"Whether {second} differs from {first} is not proven: {gap}, {self._labels}{worth} ({tests}); {self.more}."
+        )
+
+    @property
+    def more(self) -> str:
+        """What more labels would bring."""
+        if not self.left:
+            return "every output that differs is labelled"
+        if self.needed is None:
+            text = f"the {self.left} disagreements left would not prove it if they go on as these do"
+        else:
+            text = f"about {self.needed} more labels would prove it if they go on as these do"
+        if self.limit is None:
+            return text
+        more, gain = self.limit
+        return f"{text}; after {more} more that show none, no difference above {gain:.3f} remains possible"
+
+    @property
+    def _labels(self) -> str:
+        return f"{self.labels} label{'' if self.labels == 1 else 's'}"
+
+    def comparison(self, complete: bool) -> Comparison:
+        """The same as a comparison of runs.
+
+        Args:
+            complete: Whether all that was drafted is labelled, so that the number of labels was fixed beforehand.
+
+        Raises:
+            GoldassayError: The difference is not known.
+        """
+        if self.interval is None:
+            raise GoldassayError(self.sentence)
+        p = min(self.p, self.test_p) if complete or not self.left else self.p
+        ends = _reaching_zero(self.interval) if p > ALPHA else self.interval
+        error = (self.interval.high - self.interval.low) / 2 / float(scipy.special.ndtri(1 - ALPHA / 2))
+        detectable = smallest_detectable(error)
+        return Comparison(ends.value, ends, p, self.labels, self.effect, detectable, self.test, standard_error=error)
+
+    def state(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "systems": list(self.systems),
+            "measure": self.measure,
+            "lower_is_better": self.lower_is_better,
+            "difference": self.difference,
+            "low": self.low,
+            "high": self.high,
+            "p": self.p,
+            "proven": self.proven,
+            "better": {1: self.systems[1], -1: self.systems[0], 0: None}[self.better],
+            "test": self.test,
+            "test_p": self.test_p,
+            "labels": self.labels,
+            "disagreements": self.disagreements,
+            "left": self.left,
+            "needed": self.needed,
+            "give_up": None if self.limit is None else {"labels": self.limit[0], "gain": self.limit[1]},
+            "effective_labels": self.effective,
+            "sentence": self.sentence,
+        }
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The evidence of two systems on labelled records, in the order of labelling, and how these were chosen.
+
+    Args:
+        design: The design; its samplings are those of the records.
+        evidences: The columns of evidence, and how they become a value.
+        a: A's evidence, a row a record.
+        b: B's.
+        differ: Whether the outputs differ, of each record.
+        agreeing: The strata in which both systems give the same output.
+        predicted: By stratum, how much A and B predict in all of it, as the measure counts; empty if it does not.
+        documents: The document of each record; None if no two share one.
+        limits: Between which values a value lies.
+        lower_is_better: Whether a lower value is better.
+    """
+
+    design: Design
+    evidences: Evidences
+    a: Floats
+    b: Floats
+    differ: Sequence[bool]
+    agreeing: Sequence[str] = ()
+    predicted: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    documents: Sequence[Any] | None = None
+    limits: tuple[float, float] | None = (0.0, 1.0)
+    lower_is_better: bool = False
+
+    @cached_property
+    def per_example(self) -> bool:
+        """Whether the value is the plain mean of the records' own values, so that agreements differ by 0."""
+        weight = [path == ("weight",) for path in self.evidences.paths]
+        ones = (self.a[:, weight] == 1).all() and (self.b[:, weight] == 1).all()
+        return type(self.evidences.zero) is Mean and bool(ones)
+
+    @property
+    def width(self) -> float | None:
+        """The width of the scale of the value; None if it has no ends."""
+        width = np.inf if self.limits is None else self.limits[1] - self.limits[0]
+        return float(width) if np.isfinite(width) else None
+
+    @property
+    def left(self) -> int:
+        """How many outputs that may differ have no label yet."""
+        disputed = [name for name in self.design.sizes if name not in self.agreeing]
+        counts = self.design.labels
+        return sum(self.design.sizes[name] - counts.get(name, 0) for name in disputed)
+
+    def groups(self) -> list[tuple[list[str], list[int]]] | None:
+        """The strata that need labels with their records; small ones together. None if one has no label at all.
+
+        A stratum with a single label says nothing of its spread (Cochran, 1977, 5A.12).
+        """
+        places = self.design.places
+        groups: dict[bool, list[tuple[list[str], list[int]]]] = {False: [], True: []}
+        for name in sorted(self.design.sizes, key=lambda name: -len(places.get(name, ()))):
+            rows = places.get(name, [])
+            agreeing = name in self.agreeing
+            if agreeing and self.per_example:
+                continue
+            if len(rows) > 1 or len(rows) == self.design.sizes[name] or not groups[agreeing]:
+                groups[agreeing].append(([name], rows))
+            else:
+                largest = groups[agreeing][0]
+                groups[agreeing][0] = ([*largest[0], name], [*largest[1], *rows])
+        every = [*groups[False], *groups[True]]
+        undrafted = self.design.population - sum(self.design.sizes.values())
+        if not all(rows for _, rows in every) or (undrafted and not self.per_example):
+            return None
+        return every
+
+    def strata(self) -> list[Stratum] | None:
+        """The population, as `goldassay.statistics.sampling.estimate` takes it; None if labels do not cover it."""
+        groups = self.groups()
+        if groups is None:
+            return None
+        evidence = np.hstack([self.a, self.b])
+        strata: list[Stratum] = []
+        for names, rows in groups:
+            first = self.design.strata[names[0]]
+            samplings = [self.design.samplings[place] for place in rows]
+            judged = len(names) == 1 and all(each.verdict is not None for each in samplings)
+            counted = [self.predicted[name] for name in names if name in self.predicted]
+            strata.append(
+                Stratum(
+                    sum(self.design.sizes[name] for name in names),
+                    evidence[rows],
+                    np.sum(counted, axis=0, dtype=float) if len(counted) == len(names) else None,
+                    np.array([each.verdict for each in samplings], float) if judged else None,
+                    first.verdict_mean or 0.0,
+                    [self.documents[place] for place in rows] if self.documents else (),
+                )
+            )
+        rest = self.design.population - sum(stratum.size for stratum in strata)
+        return [*strata, Stratum.agreeing(rest)] if rest else strata
+
+    def weights(self) -> Floats:
+        """For how many inputs each record stands."""
+        weights = np.ones(len(self.a))
+        for names, rows in self.groups() or ():
+            weights[rows] = sum(self.design.sizes[name] for name in names) / max(len(rows), 1)
+        return weights
+
+
+def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdict:
+    """The verdict on two systems.
+
+    Args:
+        labels: The evidence of both.
+        systems: The names of A and B.
+        measure: The name of the value.
+    """
+    differ = np.array(labels.differ, bool)
+    a = labels.a[differ]
+    b = labels.b[differ]
+    bound = labels.width if labels.per_example else None
+    if labels.per_example:
+        amounts = (b - a)[:, labels.evidences.paths.index(("total",))]
+        running = amounts
+    else:
+        amounts = additions(a, b, labels.evidences)
+        running = additions(a, b, labels.evidences, running=True)
+    race = Race(bound)
+    race.extend(running)
+    weighted = amounts * labels.weights()[differ]
+    test_p = swap_test(weighted)
+    sizes = np.abs(weighted[weighted != 0])
+    interval = _difference(labels)
+    direction = race.direction
+    limit = None
+    if interval is not None:
+        test_p = max(test_p, _p_of(interval)) if test_p <= ALPHA else test_p
+        interval = interval if test_p <= ALPHA else _reaching_zero(interval)
+        agrees = direction * interval.value > 0 and not interval.low <= 0 <= interval.high
+        direction = direction if agrees else 0
+        limit = give_up(interval, labels.left, GAIN * labels.width) if labels.width and labels.left else None
+    else:
+        direction = 0
+    return LabelVerdict(
+        systems,
+        measure,
+        interval,
+        race.p,
+        test_p,
+        "sign" if len(sizes) == 0 or np.ptp(sizes) < 1e-9 * sizes.max() else "swap",
+        len(labels.a),
+        int(differ.sum()),
+        labels.left,
+        labels_needed(running, labels.left, bound),
+        limit,
+        _worth(labels, interval),
+        labels.lower_is_better,
+        -direction if labels.lower_is_better else direction,
+        cohens_dz(amounts) if len(amounts) else 0.0,
+    )
+
+
+def _difference(labels: Labels) -> Interval | None:
+    """B − A with its interval; None while labels do not tell it."""
+    strata = labels.strata()
+    if not strata or not len(labels.a):
+        return None
+    ends = estimate(strata, labels.evidences, systems=2)
+    if labels.width is None:
+        return ends
+    return replace(ends, low=max(-labels.width, ends.low), high=min(labels.width, ends.high))
+
+
+def _worth(labels: Labels, interval: Interval | None) -> float | None:
+    """How many labels without a judge these are worth with it."""
+    strata = labels.strata() or []
+    if interval is None or all(stratum.verdicts is None for stratum in strata):
+        return None
+    judged = estimate(strata, labels.evidences, systems=2)
+    alone = estimate([replace(stratum, verdicts=None) for stratum in strata], labels.evidences, systems=2)
+    narrow = judged.high - judged.low
+    return len(labels.a) * ((alone.high - alone.low) / narrow) ** 2 if narrow > 0 else None
+
+
+def _reaching_zero(interval: Interval) -> Interval:
+    """The interval, wide enough to hold 0: what is not shown is not excluded."""
+    return replace(interval, low=min(interval.low, 0.0), high=max(interval.high, 0.0))
+
+
+def _p_of(interval: Interval) -> float:
+    """The p-value of 0 by an interval: above 0.05 where the interval holds 0."""
+    half = interval.value - interval.low if interval.value > 0 else interval.high - interval.value
+    if half <= 0:
+        return 0.0 if interval.value else 1.0
+    return 2 * float(scipy.special.ndtr(scipy.special.ndtri(ALPHA / 2) * abs(interval.value) / half))
+
+
+def verdict(
+    task: str, records: Sequence[Record], systems: Sequence[str], measure: str | Measure[Any] | None = None
+) -> LabelVerdict:
+    """The verdict on two systems, from the records of a draft alone.
+
+    Args:
+        task: The task; one of your own is measured by its metric.
+        records: The records, in the order in which they were labelled; those without a label add only what they say
+            of the strata.
+        systems: The names of A and B, as in ``suggestions``; B is held against A.
+        measure: The measure, or its name; by default the task's.
+
+    Raises:
+        GoldassayError: There are not two systems, or the records have no such suggestions or no sampling.
+        DataError: The design is broken.
+
+    >>> sampling = {"question": "compare", "stratum": "disagree", "size": 40, "population": 400, "systems": ["a", "b"]}
+    >>> records = [{"id": str(i), "text": "x", "label": "M", "sampling": {**sampling, "position": i},
+    ...     "suggestions": {"a": {"label": "L"}, "b": {"label": "M"}}} for i in range(10)]
+    >>> print(verdict("classification", records, ["a", "b"]).sentence.split(",")[0])
+    b is better than a: +0.100 [+0.061
+    """
+    if len(systems) != 2:
+        raise GoldassayError(f"a verdict is on two systems, not on {', '.join(systems) or 'none'}")
+    pair = (systems[0], systems[1])
+    whole = Design.of(records)
+    if whole is None:
+        raise GoldassayError("these records have no sampling: nothing says which inputs they stand for")
+    if unknown := next((name for name in pair if name not in whole.systems), None):
+        raise GoldassayError(f"no system {unknown!r} in this draft; there are {', '.join(whole.systems)}")
+    labelled = [place for place, record in enumerate(records) if is_labelled(record, task)]
+    gold = [records[place] for place in labelled]
+    answers = [[_suggested(record, name, task) for record in gold] for name in pair]
+    outputs = Outputs(task, measure if isinstance(measure, str) else None)
+    suggested = [_suggested(record, name, task) for record in records for name in pair]
+    chosen = measure if isinstance(measure, Measure) else outputs.headline(each for each in suggested if each)
+    name, zero, tallies = _measured(task, gold, answers, chosen)
+    design = whole.only(labelled)
+    matrix = Evidences(tallies, zero) if gold else Evidences([zero], zero)
+    half = len(gold)
+    labels = Labels(
+        design,
+        matrix,
+        matrix.matrix[:half],
+        matrix.matrix[half : 2 * half],
+        [not outputs.agree(*both) for both in zip(*answers, strict=True)],
+        [stratum for stratum in design.sizes if _together(stratum, pair, design.systems)],
+        _predicted_by_design(design, pair) if _counts_alike(outputs, chosen, gold, answers) else {},
+        clusters(gold),
+        getattr(chosen, "known_limits", (0.0, 1.0)),
+        bool(chosen and chosen.lower_is_better),
+    )
+    return decide(labels, pair, name)
+
+
+def _suggested(record: Record, system: str, task: str) -> dict[str, Any] | None:
+    """What a system answered; an empty prediction if it failed."""
+    answer = (record.get("suggestions") or {}).get(system)
+    name = identity(record, "")
+    return empty_prediction(name, task) if answer is None else {"id": name, **answer}
+
+
+def _measured(
+    task: str, gold: Sequence[Record], answers: Sequence[Sequence[Any]], measure: Measure[Any] | None
+) -> tuple[str, Any, Any]:
+    """The name of the value, its zero, and the tallies of A's answers, then of B's."""
+    sides = [(record, answer) for several in answers for record, answer in zip(gold, several, strict=True)]
+    if measure is not None:
+        batch = measure.batch([record for record, _ in sides], [answer for _, answer in sides])
+        return measure.key, measure.zero, measure.tallies(batch)
+    metric = workspace.metric(task)
+    name = next(iter(metric.measures))
+    return name, metric.zero[name], [metric.assess_or_fail(*side)[0][name].tally for side in sides]
+
+
+def _predicted_by_design(design: Design, systems: tuple[str, str]) -> dict[str, tuple[float, float]]:
+    """By stratum, how many items two systems predict in all of it, where the design says so."""
+    first, second = systems
+    totals: dict[str, tuple[float, float]] = {}
+    for name, sampling in design.strata.items():
+        counts = sampling.predicted
+        if first in counts and second in counts:
+            totals[name] = (float(counts[first]), float(counts[second]))
+    return totals
+
+
+def _counts_alike(
+    outputs: Outputs, measure: Measure[Any] | None, gold: Sequence[Record], answers: Sequence[Sequence[Any]]
+) -> bool:
+    """Whether a measure counts predictions as the task's own measure does, by which drafts count them."""
+    usual = Outputs(outputs.task).headline(answer for several in answers for answer in several)
+    return all(predicted(measure, gold, several) == predicted(usual, gold, several) for several in answers)
+
+
+def _together(stratum: str, pair: tuple[str, str], systems: Sequence[str]) -> bool:
+    """Whether two systems give the same output in a stratum: ``agree``, or both in one part of ``a=b|c``."""
+    if stratum == AGREE:
+        return True
+    parts = [part.split("=") for part in stratum.split("|")]
+    named = sorted(name for part in parts for name in part) == sorted(systems)
+    return named and any(set(pair) <= set(part) for part in parts)

@@ -1,0 +1,185 @@
+"""Verdicts from labels where two systems disagree: the difference, what proves it, and what is not known."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.gold.drafts import Pool, draft
+from goldassay.measures import classification
+from goldassay.running.labelled import verdict
+
+Records = list[dict[str, Any]]
+LABELS = "MALGO"
+
+
+def world(n: int, right: float, fixed: float, broken: float, seed: int = 1) -> tuple[Records, Records, Records]:
+    """Gold, and the answers of A and of B, which breaks some right answers of A and fixes some wrong ones."""
+    rng = random.Random(seed)
+    gold, first, second = [], [], []
+    for number in range(n):
+        truth = rng.choice(LABELS)
+        wrong = rng.choice(LABELS.replace(truth, ""))
+        a = truth if rng.random() < right else wrong
+        b = (wrong if rng.random() < broken else a) if a == truth else (truth if rng.random() < fixed else a)
+        gold.append({"id": str(number), "text": f"letter {number}", "label": truth})
+        first.append({"id": str(number), "label": a})
+        second.append({"id": str(number), "label": b})
+    return gold, first, second
+
+
+def drafted(gold: Records, answers: dict[str, Records], n: int, **options: Any) -> Records:
+    """A draft, labelled with the truth."""
+    truth = {record["id"]: record["label"] for record in gold}
+    inputs = [{name: record[name] for name in ("id", "text")} for record in gold]
+    records = draft(Pool.of("classification", inputs, answers), n=n, **options).records
+    return [{**record, "label": truth[record["id"]]} for record in records]
+
+
+def accuracy(gold: Records, answers: Records) -> float:
+    return float(np.mean([a["label"] == b["label"] for a, b in zip(gold, answers, strict=True)]))
+
+
+def test_the_difference_is_that_of_the_population_and_not_of_the_disagreements() -> None:
+    gold, first, second = world(600, 0.7, 0.4, 0.02)
+    truth = accuracy(gold, second) - accuracy(gold, first)
+    every = verdict("classification", drafted(gold, {"a": first, "b": second}, 600), ["a", "b"])
+    assert every.difference == pytest.approx(truth, abs=1e-12)
+    assert (every.left, every.labels, every.proven, every.better) == (0, every.disagreements, True, 1)
+    some = verdict("classification", drafted(gold, {"a": first, "b": second}, 40), ["a", "b"])
+    assert some.low is not None
+    assert some.high is not None
+    assert some.low < truth < some.high
+    assert some.left == every.labels - 40
+    assert "b is better than a" in every.sentence
+
+
+def test_a_prefix_is_a_smaller_sample_and_what_has_no_label_adds_nothing() -> None:
+    gold, first, second = world(600, 0.7, 0.25, 0.03)
+    records = drafted(gold, {"a": first, "b": second}, 60)
+    unlabelled = [{name: value for name, value in record.items() if name != "label"} for record in records[25:]]
+    half = verdict("classification", [*records[:25], *unlabelled], ["a", "b"])
+    assert half == verdict("classification", records[:25], ["a", "b"])
+    assert half.labels == 25
+    none = verdict("classification", unlabelled, ["a", "b"])
+    assert (none.labels, none.interval, none.p, none.proven) == (0, None, 1.0, False)
+    assert "not known yet, with 0 labels" in none.sentence
+
+
+def test_systems_exchanged_are_the_same_verdict_with_the_other_sign() -> None:
+    gold, first, second = world(500, 0.7, 0.25, 0.03)
+    records = drafted(gold, {"a": first, "b": second}, 60)
+    forward = verdict("classification", records, ["a", "b"])
+    back = verdict("classification", records, ["b", "a"])
+    assert forward.difference == pytest.approx(-(back.difference or 0))
+    assert (forward.p, forward.test_p, forward.better) == (back.p, back.test_p, -back.better)
+
+
+def test_labels_that_prove_nothing_say_what_more_would_bring() -> None:
+    gold, first, second = world(600, 0.7, 0.09, 0.02)
+    result = verdict("classification", drafted(gold, {"a": first, "b": second}, 12), ["a", "b"])
+    assert not result.proven
+    assert result.left > 0
+    assert result.limit is not None
+    assert "is not proven" in result.sentence
+    assert "remains possible" in result.sentence
+    assert result.state()["better"] is None
+
+
+def test_corpus_values_need_labels_on_agreements_too() -> None:
+    gold, first, second = world(400, 0.6, 0.3, 0.05)
+    answers = {"a": first, "b": second}
+    alone = verdict("classification", drafted(gold, answers, 60), ["a", "b"], classification.LabelF1())
+    assert alone.interval is None
+    records = drafted(gold, answers, 80, measure="macro_f1")
+    both = verdict("classification", records, ["a", "b"], "macro_f1")
+    cards = [classification.scorecard(gold, side)["macro_f1"] for side in (first, second)]
+    assert None not in cards
+    truth = float(cards[1] or 0) - float(cards[0] or 0)
+    assert both.low is not None
+    assert both.high is not None
+    assert both.low < truth < both.high
+    assert both.test == "swap"
+    assert both.disagreements < both.labels
+
+
+def test_three_systems_are_compared_in_pairs() -> None:
+    gold, first, second = world(600, 0.6, 0.3, 0.02)
+    rng = random.Random(5)
+    third = [{**record, "label": rng.choice(LABELS)} if rng.random() < 0.2 else record for record in second]
+    records = drafted(gold, {"a": first, "b": second, "c": third}, 400)
+    for pair, sides in ((["a", "b"], (first, second)), (["b", "c"], (second, third)), (["a", "c"], (first, third))):
+        result = verdict("classification", records, pair)
+        truth = accuracy(gold, sides[1]) - accuracy(gold, sides[0])
+        assert result.difference == pytest.approx(truth, abs=0.02), pair
+        assert (result.difference > 0) == (truth > 0) or abs(truth) < 0.02
+
+
+def judged(records: Records, right: dict[str, float], noise: float) -> Records:
+    rng = random.Random(2)
+    verdicts = {name: value + rng.gauss(0, noise) for name, value in right.items()}
+    mean = sum(verdicts.values()) / len(verdicts)
+    more = {record["id"]: {"verdict": verdicts[record["id"]], "verdict_mean": mean} for record in records}
+    return [{**record, "sampling": {**record["sampling"], **more[record["id"]]}} for record in records]
+
+
+def test_a_good_judge_narrows_the_interval_and_a_bad_one_changes_nothing_much() -> None:
+    gold, first, second = world(600, 0.6, 0.35, 0.1)
+    records = drafted(gold, {"a": first, "b": second}, 40)
+    sides = zip(gold, first, second, strict=True)
+    gains = {g["id"]: float((b == g["label"]) - (a == g["label"])) for g, a, b in labels_of(sides) if a != b}
+    plain = verdict("classification", records, ["a", "b"])
+    good = verdict("classification", judged(records, gains, 0.2), ["a", "b"])
+    bad = verdict("classification", judged(records, dict.fromkeys(gains, 0.0), 1.0), ["a", "b"])
+    assert good.effective is not None
+    assert good.effective > 1.5 * good.labels
+    assert bad.effective is not None
+    assert 0.8 * bad.labels < bad.effective < 1.5 * bad.labels
+    assert bad.difference == pytest.approx(plain.difference, abs=0.03)
+    assert (bad.p, good.p) == (plain.p, plain.p)
+
+
+def labels_of(sides: Any) -> list[Any]:
+    return [(gold, a["label"], b["label"]) for gold, a, b in sides]
+
+
+def test_records_of_one_document_widen_the_interval() -> None:
+    gold, first, second = world(600, 0.6, 0.35, 0.1)
+    records = drafted(gold, {"a": first, "b": second}, 60)
+    ordered = sorted(records, key=lambda r: r["suggestions"]["b"]["label"] == r["label"])
+    documents = {record["id"]: f"d{place // 6}" for place, record in enumerate(ordered)}
+    grouped = [{**record, "document": documents[record["id"]]} for record in records]
+    alone = verdict("classification", records, ["a", "b"])
+    together = verdict("classification", grouped, ["a", "b"])
+    assert together.difference == alone.difference
+    assert (together.high or 0) - (together.low or 0) > (alone.high or 0) - (alone.low or 0)
+
+
+def test_the_direction_of_the_measure_counts() -> None:
+    rng = random.Random(4)
+    inputs = [{"id": str(number), "text": "x"} for number in range(300)]
+    truth = {record["id"]: rng.randrange(5) for record in inputs}
+    close = [{"id": name, "score": float(value)} for name, value in truth.items()]
+    far = [{**record, "score": record["score"] + 1} if rng.random() < 0.3 else record for record in close]
+    records = draft(Pool.of("classification", inputs, {"close": close, "far": far}), n=60, measure="mae").records
+    labelled = [{**record, "score": float(truth[record["id"]])} for record in records]
+    result = verdict("classification", labelled, ["close", "far"], "mae")
+    assert result.difference is not None
+    assert result.difference > 0
+    assert (result.better, result.lower_is_better) == (-1, True)
+    assert "far is worse than close" in result.sentence
+
+
+def test_what_cannot_be_judged_is_one_line() -> None:
+    gold, first, second = world(100, 0.7, 0.25, 0.05)
+    records = drafted(gold, {"a": first, "b": second}, 10)
+    with pytest.raises(GoldassayError, match="on two systems, not on a"):
+        verdict("classification", records, ["a"])
+    with pytest.raises(GoldassayError, match="no system 'c' in this draft; there are a, b"):
+        verdict("classification", records, ["a", "c"])
+    with pytest.raises(GoldassayError, match="no sampling"):
+        verdict("classification", gold, ["a", "b"])
