@@ -90,17 +90,17 @@ class LabelVerdict:
     @property
     def difference(self) -> float | None:
         """B − A."""
-        return self.interval and self.interval.value
+        return None if self.interval is None else self.interval.value
 
     @property
     def low(self) -> float | None:
         """The lower end of its interval."""
-        return self.interval and self.interval.low
+        return None if self.interval is None else self.interval.low
 
     @property
     def high(self) -> float | None:
         """The upper end of its interval."""
-        return self.interval and self.interval.high
+        return None if self.interval is None else self.interval.high
 
     @property
     def proven(self) -> bool:
