@@ -243,6 +243,18 @@ def test_what_disagreements_add_is_the_statistic_of_f1() -> None:
     assert additions(a[:7], b[:7], F1, running=True) == pytest.approx(running[:7], rel=1e-9)
 
 
+def test_labels_on_agreements_say_at_which_level_a_disagreement_counts() -> None:
+    """B finds one span more and predicts three wrong ones. What those cost depends on F1 of all."""
+    a = np.array([counts(1, 0, 1), counts(5, 0, 5)])
+    b = np.array([counts(2, 3, 0), counts(5, 0, 5)])
+    alone = additions(a[:1], b[:1], F1)[0]
+    together = additions(a, b, F1, weights=np.array([1.0, 30.0]))
+    tp, fp, fn = (3 + 300, 3, 1 + 300)
+    assert together[0] == pytest.approx((2 * (fp + fn) + 2 * tp - 3 * 2 * tp) / (2 * tp + fp + fn) ** 2, rel=1e-6)
+    assert together[1] == 0
+    assert alone != pytest.approx(together[0])
+
+
 def test_a_race_is_two_sequential_tests_at_half_the_level() -> None:
     differences = np.random.default_rng(6).choice([1.0, 0.0, -1.0], 80, p=[0.6, 0.25, 0.15])
     race = Race(bound=1.0)

@@ -312,16 +312,19 @@ def swap_test(differences: Floats, resamples: int = 10_000, seed: int = 0) -> fl
     return (as_far + 1) / (resamples + 1)
 
 
-def additions(a: Floats, b: Floats, evidences: Evidences, *, running: bool = False) -> Floats:
-    """What each labelled disagreement adds to B's value less A's, by the derivative at the evidence of both together.
+def additions(
+    a: Floats, b: Floats, evidences: Evidences, *, weights: Floats | None = None, running: bool = False
+) -> Floats:
+    """What each label adds to B's value less A's, by the derivative at the evidence of both systems together.
 
     For F1 that is proportional to (tp_b − tp_a) − F / 2 · (P_b − P_a), with F of both together and P what is predicted.
     With A and B exchanged only its sign changes, so if the two could be exchanged each sign is a fair coin.
 
     Args:
-        a: A's evidence of each, (n, k).
-        b: B's, in the same order.
+        a: A's evidence of each label, (n, k), in the order of labelling; with the agreements, which add 0.
+        b: B's.
         evidences: The columns and the value.
+        weights: For how many inputs each label stands, (n,); None: for as many.
         running: Take the derivative for each label at the evidence up to it, as a `Race` has to; else at all.
 
     >>> from goldassay.tally import Counts
@@ -330,13 +333,14 @@ def additions(a: Floats, b: Floats, evidences: Evidences, *, running: bool = Fal
     [0.0909, 0.0]
     """
     gaps = b - a
-    if not running:
-        amounts: Floats = gaps @ slope(evidences, (a + b).sum(axis=0))
+    inputs = np.ones(len(gaps)) if weights is None else weights
+    together = inputs[:, None] * (a + b)
+    if running:
+        pairs = zip(together.cumsum(axis=0), inputs.cumsum(), strict=True)
+        slopes = [number * slope(evidences, sums) for sums, number in pairs]
+        amounts: Floats = (gaps * np.reshape(slopes, gaps.shape)).sum(axis=1)
     else:
-        together = (a + b).cumsum(axis=0)
-        counts = np.arange(1, len(gaps) + 1)
-        slopes = [slope(evidences, sums) * n for sums, n in zip(together, counts, strict=True)]
-        amounts = (gaps * np.reshape(slopes, gaps.shape)).sum(axis=1)
+        amounts = gaps @ slope(evidences, together.sum(axis=0))
     amounts[np.abs(amounts) < 1e-9 * np.abs(amounts).max(initial=0.0)] = 0.0  # the rounding of the derivative
     return amounts
 
@@ -391,18 +395,15 @@ def labels_needed(differences: Floats, left: int, bound: float | None = None) ->
     >>> labels_needed(np.array([1.0, 1.0, -1.0, 0.0] * 5), left=200, bound=1.0)
     100
     """
-    race = Race(bound)
-    if race.extend(differences):
-        return 0
     if not differences.any():
         return None
     size = bound or math.sqrt(float((differences[differences != 0] ** 2).mean()))
     forward = math.copysign(1.0, float(differences.sum()))
     growth = np.log1p(np.outer(STAKES, np.clip(forward * differences / size, -1, 1))).mean(axis=1)
-    labels = len(differences) + np.arange(1, left + 1)
+    labels = len(differences) + np.arange(left + 1)
     wealth = np.exp(np.minimum(np.outer(growth, labels), LARGEST)).mean(axis=0)
     decided = np.flatnonzero(wealth >= 1 / SIDE)
-    return int(decided[0]) + 1 if len(decided) else None
+    return int(decided[0]) if len(decided) else None
 
 
 def give_up(interval: Interval, left: int, gain: float = 0.02) -> tuple[int, float]:
