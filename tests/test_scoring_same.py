@@ -104,6 +104,7 @@ NAMED = {  # what the settings name
     "train.json": json.dumps([KNOWN]),
     "na.json": json.dumps({"a": 0.2, "b": 0.9}),
     "same.tsv": "Q1\tQ70\n",
+    "groups.json": json.dumps({"MLA": ["M", "L"], "rest": ["A"]}),
     "costs.tsv": "L\tM\t5\n",
     "ontology.json": json.dumps(ONTOLOGY),
     "schema.json": json.dumps({"type": "object", "properties": {"total": {"type": "string"}}}),
@@ -164,14 +165,27 @@ FORMATS = {
     **{name: [files] for name, files in OFFICIAL.items() if name in formats.MODULES and name != "conll"},
 }
 FOLDERS = {"brat", "kit", "run", "parquet"}  # folders, and a table that needs another library; not files of text
+PROBABLE = Files(
+    "classification",
+    gold='{"id": "a", "label": "M"}\n{"id": "b", "label": "L"}\n',
+    pred="".join(
+        json.dumps({"id": name, "label": "M", "probabilities": {"M": p, "L": 1 - p}}) + "\n"
+        for name, p in (("a", 0.75), ("b", 0.5))
+    ),
+)
 SET = {
     "labels=M,L,A": Files("classification"),
     "weight=meta.n": Files("classification"),
     "costs=costs.tsv": Files("classification"),
+    "hierarchy=groups.json": Files("classification"),
+    "positive=M": PROBABLE,
     "bounds=word": Files("extraction"),
     "malformed=strict": IOB,
     "scheme=IOB1": IOB,
     "equivalent=same.tsv": Files("linking"),
+    "adjacent=none": HIPE_LINKS,
+    "ties=stable": Files("retrieval"),
+    "missing=skip": Files("retrieval"),
     "na_probs=na.json": OFFICIAL["squad"]._replace(pred=json.dumps({"a": "1800", "b": "Ann"})),
     "ontology=ontology.json": Files("triples"),
     "train=train.json": OFFICIAL["docred"],
@@ -280,6 +294,7 @@ def test_a_file_of_predictions_is_read_under_its_options(tmp_path: Path) -> None
         ("triples", {"protocol": "carb", "ontology": ONTOLOGY}, "the protocol carb has no option 'ontology'"),
         ("triples", {"protocol": "docred", "threshold": 0.5}, "the protocol docred has no option 'threshold'"),
         ("linking", {"protocol": "hipe", "train": "x"}, "train says how a file is read, and both sides are records"),
+        ("linking", {"protocol": "hipe", "adjacent": "none"}, "adjacent says how a file is read"),
         ("linking", {"format": "hipe"}, "format says how a file is read, and both sides are records"),
     ],
 )
@@ -287,6 +302,14 @@ def test_an_option_that_a_protocol_does_not_use_is_an_error(task: str, options: 
     gold, pred = LINES[task]
     with pytest.raises(GoldassayError, match=message):
         goldassay.score(task, gold, pred, **options)
+
+
+def test_neighbouring_links_are_the_protocols_to_end(tmp_path: Path) -> None:
+    sides = saved(tmp_path, HIPE_LINKS)
+    with pytest.raises(GoldassayError, match="the protocol hipe2020 says itself where neighbouring links end"):
+        goldassay.score("linking", *sides, protocol="hipe2020", adjacent="none")
+    with pytest.raises(GoldassayError, match="adjacent is nil or none, not 'all'"):
+        goldassay.score("linking", *sides, adjacent="all")
 
 
 def test_options_of_a_format_beside_a_map_are_an_error(tmp_path: Path) -> None:

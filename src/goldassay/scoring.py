@@ -148,6 +148,8 @@ def _check_options(
     unused = next((name for name in reading if name not in ("split", "map")), None)
     if unused and not in_files:
         raise GoldassayError(f"{unused} says how a file is read, and both sides are records")
+    if official and "adjacent" in reading:
+        raise GoldassayError(f"the protocol {official.name} says itself where neighbouring links end, without adjacent")
     names: list[str] = []
     if task in TASKS:
         parameters = signature(import_module(f"goldassay.measures.{task}").scorecard).parameters

@@ -236,6 +236,40 @@ def test_weights_costs_and_probabilities_of_files(tmp_path: Path) -> None:
         scored(*options[:4], "--measure", "acuracy")
 
 
+def test_average_precision_is_the_mean_of_both_labels_or_that_of_the_positive_one() -> None:
+    gold = [{"label": "spam"}, {"label": "ham"}, {"label": "spam"}]
+    pred = [{"label": "spam", "probabilities": {"spam": p, "ham": 1 - p}} for p in (0.9, 0.6, 0.4)]
+    # spam is first and third of three: (1 + 2/3) / 2; ham is second: 1/2
+    card = c.scorecard(gold, pred)
+    assert card["average_precision"] == pytest.approx((5 / 6 + 1 / 2) / 2)
+    assert "average=each label against the rest, also of two" in card.conventions["average_precision"]
+    card = c.scorecard(gold, pred, positive="spam")
+    assert card["average_precision"] == pytest.approx(5 / 6)
+    assert "positive=spam" in card.conventions["average_precision"]
+    with pytest.raises(GoldassayError, match="positive=spam ranks examples by probabilities"):
+        c.scorecard(gold, [{"label": "spam"}] * 3, positive="spam")
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "kind", "options"),
+    [
+        ({"labels": ["a"]}, {"labels": ["a"]}, "sets of labels", {"costs": [("a", "b", 2.0)]}),
+        ({"labels": ["a"]}, {"labels": ["a"]}, "sets of labels", {"hierarchy": {"group": ["a"]}}),
+        ({"score": 1.0}, {"score": 2.0}, "grades", {"positive": "a"}),
+        ({"score": 1.0}, {"score": 2.0}, "grades", {"labels": ["a"]}),
+    ],
+)
+def test_an_option_without_use_is_an_error(gold: Any, pred: Any, kind: str, options: dict[str, Any]) -> None:
+    with pytest.raises(GoldassayError, match=f"{next(iter(options))} is for gold with one .*; this gold has {kind}"):
+        c.scorecard([gold], [pred], **options)
+
+
+def test_macro_f1_of_sets_leaves_absent_labels_out() -> None:
+    card = c.scorecard([{"labels": ["a"]}], [{"labels": ["a"]}], labels=["a", "b"])
+    assert (card["set_macro_f1"], card["hamming_loss"]) == (1.0, 0.0)
+    assert "labels=seen, absent ones do not count" in card.conventions["set_macro_f1"]
+
+
 def test_a_record_without_label_labels_or_score_says_so(tmp_path: Path) -> None:
     options = files(tmp_path, gold_jsonl='{"id": "4"}\n', pred_jsonl='{"id": "4", "label": "a"}\n')
     with pytest.raises(DataError, match="record 4, label: this field is missing"):

@@ -40,6 +40,11 @@ def labels(text: str) -> list[str] | str:
     return list(dict.fromkeys(filter(None, map(str.strip, lines))))
 
 
+def hierarchy(text: str) -> Any:
+    """The labels of each group, from a JSON file, or ``institutions``."""
+    return text if text == "institutions" else files.json_value(Path(text))
+
+
 def comparators(text: str) -> dict[str, str]:
     """Comparators by field: ``FIELD=HOW;FIELD=HOW``, or a JSON file of the same.
 
@@ -71,10 +76,15 @@ SETTINGS: Mapping[str, Setting] = {
     "labels": Setting(["classification"], labels, "A,B or FILE"),
     "weight": Setting(["classification"], form="FIELD"),
     "costs": Setting(["classification"], lambda file: [(gold, pred, float(n)) for gold, pred, n in table(file, 3)]),
+    "hierarchy": Setting(["classification"], hierarchy, "institutions or FILE"),
+    "positive": Setting(["classification"], form="LABEL"),
     "bounds": Setting(["extraction", "linking"], form="word"),
     "malformed": Setting(["extraction"], form="strict"),
     "scheme": Setting(["extraction"], form="NAME"),
     "equivalent": Setting(["linking"], lambda file: dict(table(file))),
+    "adjacent": Setting(["linking"], form="none"),
+    "ties": Setting(["retrieval"], form="stable"),
+    "missing": Setting(["retrieval"], lambda text: 0 if text == "0" else text, "skip"),
     "na_probs": Setting(["answering"], Path),
     "ontology": Setting(["triples"], lambda file: files.json_value(Path(file))),
     "train": Setting(["triples"], Path),
@@ -89,6 +99,9 @@ SETTINGS: Mapping[str, Setting] = {
 
 ``labels``: the labels of the task, separated by commas, one a line in a file, ``institutions`` or ``seen``. ``weight``:
 the field of gold with the weight of an example. ``costs``: a table of gold label, predicted label and cost.
+``hierarchy``: the labels of each group, a JSON file, or ``institutions``. ``positive``: the label whose AUROC and
+average precision are computed. ``adjacent=none`` joins equal neighbouring links of HIPE's files. ``ties``: docno_desc,
+stable, best or worst. ``missing=skip`` leaves out queries without results; 0 counts them.
 ``bounds=word`` widens spans to whole words first, as ELEVANT does. ``malformed=strict`` reads tags as their scheme is
 written; the default reads them as conlleval does. ``scheme``: IOB1, IOB2, IOE2, IOBES or BILOU. ``equivalent``: a table
 of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON.

@@ -41,6 +41,7 @@ from goldassay.gold.formats import Format, Row, Source
 from goldassay.gold.records import SPANS
 from goldassay.gold.shapes import Side
 from goldassay.gold.tokens import OPTIONS, Document, Token
+from goldassay.measure import check_choice
 
 NAME = re.compile(r"# \s*(?:newdoc\s+id\s*=|(?:[\w.-]+:)?document_id\s*=|id\s*=?)\s*(\S+)")
 COMMENT = re.compile(r"# \s*(?:[\w.: -]+=|id\s|newdoc\b|newpar\b)")
@@ -223,7 +224,9 @@ def _linked(document: Document, source: Source) -> list[tuple[int, int, str]]:
     [(0, 1, 'Q1'), (1, 2, 'Q1'), (3, 4, 'NIL'), (4, 5, 'Q4')]
     """
     protocol = source.option("protocol")
-    split_nil = protocol is None and source.option("adjacent") != "none"
+    adjacent = source.option("adjacent", "nil")
+    check_choice("adjacent", adjacent, ("nil", "none"))
+    split_nil = protocol is None and adjacent == "nil"
 
     def begins(first: Token, token: Token) -> bool:
         """Whether a later token than the first of a mention begins another one."""

@@ -261,7 +261,8 @@ class Kappa(AgreementMeasure):
     def fixed(self) -> Conventions:
         """How a missing prediction counts, and agreement that chance explains."""
         missing = "its own label" if self.weights == "none" else "as far away as can be"
-        return {"case": "as written", "missing": missing, "one label throughout": "1"}
+        order = {} if self.weights == "none" or self.labels else {"order": "by number, else by alphabet"}
+        return {**order, "case": "as written", "missing": missing, "one label throughout": "1"}
 
 
 @dataclass(frozen=True)

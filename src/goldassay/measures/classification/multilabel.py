@@ -34,7 +34,10 @@ class SetMeasure(ClassificationMeasure[T]):
     Source: Tsoumakas et al. 2010; scikit-learn with zero_division=1
     """
 
-    fixed: ClassVar[Conventions] = {"case": "as written", "empty": "right if both are"}
+    @property
+    def fixed(self) -> Conventions:
+        """How labels and empty sets compare."""
+        return {"case": "as written", "empty": "right if both are"}
 
     @property
     def counted(self) -> str:
@@ -69,6 +72,12 @@ class SetF1(SetMeasure[Counts | Macro | Mean]):
     average: str = "micro"
     rate: str = "f1"
     choices = {"average": AVERAGES, "rate": tuple(RATES)}
+
+    @property
+    def fixed(self) -> Conventions:
+        """What the macro average runs over."""
+        over = {"labels": "seen, absent ones do not count"} if self.average == "macro" else {}
+        return {**over, **super().fixed}
 
     @property
     def zero(self) -> Counts | Macro | Mean:
@@ -241,7 +250,8 @@ class LabelCalibration(CalibrationMeasure[LabelBatch], LabelMeasure[Calibrated])
 class Curve(LabelMeasure[Curves]):
     """How well the probability of each label ranks the examples: the mean over labels, each against all others.
 
-    ``statistic`` is ``auroc`` or ``average_precision``.
+    ``statistic`` is ``auroc`` or ``average_precision``; with a ``positive`` label it is that of this label alone. Of
+    two labels the mean is over both.
 
     Formula: area under the curve of each label's probability
     Source: Hanley & McNeil 1982; scikit-learn's roc_auc_score and average_precision_score
@@ -254,9 +264,15 @@ class Curve(LabelMeasure[Curves]):
 
     name = "{statistic}"
     statistic: str = "auroc"
-    in_key: ClassVar[Names] = ("statistic",)
+    positive: str = ""
+    in_key: ClassVar[Names] = ("statistic", "positive")
     choices = {"statistic": CURVES}
-    fixed: ClassVar[Conventions] = {"average": "labels against the rest", "label without a number": "0"}
+
+    @property
+    def fixed(self) -> Conventions:
+        """What is ranked."""
+        over = {"positive": self.positive} if self.positive else {"average": "each label against the rest, also of two"}
+        return {**over, "label without a number": "0"}
 
     @property
     def zero(self) -> Curves:
@@ -267,7 +283,8 @@ class Curve(LabelMeasure[Curves]):
         """For each label its probability in each example, and whether it is right."""
         rows = batch.likely
         curves = {"": Ranking.of(np.zeros(len(rows)), [(1.0, 0.0)] * len(rows))}
-        for label in sorted({label for gold, numbers in rows for label in (gold, *numbers)}):
+        labels = {label for gold, numbers in rows for label in (gold, *numbers)}
+        for label in sorted({self.positive} if self.positive else labels):
             seen = [(float(label in p or gold == label), float(gold == label)) for gold, p in rows]
             curves[label] = Ranking.of([p.get(label, 0.0) for _, p in rows], seen)
         return self.zero.with_items(curves)
@@ -279,10 +296,14 @@ def listed(labels: tuple[str, ...]) -> list[Measure]:
     return [*rates, SubsetAccuracy(), *([HammingLoss(labels)] if labels else [])]
 
 
-RANKED: tuple[Measure, ...] = (TopK(2), TopK(3), *map(Curve, CURVES), MulticlassBrier())
+def ranked(positive: str = "") -> list[Measure]:
+    """The measures of probabilities."""
+    return [TopK(2), TopK(3), *(Curve(statistic, positive) for statistic in CURVES), MulticlassBrier()]
+
+
 CALIBRATED: tuple[Measure, ...] = (LabelCalibration(statistic="ece"), LabelCalibration(statistic="brier"))
 MEASURES: tuple[Measure, ...] = (
     *(SetF1(average, rate) for average in AVERAGES for rate in RATES),
     *(SubsetAccuracy(), HammingLoss(tuple(institutions())), RankingPrecision()),
-    *(TopK(1), *RANKED, *CALIBRATED),
+    *(TopK(1), *ranked(), *CALIBRATED),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, failed
 from goldassay.measures import Examples
@@ -28,6 +29,9 @@ from goldassay.scorecard import Batches, Scorecard, Sections, by_key, fold
 from goldassay.tally import Confusion
 
 KINDS = ("label", "labels")
+USED = {"label": ("labels", "hierarchy", "costs", "positive"), "labels": ("labels",), "score": ()}
+"""The options that each kind of gold has a use for."""
+NOUNS = {"labels": "sets of labels", "score": "grades"}
 STATED = ("confidence", "probabilities", "score")
 
 
@@ -39,6 +43,7 @@ def scorecard(
     hierarchy: Mapping[str, Sequence[str]] | str | None = None,
     weight: str = "",
     costs: Sequence[tuple[str, str, float]] = (),
+    positive: str = "",
 ) -> Scorecard:
     """All values over aligned records: of one label each, or of sets of ``labels`` or grades (``score``).
 
@@ -51,6 +56,10 @@ def scorecard(
             it there are no values by group.
         weight: The field of gold that says what an example weighs.
         costs: What it costs to take one label for another, as (gold, predicted, cost); other pairs cost 1.
+        positive: The label whose AUROC and average precision are computed; without it they are means over the labels.
+
+    Raises:
+        GoldassayError: An option is given that gold or the predictions have no use for.
 
     >>> card = scorecard([{"label": "M"}, {"label": "L"}], [{"label": "M"}, {"label": "A"}], labels="institutions")
     >>> card.values["accuracy"], card.values["category_accuracy"], card.by["label"]["M"]["f1"]
@@ -60,12 +69,17 @@ def scorecard(
     warnings: list[str] = []
     kind, seen, stated = _contents(shared)
     probable = stated["probabilities"] == stated["any"] > 0
+    options = {"labels": labels, "hierarchy": hierarchy, "costs": costs, "positive": positive}
+    if unused := [name for name, value in options.items() if value and name not in USED[kind]]:
+        raise GoldassayError(f"{unused[0]} is for gold with one label an example; this gold has {NOUNS[kind]}")
+    if positive and not probable:
+        raise GoldassayError(f"positive={positive} ranks examples by probabilities, which some predictions lack")
     if kind == "label":
         named = labels or "seen"
         listed = named if isinstance(named, str) else tuple(named)
         measures = _measures(listed, _tree(hierarchy, listed), seen, stated)
         measures += [
-            *(multilabel.RANKED if probable else ()),
+            *(multilabel.ranked(positive) if probable else ()),
             *(multilabel.CALIBRATED if probable or stated["confidence"] else ()),
             *([Cost(tuple(costs))] if costs else ()),
         ]

@@ -106,7 +106,9 @@ class RecordMeasure(Measure[T, RecordBatch]):
                 [f"{name}: {_name(each)}" for name, each in self.comparators.items()] + [f"others {BY_TYPE}"]
             ),
             "blank": self.blank,
-            "ordered": self.ordered if isinstance(self.ordered, str) else "+".join(self.ordered) or "none",
+            "ordered": self.ordered
+            if isinstance(self.ordered, str)
+            else "+".join(self.ordered) or "none (items aligned)",
             "invalid": "missed",
         }
         chosen = {name: values[name] for name in self.named}
