@@ -38,7 +38,12 @@ export class Keys {
   }
 
   pressed(event) {
-    if (event.metaKey || event.isComposing || document.querySelector("dialog[open]")) return;
+    if (event.metaKey || event.isComposing) return;
+    const dialog = document.querySelector("dialog[open]");
+    if (dialog) {
+      if (event.key === "Escape") dialog.close(); /* at once: the next key is already for the record */
+      return;
+    }
     const key = keyName(event);
     if (isField(event.target)) {
       this.inField(event, key);
