@@ -20,6 +20,13 @@ export function button(label, key, click, attributes = {}) {
   return make("button", { type: "button", mousedown: (event) => event.preventDefault(), click, ...attributes }, label, cap);
 }
 
+/* Closes a dialog; what was typed into holds no later key, though a browser takes the focus away only when it paints. */
+export function shut(dialog) {
+  const focused = document.activeElement;
+  dialog.close();
+  if (dialog.contains(focused)) focused.blur();
+}
+
 export const plain = (value) => typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value, null, 1);
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 export const copy = (value) => structuredClone(value);

@@ -1,6 +1,6 @@
 /* A dialog that finds: type, arrows, Enter. For labels, ids, ends of links, kinds of failure. */
 
-import { byId, make } from "./dom.js";
+import { byId, make, shut } from "./dom.js";
 
 const MOST = 12;
 
@@ -25,7 +25,7 @@ export function find({ title, search, free = null }) {
   let result = null;
 
   function draw() {
-    list.replaceChildren(...options.map((option, place) => make("li", { role: "option", id: `option-${place}`, "aria-selected": place === chosen, dir: "auto", click: () => { chosen = place; finish(); } },
+    list.replaceChildren(...options.map((option, place) => make("li", { role: "option", id: `option-${place}`, "aria-selected": String(place === chosen), dir: "auto", click: () => { chosen = place; finish(); } },
       make("span", {}, option.label), option.description ? make("span", { class: "quiet" }, option.description) : null)));
     list.hidden = !options.length;
     empty.hidden = options.length > 0;
@@ -46,7 +46,7 @@ export function find({ title, search, free = null }) {
   async function finish() {
     await searching;
     result = options[chosen] ?? null;
-    dialog.close();
+    shut(dialog);
   }
   let searching = update();
   field.addEventListener("input", () => { searching = update(); });
@@ -54,7 +54,9 @@ export function find({ title, search, free = null }) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && options.length) { chosen = (chosen + step + options.length) % options.length; draw(); }
     if (event.key === "Enter") finish();
-    if (step || event.key === "Enter") event.preventDefault();
+    if (!step && event.key !== "Enter") return;
+    event.preventDefault();
+    event.stopPropagation(); /* the dialog closes before the event would reach the page */
   });
   dialog.replaceChildren(make("h2", {}, title), field, list, empty);
   dialog.showModal();

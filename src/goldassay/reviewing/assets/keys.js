@@ -1,5 +1,7 @@
 /* Keys: small letters are commands, digits and capitals choose. Keys run one after another, also while one is being saved. */
 
+import { shut } from "./dom.js";
+
 /* A key for each of several names: digits for up to nine; with more, a label that is one capital has itself, and the
    others have digits, then the first free capital of their name. What is left has none, and is found with "/". */
 export function choiceKeys(names) {
@@ -41,7 +43,7 @@ export class Keys {
     if (event.metaKey || event.isComposing) return;
     const dialog = document.querySelector("dialog[open]");
     if (dialog) {
-      if (event.key === "Escape") dialog.close(); /* at once: the next key is already for the record */
+      if (event.key === "Escape") shut(dialog); /* at once: the next key is already for the record */
       return;
     }
     const key = keyName(event);

@@ -1,7 +1,7 @@
 /* The page: one record at a time. A task module shows a record and edits its value; this module holds the value, its
    history, the keys, and the way from record to record. */
 
-import { byId, button, make, plain, same, startTheme, tags, toggleTheme } from "./dom.js";
+import { byId, button, make, plain, same, shut, startTheme, tags, toggleTheme } from "./dom.js";
 import { find, matching } from "./finder.js";
 import { Keys, sign } from "./keys.js";
 import { Panel } from "./panel.js";
@@ -250,7 +250,7 @@ function showKeys() {
   const rows = current.bindings.map((each) => make("tr", {}, make("td", {}, each.keys.filter((key) => key !== "Alt+Enter").map((key) => make("kbd", {}, sign(key)))), make("td", {}, each.label)));
   dialog.replaceChildren(make("h2", { id: "keys-title" }, "Keys"),
     make("div", { class: "keys-list", tabindex: "0", role: "region", "aria-label": "List of keys" }, make("table", {}, make("caption", { class: "spoken" }, "Keys of this task"), make("tbody", {}, rows))),
-    button("Close", "Esc", () => dialog.close(), { autofocus: true }));
+    button("Close", "Esc", () => shut(dialog), { autofocus: true }));
   dialog.showModal();
 }
 

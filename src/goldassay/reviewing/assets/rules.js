@@ -1,6 +1,6 @@
 /* Guidelines: one key away, editable, and each rule says which record prompted it. */
 
-import { byId, button, make } from "./dom.js";
+import { byId, button, make, shut } from "./dom.js";
 import { Refusal } from "./server.js";
 
 export function rules(server, setup, id) {
@@ -12,7 +12,7 @@ export function rules(server, setup, id) {
   async function save() {
     try {
       setup.guidelines = await server.ask("guidelines", "PUT", { text: text.value, version: setup.guidelines.version, record: id });
-      dialog.close();
+      shut(dialog);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       state.textContent = error.message;
@@ -28,7 +28,7 @@ export function rules(server, setup, id) {
     save();
   });
   dialog.replaceChildren(make("h2", { id: "rules-title" }, "Guidelines"), text, state,
-    make("p", {}, button("Save", "Ctrl ⏎", save), " ", button("Close", "Esc", () => dialog.close())));
+    make("p", {}, button("Save", "Ctrl ⏎", save), " ", button("Close", "Esc", () => shut(dialog))));
   dialog.showModal();
   text.focus();
   server.ask("guidelines").then((latest) => {
