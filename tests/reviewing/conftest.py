@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -12,6 +14,9 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
+import uvicorn
+from tests.reviewing.desk import Desk
+from tests.reviewing.screen import Screen
 
 from goldassay.reviewing import Review
 from goldassay.reviewing import review as open_review
@@ -120,3 +125,40 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield run
     for review in opened:
         review.close()
+
+
+Show = Callable[..., Screen]
+
+
+@pytest.fixture
+def show(chromium: Any) -> Iterator[Show]:
+    """Serves a desk and opens its page: ``show(desk, theme="dark", width=390)``; the same desk again is another tab."""
+    servers: dict[int, tuple[uvicorn.Server, threading.Thread]] = {}
+    contexts = []
+
+    def serve(desk: Desk) -> int:
+        if id(desk) not in servers:
+            server = uvicorn.Server(uvicorn.Config(desk.app(), port=0, log_level="error", lifespan="off"))
+            thread = threading.Thread(target=server.run, daemon=True)
+            thread.start()
+            while not server.started:
+                time.sleep(0.01)
+            servers[id(desk)] = (server, thread)
+        return int(servers[id(desk)][0].servers[0].sockets[0].getsockname()[1])
+
+    def open_desk(desk: Desk, *, theme: str = "light", width: int = 1440, height: int = 900) -> Screen:
+        context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+        contexts.append(context)
+        screen = Screen(context.new_page(), desk)
+        screen.page.on("console", lambda message: screen.console.append(message.text))
+        screen.page.on("pageerror", lambda error: screen.console.append(str(error)))
+        screen.page.goto(f"http://127.0.0.1:{serve(desk)}/token/")
+        screen.settle()
+        return screen
+
+    yield open_desk
+    for context in contexts:
+        context.close()
+    for server, thread in servers.values():
+        server.should_exit = True
+        thread.join()

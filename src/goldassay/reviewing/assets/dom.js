@@ -1,5 +1,7 @@
 /* Elements. Data never becomes markup: every text goes through a text node. */
 
+import { inOrder } from "./sequence.js";
+
 export const byId = (id) => document.getElementById(id);
 
 export function make(tag, attributes = {}, ...children) {
@@ -14,10 +16,10 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/* A button with its key. The mouse does not take the selection of a text away. */
+/* A button with its key; `click` runs in order with the keys. The mouse does not take the selection of a text away. */
 export function button(label, key, click, attributes = {}) {
   const cap = key ? make("kbd", {}, key) : null;
-  return make("button", { type: "button", mousedown: (event) => event.preventDefault(), click, ...attributes }, label, cap);
+  return make("button", { type: "button", mousedown: (event) => event.preventDefault(), click: () => inOrder(click), ...attributes }, label, cap);
 }
 
 /* Closes a dialog; what was typed into holds no later key, though a browser takes the focus away only when it paints. */

@@ -1,6 +1,7 @@
-/* Keys: small letters are commands, digits and capitals choose. Keys run one after another, also while one is being saved. */
+/* Keys: small letters are commands, digits and capitals choose. */
 
 import { shut } from "./dom.js";
+import { inOrder, isBusy } from "./sequence.js";
 
 /* A key for each of several names: digits for up to nine; with more, a label that is one capital has itself, and the
    others have digits, then the first free capital of their name. What is left has none, and is found with "/". */
@@ -31,11 +32,8 @@ const isField = (element) => element.matches?.("input, textarea, select") ?? fal
 
 /* Runs `bindings()`: [{ keys, label, run, group }]. Digits and letters that are typed into a field stay there. */
 export class Keys {
-  constructor(bindings, fail) {
+  constructor(bindings) {
     this.bindings = bindings;
-    this.fail = fail;
-    this.queue = Promise.resolve();
-    this.waiting = 0;
     document.addEventListener("keydown", (event) => this.pressed(event));
   }
 
@@ -52,7 +50,7 @@ export class Keys {
       return;
     }
     if (event.target.matches?.("button, summary, a") && ["Enter", " "].includes(key)) return; /* the control's own keys */
-    if (!this.binding(key) && !(this.waiting && event.key.length === 1 && !event.ctrlKey && !event.altKey)) return;
+    if (!this.binding(key) && !(isBusy() && event.key.length === 1 && !event.ctrlKey && !event.altKey)) return;
     event.preventDefault();
     this.later(key);
   }
@@ -75,8 +73,7 @@ export class Keys {
   }
 
   later(key) {
-    this.waiting += 1;
-    this.queue = this.queue.then(() => this.run(key)).catch(this.fail).finally(() => { this.waiting -= 1; });
+    inOrder(() => this.run(key));
   }
 
   /* What was typed while a decision was being saved goes where it would have gone. */

@@ -6,6 +6,7 @@ import { find, matching } from "./finder.js";
 import { Keys, sign } from "./keys.js";
 import { Panel } from "./panel.js";
 import { rules } from "./rules.js";
+import { inOrder, onFailure } from "./sequence.js";
 import { Refusal, Server } from "./server.js";
 import * as answering from "./tasks/answering.js";
 import * as classification from "./tasks/classification.js";
@@ -22,7 +23,7 @@ const POLL = 4000;
 const root = document.documentElement;
 
 const server = new Server((waiting) => say(waiting ? "The server does not answer. Nothing is lost; trying again …" : "", waiting));
-const keys = new Keys(() => current.bindings, fail);
+const keys = new Keys(() => current.bindings);
 let setup = null;
 let panel = null;
 let current = { bindings: [], item: null };
@@ -116,7 +117,7 @@ function heading(record) {
     record.visit === "conflict" && "reviewers disagree",
     record.decision && `decided: ${record.decision.kind}`,
   ].filter(Boolean);
-  return make("p", { class: "where" }, make("button", { type: "button", class: "link", click: go, title: "Go to an id (g)" }, record.id),
+  return make("p", { class: "where" }, make("button", { type: "button", class: "link", click: () => inOrder(go), title: "Go to an id (g)" }, record.id),
     place >= 0 ? make("span", { class: "quiet" }, `${place + 1} of ${setup.index.length}`) : null,
     tags(record), chips.map((chip) => make("span", { class: "tag strong" }, chip)));
 }
@@ -242,7 +243,7 @@ function drawKeys() {
   const taskKeys = current.context?.view.keys() ?? [];
   current.bindings = [...taskKeys, ...common()];
   const main = current.bindings.filter((each) => each.main);
-  byId("actions").replaceChildren(...main.map((each) => button(each.label, sign(each.keys[0]), () => keys.later(each.keys[0]))));
+  byId("actions").replaceChildren(...main.map((each) => button(each.label, sign(each.keys[0]), () => each.run(each.keys[0]))));
 }
 
 function showKeys() {
@@ -257,6 +258,7 @@ function showKeys() {
 /* Start. */
 
 async function start() {
+  onFailure(fail);
   startTheme();
   byId("theme").addEventListener("click", toggleTheme);
   byId("open-keys").addEventListener("click", showKeys);

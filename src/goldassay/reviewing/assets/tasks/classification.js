@@ -41,8 +41,8 @@ export function show(value, { setup }) {
 export function edit(context) {
   const { record, setup } = context;
   const suggested = record.suggestions.flatMap((suggestion) => read(suggestion.value, setup));
-  const labels = [...new Set([...setup.labels, ...suggested])];
-  const shortcuts = choiceKeys(labels);
+  let labels = [];
+  let shortcuts = [];
   const chips = make("div", { class: "choices", role: "group", "aria-label": "Labels" });
   const body = make("div", { class: "editor" }, facts(record), chips, offers(context, (value) => read(value, setup).join(", ") || "no label"));
 
@@ -59,22 +59,25 @@ export function edit(context) {
   }
   async function filter() {
     const options = labels.map((label) => ({ label: String(label), value: label }));
-    const option = await context.find({ title: "Label", search: (query) => matching(options, query) });
+    const option = await context.find({ title: "Label", search: (query) => matching(options, query), free: (label) => ({ label, value: label, description: "a new label" }) });
+    if (option && !labels.includes(option.value)) setup.labels.push(option.value);
     return option ? choose(option.value) : undefined;
   }
   function update() {
+    labels = [...new Set([...setup.labels, ...suggested])];
+    shortcuts = choiceKeys(labels);
     const chosen = read(context.value, setup);
     chips.replaceChildren(...labels.map((label, place) => {
       const systems = context.systems.filter((system) => read(system.value, setup).includes(label));
       const rank = chosen.indexOf(label);
       return button([make("span", { dir: "auto" }, String(label)), systems.map((system) => make("span", { class: "by", title: system.name }, system.letter))],
         shortcuts[place], () => choose(label), { "aria-pressed": String(rank >= 0), class: rank > 0 ? "choice second" : "choice" });
-    }));
+    }), button("Find", "/", filter, { class: "choice" }));
   }
   const keys = () => [
     ...labels.map((label, place) => ({ keys: [shortcuts[place]].filter(Boolean), label: String(label), run: () => choose(label) })).filter((each) => each.keys.length),
     ...context.systems.map((system) => ({ keys: [system.letter], label: `Take ${system.name}`, run: () => { context.change(system.value); } })),
-    { keys: ["/"], label: "Type to find a label", run: filter },
+    { keys: ["/"], label: "Type to find a label, or a new one", run: filter },
   ];
   return { body, update, keys };
 }

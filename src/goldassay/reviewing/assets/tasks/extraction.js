@@ -1,6 +1,7 @@
 /* Extraction: spans with types. Select words, then the key of a type; a span that is active can be changed. */
 
 import { button, facts, make, offers, same } from "../dom.js";
+import { matching } from "../finder.js";
 import { choiceKeys } from "../keys.js";
 import { TextView, textKeys } from "../text.js";
 
@@ -35,8 +36,8 @@ const count = (n) => `${n} span${n === 1 ? "" : "s"}`;
 
 export function edit(context) {
   const { record } = context;
-  const types = typesOf(context);
-  const shortcuts = choiceKeys(types);
+  let types = typesOf(context);
+  let shortcuts = choiceKeys(types);
   const view = new TextView(String(record.fields.text ?? ""), { onPick: (item) => activate(item), onSelect: () => { active = null; update(); } });
   const chips = make("div", { class: "choices", role: "group", "aria-label": "Types" });
   const list = make("ul", { class: "items", "aria-label": "Spans" });
@@ -70,6 +71,12 @@ export function edit(context) {
     return activate(all[(next + all.length) % all.length]);
   }
 
+  async function chooseOther() {
+    const option = await context.find({ title: "Type", search: (query) => matching(types.map((type) => ({ label: type })), query), free: (label) => ({ label, description: "a new type" }) });
+    if (!option) return;
+    context.setup.types = [...new Set([...context.setup.types, option.label])];
+    choose(option.label);
+  }
   /* The active span, or the selection, has this type now. */
   function choose(type) {
     const range = active ?? view.selection;
@@ -113,10 +120,12 @@ export function edit(context) {
       taken ? button("Delete", null, () => { active = span; remove(); }, { class: "small" }) : button("Take", null, () => { active = span; toggle(); }, { class: "small" }));
   }
   function update() {
+    types = typesOf(context);
+    shortcuts = choiceKeys(types);
     if (active && !items().some((span) => isSame(span, active))) active = null;
     const marks = [...proposals().map((span) => ({ span, style: "proposal " })), ...spans().map((span) => ({ span, style: "" }))];
     view.draw(marks.map(({ span, style }) => ({ start: span.start, end: span.end, kind: `${style}${kind(types, span.type)}`, label: `${span.type}${style ? "?" : ""}`, active: active !== null && isSame(span, active), item: span })));
-    chips.replaceChildren(...types.map((type, place) => button(make("mark", { class: kind(types, type) }, type), shortcuts[place], () => choose(type), { "aria-pressed": String(active?.type === type), class: "choice" })));
+    chips.replaceChildren(...types.map((type, place) => button(make("mark", { class: kind(types, type) }, type), shortcuts[place], () => choose(type), { "aria-pressed": String(active?.type === type), class: "choice" })), button("Another type", "m", chooseOther, { class: "choice" }));
     const all = items();
     list.replaceChildren(...all.map(row));
     list.hidden = !all.length;
@@ -124,6 +133,7 @@ export function edit(context) {
   }
   const keys = () => [
     ...types.map((type, place) => ({ keys: [shortcuts[place]].filter(Boolean), label: `The words are ${type}`, run: () => choose(type) })).filter((each) => each.keys.length),
+    { keys: ["m"], label: "Another type, also a new one", run: chooseOther },
     ...textKeys(view, context, { moved, before: () => { if (active) { active = null; update(); } } }),
     { keys: ["ArrowDown"], label: "Next span", run: () => step(1) },
     { keys: ["ArrowUp"], label: "Span before", run: () => step(-1) },

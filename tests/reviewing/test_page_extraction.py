@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.review.desk import Desk
+from tests.reviewing.desk import Desk
 
 TYPES = ["TOP", "TMP", "MUS"]
 TEXT = "In 1992 opende de Kunsthal Rotterdam in Rotterdam."

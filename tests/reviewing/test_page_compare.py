@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.review.desk import Desk
+from tests.reviewing.desk import Desk
 
 LABELS = ["question", "complaint", "praise"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.review.desk import Desk
+from tests.reviewing.desk import Desk
 
 LABELS = ["question", "complaint", "praise"]
 
@@ -67,7 +67,7 @@ def test_many_labels_have_capitals_and_are_found_by_typing(show: Any) -> None:
     screen.press("1")
     screen.page.keyboard.press("/")
     screen.page.keyboard.type("smell")
-    screen.page.wait_for_selector("#finder li:has-text('taste and smell'):only-child")
+    screen.page.wait_for_selector("#finder li:first-child:has-text('taste and smell')")
     screen.press("Enter")
     screen.decided(3)
     assert [value["label"] for value in screen.desk.gold()] == ["R", "mixed", "taste and smell"]
@@ -172,6 +172,7 @@ def test_the_mouse_does_all_of_it(show: Any) -> None:
     screen = show(desk(3, only="praise"))
     screen.page.click("text=complaint")
     screen.page.click("button:has-text('Accept')")
+    screen.page.wait_for_selector("html[data-item='2']", state="attached")
     screen.page.click("button:has-text('Undo')")
     screen.page.wait_for_selector("html[data-item='1']", state="attached")
     screen.page.click("button:has-text('Skip')")
