@@ -235,16 +235,16 @@ def _labels(prediction: Record, normalise: Callable[[str], str]) -> list[object]
     return [label, *sets, prediction.get("labels") is None, prediction.get("score")]
 
 
-def _links(prediction: Record, normalise: Callable[[str], str]) -> list[str]:
+def _links(prediction: Record, normalise: Callable[[str], str]) -> list[Fields]:
+    """The links in the order of the text; those of one place as they are, since measures merge them in their order."""
     links = []
     for link in prediction["links"]:
         candidates = list(link["candidates"])
-        scores = [candidate.get("score") for candidate in candidates]
-        if None not in scores:
+        if all(candidate.get("score") is not None for candidate in candidates):
             candidates.sort(key=lambda candidate: -candidate["score"])
         ranked = [[candidate["id"], candidate.get("kb")] for candidate in candidates]
-        links.append(as_text({**_place(link, "ids"), "candidates": ranked}))
-    return sorted(links)
+        links.append({**_place(link, "ids"), "candidates": ranked})
+    return sorted(links, key=lambda link: (link.get("start", -1), link.get("end", -1)))
 
 
 def _results(prediction: Record, normalise: Callable[[str], str]) -> list[list[str]]:
