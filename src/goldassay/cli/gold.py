@@ -91,14 +91,14 @@ def split(
 
 @use.command(app)
 def agree(
-    files: Annotated[list[Path], use.argument("FILE...", "One file an annotator, or one corrected draft.")],
+    files: Annotated[list[Path], use.argument("FILE...", "One file an annotator, or one labelled draft.")],
     task: use.OfTask = None,
     seed: int = 0,
     json: bool = False,
 ) -> None:
     """Measure the agreement of annotators, and list their disagreements.
 
-    One file alone is a corrected draft (gold from-traces): its labels are held against its suggestions.
+    One file alone is a labelled draft (gold draft): its labels are held against each system's suggestions.
     """
     from goldassay.gold.agreement import agree_files
 
@@ -173,14 +173,30 @@ def draft(
     else:
         drafted = [record for _, record in files.json_lines(options.out)]
     with terminal.working("reading"):
-        pool = pool_of(sources, options.task, map=options.map)
+        pool = pool_of(sources, options.task, map=options.map, verdicts=options.judge)
         chosen: Any = {"measure": options.measure, "strata": options.strata, "seed": seed, "drafted": drafted}
         result = library.draft(pool, options.question, n=options.more or options.n, **chosen)
-    library.write(options.out, [*drafted, *result.records], task=options.task)
+    form = "label-studio" if options.out.suffix == ".json" else None
+    library.write(options.out, [*drafted, *result.records], format=form, task=options.task)
     terminal.warn(*result.warnings)
     terminal.output(result, json, tables.gold_draft)
     if not json:
-        terminal.line(f"{options.out}: {len(drafted) + len(result.records)} records")
+        terminal.line(f"{options.out}: {len(drafted) + len(result.records)} records; label them from the top, then:")
+        terminal.echo(_next_command(result.question, options, sources))
+
+
+NEXT = {
+    "compare": "goldassay compare {task} --gold {gold} --pred {pred}",
+    "level": "goldassay score {task} --gold {gold} --pred {pred}",
+    "errors": "goldassay score {task} --gold {gold} --pred {pred}",
+    "tuning": "goldassay gold split {gold} --task {task} --out FOLDER",
+}
+"""The command that takes the labels, by question."""
+
+
+def _next_command(question: str, options: DraftOptions, sources: list[Path]) -> str:
+    pred = " --pred ".join(map(str, sources if question == "compare" else sources[:1]))
+    return NEXT[question].format(task=options.task, gold=options.out, pred=pred)
 
 
 @use.command(app)

@@ -29,7 +29,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
 from goldassay.gold.design import SAMPLING, Sampling, sampling_of
 from goldassay.gold.outputs import NO_OUTPUT, Comparison, as_text, of_corpus, predicted
-from goldassay.gold.records import INPUTS
+from goldassay.gold.records import INPUTS, is_labelled
 from goldassay.gold.shapes import SHAPES, Fields, Record
 from goldassay.gold.splits import grouped, value_of
 from goldassay.measure import TASKS, check_choice
@@ -392,8 +392,7 @@ class _Plan:
 
         Empty until there are labels; a stratum without any has the spread of all.
         """
-        fields = GOLD_FIELDS.get(self.pool.task, ())
-        labelled = [record for record in drafted if any(record.get(name) is not None for name in fields)]
+        labelled = [record for record in drafted if is_labelled(record, self.pool.task)]
         values: dict[str, list[float]] = defaultdict(list)
         for record in labelled if self.measure else ():
             for answer in self.pool.outputs(str(record["id"])):

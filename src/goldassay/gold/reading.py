@@ -299,7 +299,7 @@ def write(
     several = list(records)
     spans = SPANS.get(task, "")
     for record in several if name != "jsonl" and spans else ():
-        for index, span in enumerate(record[spans]):
+        for index, span in enumerate(record.get(spans) or ()):  # a draft has none yet
             if span["start"] is None:
                 message = f"{span.get('text')!r} has no offsets, and {name} holds only what is in the text; write jsonl"
                 raise DataError(message, record=record["id"], field=f"{spans}[{index}]")

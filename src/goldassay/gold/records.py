@@ -237,6 +237,30 @@ def as_prediction(record: Record, task: str) -> Fields:
     return answer | {field: [dict(item) for item in record[field]]}
 
 
+def as_gold(prediction: Record, task: str) -> Fields:
+    """The fields of gold that say what a prediction says; what gold cannot have (a span without a place) is left out.
+
+    >>> as_gold({"answer": "1800", "confidence": 0.4}, "answering"), as_gold({"label": None}, "classification")
+    ({'answers': ['1800']}, {})
+    """
+    if task == "answering":
+        return {"answers": [prediction["answer"]] if prediction.get("answer") else []}
+    if task == "retrieval":
+        return {"relevant": [result["doc_id"] for result in prediction["results"]]}
+    if task in SPANS:
+        spans = [dict(span) for span in prediction[SPANS[task]] if span.get("start") is not None]
+        for span in spans:
+            span.pop("form", None)
+            best = next(iter(span.pop("candidates", ())), {"id": "NIL"})
+            if task == "linking":
+                span["ids"] = {} if best["id"] == "NIL" else {best.get("kb") or "wikidata": [best["id"]]}
+        return {SPANS[task]: spans}
+    names: Sequence[str] = ("label", "labels", "score", "secondary_labels") if task == "classification" else (task,)
+    if task == "records" or task not in TASKS:
+        names = ["record"] if task == "records" else [*prediction]
+    return {name: prediction[name] for name in names if prediction.get(name) is not None}
+
+
 def candidates(ids: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     """The ids of a link, by knowledge base, as the candidates of a prediction.
 

@@ -13,8 +13,9 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique, identity
 from goldassay.gold.agreement.results import Agreement
 from goldassay.gold.agreement.study import SETS, Records, Study, statements
+from goldassay.gold.outputs import Comparison
 from goldassay.gold.reading import read
-from goldassay.gold.records import INPUTS, adapter
+from goldassay.gold.records import INPUTS, adapter, as_gold, as_prediction
 
 
 def agree(
@@ -59,8 +60,8 @@ def agree_files(
 ) -> Agreement:
     """The same from files, one an annotator, named after the file (and its folder, if files have the same name).
 
-    One file alone is a corrected draft: its labels are compared with the suggestions that they began as
-    (``meta.suggestion``), and a warning says how many were changed.
+    One file alone is a labelled draft: its labels are compared with the ``suggestions`` of each system, and a warning
+    says how many differ from all of them.
 
     Args:
         paths: The files.
@@ -75,28 +76,40 @@ def agree_files(
     """
     files = [Path(path) for path in paths]
     if len(files) == 1:
-        rows = read(files[0], task=task, format=format)
-        drafts = [record for record in rows if "suggestion" in (record.get("meta") or {})]
-        if not drafts:
-            raise DataError(
-                "no record has a suggestion (meta.suggestion), as gold from-traces writes it", file=files[0]
-            )
-        suggested = [{**record, **record["meta"]["suggestion"]} for record in drafts]
-        changed = sum(before != after for before, after in zip(suggested, drafts, strict=True))
-        makers = dict.fromkeys(name for record in drafts for name in record["meta"].get("suggested_by", ()))
-        favoured = ", ".join(makers) or "the system that made them"
-        warning = (
-            f"{changed} of {len(drafts)} suggestions were changed ({changed / len(drafts):.0%}). Labels made from "
-            f"suggestions favour {favoured}: people overlook errors in what they are shown. Label some records without "
-            "suggestions"
-        )
-        agreement = agree({"suggestion": suggested, "label": drafts}, task, level=level, seed=seed)
-        return replace(agreement, warnings=[*agreement.warnings, warning])
+        return _with_suggestions(files[0], read(files[0], task=task, format=format), task, level, seed)
     for names in ([file.stem for file in files], [f"{file.parent.name}/{file.stem}" for file in files]):
         if len(set(names)) == len(names):
             records = {name: read(file, task=task, format=format) for name, file in zip(names, files, strict=True)}
             return agree(records, task, level=level, seed=seed)
     raise GoldassayError("two files have the same name; name the annotators by their file or its folder")
+
+
+def _with_suggestions(file: Path, rows: Records, task: str, level: str | None, seed: int) -> Agreement:
+    """The agreement of a draft's labels with what each system had suggested, and a warning about their influence.
+
+    Raises:
+        DataError: No record has suggestions.
+    """
+    drafts = [record for record in rows if record.get("suggestions")]
+    if not drafts:
+        raise DataError("no record has suggestions, as gold draft writes them", file=file)
+    suggested: dict[str, list[Any]] = {}
+    unchanged = 0
+    canonical = Comparison(task).canonical
+    for record in drafts:
+        label = canonical(as_prediction(record, task))
+        answers = {name: {**record, **as_gold(answer, task)} for name, answer in record["suggestions"].items()}
+        for name, answer in answers.items():
+            suggested.setdefault(name, []).append(answer)
+        unchanged += any(canonical(as_prediction(answer, task)) == label for answer in answers.values())
+    changed = len(drafts) - unchanged
+    warning = (
+        f"{changed} of {len(drafts)} labels differ from every suggestion ({changed / len(drafts):.0%}). Labels made "
+        f"from suggestions favour {', '.join(suggested)}: people overlook errors in what they are shown. Label some "
+        "records without suggestions"
+    )
+    agreement = agree({**suggested, "label": drafts}, task, level=level, seed=seed)
+    return replace(agreement, warnings=[*agreement.warnings, warning])
 
 
 def _shared(records: Mapping[str, Records], task: str) -> tuple[list[list[Any]], list[str]]:

@@ -84,23 +84,36 @@ def _entity(value: Record, text: str) -> Fields:
 
 
 def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
-    """Tasks with an annotation each, or with a prediction each."""
+    """Tasks with an annotation each, or with a prediction each; those of a draft have what each system suggested."""
     part = "predictions" if side == "pred" else "annotations"
     tasks = []
     for record in records:
-        regions: list[Fields] = []
-        for number, span in enumerate(record.get("entities") or ()):
-            value = {key: span[key] for key in ("start", "end", "text")} | {"labels": [str(span.get("type", ""))]}
-            names = {"from_name": "entities", "to_name": "text", "type": "labels"}
-            regions.append({"id": f"p{number}", **names, "value": value})
-        if isinstance(record.get("label"), str):
-            value = {"choices": [record["label"], *(record.get("secondary_labels") or ())]}
-            names = {"from_name": "choice", "to_name": "text", "type": "choices"}
-            regions.append({"id": "label", **names, "value": value})
+        text = str(record.get("text", ""))
         data = {key: value for key, value in record.items() if key not in ANNOTATED}
-        results = [{"result": regions}] if side == "pred" or is_labelled(record, task) else []
-        tasks.append({"data": data, part: results})
+        results = [{"result": _regions(record, text)}] if side == "pred" or is_labelled(record, task) else []
+        suggestions = record.get("suggestions") or {}
+        suggested = [{"model_version": name, "result": _regions(each, text)} for name, each in suggestions.items()]
+        tasks.append({"data": data, **({"predictions": suggested} if suggested else {}), part: results})
     files.save(path, json.dumps(tasks, ensure_ascii=False, indent=1) + "\n")
+
+
+def _regions(record: Record, text: str) -> list[Fields]:
+    """The regions of a record's entities and labels; an entity that is not in the text has none."""
+    regions: list[Fields] = []
+    spans = [span for span in record.get("entities") or () if span["start"] is not None]
+    for number, span in enumerate(spans):
+        place = {
+            "start": span["start"],
+            "end": span["end"],
+            "text": span.get("text") or text[span["start"] : span["end"]],
+        }
+        names = {"from_name": "entities", "to_name": "text", "type": "labels"}
+        regions.append({"id": f"p{number}", **names, "value": {**place, "labels": [str(span.get("type", ""))]}})
+    if isinstance(record.get("label"), str):
+        value = {"choices": [record["label"], *(record.get("secondary_labels") or ())]}
+        names = {"from_name": "choice", "to_name": "text", "type": "choices"}
+        regions.append({"id": "label", **names, "value": value})
+    return regions
 
 
 FORMATS = {"label-studio": Format(("extraction", "classification"), _tasks, _write)}

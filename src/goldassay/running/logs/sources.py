@@ -26,7 +26,7 @@ from goldassay.gold.records import INPUTS
 from goldassay.gold.shapes import SHAPES, Fields
 from goldassay.measure import TASKS
 from goldassay.running.folder import run_at
-from goldassay.running.logs.tools import rows_of_table, systems_in
+from goldassay.running.logs.tools import number, rows_of_table, systems_in
 from goldassay.running.run import stored
 from goldassay.workspace import inputs as inputs_of_program
 
@@ -54,7 +54,13 @@ class Source:
     own_ids: bool = False
 
 
-def pool_of(places: Iterable[Path | str], task: str, *, map: str | Mapping[str, str] | None = None) -> Pool:
+def pool_of(
+    places: Iterable[Path | str],
+    task: str,
+    *,
+    map: str | Mapping[str, str] | None = None,
+    verdicts: Path | str | None = None,
+) -> Pool:
     """The inputs of several sources, and what each system answered to them.
 
     Args:
@@ -62,6 +68,7 @@ def pool_of(places: Iterable[Path | str], task: str, *, map: str | Mapping[str, 
             row of a table or a line of text each).
         task: The task.
         map: Which field of inputs or answers is which of the task's, such as ``{"text": "body", "label": "output"}``.
+        verdicts: A judge's verdicts on the answers of one system: rows with an ``id`` and a ``score`` from 0 to 1.
 
     Raises:
         GoldassayError: A source cannot be read, or has no inputs or answers.
@@ -89,7 +96,25 @@ def pool_of(places: Iterable[Path | str], task: str, *, map: str | Mapping[str, 
             pool.warnings.append(
                 f"{name} has no answer to {failed} of {len(pool.inputs)} inputs, which counts as empty"
             )
+    if verdicts is not None:
+        pool.verdicts = _verdicts(Path(verdicts), pool)
     return pool
+
+
+def _verdicts(file: Path, pool: Pool) -> dict[str, float]:
+    """The verdicts of a file (``judge eval --out``) on the answers of the one system.
+
+    Raises:
+        DataError: It has no verdict on any of the inputs.
+        GoldassayError: There are several systems.
+    """
+    if len(pool.answers) != 1:
+        raise GoldassayError(f"verdicts are on the answers of one system; the sources have {len(pool.answers)}")
+    scores = {str(row.get("id")): number(row.get("score")) for row in _rows(file) if isinstance(row, Mapping)}
+    verdicts = {name: score for name, score in scores.items() if score is not None and name in pool.inputs}
+    if not verdicts:
+        raise DataError("no row has the id of an input and a score", file=file)
+    return verdicts
 
 
 def _id(pool: Pool, source: Source, own: str, record: Fields, texts: Mapping[str, str]) -> str:
@@ -260,11 +285,11 @@ def _inputs_of(rows: list[Any], task: str, paths: Mapping[str, str]) -> dict[str
     inputs: dict[str, Fields] = {}
     name = INPUTS[task]
     allowed = set(SHAPES["gold"][task].__annotations__) - {*GOLD_FIELDS[task], *OUTPUTS[task]}
-    for number, row in enumerate(rows, start=1):
+    for place, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
             return {}
         record = renamed(row, paths, predicted=True) if paths else dict(row)
         if record.get(name) in (None, ""):
             return {}
-        inputs[identity(record, number)] = {key: value for key, value in record.items() if key in allowed}
+        inputs[identity(record, place)] = {key: value for key, value in record.items() if key in allowed}
     return inputs

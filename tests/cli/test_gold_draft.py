@@ -1,0 +1,163 @@
+"""``gold draft`` on the command line: files in and out, continuation, the way through other formats and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError
+from goldassay.gold import read
+from goldassay.gold.agreement import agree_files
+from goldassay.gold.design import Design
+
+Row = dict[str, Any]
+TASK = ("--task", "classification")
+
+
+def call(*words: object) -> Any:
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert done.exit_code == 0, (done.output, done.exception)
+    return done
+
+
+def refusal(*words: object) -> str:
+    """The one line of a command that refuses."""
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert isinstance(done.exception, GoldassayError), done.output
+    assert "\n" not in str(done.exception)
+    return str(done.exception)
+
+
+def rows(file: Path) -> list[Row]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def save(file: Path, several: list[Row]) -> Path:
+    file.write_text("".join(json.dumps(row) + "\n" for row in several), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """Two files of predictions that differ at every third text."""
+    several = [{"id": f"d{i}", "text": f"letter {i} of many", "label": "M"} for i in range(90)]
+    other = [{**row, "label": "L" if i % 3 == 0 else "M"} for i, row in enumerate(several)]
+    return [save(tmp_path / "a.jsonl", several), save(tmp_path / "b.jsonl", other)]
+
+
+def test_a_draft_is_labelled_continued_and_compared_with_the_files_it_came_from(
+    files: list[Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "draft.jsonl"
+    done = call("gold", "draft", *files, *TASK, "--n", 10, "--out", out)
+    assert "goldassay compare classification --gold" in done.output
+    assert "already exists" in refusal("gold", "draft", *files, *TASK, "--n", 10, "--out", out)
+    save(out, [{**row, "label": "M"} for row in rows(out)])
+    call("gold", "draft", *files, *TASK, "--more", 5, "--out", out)
+    drafted = rows(out)
+    assert [row.get("label") for row in drafted] == ["M"] * 10 + [None] * 5
+    assert [row["sampling"]["position"] for row in drafted] == [*range(15)]
+    result = json.loads(
+        call("compare", "classification", "--gold", out, "--pred", files[0], "--pred", files[1], "--json").stdout
+    )
+    assert result["runs"]
+    save(files[1], [{**row, "label": "M" if row["id"] == "d1" else row["label"]} for row in rows(files[1])][:-1])
+    assert "not of this draft" in refusal("gold", "draft", *files, *TASK, "--more", 5, "--out", out)
+    assert rows(out) == drafted
+
+
+def test_json_says_what_was_drafted(files: list[Path], tmp_path: Path) -> None:
+    done = call("gold", "draft", *files, *TASK, "--out", tmp_path / "d.jsonl", "--n", 5, "--json")
+    state = json.loads(done.stdout)
+    assert (state["question"], state["records"], state["population"]) == ("compare", 5, 90)
+    assert state["strata"] == {"agree": {"size": 60, "drafted": 0}, "disagree": {"size": 30, "drafted": 5}}
+    assert state["systems"] == ["a", "b"]
+
+
+def test_a_table_carries_the_design_there_and_back(files: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "draft.csv"
+    call("gold", "draft", *files, *TASK, "--n", 6, "--out", out)
+    with pytest.raises(Exception, match="none of its 6 records is labelled yet"):
+        read(out, task="classification")
+    header, *lines = out.read_text(encoding="utf-8").splitlines()
+    out.write_text("\n".join([f"label,{header}", *(f"M,{line}" for line in lines)]), encoding="utf-8")
+    records = read(out, task="classification")
+    assert {record["label"] for record in records} == {"M"}
+    assert [record["sampling"]["position"] for record in records] == [*range(6)]
+    assert records[0]["suggestions"] == {"a": {"label": "M"}, "b": {"label": "L"}}
+    assert Design.of(records) is not None
+
+
+@pytest.mark.parametrize("task", ["classification", "extraction"])
+def test_label_studio_carries_the_design_there_and_back(task: str, tmp_path: Path) -> None:
+    span = {"start": 0, "end": 6, "type": "TOP"}
+    outputs = {
+        "classification": ({"label": "M"}, {"label": "L"}),
+        "extraction": ({"entities": []}, {"entities": [span]}),
+    }
+    files = [
+        save(tmp_path / f"{name}.jsonl", [{"id": f"d{i}", "text": f"letter {i} of many", **output} for i in range(9)])
+        for name, output in zip("ab", outputs[task], strict=True)
+    ]
+    out = tmp_path / "tasks.json"
+    call("gold", "draft", *files, "--task", task, "--n", 6, "--out", out)
+    tasks = json.loads(out.read_text(encoding="utf-8"))
+    assert len(tasks[0]["predictions"]) == 2  # a suggestion of each system
+    for each in tasks:
+        each["annotations"] = each.pop("predictions")[1:]
+    out.write_text(json.dumps(tasks[:4]), encoding="utf-8")
+    records = read(out, task=task, format="label-studio")
+    assert [record["sampling"]["position"] for record in records] == [*range(4)]
+    assert set(records[0]["suggestions"]) == {"a", "b"}
+    warning = agree_files([out], task, format="label-studio").warnings[-1]
+    assert warning.startswith("0 of 4 labels differ from every suggestion")
+
+
+def test_agreement_of_labels_with_each_suggestion(files: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "draft.jsonl"
+    call("gold", "draft", *files, *TASK, "--n", 10, "--out", out)
+    save(out, [{**row, "label": "LMX"[place % 3]} for place, row in enumerate(rows(out))])
+    result = agree_files([out], "classification")
+    assert result.annotators == ("a", "b", "label")
+    assert result.warnings[-1].startswith("3 of 10 labels differ from every suggestion (30%)")
+    assert "favour a, b" in result.warnings[-1]
+
+
+def test_verdicts_of_a_judge_make_strata_and_travel(files: list[Path], tmp_path: Path) -> None:
+    verdicts = save(tmp_path / "v.jsonl", [{"id": f"d{i}", "score": float(i % 3 == 0)} for i in range(90)])
+    out = tmp_path / "draft.jsonl"
+    call("gold", "draft", files[0], *TASK, "--judge", verdicts, "--n", 9, "--out", out)
+    drafted = [row["sampling"] for row in rows(out)]
+    assert {each["stratum"]: each["verdict_mean"] for each in drafted} == {
+        "verdict below 1": 0.0,
+        "verdict from 1": 1.0,
+    }
+    assert all(each["verdict"] == each["verdict_mean"] for each in drafted)
+    message = refusal("gold", "draft", *files, *TASK, "--judge", verdicts, "--out", tmp_path / "x.jsonl")
+    assert "verdicts are on the answers of one system" in message
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("{tmp}/absent.jsonl",), "no such file"),
+        (("{a}", "--for", "better"), "question is compare"),
+        (("{a}", "--for", "compare"), "name two sources"),
+        (("{a}", "--judge", "{a}"), "no row has the id of an input and a score"),
+        (("{tmp}/empty.jsonl",), "the file is empty"),
+        (("{tmp}/broken.jsonl",), "broken.jsonl"),
+    ],
+)
+def test_what_cannot_be_drafted_is_one_line(
+    files: list[Path], tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
+    (tmp_path / "broken.jsonl").write_text('{"id": "a", "text": ', encoding="utf-8")
+    filled = [word.format(tmp=tmp_path, a=files[0]) for word in words]
+    assert message in refusal("gold", "draft", *filled, *TASK, "--out", tmp_path / "d.jsonl")
+    assert not (tmp_path / "d.jsonl").exists()
