@@ -96,7 +96,7 @@ def test_a_table_carries_the_design_there_and_back(files: list[Path], tmp_path: 
 @pytest.mark.parametrize("task", ["classification", "extraction"])
 def test_label_studio_carries_the_design_there_and_back(task: str, tmp_path: Path) -> None:
     span = {"start": 0, "end": 6, "type": "TOP"}
-    outputs = {
+    outputs: dict[str, tuple[Row, Row]] = {
         "classification": ({"label": "M"}, {"label": "L"}),
         "extraction": ({"entities": []}, {"entities": [span]}),
     }
