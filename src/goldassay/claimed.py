@@ -27,6 +27,8 @@ import numpy as np
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import Fields, Record
 from goldassay.gold import formats, pairs
+from goldassay.gold.outputs import OUTPUTS
+from goldassay.gold.records import LABELS
 from goldassay.measure import Measure
 from goldassay.scorecard import Batches, Scorecard, fold
 from goldassay.tally import Macro
@@ -36,16 +38,6 @@ MOST = 30  # types that are tried one by one
 QUANTITY = ("rate", "statistic", "value", "part", "kind", "bound", "score")  # another choice is another quantity
 OPEN = {"k": (1, 3, 5, 10, 20, 100, None), "rel": (1, 2, 3), "labels": ("seen", "institutions")}
 """Values to try of parameters that have no closed list of choices."""
-FIELDS = {
-    "extraction": ("entities", "entities"),
-    "classification": ("label", "label"),
-    "linking": ("links", "links"),
-    "retrieval": ("relevant", "results"),
-    "answering": ("answers", "answer"),
-    "triples": ("triples", "triples"),
-    "records": ("record", "record"),
-}
-"""The fields of gold and of a prediction that hold what is scored."""
 Sides = tuple[Sequence[Any], Sequence[Any]]
 Change = Callable[..., Any]
 Edit = tuple[Change | None, Change | None]
@@ -267,7 +259,8 @@ def _conventions(measure: Measure) -> list[str]:
 
 def _other_data(task: str, gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[tuple[str, Sides]]:
     """The examples with a change in them, by its description."""
-    ours, theirs = FIELDS[task]
+    ours = LABELS[task][0]
+    theirs = OUTPUTS[task][0]
     pairs = list(zip(gold, pred, strict=True))
     changed = {
         "without the examples that have nothing in gold": [pair for pair in pairs if pair[0].get(ours)],

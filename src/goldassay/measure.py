@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 
 from goldassay import tally
 from goldassay.exceptions import FieldError, GoldassayError
-from goldassay.fields import ABSENT, is_example, names, read
+from goldassay.fields import ABSENT, Record, is_example, names, read
 from goldassay.tally import T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records")
@@ -201,10 +201,14 @@ class Measure(Generic[T, B]):
         return self.limits[1] if math.isfinite(self.limits[1]) else 1.0
 
     @property
+    def chosen(self) -> Record:
+        """The conventions that can be chosen, as `conventions` shows them."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.in_key}
+
+    @property
     def conventions(self) -> str:
         """The name with every convention, chosen or fixed: ``strict_f1[match=span+type, average=micro]``."""
-        chosen = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.in_key}
-        text = ", ".join(f"{key}={plain(value)}" for key, value in {**chosen, **self.fixed}.items())
+        text = ", ".join(f"{key}={plain(value)}" for key, value in {**self.chosen, **self.fixed}.items())
         return f"{self.key}[{text}]"
 
 

@@ -206,11 +206,6 @@ def data_frame(rows: Mapping[str, Sequence[float | None]], columns: Iterable[str
     return pd.DataFrame.from_dict(dict(rows), orient="index", columns=list(columns), dtype=float)
 
 
-def no_facts(part: Batches, first: Measure) -> Mapping[Any, int]:
-    """For a scorecard that counts nothing beside its measures."""
-    return {}
-
-
 @dataclass(frozen=True)
 class Sections:
     """What the scorecard of a task has beside values; every task has one table of it.
@@ -226,7 +221,7 @@ class Sections:
     ['2 of 3 texts are long']
     """
 
-    facts: Callable[[Batches, Any], Mapping[Any, int]] = no_facts
+    facts: Callable[[Batches, Any], Mapping[Any, int]] = lambda part, first: {}
     by: Mapping[str, Callable[[Scorecard], Record | None]] = field(default_factory=dict)
     warnings: Mapping[str, str] = field(default_factory=dict)
 

@@ -43,7 +43,6 @@ from goldassay.gold.reading import rows as rows_of
 from goldassay.gold.reading import source_of
 from goldassay.judges.judge import Judge, Panel
 from goldassay.judges.questions import Question, Vote, count
-from goldassay.measures.answering.claims import RELEVANCE, Relevance
 from goldassay.measures.judged import JudgedMeasure
 from goldassay.metric import Metric
 from goldassay.running.engines import work_through
@@ -295,7 +294,7 @@ def _run_label(row: Fields, judged: Mapping[str, JudgedMeasure]) -> tuple[str, f
 
 def _worth(measure: JudgedMeasure) -> Mapping[str, float]:
     """The labels of a measure and what they are worth."""
-    worth: Mapping[str, float] = RELEVANCE if isinstance(measure, Relevance) else getattr(measure, "worth", YES)
+    worth: Mapping[str, float] = getattr(measure, "worth", YES)
     return YES if "yes" in worth else {level.casefold().replace(" ", "_"): value for level, value in worth.items()}
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
-from goldassay.fields import Fields
+from goldassay.fields import Fields, Record
 from goldassay.judges.questions import question, rubric
 from goldassay.measure import Assessment, Conventions, Error, gold_field
 from goldassay.measures.answering.records import AnswerPair
@@ -132,10 +132,9 @@ class Rubric(Rated):
         object.__setattr__(self, "levels", tuple(levels.items()))
 
     @property
-    def conventions(self) -> str:
+    def chosen(self) -> Record:
         """The levels by name."""
-        named = "<".join(name for name, _ in self.levels)
-        return f"{self.key}[judge={self.judge}, levels={named}, unknown={self.fixed['unknown']}]"
+        return {"judge": self.judge, "levels": "<".join(name for name, _ in self.levels)}
 
     def inputs(self, gold: Gold) -> Fields:
         """The levels."""

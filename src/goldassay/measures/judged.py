@@ -16,12 +16,13 @@ prediction-powered inference; see `goldassay.statistics.ppi`). Unknown verdicts 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 from weakref import WeakValueDictionary
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Assessment, Conventions, Error, Measure, plain
+from goldassay.fields import Record
+from goldassay.measure import Assessment, Conventions, Error, Measure
 from goldassay.statistics.ppi import Corrected
 from goldassay.statistics.ppi import corrected as by_labels
 from goldassay.tally import Number, Sums, divide
@@ -155,11 +156,10 @@ class JudgedMeasure(Measure[JudgedMean]):
         return live
 
     @property
-    def conventions(self) -> str:
+    def chosen(self) -> Record:
         """The judge's name first (or where the verdicts come from without one), then every other convention."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.repr and f.name not in self.in_key}
-        values = {"judge": values.pop("judge") or NOBODY, **values, **self.fixed}
-        return f"{self.key}[{', '.join(f'{name}={plain(value)}' for name, value in values.items())}]"
+        first = {"judge": self.judge or NOBODY}
+        return {**first, **super().chosen, **first}
 
 
 def judge_name(judge: object) -> str:

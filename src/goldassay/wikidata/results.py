@@ -21,7 +21,7 @@ from goldassay.cache import age
 from goldassay.exceptions import DataError
 from goldassay.fields import Fields, Record
 from goldassay.measures.triples import novel_discovery_rate, scorecard
-from goldassay.scorecard import Batches, Scorecard, Values, from_evidence, rates
+from goldassay.scorecard import RATES, Batches, Scorecard, Values, from_evidence, rates
 from goldassay.statistics.evidence import chosen
 from goldassay.statistics.intervals import interval
 from goldassay.wikidata.articles import Subject
@@ -31,7 +31,6 @@ SCHEMA_VERSION = 2
 MAX_AGE = 90  # days after which data should be fetched again
 EXAMPLES = 5  # sentences of each property in which a statement was missed
 COUNTS = {"tp": "true_positives", "fp": "false_positives", "fn": "false_negatives"}
-RATES = ("precision", "recall", "f1")
 BUCKETS = ("0.0-0.25", "0.25-0.5", "0.5-0.75", "0.75-1.0")
 MEASURES = (
     *RATES, "macro_precision", "macro_recall", "macro_f1", "precision_min", "precision_max", "recall_supported",

@@ -343,6 +343,7 @@ class Relevance(JudgedMeasure):
     task = "answering"
     name = "relevance"
     optional = True
+    worth = RELEVANCE
 
     judge: Any = None
 

@@ -29,6 +29,7 @@ import numpy as np
 
 from goldassay.embedding import DEFAULT, resolve_tokens
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Record
 from goldassay.measure import Assessment, Conventions, Error, Limits, Measure
 from goldassay.measures.answering.matching import (
     PARTS,
@@ -274,9 +275,9 @@ class FinalScore(Answering[Five]):
     baseline: Baseline | None = None
 
     @property
-    def conventions(self) -> str:
-        """The weights; what the parts are stands with them."""
-        return f"final_score[weights={', '.join(f'{name} {weight:g}' for name, weight in WEIGHTS.items())}]"
+    def chosen(self) -> Record:
+        """The weights; the conventions of the parts are theirs."""
+        return {"weights": ", ".join(f"{name} {weight:g}" for name, weight in WEIGHTS.items())}
 
     def tallies(self, batch: AnswerBatch) -> Five:
         """The five of many answers."""

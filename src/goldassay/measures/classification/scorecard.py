@@ -66,7 +66,6 @@ def scorecard(
     (0.5, 1.0, 1.0)
     """
     shared = Batches(gold, pred)
-    warnings: list[str] = []
     kind, seen, stated = _contents(shared)
     probable = stated["probabilities"] == stated["any"] > 0
     options = {"labels": labels, "hierarchy": hierarchy, "costs": costs, "positive": positive}
@@ -93,8 +92,7 @@ def scorecard(
     if kind == "label":
         _complete(card)
     elif kind == "score" and (lacking := card.examples - stated["score"]):
-        warnings = [f"{lacking} of {card.examples} examples have no predicted score and are left out"]
-    card.warnings += warnings
+        card.warnings.append(f"{lacking} of {card.examples} examples have no predicted score and are left out")
     return card
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Record
 from goldassay.measure import EMPTY, Conventions, Measure, Review, check_choice
 from goldassay.measures import Examples
 from goldassay.measures.extraction.batch import SpanBatch
@@ -147,11 +148,11 @@ class SpanF1(SpanMeasure):
         return self.match if self.average == "micro" else ""
 
     @property
-    def conventions(self) -> str:
-        """The name, with the properties that the match compares."""
+    def chosen(self) -> Record:
+        """The properties that the match compares."""
         average = {"micro": "micro", "weighted": "weighted by gold support", "document": "macro by document"}
         token = self.match == "token"
-        chosen = {
+        conventions = {
             "bounds": self.bounds,
             "matching": "" if token else self.matching,
             "within": {"type": "overlap", "type_anywhere": "document"}.get(self.match),
@@ -162,7 +163,7 @@ class SpanF1(SpanMeasure):
             "empty": "left out, failed=0" if self.average == "document" else EMPTY,
             "known_as": "HIPE fuzzy = SemEval type" if self.match in ("partial", "type") else "",
         }
-        return f"{self.key}[{', '.join(f'{name}={value}' for name, value in chosen.items() if value)}]"
+        return {name: value for name, value in conventions.items() if value}
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn).
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import ClassVar
 
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Record
 from goldassay.measure import EMPTY, Conventions, Measure, Names, Review
 from goldassay.measures import Examples
 from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
@@ -99,13 +100,13 @@ class LinkMeasure(Measure[T, MentionBatch]):
         return name.format_map({**vars(self), **parts})
 
     @property
-    def conventions(self) -> str:
-        """The name with every convention; for a table of ids, its number of pairs and a hash of them."""
-        chosen = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("equivalent", *self.in_key)}
+    def chosen(self) -> Record:
+        """For a table of ids, its number of pairs and a hash of them."""
+        values = {name: value for name, value in super().chosen.items() if name != "equivalent"}
         if self.equivalent:
             digest = sha256(repr(self.equivalent).encode()).hexdigest()[:8]
-            chosen["equivalent"] = f"{len(self.equivalent)} pairs #{digest}"
-        return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**chosen, **self.fixed}.items())}]"
+            values["equivalent"] = f"{len(self.equivalent)} pairs #{digest}"
+        return values
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from goldassay.fields import Record
 from goldassay.measure import EMPTY, Conventions, Measure, Review
 from goldassay.measures import Examples
 from goldassay.measures.records import matching, mistakes
@@ -98,8 +99,8 @@ class RecordMeasure(Measure[T, RecordBatch]):
         return batch.review
 
     @property
-    def conventions(self) -> str:
-        """The name with every convention; of a schema its title, and of each field its comparator."""
+    def chosen(self) -> Record:
+        """Of a schema its title, and of each field its comparator."""
         values = {
             "schema": expanded(self.schema).get("title", "unnamed") if self.schema else "none",
             "compare": ", ".join(
@@ -111,8 +112,7 @@ class RecordMeasure(Measure[T, RecordBatch]):
             else "+".join(self.ordered) or "none (items aligned)",
             "invalid": "missed",
         }
-        chosen = {name: values[name] for name in self.named}
-        return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**chosen, **self.fixed}.items())}]"
+        return {name: values[name] for name in self.named}
 
 
 def _name(chosen: str | Comparator) -> str:

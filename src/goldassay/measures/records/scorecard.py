@@ -11,7 +11,7 @@ from goldassay.measure import Measure
 from goldassay.measures import Examples
 from goldassay.measures.records.measures import FieldF1, RecordBatch, SchemaValid, listed
 from goldassay.measures.records.records import Schema, by_schema, from_records, schema_text, sides
-from goldassay.scorecard import Batches, Scorecard, Sections, Values, by_key, fold
+from goldassay.scorecard import Batches, Scorecard, Sections, by_key, fold
 
 
 def scorecard(
@@ -69,8 +69,4 @@ def _reasons(part: Batches, first: FieldF1) -> Counter[str]:
     return Counter(f"record {key}: {read.reason}" for key, read in zip(ids, batch.read, strict=True) if read.reason)
 
 
-def _by_field(card: Scorecard) -> dict[str, Values]:
-    return by_key(card.totals[FieldF1(average="macro").key])
-
-
-SECTIONS = Sections(_reasons, {"field": _by_field})
+SECTIONS = Sections(_reasons, {"field": lambda card: by_key(card.totals["field_macro_f1"])})

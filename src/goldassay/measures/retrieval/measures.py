@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Record
 from goldassay.measure import Conventions, Measure, Review
 from goldassay.measures import Examples
 from goldassay.measures.retrieval.mistakes import review
@@ -87,11 +88,9 @@ class Ranked(Measure[Mean, RankingBatch]):
         return f"{self.name}({', '.join(inner)}){k}" if inner else f"{self.name}{k}"
 
     @property
-    def conventions(self) -> str:
+    def chosen(self) -> Record:
         """``nDCG@10[gain=linear, ideal=judged, ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]``."""
-        chosen = {name: value for name, value in vars(self).items() if name in ("gain", "ideal")}
-        text = {**chosen, "ties": self.ties, "missing": self.missing, **self.fixed}
-        return f"{self.key}[{', '.join(f'{name}={value}' for name, value in text.items())}]"
+        return {name: vars(self)[name] for name in ("gain", "ideal", "ties", "missing") if name in vars(self)}
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.fields import read
-from goldassay.measure import EMPTY, B, Conventions, Measure, Names, Review, gold_field, plain, pred_field
+from goldassay.fields import Record, read
+from goldassay.measure import EMPTY, B, Conventions, Measure, Names, Review, gold_field, pred_field
 from goldassay.measures import Examples
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.measures.triples import mistakes
@@ -83,12 +83,10 @@ class Matched(TripleMatching, TripleMeasure[T, Matchings]):
         return matching.review
 
     @property
-    def conventions(self) -> str:
-        """The name with every convention; a table is its number of rows."""
-        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.in_key}
-        values |= self.fixed
-        values |= {name: f"{len(values[name])} rows" if values[name] else "none" for name in TABLES}
-        return f"{self.key}[{', '.join(f'{name}={plain(value)}' for name, value in values.items())}]"
+    def chosen(self) -> Record:
+        """A table is its number of rows."""
+        values = super().chosen
+        return {**values, **{name: f"{len(values[name])} rows" if values[name] else "none" for name in TABLES}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,10 +337,9 @@ class OntologyConformance(TripleMeasure[Mean, Any]):
         return Mean(float(conformant), float(len(triples)))
 
     @property
-    def conventions(self) -> str:
-        """The name with the number of relations."""
-        ontology = f"{len(self.relations)} relations" if self.relations else "none"
-        return f"{self.key}[ontology={ontology}, failed=left out, empty={EMPTY}]"
+    def chosen(self) -> Record:
+        """The number of relations."""
+        return {"ontology": f"{len(self.relations)} relations" if self.relations else "none"}
 
 
 @dataclass(frozen=True)

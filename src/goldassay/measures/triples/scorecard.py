@@ -24,10 +24,9 @@ from goldassay.measures.triples.measures import (
 )
 from goldassay.measures.triples.objects import pairs
 from goldassay.measures.triples.records import VERDICTS
-from goldassay.scorecard import Batches, Scorecard, Sections, Values, fold, rates
+from goldassay.scorecard import RATES, Batches, Scorecard, Sections, Values, fold, rates
 from goldassay.tally import Counts
 
-RATES = ("precision", "recall", "f1")
 PROTOCOLS: dict[str, Any] = {
     "text2kgbench": {},
     "docred": relations.DOCRED,
