@@ -17,6 +17,7 @@ from goldassay.fields import ABSENT, Record, is_example, names, read
 from goldassay.tally import T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records")
+RAISED = "the metric raised"  # the first words of that error and its warning
 OWN = "own"  # what a user's own functions and measures are stored as
 JUDGES = "judges"  # the task of the measures whose evidence a judge gives
 INVALID = "invalid_record"  # the kind of the error of a prediction that counts as none, with the reason as its message

@@ -32,6 +32,7 @@ from goldassay.measure import (
     FAILURE,
     INVALID,
     OWN,
+    RAISED,
     Assessment,
     Measure,
     Returned,
@@ -45,7 +46,6 @@ from goldassay.tally import Counts, Evidence, Mean, Tally, worst_values
 Assessments = dict[str, Assessment]
 BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS)
 """Errors that are no fault of the prediction."""
-RAISED = "the metric raised"
 
 
 def _place(error: BaseException) -> str:
@@ -53,6 +53,20 @@ def _place(error: BaseException) -> str:
     package = str(Path(__file__).parent)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(package)]
     return f" ({Path(frames[0].filename).name}:{frames[0].lineno})" if frames else ""
+
+
+def raised_notes(failures: Sequence[tuple[str, str]], total: str) -> list[str]:
+    """A warning that a metric raised, with the count and the first line of its traceback, if it did.
+
+    Args:
+        failures: The id and the reason of every failed example.
+        total: How many examples there are, in words.
+    """
+    raised = [failure for failure in failures if failure[1].startswith(RAISED)]
+    if not raised:
+        return []
+    first = ": ".join(raised[0]).partition("; found ")[0]
+    return [f"{RAISED} on {len(raised)} of {total}, whose gold counts as missed; the first, {first}"]
 
 
 def failed_with(why: str) -> dspy.Prediction:
@@ -233,11 +247,11 @@ class Metric:
         from goldassay.statistics.evidence import stacked
 
         shared = Batches(gold, pred)
-        reasons = []
+        reasons: list[tuple[str, str]] = []
         assessed: list[Assessments] = [{}] * len(gold)
         for at in sorted(range(len(gold)), key=lambda at: bool(failed(pred[at]))):  # what is measured is known then
             assessed[at], why = self.assess_or_fail(gold[at], pred[at])
-            reasons += [f"record {identity(gold[at], at)}: {why}"] if why else []
+            reasons += [(str(identity(gold[at], at)), why)] if why else []
         tallies = {
             key: stacked([one[key].tally if key in one else measure.zero for one in assessed], measure.zero)
             for key, measure in self.measures.items()
@@ -246,7 +260,8 @@ class Metric:
         card.by = self._by(card, shared)
         if reasons:
             which = f"{len(reasons)} of {len(gold)} predictions cannot be measured, so their gold counts as missed"
-            card.warnings.append(f"{which}; the first: {reasons[0]}")
+            card.warnings.append(f"{which}; the first: record {': '.join(reasons[0])}")
+        card.warnings += raised_notes(reasons, f"{len(gold)} examples")
         return card
 
     def _by(self, card: Scorecard, shared: Batches) -> Fields:

@@ -105,7 +105,7 @@ def program(q):
     return dspy.Prediction(a=q)
 
 def metric(gold, pred):
-    return 1 / (int(pred.a) % {every})
+    return 1 / (int(pred["a"]) % {every})
 """
 
 
@@ -126,6 +126,24 @@ def test_a_metric_that_raises_is_exit_code_1_with_count_and_place(tmp_path: Path
     always.write_text(RAISING.format(every=1), encoding="utf-8")
     alike = goldassay(*words[:3], f"{always}:metric", *words[4:], cwd=tmp_path)
     assert (alike.returncode, "the first 5 examples failed alike" in alike.stderr) == (3, True)
+
+
+def test_a_metric_that_raises_is_exit_code_1_in_score_and_compare_too(tmp_path: Path) -> None:
+    rows = [{"id": f"q{number}", "q": str(number + 1), "a": str(number + 1)} for number in range(60)]
+    for file in ("gold.jsonl", "pred.jsonl"):
+        (tmp_path / file).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for folder in ("metrics", "programs"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "own.py").write_text(RAISING.format(every=12), encoding="utf-8")
+    (tmp_path / "other.py").write_text(RAISING.format(every=12), encoding="utf-8")
+    score = ("score", "own", "--gold", "gold.jsonl", "--pred", "pred.jsonl")
+    compare = ("compare", "own", "--program", "program", "--program", "other.py", "--gold", "gold.jsonl")
+    for words in (score, compare):
+        done = goldassay(*words, cwd=tmp_path)
+        message = " ".join((done.stdout + done.stderr).split())
+        assert done.returncode == 1, message
+        assert "the metric raised on 5 of 60 examples, whose gold counts as missed; the first, q11" in message
+        assert "ZeroDivisionError: division by zero (own.py:8)" in message
 
 
 def test_a_gate_turns_a_missed_target_into_exit_code_1(root: Path, tmp_path: Path) -> None:

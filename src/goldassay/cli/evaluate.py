@@ -14,6 +14,7 @@ from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import Fields
+from goldassay.measure import RAISED
 from goldassay.reporting import terminal, tuning
 
 if TYPE_CHECKING:
@@ -76,7 +77,6 @@ def evaluate(
 ) -> None:
     """Run a program over a gold set and measure it; a metric that raises is exit status 1."""
     from goldassay.lm import for_program
-    from goldassay.metric import RAISED
     from goldassay.running.evaluate import evaluate as measure
     from goldassay.running.gates import gates as hold_gates
     from goldassay.systems import examples, prepared

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from goldassay.cli import options as use
+from goldassay.measure import RAISED
 from goldassay.reporting import tables, terminal
 
 
@@ -32,7 +33,7 @@ def score(
     scoring: ScoreOptions,
     json: bool = False,
 ) -> None:
-    """Score existing predictions against gold."""
+    """Score existing predictions against gold; a metric of your own that raises is exit status 1."""
     from goldassay import claimed
     from goldassay.scoring import below, card_of, read
 
@@ -59,5 +60,5 @@ def score(
     missed = below(card, use.numbers("--fail-under", scoring.fail_under))
     for message in missed:
         print(f"goldassay: {message}", file=sys.stderr)
-    if missed:
+    if missed or any(text.startswith(RAISED) for text in card.warnings):
         raise typer.Exit(1)

@@ -20,7 +20,7 @@ from goldassay.fields import Fields, Record, check_unique, shared_text
 from goldassay.lm import models
 from goldassay.measure import parse
 from goldassay.measures.judged import JudgeLabels
-from goldassay.metric import RAISED, AnyMetric, FunctionMetric, Metric
+from goldassay.metric import AnyMetric, FunctionMetric, Metric, raised_notes
 from goldassay.progress import quiet, run_progress
 from goldassay.running import asynchronous
 from goldassay.running.about import SAME, about_run, described_measures, different, now
@@ -251,10 +251,8 @@ class _Evaluation:
             cost = self._cost(before, time.perf_counter() - started)
             measures = described_measures(self.metric.measures, self.metric.weights, self.metric.targets)
             self.about |= {"status": status, "finished": now(), "cost": cost, "measures": measures}
-            if raised := [each for each in failures.errors if each[1].startswith(RAISED)]:
-                first = ": ".join(raised[0]).partition("; found ")[0]
-                count = f"{len(raised)} of {len(self.rows)} {self._unit}"
-                self.about["notes"] = [f"{RAISED} on {count}, whose gold counts as missed; the first, {first}"]
+            if notes := raised_notes(failures.errors, f"{len(self.rows)} {self._unit}"):
+                self.about["notes"] = notes
             run = Run(self.about, self.rows, self.metric.zero, self.folder)
             if self.writer is not None:  # on a full disk, a run that stops for that keeps its first head
                 with closing(self.writer), suppress(StorageError) if reason else nullcontext():
