@@ -15,13 +15,13 @@ evidence stays in memory; the numbers are the same to the last bit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from goldassay.display import Displayed
-from goldassay.exceptions import DataError, MissingExtra
+from goldassay.exceptions import DataError, GoldassayError, MissingExtra
 from goldassay.fields import Fields, Record, clusters, identity, shared_text, unit
 from goldassay.measure import Measure, gold_field
 from goldassay.tally import Counts, Tally, flat
@@ -153,9 +153,29 @@ class Scorecard(Displayed):
         rows = {name: (value, *self.intervals.get(name, (None, None))) for name, value in self.values.items()}
         return data_frame(rows, ("value", "low", "high"))
 
-    def to_latex(self) -> str:
-        """A LaTeX table (booktabs): a row a measure, with its interval."""
-        return Scorecards({self.task: self}).to_latex()
+    def to_latex(self, rows: Sequence[str] = ()) -> str:
+        """A LaTeX table (booktabs): a row a measure, or those named, with its interval."""
+        return Scorecards({self.task: self}).to_latex(rows)
+
+    def differences(self, other: Scorecard, names: Iterable[str]) -> dict[str, Cell]:
+        """How much higher values are than another card's on the same examples, with the paired 95 % interval.
+
+        Raises:
+            GoldassayError: The cards are not of the same number of examples.
+        """
+        from goldassay.statistics import compare
+        from goldassay.statistics.evidence import row
+
+        documents = clusters(self.shared.gold if self.shared else ())
+        cells: dict[str, Cell] = {}
+        for name in names:
+            if name in self.tallies and name in other.tallies:
+                measure = self.measures[name]
+                new = [row(self.tallies[name], index) for index in range(self.examples)]
+                old = [row(other.tallies[name], index) for index in range(other.examples)]
+                gap = compare(new, old, measure.zero, clusters=documents, bounds=measure.known_limits)
+                cells[name] = (gap.difference, (gap.interval.low, gap.interval.high))
+        return cells
 
     def state(self) -> dict[str, object]:
         """As one JSON object (``goldassay score --json``)."""
@@ -183,14 +203,26 @@ class Scorecards(dict[str, Scorecard]):
         names = dict.fromkeys(name for card in self.values() for name in card.values)
         return data_frame({name: [card.values.get(name) for card in self.values()] for name in names}, self)
 
-    def to_latex(self) -> str:
-        """A LaTeX table (booktabs): a row a measure, a column a system, values with intervals."""
-        return latex_table(
-            {
-                system: {name: (value, card.intervals.get(name)) for name, value in card.values.items()}
-                for system, card in self.items()
-            }
-        )
+    def to_latex(self, rows: Sequence[str] = (), *, difference: bool = False) -> str:
+        """A LaTeX table (booktabs): a row a measure, a column a system, values with intervals.
+
+        Args:
+            rows: The measures to show, in this order; by default all.
+            difference: Add a column for each system but the first: its paired difference to the first.
+
+        Raises:
+            GoldassayError: A system has no value of a name.
+        """
+        columns: dict[str, dict[str, Cell]] = {
+            system: {name: (value, card.intervals.get(name)) for name, value in card.values.items()}
+            for system, card in self.items()
+        }
+        first, *others = self
+        names = list(rows or columns[first])
+        if unknown := [name for name in names if name not in columns[first]]:
+            raise GoldassayError(f"no value {unknown[0]!r}; there are {', '.join(columns[first])}")
+        gaps = {f"{name} - {first}": self[name].differences(self[first], names) for name in others if difference}
+        return latex_table(columns | gaps, names, signed=gaps)
 
 
 def data_frame(rows: Mapping[str, Sequence[float | None]], columns: Iterable[str]) -> Any:
@@ -348,18 +380,22 @@ def rates(counts: Mapping[str, float], prefix: str = "") -> Values:
     return {f"{prefix}{rate}": getattr(tally, rate) if tally.weight else None for rate in RATES}
 
 
-def latex_table(columns: Mapping[str, Mapping[str, Cell]]) -> str:
-    r"""Values by system and measure: a row a measure, a column a system.
+def latex_table(
+    columns: Mapping[str, Mapping[str, Cell]], rows: Sequence[str] = (), signed: Collection[str] = ()
+) -> str:
+    r"""Values by system and measure: a row a measure, or those of ``rows``; a column a system, some with signs.
 
     >>> print(latex_table({"ours": {"strict_f1": (0.5, (0.25, 0.75))}}).splitlines()[4])
     strict\_f1 & 0.500 {\small [0.250, 0.750]} \\
     """
     lines = [rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule"]
     lines += [" & ".join(["", *(name.translate(LATEX) for name in columns)]) + r" \\", r"\midrule"]
-    for measure in dict.fromkeys(name for column in columns.values() for name in column):
+    for measure in rows or dict.fromkeys(name for column in columns.values() for name in column):
         cells = [measure.translate(LATEX)]
-        for value, ends in (column.get(measure, (None, None)) for column in columns.values()):
-            interval = rf" {{\small [{ends[0]:.3f}, {ends[1]:.3f}]}}" if ends else ""
-            cells.append("--" if value is None else f"{value:.3f}{interval}")
+        for system, column in columns.items():
+            value, ends = column.get(measure, (None, None))
+            sign = "+" if system in signed else ""
+            interval = rf" {{\small [{ends[0]:{sign}.3f}, {ends[1]:{sign}.3f}]}}" if ends else ""
+            cells.append("--" if value is None else f"{value:{sign}.3f}{interval}")
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"

@@ -5,13 +5,13 @@ The command line scores by the same functions: `read` reads both sides, `card_of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import Parameter, signature
 from numbers import Number
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypedDict, Unpack, overload
 
 from goldassay import protocols, workspace
 from goldassay.exceptions import GoldassayError
@@ -29,17 +29,65 @@ READING = ("split", "map", "column", "na_probs", "train", "skip_bad", "malformed
 """Options of how files are read (`goldassay.gold.pairs`)."""
 
 
+class Table(Protocol):
+    """A data frame, or one of its columns (pandas, polars, numpy)."""
+
+    @property
+    def shape(self) -> Any: ...
+
+
+Side = str | Path | Sequence[Any] | Iterator[Any] | Table
+"""Records or predictions: a file, a list, a data frame."""
+
+
+class ScoreOptions(TypedDict, total=False):
+    """The options of `score`; those of a task are documented at its scorecard."""
+
+    split: str | None
+    map: Mapping[str, str] | str | None
+    format: str | None
+    intervals: bool | None
+    protocol: str | None
+    measures: Sequence[Any] | None
+    column: str | None
+    na_probs: str | Path | None
+    train: str | Path | None
+    skip_bad: bool | None
+    malformed: str | None
+    scheme: str | None
+    adjacent: str | None
+    bounds: str
+    labels: Sequence[str] | str | None
+    hierarchy: Mapping[str, Sequence[str]] | str | None
+    weight: str
+    costs: Sequence[tuple[str, str, float]]
+    equivalent: Any
+    ties: str
+    missing: int | str
+    embedder: Any
+    tokens: Any
+    baseline: Any
+    ontology: Any
+    schema: Any
+    compare: Mapping[str, Any] | Sequence[Any]
+    blank: str
+    ordered: Sequence[str] | str
+
+
+@overload
+def score(
+    task: str, gold: Side | Mapping[str, Side], predictions: Mapping[str, Side], **options: Unpack[ScoreOptions]
+) -> Scorecards: ...
+@overload
+def score(
+    task: str, gold: Side | Mapping[str, Side], predictions: Side, **options: Unpack[ScoreOptions]
+) -> Scorecard: ...
 def score(
     task: str,
-    gold: Any,
-    predictions: Any,
-    *,
-    split: str | None = None,
-    map: Mapping[str, str] | str | None = None,
-    format: str | None = None,
-    intervals: bool | None = None,
-    **options: Any,
-) -> Any:
+    gold: Side | Mapping[str, Side],
+    predictions: Side | Mapping[str, Side],
+    **options: Unpack[ScoreOptions],
+) -> Scorecard | Scorecards:
     """The scorecard of predictions; of several systems (a dict of predictions by name) their scorecards together.
 
     Either side is a file, a list of records (dicts, pydantic models, ``dspy.Example``), lists by split
@@ -50,12 +98,10 @@ def score(
         task: The task.
         gold: The gold.
         predictions: The predictions, or those of each system by its name.
-        split: Score only this split of gold.
-        map: The columns of gold's fields, such as ``{"label": "category"}``.
-        format: The format of files; guessed if not given.
-        intervals: Whether to compute intervals; by default of up to 2,000 examples.
-        options: ``protocol``, an official protocol (`goldassay.protocols`); how files are read (`READING`); those of
-            the task's scorecard: ``measures``, ``labels`` ….
+        options: ``split``, to score only this split of gold; ``map``, the columns of gold's fields, such as
+            ``{"label": "category"}``; ``format`` of files, guessed if not given; ``intervals``, by default of up to
+            2,000 examples; ``protocol``, an official protocol (`goldassay.protocols`); how files are read (`READING`);
+            those of the task's scorecard: ``measures``, ``labels`` …. All are listed by `ScoreOptions`.
 
     Returns:
         A `Scorecard`, or `Scorecards` of several systems.
@@ -71,9 +117,9 @@ def score(
     {'ours': 1.0, 'theirs': 0.5}
     """
     if isinstance(predictions, Mapping):
-        shared: Fields = {"split": split, "map": map, "format": format, "intervals": intervals, **options}
-        return Scorecards({name: score(task, gold, part, **shared) for name, part in predictions.items()})
-    aligned, chosen = read(task, gold, predictions, format=format, split=split, map=map, **options)
+        return Scorecards({name: score(task, gold, part, **options) for name, part in predictions.items()})
+    intervals = options.pop("intervals", None)
+    aligned, chosen = read(task, gold, predictions, **options)
     return card_of(task, aligned, chosen, intervals)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_type
 
 import dspy
 import numpy as np
@@ -15,6 +16,8 @@ from pydantic import BaseModel
 import goldassay
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import read
+from goldassay.scorecard import Scorecard, Scorecards
+from goldassay.statistics import compare
 
 ROWS = [{"id": "1", "label": "a, b"}, {"id": "2", "label": "c"}]
 RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -101,6 +104,22 @@ def test_frames_models_and_examples_are_scored_alike() -> None:
     assert lines[4].startswith(rf"accuracy & 0.500 {{\small [{low:.3f}, {high:.3f}]}} & ")
 
 
+def test_a_table_for_a_paper_has_the_rows_and_the_differences_asked_for() -> None:
+    gold = [{"id": n, "label": "ab"[n % 2]} for n in range(20)]
+    wrong = [{**row, "label": "a"} for row in gold]
+    cards = goldassay.score("classification", gold, {"ours": gold, "theirs": wrong})
+    assert_type(cards, Scorecards)
+    head, _, accuracy, kappa, *rest = cards.to_latex(["accuracy", "kappa"], difference=True).splitlines()[2:]
+    assert (head, len(rest)) == (r" & ours & theirs & theirs - ours \\", 2)
+    gap = compare([1.0, 0.0] * 10, [1.0] * 20).interval
+    assert accuracy.endswith(rf" & -0.500 {{\small [{gap.low:+.3f}, {gap.high:+.3f}]}} \\")
+    assert kappa.startswith("kappa & 1.000")
+    assert cards["ours"].to_latex(["accuracy"]).count(r"\\") == 2
+    with pytest.raises(GoldassayError, match="no value 'f2'; there are accuracy"):
+        cards.to_latex(["f2"])
+    assert_type(goldassay.score("classification", gold, wrong, split=None), Scorecard)
+
+
 def test_another_column_is_named_with_those_there_are() -> None:
     with pytest.raises(
         DataError, match=r'gold: record 1: no column label.*there are id, category.*`map=."label": "COLUMN".`'
@@ -151,8 +170,9 @@ def test_an_empty_official_file_is_one_line(protocol: str, content: str, tmp_pat
 
 
 def test_what_are_no_records_is_one_line() -> None:
+    nothing: Any = 5
     with pytest.raises(GoldassayError, match="a list, lists by split or a data frame, not 5"):
-        goldassay.score("classification", [{"id": "a", "label": "M"}], 5)
+        goldassay.score("classification", [{"id": "a", "label": "M"}], nothing)
 
 
 def test_a_cut_line_leaves_the_separator_of_the_header(tmp_path: Path) -> None:
@@ -163,8 +183,9 @@ def test_a_cut_line_leaves_the_separator_of_the_header(tmp_path: Path) -> None:
 
 def test_bare_values_are_labels_or_records() -> None:
     labels = ["M", "A", "L"], ["M", "A", "A"]
-    for side in (list, tuple, np.array, pd.Series, iter):
-        card = goldassay.score("classification", side(labels[0]), side(labels[1]))
+    sides: list[Callable[[Any], Any]] = [list, tuple, np.array, pd.Series, iter]
+    for side in sides:
+        card: Scorecard = goldassay.score("classification", side(labels[0]), side(labels[1]))
         assert card.values["accuracy"] == 2 / 3
     assert goldassay.score("classification", [1, 2], {"a": [1, 1], "b": [1, 2]})["b"]["accuracy"] == 1
     invoices = ['{"no": 1}', '{"no": 2}']
