@@ -111,6 +111,50 @@ def test_one_call_without_an_answer_at_the_end_is_one_failed_row(endpoint: Any) 
     assert run.folded.failed == 1
 
 
+def write_models(endpoint: Any) -> None:
+    about = {"model": "openai/m", "api_base": endpoint.url, "api_key": "sk-chaos-1", "num_retries": 0, "cache": False}
+    Path("models.yaml").write_text(json.dumps({"ours": about, "theirs": about}))
+
+
+READER = """
+import dspy
+
+class Reader(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        self.read = dspy.Predict("question -> answer")
+
+    def index(self, passages):
+        return self
+
+    def search(self, question):
+        return [{"text": "a passage"}]
+
+    def forward(self, question):
+        return self.read(question=question)
+
+program = Reader()
+"""
+
+
+@pytest.mark.parametrize("mode", ["500", "wrong key"])
+def test_the_ranking_by_five_ends_after_a_few_calls(
+    endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    endpoint.mode = mode
+    monkeypatch.chdir(tmp_path)
+    Path("program.py").write_text(READER)
+    rows = [{"id": str(i), "question": f"When was {i}?", "answers": ["1885"]} for i in range(80)]
+    Path("gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    write_models(endpoint)
+    words = ["compare", "answering", "--metric", "five", "--program", "program.py", "--gold", "gold.jsonl"]
+    done = CliRunner().invoke(app, [*words, "--lm", "models.yaml:ours", "--lm", "models.yaml:theirs"])
+    assert isinstance(done.exception, RunStopped), done.output
+    assert "gives no answer" in str(done.exception)
+    assert str(done.exception).endswith("; the same command asks what ranking has not cached")
+    assert endpoint.calls < FEW
+
+
 def test_compare_ends_and_says_where_its_runs_are(
     endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,8 +163,7 @@ def test_compare_ends_and_says_where_its_runs_are(
     Path("program.py").write_text('import dspy\nprogram = dspy.Predict("text -> entities: list[str]")\n')
     rows = [{"id": str(i), "text": f"text {i}", "entities": []} for i in range(80)]
     Path("gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    about = {"model": "openai/m", "api_base": endpoint.url, "api_key": "sk-chaos-1", "num_retries": 0, "cache": False}
-    Path("models.yaml").write_text(json.dumps({"ours": about, "theirs": about}))
+    write_models(endpoint)
     words = ["compare", "extraction", "--program", "program.py", "--gold", "gold.jsonl"]
     done = CliRunner().invoke(app, [*words, "--lm", "models.yaml:ours", "--lm", "models.yaml:theirs"])
     assert isinstance(done.exception, RunStopped), done.output

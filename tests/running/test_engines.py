@@ -117,6 +117,22 @@ def test_what_breaks_a_run_in_an_actor_breaks_it_and_the_rows_before_it_stay(tmp
         evaluate(program, GOLD[:4], judged, **RAY)
 
 
+@pytest.mark.parametrize("engine", [{"progress": False}, {**RAY, "workers": 2}])
+def test_ctrl_c_that_a_program_raises_ends_the_run_as_any_other(engine: dict[str, Any], tmp_path: Path) -> None:
+    def program(text: str) -> Any:
+        if text == "text 9":
+            raise KeyboardInterrupt
+        return dspy.Prediction(label="M")
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(program, GOLD, METRIC, folder=tmp_path / "r", **engine)
+    run = Run.load(tmp_path / "r")
+    assert run.about["status"] == "interrupted"
+    assert len(run.rows) >= 5
+    assert "9" not in [row["id"] for row in run.rows]
+    assert not any(row.get("error") for row in run.rows)
+
+
 def test_what_cannot_travel_is_one_line() -> None:
     lock = threading.Lock()
 

@@ -76,6 +76,20 @@ def test_a_plan_refuses_leaks_before_any_call(lm: Any, learner: Any, names_progr
     assert learner.calls == 0
 
 
+def test_a_pilot_stops_after_the_first_failures_that_are_alike(names_gold: list[Any]) -> None:
+    calls: list[str] = []
+
+    class Broken(dspy.Module):  # type: ignore[misc]
+        def forward(self, text: str) -> Any:
+            calls.append(text)
+            raise ValueError("no key")
+
+    splits = {"train": names_gold[:10], "dev": names_gold[10:30], "test": names_gold[30:]}
+    with pytest.raises(GoldassayError, match="^the first 5 examples failed alike: ValueError: no key$"):
+        from_pilot(from_sizes("patches", splits), Broken(), splits, METRIC)
+    assert len(calls) == 5
+
+
 class Guess(dspy.Module):  # type: ignore[misc]
     """Right by a chance of the example's own and of the prompt's: as it is, with demonstrations, answering in lines."""
 

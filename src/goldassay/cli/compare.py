@@ -17,6 +17,7 @@ from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.cli.settings import Setting, settings
 from goldassay.exceptions import GoldassayError, RunStopped
+from goldassay.measure import RAISED
 from goldassay.reporting import tables, terminal
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def compare(
     """
     task = runs[0]
     out = systems.out
+    programs: Sequence[System] = ()
     weights = use.numbers("--weight", systems.weight)
     if any(weight < 0 for weight in weights.values()):
         raise GoldassayError(f"--weight expects numbers of 0 or more, got {', '.join(systems.weight or ())}")
@@ -105,6 +107,8 @@ def compare(
     else:
         loaded = _measured(task, systems)
     _show(loaded, seed, json, _written(loaded, weights, seed, out) if out else None)
+    if programs and any(text.startswith(RAISED) for run in loaded for text in run.warnings):
+        raise SystemExit(1)
 
 
 def _loaded(places: Sequence[str], systems: SystemOptions) -> list[Run]:
@@ -193,6 +197,8 @@ def _rank_by_five(
     from goldassay.embedding import available
     from goldassay.measures.answering.ranking import WEIGHTS
     from goldassay.reporting import runs as shown
+    from goldassay.running.account import Account
+    from goldassay.running.budget import EndpointDown, Meter
     from goldassay.running.leaks import find_leaks, leak_warning
 
     if task != "answering" or systems.pred:
@@ -213,8 +219,11 @@ def _rank_by_five(
         questions=[example.toDict() for example in data.examples[: systems.limit]],
         pack=ScorePack(settings(systems.option).get("embedder") or available(), None, weights or dict(WEIGHTS)),
     )
-    with terminal.working(f"{len(programs)} models, {len(data.examples)} questions"):
-        rows = ranking.run_evaluation(force_refresh=again)
+    try:
+        with terminal.working(f"{len(programs)} models, {len(data.examples)} questions"), Account(Meter()).open():
+            rows = ranking.run_evaluation(force_refresh=again)
+    except EndpointDown as error:
+        raise RunStopped(f"{error}; the same command asks what {out} has not cached") from None
     if json:
         terminal.answer({"rankings": rows, "out": str(out)})
         return

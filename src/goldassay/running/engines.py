@@ -144,6 +144,10 @@ def work_through(
     return next(filter(None, [worker.result() for worker in workers]), "")
 
 
+class Interrupted(Exception):
+    """A program raised ``KeyboardInterrupt`` in an actor of Ray."""
+
+
 class Worker:
     """Measures examples in one of several actors; ``packed`` comes from `pack`."""
 
@@ -160,6 +164,8 @@ class Worker:
         with dspy.context(**self.context):
             try:
                 row = self.measuring(index, example, Account(meter, self.measuring.trace, rest))
+            except KeyboardInterrupt:
+                raise Interrupted from None  # Ray takes the program's own Ctrl-C for its own, and hangs or retries
             except Exception as error:
                 try:
                     cloudpickle.loads(cloudpickle.dumps(error))
@@ -231,6 +237,8 @@ class Cluster:
             return self.ray.get(actor.measure.remote(index, example))
         except self.ray.exceptions.RayTaskError as error:  # what the measuring raised
             cause = error.cause
+            if isinstance(cause, Interrupted):
+                raise KeyboardInterrupt from None
             raise (cause if isinstance(cause, BaseException) else GoldassayError(str(error).splitlines()[-1])) from None
         except TypeError as error:
             record = example.get("id", index)

@@ -22,6 +22,7 @@ from scipy import special
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import clusters
+from goldassay.running.engines import FIRST, Failures
 from goldassay.running.evaluate import RunOptions
 from goldassay.running.leaks import check_splits
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
@@ -244,6 +245,7 @@ def from_pilot(
 
     Raises:
         DataError: There are no examples in train or in dev.
+        GoldassayError: The program fails, on the first examples alike or on all.
         LeakError: The splits, or the program and a split, share examples; nothing was called yet.
     """
     train = list(splits["train"])
@@ -253,6 +255,10 @@ def from_pilot(
     check_splits(program, splits)
     bench = Bench(dev, metric, options=options.changed(progress=False))
     started = time.perf_counter()
+    failures = Failures()
+    for row in bench.run(program, range(min(FIRST, len(dev)))).rows:
+        if reason := failures.add(str(row["id"]), str(row.get("error") or "")):
+            raise GoldassayError(reason)
     base = bench.base(program)
     documents = clusters(dev)
     size = len(dev)
