@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from typer.testing import CliRunner
 import goldassay
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
+from goldassay.measure import TASKS
+from goldassay.scoring import READING, ScoreOptions
 
 HOTPOT = [
     {
@@ -74,3 +78,11 @@ def test_an_option_that_nothing_would_use_is_refused(options: dict[str, Any], me
     record = {"id": "a", "text": "Bern", "entities": []}
     with pytest.raises(GoldassayError, match=message):
         goldassay.score("extraction", [record], [record], **options)
+
+
+def test_the_types_name_every_option() -> None:
+    names = {"intervals", "format", "protocol", "measures", *READING}
+    for task in TASKS:
+        parameters = signature(import_module(f"goldassay.measures.{task}").scorecard).parameters
+        names |= {name for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
+    assert names == set(ScoreOptions.__annotations__)

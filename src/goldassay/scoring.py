@@ -59,6 +59,7 @@ class ScoreOptions(TypedDict, total=False):
     bounds: str
     labels: Sequence[str] | str | None
     hierarchy: Mapping[str, Sequence[str]] | str | None
+    positive: str | None
     weight: str
     costs: Sequence[tuple[str, str, float]]
     equivalent: Any
