@@ -99,6 +99,11 @@ class LabelTable(dict[str, LabelEntry]):
         ]
 
     @cached_property
+    def _most_names(self) -> int:
+        """The number of names that the entry with the most has."""
+        return max((len(entry.aliases) + 1 for entry in self.values()), default=0)
+
+    @cached_property
     def _ids(self) -> dict[str, list[str]]:
         """The ids of a name."""
         ids: dict[str, list[str]] = {}
@@ -123,7 +128,7 @@ class LabelTable(dict[str, LabelEntry]):
         names = [name for name, _ in self._names]
         nearest: list[list[Match]] = []
         # The k best entries are among so many best names: in the worst case the best names are all those of k entries.
-        most = min(len(names), k * max((len(entry.aliases) + 1 for entry in self.values()), default=0))
+        most = min(len(names), k * self._most_names)
         for start in range(0, len(mentions), CHUNK):
             chunk = [fold(mention) for mention in mentions[start : start + CHUNK]]
             for scores in process.cdist(chunk, names, scorer=fuzz.ratio, dtype=np.float64):
