@@ -13,6 +13,7 @@ LONG = (
     "edits",
     "fuzz",
     "judging",
+    "labels",
     "local_lm",
     "null",
     "optimizers",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.labels import decided, drawn, labelled, mended
 
 from goldassay.exceptions import GoldassayError
 from goldassay.gold.drafts import Pool, draft
@@ -184,3 +185,16 @@ def test_what_cannot_be_judged_is_one_line() -> None:
         verdict("classification", records, ["a", "c"])
     with pytest.raises(GoldassayError, match="no sampling"):
         verdict("classification", gold, ["a", "b"])
+
+
+def test_counts_are_proven_by_the_test_and_the_interval_follows() -> None:
+    """Simulated: with 40 labels a gain of .027 in F1 is proven .96 of the time; by the interval alone .70."""
+    stream = mended(0.16, 0.01714, 0.05)
+    assert drawn(stream, 1000, 40, 60, seed=3).proven >= 0.85
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        each = stream(rng, 1000)
+        result = decided(each, *labelled(rng, each, 40))
+        assert result.interval is not None
+        holds_zero = result.interval.low < 0 < result.interval.high
+        assert holds_zero == (result.test_p > 0.05)

@@ -298,28 +298,25 @@ def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdi
         measure: The name of the value.
     """
     differ = np.array(labels.differ, bool)
-    a = labels.a[differ]
-    b = labels.b[differ]
+    weights = labels.weights()
     bound = labels.width if labels.per_example else None
     if labels.per_example:
-        amounts = (b - a)[:, labels.evidences.paths.index(("total",))]
+        amounts = (labels.b - labels.a)[differ, labels.evidences.paths.index(("total",))]
         running = amounts
     else:
-        amounts = additions(a, b, labels.evidences)
-        running = additions(a, b, labels.evidences, running=True)
+        amounts = additions(labels.a, labels.b, labels.evidences, weights=weights)[differ]
+        running = additions(labels.a, labels.b, labels.evidences, weights=weights, running=True)[differ]
     race = Race(bound)
     race.extend(running)
-    weighted = amounts * labels.weights()[differ]
+    weighted = amounts * weights[differ]
     test_p = swap_test(weighted)
     sizes = np.abs(weighted[weighted != 0])
     interval = _difference(labels)
     direction = race.direction
     limit = None
     if interval is not None:
-        test_p = max(test_p, _p_of(interval)) if test_p <= ALPHA else test_p
-        interval = interval if test_p <= ALPHA else _reaching_zero(interval)
-        agrees = direction * interval.value > 0 and not interval.low <= 0 <= interval.high
-        direction = direction if agrees else 0
+        interval, test_p = _settled(interval, test_p, float(weighted.sum()))
+        direction = direction if test_p <= ALPHA and direction * interval.value > 0 else 0
         limit = give_up(interval, labels.left, GAIN * labels.width) if labels.width and labels.left else None
     else:
         direction = 0
@@ -362,6 +359,21 @@ def _worth(labels: Labels, interval: Interval | None) -> float | None:
     alone = estimate([replace(stratum, verdicts=None) for stratum in strata], labels.evidences, systems=2)
     narrow = judged.high - judged.low
     return len(labels.a) * ((alone.high - alone.low) / narrow) ** 2 if narrow > 0 else None
+
+
+def _settled(interval: Interval, p: float, gap: float) -> tuple[Interval, float]:
+    """The interval and the p-value as one verdict: the test says whether the interval holds 0.
+
+    The test knows that labels where both agree cannot make a difference; the interval also has to estimate how much
+    each difference counts, and alone would prove far less. A test that points the other way proves nothing.
+    """
+    if p <= ALPHA and gap * interval.value <= 0:
+        p = max(p, _p_of(interval))
+    if p > ALPHA:
+        return _reaching_zero(interval), p
+    if interval.value > 0:
+        return replace(interval, low=max(interval.low, 0.0)), p
+    return replace(interval, high=min(interval.high, 0.0)), p
 
 
 def _reaching_zero(interval: Interval) -> Interval:
