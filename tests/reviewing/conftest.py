@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import random
 import threading
 import time
 import uuid
@@ -30,12 +31,18 @@ def sampling(position: int, size: int, systems: Sequence[str] = ("a", "b"), **mo
     return {**fixed, "position": position, "systems": list(systems), **more}
 
 
+def text_of(number: int) -> str:
+    """A text that is near no other."""
+    rng = random.Random(number)
+    return " ".join("".join(rng.choices("abcdefgiklmnoprstuvwz", k=6)) for _ in range(8))
+
+
 def classification(n: int = 40, **more: Any) -> list[Fields]:
     """Records whose systems disagree: a says the label of the number, b the next one."""
     return [
         {
             "id": f"r{number}",
-            "text": f"Text {number}",
+            "text": text_of(number),
             "suggestions": {name: {"label": LABELS[(number + step) % 3]} for step, name in enumerate(("a", "b"))},
             "sampling": sampling(number, n, **more),
         }
@@ -47,7 +54,7 @@ def extraction(n: int = 40) -> list[Fields]:
     return [
         {
             "id": f"d{number}",
-            "text": f"Museum {number} in Delft 🙂.",
+            "text": f"Museum 🙂 {text_of(number)}.",
             "suggestions": {
                 "a": {"entities": [{"start": 0, "end": 6, "type": "ORG", "text": "Museum", "confidence": 0.5}]}
             },

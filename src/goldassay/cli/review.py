@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import webbrowser
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,15 +12,28 @@ from goldassay.cli import options as use
 from goldassay.reporting import terminal
 
 
+@dataclass(frozen=True)
+class ReviewOptions:
+    """What is labelled, by whom, and how."""
+
+    task: use.OfTask = None
+    question: str | None = use.for_gold("QUESTION", "Of a new draft: compare, level, errors or tuning.", "--for")
+    n: int = use.for_gold("N", "Of a new draft: at most so many records.", min=1, default=40)
+    who: str | None = use.option("NAME", "Who labels (default: me). Others open the address with ?who=NAME.")
+    overlap: float | None = use.option("SHARE", "The share of the records that two reviewers label.", min=0, max=1)
+    judge: bool = use.flag("--judge", "Show the judge's verdict of the draft once a record is decided.")
+
+
 def review(
-    source: Annotated[Path, use.argument("SOURCE", "A draft (gold draft), or the folder of a review to go on with.")],
-    task: use.OfTask = None,
-    who: str | None = use.option("NAME", "Who labels (default: me). Others open the address with ?who=NAME."),
-    overlap: float | None = use.option("SHARE", "The share of the records that two reviewers label: .1.", min=0, max=1),
-    judge: bool = use.flag("--judge", "Show a judge's verdict once a record is decided."),
+    sources: Annotated[
+        list[Path],
+        use.argument("SOURCE...", "A draft, the folder of a review to go on with, or whatever gold draft takes."),
+    ],
+    options: ReviewOptions,
     export: bool = use.flag("--export", "Write gold.jsonl and its card, and open no page."),
-    browser: bool = use.option(None, "Open no browser.", "--browser/--no-browser", default=True),
+    no_browser: bool = use.flag("--no-browser", "Open no browser."),
     port: int = use.option("N", "The port of the page (default: any).", min=0, max=65535, default=0),
+    seed: int = 0,
     json: bool = False,
 ) -> None:
     """Label a draft, compare two systems blindly, settle conflicts, on a page. Ctrl-C ends it."""
@@ -26,20 +41,17 @@ def review(
     from goldassay.reviewing.folder import Folder
     from goldassay.reviewing.session import Session
 
-    session = Session(Folder.open(source, task, who=who, overlap=overlap, judge=judge or None))
-    if export:
-        written = exporting.export(session)
-        terminal.warn(*written["warnings"])
-        if json:
-            terminal.answer(written)
-        else:
-            print(f"{written['path']}: {written['records']} records")
-        return
-    with Review(session, port) as opened:
-        if json:
-            terminal.answer({"url": opened.url, "folder": str(opened.folder)})
-        else:
-            print(opened.url, flush=True)
-        if browser:
-            webbrowser.open(opened.url)
-        opened.server.wait()
+    chosen = {**vars(options), "judge": options.judge or None}
+    folder = Folder.open(sources, chosen.pop("task"), seed=seed, **chosen)
+    with closing(Session(folder)) as session:
+        if export:
+            written = exporting.export(session)
+            terminal.warn(*written["warnings"])
+            terminal.output(written, json, lambda gold: print(f"{gold['path']}: {gold['records']} records"))
+            return
+        with Review(session, port) as opened:
+            where = {"url": opened.url, "folder": str(opened.folder)}
+            terminal.output(where, json, lambda page: print(page["url"], flush=True))
+            if not no_browser:
+                webbrowser.open(opened.url)
+            opened.server.wait()

@@ -8,7 +8,7 @@ records come in `queue`; `session` is a review at work and `app` its HTTP side; 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from goldassay.reviewing.app import application
 from goldassay.reviewing.exporting import export
@@ -17,6 +17,26 @@ from goldassay.reviewing.session import Session
 from goldassay.serving import LocalServer
 
 __all__ = ["Review", "review"]
+
+
+class ReviewOptions(TypedDict, total=False):
+    """How a review is made.
+
+    Args:
+        question: What the labels of a new draft are for: ``compare``, ``level``, ``errors`` or ``tuning``.
+        n: How many records a new draft has.
+        seed: The seed of a new draft.
+        who: Who labels, where the page does not say.
+        overlap: The share of the records that two reviewers label.
+        judge: Whether the judge's verdicts of the draft are shown beside people.
+    """
+
+    question: str | None
+    n: int
+    seed: int
+    who: str | None
+    overlap: float | None
+    judge: bool | None
 
 
 class Review:
@@ -53,18 +73,17 @@ class Review:
         return f"Review of {self.folder}: open {self.url}"
 
 
-def review(source: str | Path, *, task: str | None = None, port: int = 0, **settings: Any) -> Review:
+def review(*sources: str | Path, task: str | None = None, port: int = 0, **options: Unpack[ReviewOptions]) -> Review:
     """Open the page on which people label a draft.
 
     Args:
-        source: A draft (``gold draft``), or the folder of a review to go on with.
-        task: The task of the draft; guessed if not given.
+        sources: A draft (``gold draft``); the folder of a review to go on with; or what a draft is made of.
+        task: The task; of a draft it is guessed if not given.
         port: The port of the page; any free one by default.
-        settings: ``who`` labels by default, the ``overlap`` that two reviewers share, and whether a ``judge`` is shown
-            beside people.
+        options: The draft that is made, and the settings of the review.
 
     Raises:
-        GoldassayError: Another process has the folder open, or the port cannot be used.
+        GoldassayError: Another process has the folder open, the port cannot be used, or nothing can be drafted.
         DataError: The draft cannot be read.
     """
-    return Review(Session(Folder.open(Path(source), task, **settings)), port)
+    return Review(Session(Folder.open([Path(source) for source in sources], task, **options)), port)

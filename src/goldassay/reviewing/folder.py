@@ -23,18 +23,21 @@ from typing import Any, Literal
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field
 
-from goldassay import files
+from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique
 from goldassay.gold.anyfields import ABOUT
 from goldassay.gold.design import SAMPLING, Design
+from goldassay.gold.drafts import GOLD_FIELDS, draft
 from goldassay.gold.formats import TASK_OF_FIELD
 from goldassay.gold.shapes import Fields
-from goldassay.reviewing.values import OUTPUTS, as_gold, candidate_ids
+from goldassay.reviewing.values import as_gold, candidate_ids
+from goldassay.running.logs.sources import pool_of
 from goldassay.search import LabelEntry, LabelTable
 
 SUGGESTIONS = "suggestions"
 DRAFT = "draft.jsonl"
+SUFFIX = ".review"
 SETTINGS = "review.json"
 MOST = 64 * 1024  # bytes of guidelines
 
@@ -87,33 +90,48 @@ class Folder:
             ) from None
 
     @classmethod
-    def open(cls, source: Path, task: str | None = None, **settings: Any) -> Folder:
-        """The folder of a draft, made beside it, or a folder to go on with.
+    def open(
+        cls,
+        sources: Sequence[Path],
+        task: str | None = None,
+        *,
+        question: str | None = None,
+        n: int = 40,
+        seed: int = 0,
+        **settings: Any,
+    ) -> Folder:
+        """The folder of a review: one to go on with, that of a draft, or that of a draft which is made of sources.
 
         Args:
-            source: A draft as JSON Lines, or the folder of a review.
-            task: The task of a draft; guessed if not given.
+            sources: The folder of a review; a draft as JSON Lines, whose folder is beside it; or what a draft is made
+                of (`goldassay.running.logs.sources.pool_of`), whose folder is made here.
+            task: The task; of a draft it is guessed if not given.
+            question: What the labels of a new draft are for.
+            n: How many records a new draft has.
+            seed: The seed of a new draft.
             settings: The other `Settings`; None is the default, or what the folder has.
 
         Raises:
             DataError: The draft cannot be read, or its folder has another one.
+            GoldassayError: The sources have no task, or do not allow the question.
         """
-        path = source if source.is_dir() else source.with_suffix(".review")
-        given = {name: value for name, value in settings.items() if value is not None}
-        if source.is_dir() and not (path / SETTINGS).exists():
-            raise DataError("no folder of a review: it has no review.json; name a draft", file=source)
-        if (path / SETTINGS).exists():
-            if source != path and source.read_bytes() != (path / DRAFT).read_bytes():
-                raise DataError(
-                    f"{path} has the labels of another draft; name it {source}, or move it away", file=source
-                )
-            own = files.json_value(path / SETTINGS)
+        first = sources[0]
+        if len(sources) == 1 and (first / SETTINGS).exists():
+            path = first
+            task = str(files.json_value(path / SETTINGS)["task"])
+        elif len(sources) == 1 and is_draft(first):
+            path = first.with_suffix(SUFFIX)
+            task = task or task_of(first)
+            _keep(path, first.read_bytes())
+        elif task:
+            path = Path(first.name).with_suffix(SUFFIX)
+            records = draft(pool_of(sources, task), question, n=n, seed=seed).records
+            _keep(path, "".join(f"{jsonl.dumps(record)}\n" for record in records).encode())
         else:
-            own = {"task": task or task_of(source)}
-            records_of(source)
-            path.mkdir(parents=True, exist_ok=True)
-            files.save_all({path / DRAFT: source.read_bytes()})
-        chosen = files.validated(Settings, {**own, **given}, path / SETTINGS)
+            raise GoldassayError(f"{first} is no draft; name the task of its inputs (`task=`) to draft them")
+        own = files.json_value(path / SETTINGS) if (path / SETTINGS).exists() else {}
+        given = {name: value for name, value in settings.items() if value is not None}
+        chosen = files.validated(Settings, {**own, "task": task, **given}, path / SETTINGS)
         files.save_json(path / SETTINGS, chosen.model_dump())
         return cls(path, chosen, records_of(path / DRAFT))
 
@@ -142,8 +160,7 @@ class Folder:
         """The fields that a decision sets: of a built-in task those that the suggestions have, and its first."""
         values = [suggestion.value for index in range(len(self.records)) for suggestion in self.suggestions(index)]
         present = dict.fromkeys(name for value in values for name in value)
-        first = OUTPUTS.get(self.task, [])[:1]
-        return list(present) if set(present) & set(OUTPUTS.get(self.task, present)) else first
+        return list(present or GOLD_FIELDS.get(self.task, ())[:1])
 
     def fields(self, index: int) -> Fields:
         """The fields of a record that a reviewer reads."""
@@ -193,6 +210,25 @@ class Folder:
     def close(self) -> None:
         """Let other processes open the folder."""
         self._lock.release()
+
+
+def is_draft(file: Path) -> bool:
+    """Whether a file holds records that were drafted: with suggestions, or how they were chosen."""
+    if not file.is_file() or file.suffix != ".jsonl":
+        return False
+    _, row = next(files.json_lines(file), (0, None))
+    return isinstance(row, dict) and (SUGGESTIONS in row or SAMPLING in row)
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """Keep a draft in the folder of its review, whose labels belong to it."""
+    file = path / DRAFT
+    if not file.exists():
+        files.save_all({file: content})
+    elif file.read_bytes() != content:
+        raise DataError(
+            f"its labels are of another draft; go on with them ({path}), or move the folder away", file=path
+        )
 
 
 def records_of(file: Path) -> list[Fields]:

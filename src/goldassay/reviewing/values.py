@@ -7,21 +7,12 @@ from typing import Any
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError
+from goldassay.gold.drafts import GOLD_FIELDS
 from goldassay.gold.records import SPANS, problems, prove
 from goldassay.gold.shapes import Fields, Record
 from goldassay.jsonl import JSON
 from goldassay.measure import TASKS
 
-OUTPUTS = {
-    "extraction": ["entities"],
-    "classification": ["label", "labels", "secondary_labels", "score", "rationale"],
-    "linking": ["links"],
-    "retrieval": ["relevant"],
-    "answering": ["answers", "reference", "supporting_facts"],
-    "triples": ["triples"],
-    "records": ["record"],
-}
-"""The gold fields of each task that a decision may set; the first is the one that every record of gold has."""
 BESIDE = ("text", "confidence", "form")  # of a span or statement: what does not make it another one
 
 
@@ -33,10 +24,9 @@ def as_gold(output: Record, task: str) -> Fields:
     """
     if task not in TASKS:
         return dict(output)
-    value: Fields = {name: output[name] for name in OUTPUTS[task] if output.get(name) is not None}
+    value: Fields = {name: output[name] for name in GOLD_FIELDS[task] if output.get(name) is not None}
     if task == "answering":
-        answer = output.get("answer")
-        return {"answers": [answer] if answer else [], **value}
+        return {"answers": [output["answer"]] if output.get("answer") else [], **value}
     if task == "retrieval":
         return {"relevant": {}, **value}
     if task == "triples":
@@ -74,7 +64,7 @@ def check_value(value: Record, record: Record, task: str, outputs: Iterable[str]
         DataError: It is not; the message names the field.
     """
     name = str(record["id"])
-    allowed = [*outputs, *OUTPUTS.get(task, ())]
+    allowed = [*outputs, *GOLD_FIELDS.get(task, ())]
     if other := next((key for key in value if key not in allowed), None):
         raise DataError(
             f"no such field to decide; there are {', '.join(dict.fromkeys(allowed))}", record=name, field=other
@@ -104,5 +94,5 @@ def canonical(value: JSON) -> str:
 
 def items(value: Record, task: str) -> set[str]:
     """The spans, links or statements of a value, for what was missed; empty where a task has no such list."""
-    listed: list[Any] = value.get(OUTPUTS[task][0]) or [] if task in ("extraction", "linking", "triples") else []
+    listed: list[Any] = value.get(GOLD_FIELDS[task][0]) or [] if task in ("extraction", "linking", "triples") else []
     return set(map(canonical, listed))

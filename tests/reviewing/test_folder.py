@@ -1,0 +1,99 @@
+"""Which folder a source has, and the gold that is written of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.reviewing.conftest import LABELS, Client, Start, classification, extraction, write_draft
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold.audit import audit
+from goldassay.reviewing import review
+
+CLI = CliRunner()
+
+
+def test_a_folder_goes_on_with_its_settings(start: Start) -> None:
+    first = start(classification(20), who="ann", overlap=0.5)
+    first.close()
+    again = review(first.folder)
+    assert again.session.folder.settings == first.session.folder.settings
+    again.close()
+
+
+def test_another_draft_is_refused(start: Start, tmp_path: Path) -> None:
+    start(classification(20)).close()
+    with pytest.raises(DataError, match="of another draft"):
+        start(classification(30))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"id": "a", "suggestions": [1]}', "a record of a draft is an object"),
+        ('{"id": "a", "suggestions": {"s": 1}}', "a record of a draft is an object"),
+        ('{"text": "a", "suggestions": {"s": {"label": "M"}}}', "needs an id"),
+        ('{"id": "a", "suggestions": {"s": {"label": "M"}}}\n' * 2, "duplicate"),
+        ('{"id": "a", "suggestions": {"s": {"colour": "M"}}}', "name the task"),
+        ('{"id": "a", "sampling": {"question": "x"}, "suggestions": {"s": {"label": "M"}}}', "sampling.question"),
+        ('{"id": "a"}', "is no draft; name the task"),
+    ],
+)
+def test_a_broken_draft_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "draft.jsonl"
+    file.write_text(f"{text}\n")
+    with pytest.raises(GoldassayError, match=message):
+        review(file)
+
+
+def test_predictions_are_drafted_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    inputs = [{"id": str(number), "text": f"letter {number}"} for number in range(100)]
+    files = [write_draft(tmp_path / "inputs.jsonl", inputs)]
+    for name, share in (("a", 0), ("b", 30)):
+        rows = [{"id": str(number), "label": LABELS[number < share]} for number in range(100)]
+        files.append(write_draft(tmp_path / f"{name}.jsonl", rows))
+    with review(*files, task="classification", n=20) as opened:
+        setup = Client(opened.url).get("setup")
+    assert (opened.folder, setup["question"], setup["records"]) == (Path("inputs.review"), "compare", 20)
+
+
+def labelled(start: Start, records: list[dict[str, Any]], label: Any) -> Any:
+    opened = start(records)
+    page = Client(opened.url)
+    for item, _ in page.get("setup")["index"]:
+        page.decide(item, value=label(int(item)))
+    return opened
+
+
+def test_exported_gold_is_valid_and_keeps_how_it_was_chosen(start: Start) -> None:
+    opened = labelled(start, classification(40), lambda index: {"label": LABELS[index % 3]})
+    assert opened.export()["records"] == 40
+    opened.close()
+    done = CLI.invoke(app, ["review", str(opened.folder), "--export", "--json"])
+    assert json.loads(done.stdout)["records"] == 40
+    for place in (opened.folder, opened.folder / "gold.jsonl"):
+        assert audit(str(place), task="classification").clean
+    rows = [json.loads(line) for line in (opened.folder / "gold.jsonl").read_text().splitlines()]
+    assert [row["sampling"] for row in rows] == [row["sampling"] for row in classification(40)]
+    card = (opened.folder / "card.yaml").read_text()
+    assert "anchoring:" in card
+    assert "hidden: 4" in card
+
+
+def test_exported_spans_are_gold_that_scores_take(start: Start, tmp_path: Path) -> None:
+    span = {"start": 0, "end": 6, "type": "ORG", "text": "Museum"}
+    opened = labelled(start, extraction(20), lambda index: {"entities": [span] if index % 2 else []})
+    opened.export()
+    rows = [{"id": f"d{number}", "entities": [span]} for number in range(20)]
+    pred = write_draft(tmp_path / "pred.jsonl", rows)
+    gold = str(opened.folder / "gold.jsonl")
+    done = CLI.invoke(app, ["score", "extraction", "--gold", gold, "--pred", str(pred), "--json"])
+    assert done.exit_code == 0, done.output
+    counts = json.loads(done.stdout)["counts"]["strict"]
+    assert (counts["tp"], counts["fp"], counts["fn"]) == (10, 10, 0)
