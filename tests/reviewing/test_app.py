@@ -107,6 +107,22 @@ def test_a_choice_of_a_side_is_that_system_s_value(start: Start) -> None:
     assert page.get("progress")["systems"] == ["a", "b"]
 
 
+def test_the_names_of_the_sides_do_not_reach_the_page_before_the_end(start: Start) -> None:
+    records = json.loads(json.dumps(classification(20)).replace('"a"', '"prompt-old"').replace('"b"', '"prompt-new"'))
+    page = Client(start(records).url)
+    answers = [
+        page.get("setup"),
+        page.decide("0", choice="both"),
+        page.decide("0", value={"label": "museum"}),
+        page.undo(),
+    ]
+    answers += [page.record("0"), page.record("0:repeat"), page.get("progress"), page.post("export", {})]
+    assert "prompt-" not in json.dumps(answers)
+    for index in range(20):
+        page.decide(str(index), value={"label": "museum"})
+    assert page.get("progress")["systems"] == ["prompt-old", "prompt-new"]
+
+
 @pytest.mark.parametrize("item", ["40", "-1", "x", "1:other", "1:repeat:x", "٣", "9" * 5000, "../1"])
 def test_an_item_that_does_not_exist_is_refused(start: Start, item: str) -> None:
     page = Client(start(extraction()).url)

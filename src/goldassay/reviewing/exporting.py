@@ -9,7 +9,6 @@ import yaml
 from goldassay import files, jsonl
 from goldassay.gold.shapes import Fields
 from goldassay.measure import TASKS
-from goldassay.reviewing.journal import Line
 from goldassay.reviewing.session import Session
 
 GOLD = "gold.jsonl"
@@ -25,16 +24,16 @@ def export(session: Session) -> Fields:
     """
     folder = session.folder
     with session.lock:
-        settled = {index: gold_line(session, index) for index in range(session.queue.count)}
+        settled = [session.queue.settled(index) for index in range(session.queue.count)]
         lines = list(session.journal.in_force())
     records = []
-    for index, line in settled.items():
-        if line is not None and line.value is not None:
+    for index, line in enumerate(settled):
+        if line and line.value is not None:
             note = {"meta": {**(folder.records[index].get("meta") or {}), "note": line.note}} if line.note else {}
             records.append({**folder.records[index], **line.value, **note})
     decided = {line.index for line in lines if line.kind != "skip"}
     left_out = len(decided) - len(records)
-    state = session.quality.state(lines)
+    state = session.quality.state(lines, settled)
     card = {
         "name": folder.path.stem,
         "source": f"labelled with goldassay review by {len({line.who for line in lines})} people",
@@ -67,14 +66,5 @@ def export(session: Session) -> Fields:
         "records": len(records),
         "left_out": left_out,
         "warnings": warnings,
-        "systems": folder.systems,
+        "systems": session.systems(),
     }
-
-
-def gold_line(session: Session, index: int) -> Line | None:
-    """The decision that is the gold of a record: what settled a conflict, or what all said; None if there is none."""
-    decided = session.journal.decisions(index)
-    if session.queue.is_conflict(index):
-        return None
-    labels = sorted((line for line in decided.values() if line.kind == "label"), key=lambda line: line.visit)
-    return labels[0] if labels else None  # "conflict" comes before "first" and "repeat"

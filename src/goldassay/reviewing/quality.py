@@ -14,17 +14,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import exp, log, sqrt
 
+from goldassay.exceptions import GoldassayError
 from goldassay.gold.agreement import agree
 from goldassay.gold.shapes import Fields
 from goldassay.measure import TASKS
-from goldassay.reviewing.folder import Folder
+from goldassay.reviewing.folder import SUGGESTIONS, Folder
 from goldassay.reviewing.journal import Journal, Line
 from goldassay.reviewing.queue import Queue
 from goldassay.reviewing.values import canonical, items
+from goldassay.running.labelled import verdict
 from goldassay.statistics.intervals import wilson
 
 FIGURES = ("observed", "cohen_kappa", "strict_f1", "partial_f1", "triple_f1", "field_f1")
@@ -80,8 +82,14 @@ class Quality:
     journal: Journal
     queue: Queue
 
-    def state(self, lines: Sequence[Line]) -> Fields:
-        """Everything that can be computed of decisions in force, as the page shows it."""
+    def state(self, lines: Sequence[Line], settled: Sequence[Line | None], hidden: bool = False) -> Fields:
+        """Everything that can be computed, as the page shows it.
+
+        Args:
+            lines: The decisions in force.
+            settled: The decision that is the gold of each record, or None.
+            hidden: Whether the systems' names are hidden.
+        """
         labels = [line for line in lines if line.kind == "label"]
         firsts = [line for line in labels if line.visit == "first"]
         quality = {
@@ -91,7 +99,7 @@ class Quality:
             "missed": self.missed(firsts),
         }
         computed = {name: figure for name, figure in quality.items() if figure}
-        return {"quality": computed, "verdict": None, "judge": self.judge(firsts)}
+        return {"quality": computed, "verdict": self.difference(settled, hidden), "judge": self.judge(firsts)}
 
     def anchoring(self, firsts: Iterable[Line]) -> Fields | None:
         """The difference in agreement with the suggestions, where they were shown and where they were hidden."""
@@ -151,7 +159,45 @@ class Quality:
         second = sum(len(b) for _, b in pairs)
         return missed_by_both(first, second, sum(len(a & b) for a, b in pairs)) if first and second else None
 
-    def verdict(self, index: int) -> float | None:
+    def difference(self, settled: Sequence[Line | None], hidden: bool) -> Fields | None:
+        """The verdict on two systems; None if the draft does not compare two.
+
+        If every decision made gold, the task's measure compares them. Else, and without a measure, the systems are
+        compared by the share of answers that were taken to be right: those that were chosen, or equal what was typed.
+        """
+        design = self.folder.design
+        lines = {line.index: line for line in settled if line}
+        if design is None or design.question != "compare" or len(design.systems) != 2 or not lines:
+            return None
+        order = sorted(lines, key=lambda index: lines[index].when)
+        rest = [record for index, record in enumerate(self.folder.records) if index not in lines]
+        gold = [{**self.folder.records[index], **(lines[index].value or {})} for index in order]
+        rights = [self._rights(lines[index]) for index in order]
+        try:
+            if any(line.value is None for line in lines.values()):
+                raise GoldassayError("a decision made no gold")
+            result = verdict(self.folder.task, [*gold, *rest], design.systems)
+        except GoldassayError:
+            plain = [{**record, SUGGESTIONS: {}} for record in rest]
+            result = verdict("classification", [*rights, *plain], design.systems)
+            result = replace(result, measure="share of right answers")
+        if hidden:
+            result = replace(result, systems=("A", "B"))
+        return {**result.state(), "more": result.needed}
+
+    def _rights(self, line: Line) -> Fields:
+        """A record of whether each answer was taken to be right, as one of classification."""
+        record = self.folder.records[line.index]
+        rights = dict.fromkeys(self.folder.systems, line.choice == "both")
+        if line.choice and line.choice.isdigit():
+            rights[line.shown[int(line.choice) - 1]] = True
+        elif line.value is not None:
+            value = canonical(line.value)
+            rights = {each.system: canonical(each.value) == value for each in self.folder.suggestions(line.index)}
+        labels = {name: {"label": "right" if right else "wrong"} for name, right in rights.items()}
+        return {"id": record["id"], "text": "", "label": "right", "sampling": record["sampling"], SUGGESTIONS: labels}
+
+    def judged(self, index: int) -> float | None:
         """A judge's verdict of the answer to a record, where one was asked."""
         sampling = self.folder.records[index].get("sampling") or {}
         verdict: float | None = sampling.get("verdict")
@@ -170,7 +216,7 @@ class Quality:
         """A judge beside people: agreement, sensitivity and specificity, each with its interval."""
         if not self.folder.settings.judge:
             return None
-        pairs = [(self.is_good(line), self.verdict(line.index)) for line in firsts]
+        pairs = [(self.is_good(line), self.judged(line.index)) for line in firsts]
         votes = Counter((good, verdict >= 0.5) for good, verdict in pairs if good is not None and verdict is not None)
         n = votes.total()
         good = votes[True, True] + votes[True, False]

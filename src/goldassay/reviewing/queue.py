@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from goldassay.reviewing.journal import Journal
+from goldassay.reviewing.journal import Journal, Line
 
 BLIND = 10  # one in so many records is shown without suggestions
 REPEATED = 20  # one in so many is shown again
@@ -123,6 +123,13 @@ class Queue:
     def conflicts(self) -> list[int]:
         """The records on which decisions differ, or somebody was unsure, and that nobody has settled."""
         return [index for index in range(self.count) if self.is_conflict(index)]
+
+    def settled(self, index: int) -> Line | None:
+        """The decision that is the gold of a record: what settled a conflict, or what all said; None if none is."""
+        labels = [line for line in self.journal.decisions(index).values() if line.kind == "label"]
+        if not labels or self.is_conflict(index):
+            return None
+        return next((line for line in labels if line.visit == "conflict"), labels[0])
 
     def is_conflict(self, index: int) -> bool:
         """Whether the decisions on a record are to be settled."""

@@ -23,6 +23,7 @@ from goldassay.reviewing.values import candidate_ids, canonical, check_value
 
 PACE = 30  # decisions whose median says how long the next ones take
 ITEM = re.compile(r"(0|[1-9][0-9]{0,8})(?::(repeat|conflict))?")
+OWN = {"decision", "kind", "value", "choice", "good", "note", "modes"}  # of a line: what its reviewer decided
 GOOD = 0.5  # a judge's verdict from here on calls an answer good
 Visit = tuple[int, str]
 
@@ -65,7 +66,7 @@ class Session:
                 "several": "labels" in folder.outputs,
                 "schema": None,
                 "fields": self._form(),
-                "systems": self._systems(),
+                "systems": self.systems(),
                 "reviewer": who,
                 "records": self.queue.count,
                 "index": [[str(index), record["id"]] for index, record in enumerate(folder.records)],
@@ -102,7 +103,7 @@ class Session:
             form.append({"name": name, "type": type_.partition("[")[0], "description": "", "choices": choices})
         return form
 
-    def _systems(self) -> list[str] | None:
+    def systems(self) -> list[str] | None:
         """The names of the systems; None while they are hidden."""
         hidden = self.folder.mode == "compare" and not self.journal.revealed and self._left()
         return None if hidden else self.folder.systems
@@ -134,8 +135,7 @@ class Session:
             "fields": self.folder.fields(index),
             "suggestions": [] if blind else list(self._sides(index, visit)),
             "blind": blind,
-            "decision": decision
-            and decision.model_dump(include={"decision", "kind", "value", "choice", "good", "note", "modes"}),
+            "decision": decision and decision.model_dump(include=OWN),
         }
 
     def _is_blind(self, index: int, visit: str) -> bool:
@@ -153,7 +153,7 @@ class Session:
         return [] if self._is_blind(index, visit) else self.folder.suggestions(index, visit)
 
     def _sides(self, index: int, visit: str) -> Iterable[Fields]:
-        hidden = self._systems() is None
+        hidden = self.systems() is None
         for number, each in enumerate(self._shown(index, visit), start=1):
             name = None if hidden else each.system or None
             output = self._described(each.output) if self.folder.task == "linking" else each.output
@@ -193,7 +193,7 @@ class Session:
                 "next": [item, *(each for each in ahead if each != item)][: len(ahead) or 1] if undone else ahead,
                 "progress": self.progress(who, sitting),
                 "judge": self._judged(line),
-                "undone": undone.model_dump() if undone else None,
+                "undone": undone and undone.model_dump(include=OWN),
             }
 
     def _line(self, decision: Decision, who: str, sitting: str) -> Line:
@@ -246,7 +246,7 @@ class Session:
         """A judge's verdict of the answer, now that a person has decided, and whether they agree."""
         if not self.folder.settings.judge or line.kind != "label":
             return None
-        verdict = self.quality.verdict(line.index)
+        verdict = self.quality.judged(line.index)
         good = self.quality.is_good(line)
         return None if verdict is None or good is None else {"verdict": verdict, "agrees": (verdict >= GOOD) == good}
 
@@ -270,8 +270,10 @@ class Session:
             times = [line.seconds for line in self.journal.lines.values() if line.who == who and line.seconds][-PACE:]
             mine = [line for line in lines if line.sitting == sitting]
             left = self._left()
+            systems = self.systems()
+            settled = [self.queue.settled(index) for index in range(self.queue.count)] if fresh else []
         if fresh and self._computed.get("revision") != revision:
-            self._computed = {"revision": revision, **self.quality.state(lines)}
+            self._computed = {"revision": revision, **self.quality.state(lines, settled, systems is None)}
         pace = median(times) if times else None
         return {
             "revision": revision,
@@ -286,7 +288,7 @@ class Session:
             "sitting": {"done": len(mine), "minutes": sum(line.seconds for line in mine) / 60},
             "verdict": self._computed.get("verdict"),
             "decided": bool((self._computed.get("verdict") or {}).get("proven")),
-            "systems": self._systems(),
+            "systems": systems,
             "quality": self._computed.get("quality") or {},
             "judge": self._computed.get("judge"),
         }
