@@ -146,11 +146,11 @@ class Measure(Generic[T, B]):
         from goldassay.statistics.evidence import row
 
         batch = self.batch([gold], [pred]) if batch is None else batch
-        return Assessment(row(self.tallies(batch), 0), *self.review(gold, pred, batch))
+        return Assessment(row(self.tallies(batch), 0), *(self.review(batch) or self.errors(gold, pred)))
 
-    def review(self, gold: object, pred: object, batch: B) -> Review:
-        """`errors`, for a measure that can take them from the batch of this pair."""
-        return self.errors(gold, pred)
+    def review(self, batch: B) -> Review | None:
+        """`errors`, of a measure that takes them from the batch of one pair."""
+        return None
 
     def errors(self, gold: object, pred: object) -> Review:
         """The errors of one pair and what is right in it, in words, for feedback."""

@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, count, starmap
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
@@ -34,6 +34,7 @@ from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosin
 from goldassay.embedding.protocols import Vectors
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure, Review, check_choice
+from goldassay.measures import cached
 from goldassay.measures.answering.mistakes import wrong_answer
 from goldassay.measures.answering.records import AnswerPair, check_texts
 from goldassay.statistics.evidence import Floats, Ints, stacked
@@ -43,7 +44,6 @@ from goldassay.text.words import ascii_letters, tokens
 
 KINDS = ("1", "2", "L", "Lsum")
 PARTS = ("p", "r", "f")
-Made = TypeVar("Made")
 
 
 def empty(text: str) -> bool:
@@ -254,17 +254,24 @@ class AnswerBatch:
 
     def __init__(self, gold: Sequence[object], pred: Sequence[object]) -> None:
         self.questions = [*starmap(AnswerPair, zip(gold, pred, strict=True))]
-        self._cache: dict[Hashable, Any] = {}
 
     def __iter__(self) -> Iterator[AnswerPair]:
         return iter(self.questions)
 
-    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What ``make`` returns, made once for all measures that use this key."""
-        if key not in self._cache:
-            self._cache[key] = make()
-        made: Made = self._cache[key]
-        return made
+    @cached
+    def rouge(self, kind: str, stem: bool, tokenizer: str) -> Floats:
+        """ROUGE of each pair (`rouge`)."""
+        return rouge(*self.pairs, [kind], stem=stem, tokenizer=tokenizer)[kind]
+
+    @cached
+    def cosines(self, embedder: str) -> Floats:
+        """The cosine of each pair (`similarity`)."""
+        return similarity(*self.pairs, embedder)
+
+    @cached
+    def bertscore(self, model: str, layer: int | None, baseline: Baseline | None) -> Floats:
+        """BERTScore of each pair (`bertscore`)."""
+        return bertscore(*self.pairs, resolve_tokens(model, layer), baseline=baseline)
 
     @cached_property
     def failed(self) -> list[bool]:
@@ -329,7 +336,7 @@ class Answering(Measure[T, AnswerBatch]):
         tallies: T = stacked([self.tally(pair) for pair in batch], self.zero)
         return tallies
 
-    def review(self, gold: object, pred: object, batch: AnswerBatch) -> Review:
+    def review(self, batch: AnswerBatch) -> Review:
         """The error of an answer whose value is low."""
         if not self.enough:
             return (), ()
@@ -349,6 +356,6 @@ class Assessed(Answering[T]):
         """The evidence of one pair."""
         return self.assess(pair).tally
 
-    def review(self, gold: object, pred: object, batch: AnswerBatch) -> Review:
+    def review(self, batch: AnswerBatch) -> Review:
         """The errors of one pair."""
         return self.assess(batch.questions[0]).errors, ()

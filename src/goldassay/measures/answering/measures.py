@@ -33,7 +33,7 @@ import numpy as np
 
 from goldassay.fields import read
 from goldassay.measure import Conventions, Names, Review, pred_field
-from goldassay.measures.answering.matching import KINDS, PARTS, AnswerBatch, Answering, agreement, overlap, rouge
+from goldassay.measures.answering.matching import KINDS, PARTS, AnswerBatch, Answering, agreement, overlap
 from goldassay.measures.answering.records import AnswerPair
 from goldassay.measures.calibration import scalar
 from goldassay.measures.records.comparators import anls
@@ -141,10 +141,10 @@ class ExactMatch(Answering[Mean]):
             return float(answer in expected)
         return max(overlap(answer, gold) for gold in expected) if answer or self.empty == "equal" else 0.0
 
-    def review(self, gold: object, pred: object, batch: AnswerBatch) -> Review:
+    def review(self, batch: AnswerBatch) -> Review:
         """What was expected, or what is right."""
         right = f"the answer “{batch.answers[0]}”" if batch.golds[0] else "no answer where there is none"
-        errors, _ = super().review(gold, pred, batch)
+        errors, _ = super().review(batch)
         return errors, () if errors or batch.failed[0] else (right,)
 
 
@@ -212,8 +212,7 @@ class ROUGE(Answering[Mean]):
 
     def tallies(self, batch: AnswerBatch) -> Mean:
         """The part of each best reference's score."""
-        score = partial(rouge, kinds=[self.kind], stem=self.stem, tokenizer=self.tokenizer)
-        rows = batch.once((self.kind, self.stem, self.tokenizer), lambda: score(*batch.pairs)[self.kind])
+        rows = batch.rouge(self.kind, self.stem, self.tokenizer)
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
 
 

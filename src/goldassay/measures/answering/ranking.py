@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from goldassay.embedding import DEFAULT, resolve_tokens
+from goldassay.embedding import DEFAULT
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import Record
 from goldassay.measure import Assessment, Conventions, Error, Limits, Measure
@@ -37,9 +37,7 @@ from goldassay.measures.answering.matching import (
     Answering,
     Assessed,
     Baseline,
-    bertscore,
     empty,
-    similarity,
 )
 from goldassay.measures.answering.records import AnswerPair, FieldValue, extra
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
@@ -86,7 +84,7 @@ class SemanticSimilarity(Answering[Mean]):
 
     def tallies(self, batch: AnswerBatch) -> Mean:
         """The best cosine of each answer."""
-        return batch.best(batch.once(("cosine", self.embedder), lambda: similarity(*batch.pairs, self.embedder)))
+        return batch.best(batch.cosines(self.embedder))
 
 
 @dataclass(frozen=True)
@@ -117,9 +115,7 @@ class BERTScore(Answering[Mean]):
 
     def tallies(self, batch: AnswerBatch) -> Mean:
         """The part of each best reference's score."""
-        key = ("bertscore", self.model, self.layer, self.baseline)
-        model = resolve_tokens(self.model, self.layer)
-        rows = batch.once(key, lambda: bertscore(*batch.pairs, model, baseline=self.baseline))
+        rows = batch.bertscore(self.model, self.layer, self.baseline)
         spoken = np.array([bool(text.strip()) for text in batch.pairs[0]])
         return batch.best(rows[:, PARTS.index(self.part)] * spoken, by=rows[:, 2] * spoken)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,6 +54,11 @@ class ClassificationMeasure(Measure[T, LabelBatch]):
     task = "classification"
 
     @property
+    def zero(self) -> Any:
+        """No evidence of a mean."""
+        return Mean()
+
+    @property
     def counted(self) -> str:
         """No counts: tables by label have them."""
         return ""
@@ -70,7 +75,7 @@ class LabelMeasure(ClassificationMeasure[T]):
     Source: Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0
     """
 
-    def review(self, gold: object, pred: object, batch: LabelBatch) -> Review:
+    def review(self, batch: LabelBatch) -> Review:
         """Which label was taken for which."""
         return review(batch.labels[0])
 
@@ -81,7 +86,8 @@ class AgreementMeasure(LabelMeasure[Agreement]):
 
     def tallies(self, batch: LabelBatch) -> Agreement:
         """Which gold label got which prediction in each example."""
-        return self.zero.with_items(batch.pairs)
+        zero: Agreement = self.zero
+        return zero.with_items(batch.pairs)
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,6 @@ class Accuracy(LabelMeasure[Mean]):
 
     match: str = "label"
     hierarchy: Hierarchy = INSTITUTIONS
-    zero: ClassVar[Mean] = Mean()
     choices = {"match": ("label", "group", "any")}
 
     @property
@@ -326,7 +331,6 @@ class Cost(LabelMeasure[Mean]):
 
     costs: tuple[tuple[str, str, float], ...] = ()
     name = "cost"
-    zero: ClassVar[Mean] = Mean()
     lower_is_better: ClassVar[bool] = True
     fixed: ClassVar[Conventions] = {"other pairs": "1"}
 

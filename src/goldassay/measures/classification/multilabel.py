@@ -44,7 +44,7 @@ class SetMeasure(ClassificationMeasure[T]):
         """The counts of its labels."""
         return self.key
 
-    def review(self, gold: object, pred: object, batch: LabelBatch) -> Review:
+    def review(self, batch: LabelBatch) -> Review:
         """The labels that are missing and those that are too many."""
         expected, predicted = batch.sets[0]
         missed = [Error("missed", f"{x} was missed.", x, "", x, "", field="labels") for x in expected - predicted]
@@ -110,7 +110,6 @@ class SubsetAccuracy(SetMeasure[Mean]):
     """
 
     name = "subset_accuracy"
-    zero: ClassVar[Mean] = Mean()
 
     def tallies(self, batch: LabelBatch) -> Mean:
         """Whether both sets are equal."""
@@ -129,7 +128,6 @@ class HammingLoss(SetMeasure[Mean]):
 
     labels: tuple[str, ...] = ()
     name = "hamming_loss"
-    zero: ClassVar[Mean] = Mean()
     lower_is_better: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -155,7 +153,6 @@ class RankingPrecision(ClassificationMeasure[Mean]):
 
     name = "lrap"
     counted: ClassVar[str] = "lrap"
-    zero: ClassVar[Mean] = Mean()
     fixed: ClassVar[Conventions] = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
 
     def tallies(self, batch: LabelBatch) -> Mean:
@@ -183,7 +180,6 @@ class TopK(LabelMeasure[Mean]):
     """
 
     name = "top{k}_accuracy"
-    zero: ClassVar[Mean] = Mean()
     k: int = 3
     fixed: ClassVar[Conventions] = {"ties": "the later label first (scikit-learn)", "failed": "0"}
 
@@ -205,7 +201,6 @@ class MulticlassBrier(LabelMeasure[Mean]):
     """
 
     name = "multiclass_brier"
-    zero: ClassVar[Mean] = Mean()
     limits: ClassVar[Limits] = (0.0, 2.0)
     lower_is_better: ClassVar[bool] = True
     fixed: ClassVar[Conventions] = {"scale": "not halved", "failed": "2"}

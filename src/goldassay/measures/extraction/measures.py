@@ -64,7 +64,7 @@ class SpanMeasure(Measure[T, SpanBatch]):
         """The spans of all documents, matched."""
         return SpanBatch(gold, pred, bounds=self.bounds)
 
-    def review(self, gold: object, pred: object, batch: SpanBatch) -> Review:
+    def review(self, batch: SpanBatch) -> Review:
         """The spans that are missed, spurious, of the wrong type or with the wrong boundaries."""
         return batch.review
 

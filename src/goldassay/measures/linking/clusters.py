@@ -266,7 +266,7 @@ class Clusters(LinkMeasure[Clusterings | Overlaps]):
                 names[key] = mention.cluster or (NIL if self.scope == "corpus" else f" {key}")
         return names
 
-    def review(self, gold: object, pred: object, batch: MentionBatch) -> Review:
+    def review(self, batch: MentionBatch) -> Review:
         """The mentions that are missed or spurious, and those that are found."""
-        errors, right = super().review(gold, pred, batch)
+        errors, right = super().review(batch)
         return tuple(error for error in errors if error.kind in UNNAMED), right

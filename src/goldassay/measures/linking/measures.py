@@ -80,7 +80,7 @@ class LinkMeasure(Measure[T, MentionBatch]):
         """The evidence of each document (`tally`)."""
         return stacked([self.tally(matching) for matching in batch], self.zero)
 
-    def review(self, gold: object, pred: object, batch: MentionBatch) -> Review:
+    def review(self, batch: MentionBatch) -> Review:
         """The errors of one document."""
         return batch[0].review
 

@@ -85,6 +85,11 @@ class RecordMeasure(Measure[T, RecordBatch]):
                 comparator(chosen)
 
     @property
+    def zero(self) -> Any:
+        """No evidence of a mean."""
+        return Mean()
+
+    @property
     def comparators(self) -> dict[str, Any]:
         """The comparator of each field that has one."""
         return {**by_schema(self.schema), **dict(self.compare)}
@@ -94,7 +99,7 @@ class RecordMeasure(Measure[T, RecordBatch]):
         comparing = matching.RecordComparison(self.comparators, self.blank, self.ordered)
         return RecordBatch([sides(*pair, self.schema) for pair in zip(gold, pred, strict=True)], comparing)
 
-    def review(self, gold: object, pred: object, batch: RecordBatch) -> Review:
+    def review(self, batch: RecordBatch) -> Review:
         """The errors of one pair, written once for all measures that share its batch."""
         return batch.review
 
@@ -183,7 +188,6 @@ class RecordAccuracy(RecordMeasure[Mean]):
     """
 
     name = "record_accuracy"
-    zero: ClassVar[Mean] = Mean()
 
     def tallies(self, batch: RecordBatch) -> Mean:
         """1 for a right record."""
@@ -205,14 +209,13 @@ class SchemaValid(RecordMeasure[Mean]):
     """
 
     name = "schema_valid"
-    zero: ClassVar[Mean] = Mean()
     named = ("schema",)
 
     def tallies(self, batch: RecordBatch) -> Mean:
         """1 for a valid prediction."""
         return means(float(read.pred is not None) for read in batch.read)
 
-    def review(self, gold: object, pred: object, batch: RecordBatch) -> Review:
+    def review(self, batch: RecordBatch) -> Review:
         """What is invalid, if anything is."""
         return batch.review if batch.read[0].reason else ((), ())
 
@@ -231,7 +234,6 @@ class TreeEdit(RecordMeasure[Mean]):
     """
 
     name = "tree_edit_accuracy"
-    zero: ClassVar[Mean] = Mean()
     named = ("schema", "invalid")
     fixed: ClassVar[Conventions] = {"normalisation": "Donut's", "average": "mean over records"}
 

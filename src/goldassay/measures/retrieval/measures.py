@@ -74,9 +74,9 @@ class Ranked(Measure[Mean, RankingBatch]):
         weights = self.weights(batch)
         return Mean(self.values(batch) * weights, weights)
 
-    def review(self, gold: object, pred: object, batch: RankingBatch) -> Review:
+    def review(self, batch: RankingBatch) -> Review:
         """Relevant documents that are missing or are ranked below less relevant ones."""
-        return review(batch, pred, self.ties)
+        return review(batch, self.ties)
 
     @property
     def key(self) -> str:

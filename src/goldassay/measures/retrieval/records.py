@@ -149,6 +149,7 @@ class RankingBatch:
         self.names = [f"#{at}" if name is None else name for at, name in enumerate(names or [None] * self.n, 1)]
         self.retrieved = np.fromiter(map(len, runs), np.int64, self.n)
         self.failed = np.zeros(self.n, bool)
+        self.predictions: Examples = ()
         self._starts = np.cumsum(self.retrieved) - self.retrieved
         self.grade = self._numbers(judged, "grade", "relevant")
         self.query = np.repeat(np.arange(self.n), np.fromiter(map(len, judged), np.int64, self.n))
@@ -175,6 +176,7 @@ class RankingBatch:
             except DataError as error:
                 raise error.at(record=name) from None
         batch = cls(judged, runs, names)
+        batch.predictions = pred
         for at in np.flatnonzero(batch.retrieved == 0).tolist():
             batch.failed[at] = pred[at] is not None and bool(failed(pred[at]))
         return batch

@@ -39,6 +39,11 @@ class TripleMeasure(Measure[T, B]):
 
     task = "triples"
 
+    @property
+    def zero(self) -> Any:
+        """No evidence of a mean."""
+        return Mean()
+
 
 MATCHED = {
     "match": "one-to-one",
@@ -76,10 +81,10 @@ class Matched(TripleMatching, TripleMeasure[T, Matchings]):
         """Every example, matched once: the arguments of `tally`."""
         return [(match(*pair, self),) for pair in zip(gold, pred, strict=True)]
 
-    def review(self, gold: object, pred: object, batch: Matchings) -> Review:
+    def review(self, batch: Matchings) -> Review:
         """The errors of one example, written once for all measures that share its batch."""
         ((matching,),) = batch
-        matching.review = matching.review or mistakes.errors(matching, gold)
+        matching.review = matching.review or mistakes.errors(matching)
         return matching.review
 
     @property
@@ -324,7 +329,6 @@ class OntologyConformance(TripleMeasure[Mean, Any]):
     """
 
     name = "ontology_conformance"
-    zero: ClassVar[Mean] = Mean()
     fixed: ClassVar[Conventions] = {"failed": "left out", "empty": EMPTY}
 
     relations: tuple[str, ...] = ()
@@ -379,7 +383,6 @@ class Hallucination(TripleMeasure[Mean, Any]):
     """
 
     name = "{part}_hallucination"
-    zero: ClassVar[Mean] = Mean()
     fixed: ClassVar[Conventions] = OntologyConformance.fixed
     lower_is_better: ClassVar[bool] = True
     attains_one: ClassVar[bool] = False

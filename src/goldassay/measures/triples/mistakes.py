@@ -11,7 +11,6 @@ import re
 from functools import cached_property, lru_cache
 from typing import Any
 
-from goldassay.fields import read
 from goldassay.measure import Error, Review
 from goldassay.measures import JSON
 from goldassay.measures.triples import numeric, objects, times
@@ -123,9 +122,9 @@ def indexed(text: str) -> TextIndex:
     return TextIndex(text)
 
 
-def errors(matching: MatchedTriples, gold: object) -> Review:
+def errors(matching: MatchedTriples) -> Review:
     """The errors of one example, and what is right."""
-    text = indexed(str(read(gold, "text", None) or ""))
+    text = indexed(matching.text)
     rest = matching.unmatched
     rows: list[Error] = []
     for expected in matching.missed:

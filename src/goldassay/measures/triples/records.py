@@ -66,6 +66,7 @@ class MatchedTriples:
     pred: list[Triple]
     pairs: dict[int, int] = field(default_factory=dict)
     """From the index of a prediction to that of the gold statement that it covers."""
+    text: str = ""
     review: Review | None = None
     """Its errors, once they are written."""
 
@@ -155,6 +156,7 @@ def statements(gold: object, pred: object, comparing: TripleMatching = EXACTLY) 
     return MatchedTriples(
         sorted((row for row in expected if row.triple.get("rank") != "deprecated"), key=lambda row: row.key),
         sorted(predicted, key=lambda row: (row.confidence is None, -(row.confidence or 0.0), row.key)),
+        text=str(read(gold, "text", None) or ""),
     )
 
 

@@ -132,9 +132,9 @@ class DocRED(TripleMeasure[Counts | Unseen, Matchings]):
             expected = sum(map(len, gold))
         return Counts(tp, predicted - tp, expected - tp)
 
-    def review(self, gold: object, pred: object, batch: Matchings) -> Review:
+    def review(self, batch: Matchings) -> Review:
         """Missed and spurious statements."""
-        return mistakes.errors(*batch[0], gold)
+        return mistakes.errors(*batch[0])
 
 
 def _matched(gold: object, pred: object) -> MatchedTriples:

@@ -148,7 +148,6 @@ class Official(TripleMeasure[Mean, Numbers]):
     """
 
     name = "{value}"
-    zero: ClassVar[Mean] = Mean()
     shares = ("ontology",)
     counted: ClassVar[str] = ""
     choices = {"value": VALUES}
@@ -283,7 +282,6 @@ class WebNLG(TripleMeasure[Mean, Totals]):
     [0.667, 0.667, 0.667, 0.667]
     """
 
-    zero: ClassVar[Mean] = Mean()
     fixed: ClassVar[Conventions] = {
         "words": "as NLTK 3.4.5 (U+2012 to U+2015 and * do not separate)",
         "pairs": "best mean F1 of the four",
