@@ -71,16 +71,16 @@ def unknown(tables: Tables) -> int:
 
 def completions(tables: Tables) -> list[Tables]:
     """Every way in which the unknown verdicts could have come back."""
-    out: list[Tables] = []
+    several: list[Tables] = []
     for truths in product([1.0, 0.0], repeat=unknown(tables)):
         rest = iter(truths)
-        out.append(
+        several.append(
             {
                 name: np.array([[next(rest) if v == 0.5 else v for v in row] for row in table])
                 for name, table in tables.items()
             }
         )
-    return out
+    return several
 
 
 @settings(max_examples=60, deadline=None)

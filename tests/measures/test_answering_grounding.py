@@ -129,8 +129,8 @@ def test_lexical_support_is_not_called_faithfulness() -> None:
     assert LexicalSupport()({}, pred).errors[0].kind == "unsupported"
     card = answering.scorecard([{"answers": ["x"]}], [pred], embedder=None, tokens=None)
     assert (card.values["faithfulness"], card.values["lexical_support"]) == (None, 0.5)
-    asked = answering.scorecard([{"answers": ["x"]}], [pred], measures=["faithfulness"])
-    assert "faithfulness is not computed: no record has the evidence" in asked.warnings[0]
+    card = answering.scorecard([{"answers": ["x"]}], [pred], measures=["faithfulness"])
+    assert "faithfulness is not computed: no record has the evidence" in card.warnings[0]
 
 
 def lengths(texts: list[str]) -> list[list[float]]:

@@ -72,11 +72,11 @@ def test_many_at_once_are_the_same_as_one_by_one(rows: list[tuple[str, list[str]
 
 @settings(max_examples=120, deadline=None)
 @given(TEXTS, TEXTS)
-def test_f1_is_the_formula_over_multisets(one: str, other: str) -> None:
-    left, right = normal.squad(one).split(), normal.squad(other).split()
+def test_f1_is_the_formula_over_multisets(text: str, other: str) -> None:
+    left, right = normal.squad(text).split(), normal.squad(other).split()
     common = sum((Counter(left) & Counter(right)).values())
     expected = 2 * common / (len(left) + len(right)) if left and right else float(left == right)
-    assert F1()({"answers": [other]}, {"answer": one}).tally.value == pytest.approx(expected)
+    assert F1()({"answers": [other]}, {"answer": text}).tally.value == pytest.approx(expected)
 
 
 def test_a_program_that_failed_did_not_abstain() -> None:
@@ -143,10 +143,10 @@ MLQA = [
 
 @pytest.mark.parametrize(("language", "gold", "prediction", "exact", "f1"), MLQA)
 def test_mlqas_rules(language: str, gold: str, prediction: str, exact: float, f1: float) -> None:
-    asked, pred = {"answers": [gold], "language": language}, {"answer": prediction}
+    question, pred = {"answers": [gold], "language": language}, {"answer": prediction}
     for where in (language, "gold"):
-        assert ExactMatch("mlqa", language=where)(asked, pred).tally.value == exact
-        assert F1("mlqa", language=where)(asked, pred).tally.value == pytest.approx(f1)
+        assert ExactMatch("mlqa", language=where)(question, pred).tally.value == exact
+        assert F1("mlqa", language=where)(question, pred).tally.value == pytest.approx(f1)
 
 
 def test_words_that_are_not_separated_are_said() -> None:
@@ -154,10 +154,10 @@ def test_words_that_are_not_separated_are_said() -> None:
     card = answering.scorecard(gold, pred)
     assert card.values["f1"] == 0
     assert any("1 of 1 questions have answers outside ASCII" in warning for warning in card.warnings)
-    asked = answering.scorecard(gold, pred, measures=["mlqa_f1", "F1('mlqa', empty='equal')"])
+    card = answering.scorecard(gold, pred, measures=["mlqa_f1", "F1('mlqa', empty='equal')"])
     ours = pytest.approx(10 / 11)  # the script tells the language
-    assert asked.values == {"mlqa_f1": ours, "F1('mlqa', empty='equal')": ours}
-    assert asked.warnings == []
+    assert card.values == {"mlqa_f1": ours, "F1('mlqa', empty='equal')": ours}
+    assert card.warnings == []
     chinese = answering.scorecard([{**gold[0], "language": "zh"}], pred, measures=["mlqa_f1"])
     assert chinese.by["language"]["zh"]["mlqa_f1"] == ours
     plain = answering.scorecard([{"answers": ["1800"]}], [{"answer": "1800"}])
@@ -165,18 +165,18 @@ def test_words_that_are_not_separated_are_said() -> None:
 
 
 def test_what_embeds_texts_is_asked_for_by_name() -> None:
-    made: list[int] = []
+    lengths: list[int] = []
 
-    def one(texts: Sequence[str]) -> list[list[float]]:
-        made.append(len(texts))
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        lengths.append(len(texts))
         return [[1.0, float(len(text))] for text in texts]
 
     gold, pred = [{"answers": ["1800"]}], [{"answer": "in 1800"}]
     unasked = answering.scorecard(gold, pred)
     assert (unasked.values["semantic_similarity"], unasked.values["final_score"]) == (None, None)
-    given = answering.scorecard(gold, pred, measures=["quality", "f1"], embedder=Function(one, "lengths of texts"))
-    assert list(given.values) == ["quality", "f1"]
-    assert given.values["quality"] is not None
-    assert made == [2]
+    card = answering.scorecard(gold, pred, measures=["quality", "f1"], embedder=Function(embed, "lengths of texts"))
+    assert list(card.values) == ["quality", "f1"]
+    assert card.values["quality"] is not None
+    assert lengths == [2]
     with pytest.raises(GoldassayError, match="answering has no measure 'beauty'; it has .*exact_match"):
         answering.scorecard(gold, pred, measures=["beauty"])

@@ -110,8 +110,8 @@ def test_letters_in_files_are_labels_as_any_others(tmp_path: Path, labels: str, 
 
 def test_the_card_beside_gold_names_its_labels(tmp_path: Path) -> None:
     gold = str(HERITAGE / "classification.jsonl")
-    one = next(row["id"] for row in map(json.loads, Path(gold).read_text(encoding="utf-8").splitlines()))
-    (tmp_path / "pred.jsonl").write_text(json.dumps({"id": one, "label": "M"}) + "\n", encoding="utf-8")
+    first_id = next(row["id"] for row in map(json.loads, Path(gold).read_text(encoding="utf-8").splitlines()))
+    (tmp_path / "pred.jsonl").write_text(json.dumps({"id": first_id, "label": "M"}) + "\n", encoding="utf-8")
     values = scored("--gold", gold, "--pred", str(tmp_path / "pred.jsonl"))["values"]
     assert values == score("classification", gold, tmp_path / "pred.jsonl", intervals=False).values
     assert "hierarchy_gap" in values

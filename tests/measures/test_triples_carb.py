@@ -21,7 +21,7 @@ def statement(subject: str, predicate: str, value: str = "", confidence: float |
 
 
 def corpus(golds: list[Any], preds: list[Any]) -> list[float]:
-    pairs = [[{"triples": one} for one in side] for side in (golds, preds)]
+    pairs = [[{"triples": triples} for triples in side] for side in (golds, preds)]
     totals = []
     for rate in RATES:
         measure = CaRB(rate)
@@ -44,8 +44,8 @@ def corpus(golds: list[Any], preds: list[Any]) -> list[float]:
     ],
 )
 def test_words(gold: Any, pred: Any, precision: float, recall: float) -> None:
-    found = corpus([[statement(*gold)]], [[statement(*pred)]])
-    assert found[:2] == pytest.approx([precision, recall])
+    values = corpus([[statement(*gold)]], [[statement(*pred)]])
+    assert values[:2] == pytest.approx([precision, recall])
 
 
 def test_thresholds_by_hand() -> None:
@@ -76,23 +76,23 @@ def slow(golds: list[Any], preds: list[Any]) -> list[float]:
         return (sum(same) / 3, sum(same) / 3) if same[0] else (0.0, 0.0)
 
     points = []
-    for threshold in sorted({one["confidence"] for text in preds for one in text}):
+    for threshold in sorted({each["confidence"] for text in preds for each in text}):
         precise = recalled = 0.0
-        said = 0
+        predicted = 0
         for gold, text in zip(golds, preds, strict=True):
-            kept = [one for one in text if one["confidence"] >= threshold]
-            said += len(kept)
-            recalled += sum(max((pair(g, p)[1] for p in kept), default=0.0) for g in gold)
-            free = [(g, p) for g in range(len(gold)) for p in range(len(kept))]
+            counted = [each for each in text if each["confidence"] >= threshold]
+            predicted += len(counted)
+            recalled += sum(max((pair(g, p)[1] for p in counted), default=0.0) for g in gold)
+            free = [(g, p) for g in range(len(gold)) for p in range(len(counted))]
             while free:
-                row, column = max(free, key=lambda place: pair(gold[place[0]], kept[place[1]])[0])
-                precise += pair(gold[row], kept[column])[0]
+                row, column = max(free, key=lambda place: pair(gold[place[0]], counted[place[1]])[0])
+                precise += pair(gold[row], counted[column])[0]
                 free = [place for place in free if place[0] != row and place[1] != column]
-        points.append((precise / said, recalled / sum(map(len, golds))))
+        points.append((precise / predicted, recalled / sum(map(len, golds))))
     f1s = [2 * p * r / (p + r) if p + r else 0.0 for p, r in points]
     best = points[f1s.index(max(f1s))]
     curve = [*points, (1.0, 0.0)]
-    area = sum((one[1] - two[1]) * (one[0] + two[0]) / 2 for one, two in pairwise(curve))
+    area = sum((start[1] - end[1]) * (start[0] + end[0]) / 2 for start, end in pairwise(curve))
     return [*best, max(f1s), area]
 
 
@@ -107,14 +107,14 @@ def texts(rng: random.Random) -> tuple[list[Any], list[Any]]:
 @pytest.mark.parametrize("seed", range(20))
 def test_random_statements_beside_the_definition(seed: int) -> None:
     golds, preds = texts(random.Random(seed))
-    found, expected = corpus(golds, preds), slow(golds, preds)
-    assert found[2:] == pytest.approx(expected[2:])
+    values, expected = corpus(golds, preds), slow(golds, preds)
+    assert values[2:] == pytest.approx(expected[2:])
     # equal F1 at two thresholds may differ in the last bit: precision and recall are those of the best F1
-    assert 2 * found[0] * found[1] == pytest.approx(found[2] * (found[0] + found[1]))
+    assert 2 * values[0] * values[1] == pytest.approx(values[2] * (values[0] + values[1]))
 
 
 def test_the_protocol_by_name() -> None:
-    golds, preds = ([{"triples": one} for one in side] for side in texts(random.Random(2)))
+    golds, preds = ([{"triples": triples} for triples in side] for side in texts(random.Random(2)))
     card = scorecard(golds, preds, protocol="carb")
     assert list(card.values) == ["AUC", "Precision", "Recall", "F1"]
     assert card.values["AUC"] == pytest.approx(slow(*texts(random.Random(2)))[3])
@@ -124,7 +124,7 @@ def test_many_resamples_at_once_are_each_its_own() -> None:
     golds, preds = texts(random.Random(1))
     for rate in RATES:
         measure = CaRB(rate)
-        batch = measure.batch([{"triples": one} for one in golds], [{"triples": one} for one in preds])
+        batch = measure.batch([{"triples": triples} for triples in golds], [{"triples": triples} for triples in preds])
         tallies = measure.tallies(batch)
         each = [measure({"triples": g}, {"triples": p}).tally.value for g, p in zip(golds, preds, strict=True)]
         assert np.asarray(joined([tallies], measure.zero).value) == pytest.approx(each)

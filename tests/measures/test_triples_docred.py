@@ -84,7 +84,7 @@ def slow(golds: list[Any], preds: list[Any]) -> list[float]:
         for p in text:
             pred.setdefault((n, p["subject"], p["predicate"], p["object"]), p)
     right = [key for key in pred if key in gold]
-    known = sum(1 for key in right if gold[key].get("in_train"))
+    seen = sum(1 for key in right if gold[key].get("in_train"))
     shared = sum(len(set(pred[key]["evidence"]) & set(gold[key]["evidence"])) for key in right)
     predicted = sum(len(set(p["evidence"])) for p in pred.values())
     expected = sum(len(g["evidence"]) for g in gold.values())
@@ -92,10 +92,10 @@ def slow(golds: list[Any], preds: list[Any]) -> list[float]:
     def f1(precision: float, recall: float) -> float:
         return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
-    recall, rest = len(right) / len(gold), len(pred) - known
+    recall, rest = len(right) / len(gold), len(pred) - seen
     return [
         f1(len(right) / len(pred), recall),
-        f1((len(right) - known) / rest if rest else 0.0, recall),
+        f1((len(right) - seen) / rest if rest else 0.0, recall),
         f1(shared / predicted if predicted else 0.0, shared / expected if expected else 0.0),
     ]
 
@@ -125,8 +125,8 @@ def test_ign_f1_takes_arrays() -> None:
 def test_the_protocol_by_name(tmp_path: Path) -> None:
     files = tmp_path / "gold.jsonl", tmp_path / "pred.jsonl"
     triples = [statement("a", "r", "b", [0, 1], in_train=True), statement("a", "s", "b", [2])]
-    for file, said in zip(files, (triples, [statement("a", "r", "b", [1])]), strict=True):
-        file.write_text(json.dumps({"id": "1", "triples": said}) + "\n", encoding="utf-8")
+    for file, statements in zip(files, (triples, [statement("a", "r", "b", [1])]), strict=True):
+        file.write_text(json.dumps({"id": "1", "triples": statements}) + "\n", encoding="utf-8")
     words = ["score", "triples", "--gold", str(files[0]), "--pred", str(files[1]), "--protocol", "docred", "--json"]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output

@@ -17,7 +17,7 @@ ONTOLOGY = {"relations": [{"label": "located in"}], "concepts": [{"label": "city
 KNOWN = Ontology.of(ONTOLOGY)
 
 
-def said(subject: str, relation: str, value: str) -> dict[str, Any]:
+def predicted(subject: str, relation: str, value: str) -> dict[str, Any]:
     return {"triples": [{"subject": subject, "predicate": relation, "object": value}]}
 
 
@@ -32,26 +32,28 @@ def said(subject: str, relation: str, value: str) -> dict[str, Any]:
     ],
 )
 def test_sentences_are_split_before_words(text: str, absent: float) -> None:
-    found = sentence({"text": text, "triples": []}, said("it", "located_in", "Italy"), KNOWN)
-    assert found["object_hallucination"] == absent
+    values = sentence({"text": text, "triples": []}, predicted("it", "located_in", "Italy"), KNOWN)
+    assert values["object_hallucination"] == absent
 
 
 def test_what_the_published_numbers_of_two_sentences_show() -> None:
     # Punkt knows "Bros.": one word in the sentence, but "Bros" and a full stop at the end of an answer
     text = "Birds Anonymous is a 1957 Warner Bros. Merrie Melodies animated short."
-    shorts = sentence({"text": text, "triples": []}, said("Birds Anonymous", "director", "Warner Bros."), KNOWN)
+    shorts = sentence({"text": text, "triples": []}, predicted("Birds Anonymous", "director", "Warner Bros."), KNOWN)
     assert (shorts["subject_hallucination"], shorts["object_hallucination"]) == (0.0, 1.0)
     # "Sky" is stemmed to "ski", but not at the end of the text, where the first concept is glued to its full stop
     race = {"text": "The 2015 race was won by Geraint Thomas of Team Sky.", "triples": []}
-    assert sentence(race, said("Team Sky", "located_in", "Thomas"), KNOWN)["subject_hallucination"] == 1.0
+    assert sentence(race, predicted("Team Sky", "located_in", "Thomas"), KNOWN)["subject_hallucination"] == 1.0
     assert (
-        sentence({"text": "Team Sky won.", "triples": []}, said("Sky", "in", "won"), KNOWN)["subject_hallucination"]
+        sentence({"text": "Team Sky won.", "triples": []}, predicted("Sky", "in", "won"), KNOWN)[
+            "subject_hallucination"
+        ]
         == 0.0
     )
 
 
 def test_an_initial_stays_with_its_name() -> None:
-    whole = sentence({"text": "A novel by J. Verne.", "triples": []}, said("novel", "author", "J. Verne"), KNOWN)
+    whole = sentence({"text": "A novel by J. Verne.", "triples": []}, predicted("novel", "author", "J. Verne"), KNOWN)
     assert whole["object_hallucination"] == 0.0
 
 
@@ -89,7 +91,7 @@ def test_gold_is_right_as_its_own_prediction_and_an_output_has_underscores(tmp_p
             zip(VALUES, (1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0), strict=True)
         )
     # the official script keeps relations as outputs are parsed: one with spaces is no relation of the sentence
-    spaced = said("It", "country of origin", "Italy")
+    spaced = predicted("It", "country of origin", "Italy")
     assert sentence(both.gold[0], spaced, ontology) == dict(
         zip(VALUES, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0), strict=True)
     )

@@ -315,9 +315,9 @@ def test_one_predicate_in_several_spellings(spelling: str, other: str) -> None:
 
 
 def test_prefixes_may_be_given() -> None:
-    given = (("pgc", "http://example.org/pgc/"),)
-    assert objects.canonical("pgc:birthDate", given) == objects.canonical("http://example.org/pgc/birthDate")
-    table = objects.TripleMatching(alignment=(("pgc:birthDate", "P569"),), prefixes=given)
+    prefixes = (("pgc", "http://example.org/pgc/"),)
+    assert objects.canonical("pgc:birthDate", prefixes) == objects.canonical("http://example.org/pgc/birthDate")
+    table = objects.TripleMatching(alignment=(("pgc:birthDate", "P569"),), prefixes=prefixes)
     assert table.properties("http://example.org/pgc/birthDate") == {"P569"}
 
 
