@@ -44,11 +44,13 @@ export function facts(record, left = []) {
   return (shown.length || left.length ? shown : rows).map(([name, value]) => make("div", { class: "input" }, make("p", { class: "quiet" }, name.replaceAll("_", " ")),
     make("div", { class: "plain", dir: "auto" }, plain(value))));
 }
-export function tags(record) {
-  const rows = inputs(record, []);
+export function tags(record, left = []) {
+  const rows = inputs(record, left);
   const brief = rows.filter(([, value]) => isBrief(value));
-  return brief.length < rows.length ? brief.map(([name, value]) => make("span", { class: "tag" }, `${name.replaceAll("_", " ")}: ${plain(value)}`)) : [];
+  return brief.length < rows.length || left.length ? brief.map(([name, value]) => make("span", { class: "tag" }, `${name.replaceAll("_", " ")}: ${plain(value)}`)) : [];
 }
+
+export const count = (n, name) => `${n} ${name}${n === 1 ? "" : "s"}`;
 
 /* What each system says, with the letter that takes it. */
 export function offers(context, words) {

@@ -23,10 +23,10 @@ const POLL = 4000;
 const root = document.documentElement;
 
 const server = new Server((waiting) => say(waiting ? "The server does not answer. Nothing is lost; trying again …" : "", waiting));
-const keys = new Keys(() => current.bindings);
+const keys = new Keys(bindings);
 let setup = null;
 let panel = null;
-let current = { bindings: [], item: null };
+let current = { item: null, context: null };
 const unfinished = new Map(); /* what was edited and left without a decision */
 
 function say(text, isBad = false) {
@@ -97,7 +97,7 @@ async function open(item, value = undefined) {
   unfinished.delete(item);
   if (value !== undefined && value !== null) context.value = value;
   context.started = performance.now();
-  current = { item, context, bindings: [] };
+  current = { item, context };
   if (!restored) context.view = context.editor.edit(context);
   byId("record").replaceChildren(heading(record), context.view.body);
   byId("record").scrollTop = 0;
@@ -119,7 +119,7 @@ function heading(record) {
   ].filter(Boolean);
   return make("p", { class: "where" }, make("button", { type: "button", class: "link", click: () => inOrder(go), title: "Go to an id (g)" }, record.id),
     place >= 0 ? make("span", { class: "quiet" }, `${place + 1} of ${setup.index.length}`) : null,
-    tags(record), chips.map((chip) => make("span", { class: "tag strong" }, chip)));
+    tags(record, current.context.task.ownFields), chips.map((chip) => make("span", { class: "tag strong" }, chip)));
 }
 
 function step(by) {
@@ -145,7 +145,7 @@ function follow(next) {
 }
 
 function finished() {
-  current = { item: "", context: null, bindings: [] };
+  current = { item: "", context: null };
   byId("record").replaceChildren(make("div", { class: "finished" }, make("h2", {}, "Every record is decided."),
     make("p", {}, "Write the gold from here, or at any time from the command line."),
     make("p", {}, button("Write gold.jsonl", null, () => panel.export()))));
@@ -211,6 +211,8 @@ async function nameFailure() {
 
 /* Keys and buttons: the same list makes the toolbar, the keys and their help. */
 
+const isEnter = (binding) => binding.keys.includes("Enter");
+
 function common() {
   const { context } = current;
   const shown = context?.record.suggestions.length ? context.record.suggestions[0] : null;
@@ -239,16 +241,19 @@ function common() {
   ];
 }
 
+/* Asked for at every key, since some depend on what is active. The task's own keys come first. */
+function bindings() {
+  return [...(current.context?.view.keys() ?? []), ...common()];
+}
+
 function drawKeys() {
-  const taskKeys = current.context?.view.keys() ?? [];
-  current.bindings = [...taskKeys, ...common()];
-  const main = current.bindings.filter((each) => each.main);
-  byId("actions").replaceChildren(...main.map((each) => button(each.label, sign(each.keys[0]), () => each.run(each.keys[0]))));
+  const main = bindings().filter((each) => each.main).toSorted((a, b) => isEnter(b) - isEnter(a));
+  byId("actions").replaceChildren(...main.map((each) => button(each.main === true ? each.label : each.main, sign(each.keys[0]), () => each.run(each.keys[0]))));
 }
 
 function showKeys() {
   const dialog = byId("keys");
-  const rows = current.bindings.map((each) => make("tr", {}, make("td", {}, each.keys.filter((key) => key !== "Alt+Enter").map((key) => make("kbd", {}, sign(key)))), make("td", {}, each.label)));
+  const rows = bindings().map((each) => make("tr", {}, make("td", {}, each.keys.filter((key) => key !== "Alt+Enter").map((key) => make("kbd", {}, sign(key)))), make("td", {}, each.label)));
   dialog.replaceChildren(make("h2", { id: "keys-title" }, "Keys"),
     make("div", { class: "keys-list", tabindex: "0", role: "region", "aria-label": "List of keys" }, make("table", {}, make("caption", { class: "spoken" }, "Keys of this task"), make("tbody", {}, rows))),
     button("Close", "Esc", () => shut(dialog), { autofocus: true }));

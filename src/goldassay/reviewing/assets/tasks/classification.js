@@ -22,6 +22,8 @@ function write(labels, setup, before) {
   return labels.length ? { ...before, label: labels[0] } : null;
 }
 
+export const ownFields = [];
+
 /* What all systems say, or nothing. */
 export function start({ record, setup }) {
   const values = record.suggestions.map((suggestion) => suggestion.value).filter(Boolean);

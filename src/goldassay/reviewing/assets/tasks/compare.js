@@ -27,7 +27,7 @@ export function edit(context) {
   function overview() {
     inner = null;
     const panels = sides.map((side, place) => make("section", { class: "side" }, make("h2", {}, name(place), side.system ? make("span", { class: "quiet" }, ` ${side.system}`) : null),
-      make("div", { class: "side-answer" }, task.show(side.value, context, sides.filter((other) => other !== side).map((other) => other.value))),
+      make("div", { class: "side-answer" }, task.show(side.value, context, sides.filter((other) => other !== side).map((other) => other.value), side)),
       make("p", {}, button(isConflict ? "Take this" : `${name(place)} is right`, String(place + 1), () => choose(side.key)), " ", button("Correct it", "ab"[place] ?? null, () => correct(place)))));
     body.replaceChildren(...facts(record, task.ownFields), make("div", { class: "sides" }, panels),
       isConflict ? "" : make("p", { class: "choices" }, button("Both are right", String(sides.length + 1), () => choose("both")), button("Neither is right", String(sides.length + 2), () => choose("neither"))));

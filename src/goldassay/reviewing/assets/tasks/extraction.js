@@ -1,6 +1,6 @@
 /* Extraction: spans with types. Select words, then the key of a type; a span that is active can be changed. */
 
-import { button, facts, make, offers, same } from "../dom.js";
+import { button, count, facts, make, offers, same } from "../dom.js";
 import { matching } from "../finder.js";
 import { choiceKeys } from "../keys.js";
 import { TextView, textKeys } from "../text.js";
@@ -32,7 +32,6 @@ export function show(value, context) {
 }
 
 const ENDS = [["⇤", -1, true], ["⇥", 1, true], ["←", -1, false], ["→", 1, false]];
-const count = (n) => `${n} span${n === 1 ? "" : "s"}`;
 
 export function edit(context) {
   const { record } = context;
@@ -41,7 +40,7 @@ export function edit(context) {
   const view = new TextView(String(record.fields.text ?? ""), { onPick: (item) => activate(item), onSelect: () => { active = null; update(); } });
   const chips = make("div", { class: "choices", role: "group", "aria-label": "Types" });
   const list = make("ul", { class: "items", "aria-label": "Spans" });
-  const body = make("div", { class: "editor" }, view.element, chips, list, offers(context, (value) => count(spansOf(value).length)), facts(record, ownFields));
+  const body = make("div", { class: "editor" }, view.element, chips, list, offers(context, (value) => count(spansOf(value).length, "span")), facts(record, ownFields));
   let active = null;
   const refused = []; /* spans of systems that the reviewer changed or deleted */
 
