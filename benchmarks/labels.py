@@ -21,10 +21,10 @@ outputs whose gold is complete, and holds the verdict of 40 labels against that 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,7 +33,10 @@ from numpy.typing import NDArray
 
 from goldassay import Counts
 from goldassay.gold.design import Design, Sampling
-from goldassay.running.labelled import Labels, LabelVerdict, decide
+from goldassay.gold.drafts import Pool, draft
+from goldassay.gold.outputs import Comparison
+from goldassay.gold.pairing import pairs
+from goldassay.running.labelled import Labels, LabelVerdict, decide, verdict
 from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.sampling import Race, Stratum, additions, estimate, neyman, swap_test
@@ -376,48 +379,67 @@ def raced(rng: Random, stream: Stream) -> tuple[int, int]:
     return 0, len(places)
 
 
-HOW = ((False, False), (True, False), (False, True), (True, True))  # in strata, with a covariate
 RATES, JUDGES, PILOT = (0.5, 0.7, 0.9, 0.97), (0.6, 0.75, 0.9), 20
 
 
 def levels(draws: int) -> Iterator[str]:
     """The level of one system: labels at random, in strata by a judge's verdict, and with the judge as a covariate."""
-    yield "| value | N | labels | judge | at random | strata, Neyman | a covariate | strata and a second judge |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| value | N | labels | judge right | strata, Neyman | a covariate | strata and a second judge |"
+    yield "|---|---|---|---|---|---|---|"
     quick = draws <= QUICK
-    for rate in RATES[::3] if quick else RATES:
-        for size in SIZES[:1] if quick else SIZES:
-            for n in LABELS[:1] if quick else LABELS:
-                for judge in JUDGES[:1] if quick else JUDGES:
-                    cells = [level(rate, size, n, judge, draws, *how) for how in HOW]
-                    yield f"| accuracy {rate} | {size} | {n} | {judge} | {' | '.join(cells)} |"
-    for size in SIZES[:1] if quick else SIZES:
-        for n in LABELS[:1] if quick else LABELS:
-            cells = [span_level(size, n, draws, by) for by in (False, True)]
-            yield f"| F1 of spans .667 | {size} | {n} | agreement | {' | '.join(cells)} | | |"
+    sizes = SIZES[:1] if quick else SIZES
+    numbers = LABELS[:1] if quick else LABELS
+    for place, (rate, size, n) in enumerate(product(RATES[::3] if quick else RATES, sizes, numbers)):
+        alone = held(partial(level, rate, size, n, 0.5, False, False), rate, draws, 100 * place)
+        yield f"| accuracy {rate} | {size} | {n} | at random, without one: {alone} | | | |"
+        for at, judge in enumerate(JUDGES[:1] if quick else JUDGES):
+            cells = [
+                held(partial(level, rate, size, n, judge, *how), rate, draws, 100 * place + 10 * at + 2 * column + 10)
+                for column, how in enumerate([(True, False), (False, True), (True, True)])
+            ]
+            yield f"| accuracy {rate} | {size} | {n} | {judge} | {' | '.join(cells)} |"
+    truth = 4.2 / (2.1 + 0.5 - 0.125 * np.log(0.8) + 3)
+    for place, (size, n) in enumerate(product(sizes, numbers)):
+        seed = 5000 + 10 * place
+        alone = held(partial(span_level, size, n, False), truth, draws, seed)
+        strata = held(partial(span_level, size, n, True), truth, draws, seed + 2)
+        yield f"| F1 of spans {truth:.3f} | {size} | {n} | at random: {alone} | by agreement: {strata} | | |"
 
 
-def level(rate: float, size: int, n: int, judge: float, draws: int, in_strata: bool, covariate: bool) -> str:
-    rng = np.random.default_rng(5)
-    intervals = []
-    for _ in range(draws):
-        gold = rng.random(size) < rate
-        verdicts = np.where(rng.random(size) < judge, gold, ~gold)
-        second = np.where(rng.random(size) < judge, gold, ~gold) if in_strata else verdicts
-        parts = [np.flatnonzero(verdicts == side) for side in (True, False)] if in_strata else [np.arange(size)]
-        parts = [rng.permutation(part) for part in parts if len(part)]
-        shares = adaptive(parts, gold, n)
-        strata = [
-            Stratum(
-                len(part),
-                values(gold[part[:k]] * 1.0),
-                verdicts=second[part[:k]] * 1.0 if covariate else None,
-                verdict_mean=float(second[part].mean()),
-            )
-            for part, k in zip(parts, shares, strict=True)
-        ]
-        intervals.append(estimate(strata, RATE, bounds=(0.0, 1.0)))
-    return held(intervals, rate)
+def held(interval: Callable[[Random], Interval], truth: float, draws: int, seed: int) -> str:
+    """Coverage and width of intervals; drawn again with more draws where the coverage does not fit."""
+    coverage, width = _held(interval, truth, draws, seed)
+    mark = ""
+    if not LOW <= coverage <= HIGH and draws > QUICK:
+        coverage, width = _held(interval, truth, 4 * draws, seed + 1)
+        mark = "†"
+    return marked(f"{coverage:.3f}", LOW <= coverage <= HIGH) + f"{mark} ({width:.3f})"
+
+
+def _held(interval: Callable[[Random], Interval], truth: float, draws: int, seed: int) -> tuple[float, float]:
+    rng = np.random.default_rng(seed)
+    ends = [interval(rng) for _ in range(draws)]
+    coverage = float(np.mean([each.low <= truth <= each.high for each in ends]))
+    return coverage, float(np.mean([each.high - each.low for each in ends]))
+
+
+def level(rate: float, size: int, n: int, judge: float, in_strata: bool, covariate: bool, rng: Random) -> Interval:
+    """Labels of a share of inputs that are right, with a judge that is right as often on each kind."""
+    gold = rng.random(size) < rate
+    verdicts = np.where(rng.random(size) < judge, gold, ~gold)
+    second = np.where(rng.random(size) < judge, gold, ~gold) if in_strata else verdicts
+    parts = [np.flatnonzero(verdicts == side) for side in (True, False)] if in_strata else [np.arange(size)]
+    parts = [rng.permutation(part) for part in parts if len(part)]
+    strata = [
+        Stratum(
+            len(part),
+            values(gold[part[:k]] * 1.0),
+            verdicts=second[part[:k]] * 1.0 if covariate else None,
+            verdict_mean=float(second[part].mean()),
+        )
+        for part, k in zip(parts, adaptive(parts, gold, n), strict=True)
+    ]
+    return estimate(strata, RATE, bounds=(0.0, 1.0))
 
 
 def adaptive(parts: list[Places], gold: Flags, n: int) -> list[int]:
@@ -431,30 +453,221 @@ def adaptive(parts: list[Places], gold: Flags, n: int) -> list[int]:
     return [int(share) for share in shares]
 
 
-def span_level(size: int, n: int, draws: int, in_strata: bool) -> str:
-    rng = np.random.default_rng(6)
-    intervals = []
-    for _ in range(draws):
-        stream = spans(rng, size, 0.8, False)
-        parts = [np.flatnonzero(stream.same), np.flatnonzero(~stream.same)] if in_strata else [np.arange(size)]
-        shares = neyman([len(part) for part in parts], [1.0] * len(parts), n)
-        strata = []
-        for part, k in zip(parts, shares, strict=True):
-            predicted = np.array([stream.a[part][:, COUNTED].sum()])
-            strata.append(Stratum(len(part), stream.a[rng.permutation(part)[:k]], predicted))
-        intervals.append(estimate(strata, F1, bounds=(0.0, 1.0)))
-    own = 0.125 * -np.log(0.8)
-    return held(intervals, float(4.2 / (2.1 + 0.5 + own + 3)))
+def span_level(size: int, n: int, in_strata: bool, rng: Random) -> Interval:
+    """The F1 of one system, from labels at random or in strata by whether another agrees."""
+    stream = spans(rng, size, 0.8, False)
+    parts = [np.flatnonzero(stream.same), np.flatnonzero(~stream.same)] if in_strata else [np.arange(size)]
+    shares = neyman([len(part) for part in parts], [1.0] * len(parts), n)
+    strata = [
+        Stratum(len(part), stream.a[rng.permutation(part)[:k]], np.array([stream.a[part][:, COUNTED].sum()]))
+        for part, k in zip(parts, shares, strict=True)
+    ]
+    return estimate(strata, F1, bounds=(0.0, 1.0))
 
 
-def held(intervals: list[Interval], truth: float) -> str:
-    coverage = float(np.mean([each.low <= truth <= each.high for each in intervals]))
-    width = float(np.mean([each.high - each.low for each in intervals]))
-    return marked(f"{coverage:.3f}", LOW <= coverage <= HIGH) + f" ({width:.3f})"
+Rows = list[dict[str, Any]]
+World = Callable[[Random, int, float, float], tuple[Rows, Rows, Rows]]
+"""Gold of n records and the answers of A and B; of outputs this share is drawn anew for B, better by a gain."""
+SLOTS, FIELDS = 10, 7
+
+
+def labels_world(rng: Random, n: int, changed: float, gain: float) -> tuple[Rows, Rows, Rows]:
+    gold = rng.integers(5, size=n)
+    a = np.where(rng.random(n) < 0.7, gold, (gold + rng.integers(1, 5, n)) % 5)
+    anew = np.where(rng.random(n) < 0.7 + gain, gold, (gold + rng.integers(1, 5, n)) % 5)
+    sides = (gold, a, np.where(rng.random(n) < changed, anew, a))
+    rows = [[{"id": str(at), "label": "abcde"[value]} for at, value in enumerate(side)] for side in sides]
+    return [{**row, "text": f"letter {row['id']}"} for row in rows[0]], rows[1], rows[2]
+
+
+def spans_world(rng: Random, n: int, changed: float, gain: float) -> tuple[Rows, Rows, Rows]:
+    text = "x" * 10 * SLOTS
+    gold = rng.random((n, SLOTS)) < 0.3
+    a = np.where(gold, rng.random((n, SLOTS)) < 0.7, rng.random((n, SLOTS)) < 0.07)
+    anew = np.where(gold, rng.random((n, SLOTS)) < 0.7 + gain, rng.random((n, SLOTS)) < 0.07)
+    sides = (gold, a, np.where(rng.random((n, SLOTS)) < changed, anew, a))
+    rows = [
+        [
+            {
+                "id": str(at),
+                "entities": [{"start": 10 * k, "end": 10 * k + 5, "type": "A", "text": "xxxxx"} for k in ks],
+            }
+            for at, ks in enumerate(np.flatnonzero(row).tolist() for row in side)
+        ]
+        for side in sides
+    ]
+    return [{**row, "text": text} for row in rows[0]], rows[1], rows[2]
+
+
+def fields_world(rng: Random, n: int, changed: float, gain: float) -> tuple[Rows, Rows, Rows]:
+    def answers(right: float) -> Array:
+        drawn: Array = rng.choice([0, 1, 2], (n, FIELDS), p=[right, 0.6 * (1 - right), 0.4 * (1 - right)])
+        return drawn
+
+    a = answers(0.8)
+    sides = (np.zeros((n, FIELDS), int), a, np.where(rng.random((n, FIELDS)) < changed, answers(0.8 + gain), a))
+    values = (lambda at, field: f"{at} {field}", lambda at, field: f"not {field}", lambda at, field: None)
+    rows = [
+        [
+            {"id": str(at), "record": {f"f{field}": values[kind](at, field) for field, kind in enumerate(row)}}
+            for at, row in enumerate(side.tolist())
+        ]
+        for side in sides
+    ]
+    return [{**row, "text": f"letter {row['id']}"} for row in rows[0]], rows[1], rows[2]
+
+
+def ranks_world(rng: Random, n: int, changed: float, gain: float) -> tuple[Rows, Rows, Rows]:
+    a = rng.choice(11, n, p=CHANCES)
+    anew = np.where(rng.random(n) < gain, 0, rng.choice(11, n, p=CHANCES))
+    sides = (a, np.where(rng.random(n) < changed, anew, a))
+    rows = [
+        [
+            {"id": str(at), "results": [{"doc_id": "right" if k == rank else f"{k}"} for k in range(10)]}
+            for at, rank in enumerate(side.tolist())
+        ]
+        for side in sides
+    ]
+    return [{"id": str(at), "query": f"q {at}", "relevant": {"right": 1}} for at in range(n)], rows[0], rows[1]
+
+
+WORLDS: dict[str, tuple[World, str, float, float]] = {  # the field of gold, how much is drawn anew, and the gain there
+    "classification": (labels_world, "label", 0.35, 0.2),
+    "extraction": (spans_world, "entities", 0.12, 0.2),
+    "records": (fields_world, "record", 0.08, 0.15),
+    "retrieval": (ranks_world, "relevant", 0.25, 0.6),
+}
+WHOLE = 40_000  # records that say what the true gain is
+
+
+def full(task: str, gold: Rows, a: Rows, b: Rows) -> float:
+    """B − A with all gold."""
+    measure = Comparison(task).headline([*a, *b])
+    if measure is None:
+        raise ValueError(task)
+    first, second = (measure.tallies(measure.batch(gold, side)) for side in (a, b))
+    return Evidences(second, measure.zero).value - Evidences(first, measure.zero).value
+
+
+def verdict_of(task: str, field: str, sides: tuple[Rows, Rows, Rows], n: int, seed: int) -> LabelVerdict:
+    """Forty records drafted, gold added, and the verdict."""
+    gold, a, b = sides
+    inputs = [{name: value for name, value in record.items() if name != field} for record in gold]
+    truth = {record["id"]: record[field] for record in gold}
+    records = draft(Pool.of(task, inputs, {"a": a, "b": b}), "compare", n=n, seed=seed).records
+    return verdict(task, [{**record, field: truth[record["id"]]} for record in records], ["a", "b"])
+
+
+def drafts(draws: int) -> Iterator[str]:
+    """From records to verdict, N = 500, 40 labels."""
+    yield "| task | measure | gain | disagreements | proven | whenever one stops | coverage (width) |"
+    yield "|---|---|---|---|---|---|---|"
+    for task, (world, field, changed, better) in WORLDS.items():
+        for gain in (0.0, better):
+            rng = np.random.default_rng(7)
+            truth = full(task, *world(rng, WHOLE, changed, gain)) if gain else 0.0
+            verdicts = [verdict_of(task, field, world(rng, 500, changed, gain), 40, seed) for seed in range(draws)]
+            intervals = [each.interval for each in verdicts if each.interval]
+            coverage, width = np.mean([(i.low <= truth <= i.high, i.high - i.low) for i in intervals], axis=0)
+            proven = float(np.mean([each.test_p <= 0.05 for each in verdicts]))
+            stopped = float(np.mean([each.proven for each in verdicts]))
+            apart = np.mean([each.disagreements + each.left for each in verdicts])
+            level = marked(f"{proven:.3f}", gain > 0 or proven <= LEVEL)
+            held = marked(f"{coverage:.3f}", LOW <= coverage <= HIGH)
+            yield (
+                f"| {task} | {verdicts[0].measure} | {truth:+.3f} | {apart:.0f} of 500 | {level} | {stopped:.3f} "
+                f"| {held} ({width:.3f}) |"
+            )
+
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def published() -> Iterator[tuple[str, str, str, tuple[Rows, Rows, Rows]]]:
+    """Outputs of two systems whose gold is complete: a title, the task, the field of gold, and the three."""
+    folder = DATA / "text2kgbench"
+    models = {"Alpaca-LoRA-13B": "lora-13b_responses_v2", "Vicuna-13B": "llm_responses"}
+    for ontology in ("ont_10_culture", "ont_4_book"):
+        gold = folder / f"ground_truth__{ontology}_ground_truth.jsonl"
+        files = [folder / f"baselines__{name}__llm_responses__{ontology}_{end}.jsonl" for name, end in models.items()]
+        first, second = (pairs("triples", gold, file, format="text2kgbench") for file in files)
+        sides = (list(first.gold), list(first.pred), list(second.pred))
+        yield f"{ontology.split('_')[-1]}: Alpaca-LoRA-13B, Vicuna-13B", "triples", "triples", sides
+    for language in ("de", "en", "fr"):
+        gold = DATA / "hipe2022" / f"ajmc-test-{language}.tsv"
+        files = [DATA / "hipe-official" / f"ajmc-{language}-{number}.tsv" for number in (1, 2)]
+        first, second = (pairs("extraction", gold, file, format="hipe") for file in files)
+        sides = sentences(first.gold, first.pred, second.pred)
+        yield f"ajmc {language}: damaged files 1, 2", "extraction", "entities", sides
+
+
+def sentences(*sides: Sequence[Mapping[str, Any]]) -> tuple[Rows, Rows, Rows]:
+    """Documents cut after full stops, where no span of any side is cut."""
+    cut: tuple[Rows, Rows, Rows] = ([], [], [])
+    for several in zip(*sides, strict=True):
+        text = several[0]["text"]
+        spans = [span for record in several for span in record["entities"]]
+        stops = [at + 2 for at in range(len(text)) if text[at : at + 2] == ". "]
+        stops = [at for at in stops if not any(span["start"] < at < span["end"] for span in spans)]
+        for start, end in pairwise([0, *stops, len(text)]):
+            for rows, record in zip(cut, several, strict=True):
+                inside = [span for span in record["entities"] if start <= span["start"] < end]
+                moved = [{**span, "start": span["start"] - start, "end": span["end"] - start} for span in inside]
+                rows.append({"id": f"{several[0]['id']}:{start}", "entities": moved})
+            cut[0][-1]["text"] = text[start:end]
+    return cut
+
+
+def stream_of(task: str, sides: tuple[Rows, Rows, Rows]) -> Stream:
+    """The evidence of published outputs."""
+    gold, *both = sides
+    outputs = Comparison(task)
+    measure = outputs.headline([*both[0], *both[1]])
+    if measure is None:
+        raise ValueError(task)
+    matrices = []
+    for side in both:
+        evidences = Evidences(measure.tallies(measure.batch(gold, side)), measure.zero)
+        matrices.append(evidences.matrix[:, [evidences.paths.index(path) for path in F1.paths]])
+    same = np.array([outputs.agree(*pair) for pair in zip(*both, strict=True)])
+    return Stream(matrices[0], matrices[1], same, F1.of(matrices[1]) - F1.of(matrices[0]))
+
+
+def real(draws: int) -> Iterator[str]:
+    """Published outputs: the verdict of 40 labels against that of all."""
+    yield (
+        "| outputs | measure | N | agree | all labels | proven | against all | coverage | width: labels, all "
+        "| decided by at most 200 | wrongly | labels: median |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
+    times = min(draws, 200)
+    for title, task, field, sides in published():
+        gold, a, b = sides
+        difference = full(task, gold, a, b)
+        verdicts = [verdict_of(task, field, sides, 40, seed) for seed in range(times)]
+        everything = verdict_of(task, field, sides, len(gold), 0)
+        intervals = [each.interval for each in verdicts if each.interval]
+        coverage, width = np.mean([(i.low <= difference <= i.high, i.high - i.low) for i in intervals], axis=0)
+        proven = [each for each in verdicts if each.test_p <= 0.05 and each.interval]
+        against = sum((each.difference or 0) * difference < 0 for each in proven)
+        stream = stream_of(task, sides)
+        races = [raced(np.random.default_rng(seed), stream) for seed in range(times)]
+        right = [used for direction, used in races if direction * difference > 0]
+        wrong = sum(direction * difference < 0 for direction, _ in races)
+        whole = everything.interval
+        ends = f"{difference:+.3f} [{whole.low:+.3f}, {whole.high:+.3f}]" if whole else f"{difference:+.3f}"
+        agree = 1 - (everything.disagreements / len(gold))
+        median = f"{np.median(right):.0f}" if right else "–"
+        all_width = f"{whole.high - whole.low:.3f}" if whole else "–"
+        yield (
+            f"| {title} | {everything.measure} | {len(gold)} | {agree:.2f} | {ends} | {len(proven) / times:.2f} "
+            f"| {against / times:.3f} | {coverage:.3f} | {width:.3f}, {all_width} | {(len(right) + wrong) / times:.2f} "
+            f"| {wrong / times:.3f} | {median} |"
+        )
 
 
 TABLES: dict[str, Callable[[int], Iterator[str]]] = {
-    "grid": grid, "power": power, "sequential": sequential, "levels": levels,
+    "grid": grid, "power": power, "sequential": sequential, "levels": levels, "drafts": drafts, "real": real,
 }  # fmt: skip
 
 

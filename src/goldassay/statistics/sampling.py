@@ -33,7 +33,7 @@ import numpy as np
 import scipy
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import Evidences, Floats, slope
+from goldassay.statistics.evidence import STEP, Evidences, Floats, slope
 from goldassay.statistics.intervals import Interval, effective_number, wilson_ends
 from goldassay.statistics.sequential import STAKES, Bets
 from goldassay.tally import Path
@@ -335,13 +335,22 @@ def additions(
     gaps = b - a
     inputs = np.ones(len(gaps)) if weights is None else weights
     together = inputs[:, None] * (a + b)
+    amounts: Floats = gaps @ slope(evidences, together.sum(axis=0))
     if running:
-        pairs = zip(together.cumsum(axis=0), inputs.cumsum(), strict=True)
-        slopes = [number * slope(evidences, sums) for sums, number in pairs]
-        amounts: Floats = (gaps * np.reshape(slopes, gaps.shape)).sum(axis=1)
-    else:
-        amounts = gaps @ slope(evidences, together.sum(axis=0))
+        amounts = _running(gaps, together.cumsum(axis=0), evidences) * inputs.cumsum()
     amounts[np.abs(amounts) < 1e-9 * np.abs(amounts).max(initial=0.0)] = 0.0  # the rounding of the derivative
+    return amounts
+
+
+def _running(gaps: Floats, sums: Floats, evidences: Evidences) -> Floats:
+    """Each row of gaps times the derivative at its row of sums."""
+    amounts: Floats = np.zeros(len(gaps))
+    for column, amount in enumerate(sums.T):
+        step = np.zeros_like(sums)
+        step[:, column] = STEP * amount
+        change = evidences.values(sums + step) - evidences.values(sums - step)
+        derivative = np.divide(change, 2 * STEP * amount, out=np.zeros(len(gaps)), where=amount != 0)
+        amounts += gaps[:, column] * derivative
     return amounts
 
 
