@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ class Reader:
 
 def readers() -> list[Reader]:
     """Every reader of files that people give, with a sound file each."""
-    return [*_gold(), *_others()]
+    return [*_gold(), *_others(), *_logs()]
 
 
 def _gold() -> Iterator[Reader]:
@@ -194,6 +195,40 @@ def _settings() -> Iterator[Reader]:
     yield Reader("state", "state.json", state, lambda f: load_state(program, f))
 
 
+LOGS = Path(__file__).parent.parent / "tests" / "running" / "logs" / "files"
+
+
+def _logs() -> Iterator[Reader]:
+    """The logs of other tools, and run folders, as a report shows them and an audit reads them."""
+    from goldassay.reporting.pages import report
+    from goldassay.reporting.pages.report_sources import sources
+    from goldassay.tuning.audit import audit
+
+    def shown(file: Path) -> object:
+        return report(**sources([file])).encode()
+
+    for log in sorted(LOGS.glob("*.*")):
+        if log.suffix in (".json", ".csv", ".eval"):
+            yield Reader(f"log {log.name}", log.name, log.read_bytes(), shown)
+    others = (("run.json", json.dumps(RUN).encode()),)
+    yield Reader("report of rows", "rows.jsonl", f"{json.dumps(ROW)}\n".encode(), lambda f: shown(f.parent), others)
+    others = (("rows.jsonl", f"{json.dumps(ROW)}\n".encode()),)
+    yield Reader("report of a run", "run.json", json.dumps(RUN).encode(), lambda f: shown(f.parent), others)
+    scores = {"0": {str(n): 0.0 for n in range(30)}, "1": {str(n): float(n % 3 > 0) for n in range(30)}}
+    candidates = [{"name": name, "scores": each, "parents": []} for name, each in scores.items()]
+    result = {"source": "GEPA", "candidates": candidates, "baseline": "0", "chosen": "1", "format": "goldassay.audit"}
+    yield Reader("audit of a result", "r.json", json.dumps(result).encode(), audit)
+    rows = [f"{key},{name},{score}\n" for name, each in scores.items() for key, score in each.items()]
+    yield Reader(
+        "audit of a table",
+        "r.csv",
+        "".join(["example,candidate,score\n", *rows]).encode(),
+        partial(audit, baseline="0"),
+    )
+    log = LOGS / "dspy_good.json"
+    yield Reader("audit of a log", "before.json", log.read_bytes(), lambda f: audit(f, log))
+
+
 def _kept(file: Path) -> object:
     from goldassay.cache import Store
 
@@ -228,7 +263,7 @@ VALUES: tuple[object, ...] = (
 
 
 def _otherwise(content: bytes, draw: random.Random) -> bytes:
-    """JSON, or a line of it, in which one value is another: sound as JSON, and not what the reader expects."""
+    """JSON, or a line of it, in which one value is another or absent: sound, and not what the reader expects."""
     lines = [content] if draw.random() < 0.5 else content.split(b"\n")
     number = draw.randrange(len(lines))
     try:
@@ -245,7 +280,10 @@ def _otherwise(content: bytes, draw: random.Random) -> bytes:
     if not places:
         return content
     inside, key = draw.choice(places)
-    inside[key] = draw.choice(VALUES)
+    if isinstance(inside, dict) and draw.random() < 0.3:
+        del inside[key]
+    else:
+        inside[key] = draw.choice(VALUES)
     lines[number] = json.dumps(whole, ensure_ascii=draw.random() < 0.5).encode("utf-8", "surrogatepass")
     return b"\n".join(lines)
 

@@ -6,6 +6,7 @@ the answers to an example become its row (`example_row`), so that whatever reads
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -108,6 +109,17 @@ def example_row(answers: Sequence[Row], evidence: Callable[[Row], Evidence]) -> 
     errors = [error for answer in answers for error in answer.get("errors", ())]
     some = {"truncated": any(answer.get("truncated") for answer in answers), "usage": dict(usage), "errors": errors}
     return {key: value for key, value in {**row, **some}.items() if value or key not in some}
+
+
+def check_cost(row: Record) -> None:
+    """Check that the seconds and tokens of a row are numbers.
+
+    Raises:
+        TypeError: One is not.
+        ValueError: One is not finite.
+    """
+    if not math.isfinite(sum([row.get("latency_s") or 0.0, *(row.get("usage") or {}).values()])):
+        raise ValueError("seconds and tokens are finite numbers")
 
 
 def facets(row: Record) -> dict[str, str]:

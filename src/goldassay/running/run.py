@@ -20,7 +20,7 @@ from goldassay.measure import OWN, Error, parse
 from goldassay.measures.judged import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
 from goldassay.running.noise import Noise, noise
-from goldassay.running.rows import Folded, Rows, example_row, facets, record, values
+from goldassay.running.rows import Folded, Rows, check_cost, example_row, facets, record, values
 from goldassay.scorecard import Values, by_key
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
@@ -346,6 +346,7 @@ def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
         for error in row.get("errors", ()):
             Error(**error)
         dict(row.get("strata") or {})
+        check_cost(row)
 
     if (place / ROWS).exists():
         what = "a row of this run: an index, an id, and the tallies of its measures"
@@ -362,7 +363,9 @@ def zero_of(about: Record, place: Path) -> Evidence:
     """
     try:
         measures = about["measures"]
-        if not all(isinstance(measure["conventions"], str) for measure in measures.values()):
+        targets = [target for measure in measures.values() if (target := measure.get("target")) is not None]
+        named = all(isinstance(measure["conventions"], str) for measure in measures.values())
+        if not named or not math.isfinite(sum(targets)):
             raise TypeError
         weights = {key: abs(float(measure["weight"])) for key, measure in measures.items()}
         return Evidence.empty({key: parse(measure["measure"]) for key, measure in measures.items()}, weights)

@@ -38,7 +38,7 @@ from goldassay.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.running.folder import run_at
 from goldassay.running.leaks import Leak, check_examples, find_leaks, leak_warning, text_of
-from goldassay.running.logs import as_run, read_log, split_name
+from goldassay.running.logs import as_run, read_log, runs_at, split_name
 from goldassay.running.logs.tools import number, rows_of_table, system_of
 from goldassay.tuning.acceptance import Verdict
 from goldassay.tuning.options import TuneOptions
@@ -307,7 +307,7 @@ def _opened(item: Any) -> list[Any]:
         return [read(path)]
     folder = run_at(path)
     if not (folder / ABOUT).is_file():
-        return [Run.load(folder)]
+        return [*runs_at(folder)]
     tuning = read_about(folder / ABOUT)  # its verdict is on test if there was one, else on dev, which chose
     part = tuning.get("test") or tuning.get("dev") or {}
     if len(part.get("runs") or ()) != 2:

@@ -22,6 +22,7 @@ from goldassay.running import Run
 from goldassay.running.comparing import compare
 from goldassay.running.logs import read_log, runs_at
 from goldassay.running.logs.tools import LARGEST_HEAD
+from goldassay.tuning.audit import audit
 
 FILES = Path(__file__).parent / "files"
 
@@ -327,6 +328,65 @@ def test_folders_of_logs_are_read_and_what_is_not_there_is_no_run(tmp_path: Path
     assert len(call("compare", tmp_path)["runs"]) == 2
     with pytest.raises(DataError, match=r"^missing\.eval: no such file$"):
         runs_at("missing.eval")
+
+
+def test_a_folder_of_logs_is_a_report_and_an_audit(tmp_path: Path) -> None:
+    for name, file in (("1_before", "dspy_bad.json"), ("2_after", "dspy_good.json")):
+        (tmp_path / f"{name}.json").write_bytes((FILES / file).read_bytes())
+    assert len(sources([tmp_path])["runs"]) == 2
+    result = audit(tmp_path)
+    files = audit(tmp_path / "1_before.json", tmp_path / "2_after.json")
+    assert (result.gain, result.examples) == (files.gain, files.examples)
+
+
+PROMPT = {"raw": "Capital of {{country}}?", "label": "p"}
+FIRST_LOGS: dict[str, Any] = {
+    "Inspect of 2024, without epochs, with one score a sample": {
+        "version": 1,
+        "eval": {"task": "capitals", "model": "mockllm/model"},
+        "samples": [
+            {"id": 1, "input": "France", "output": {"completion": "Paris"}, "score": {"value": "C"}},
+            {"id": 2, "input": "Italy", "output": {"completion": "Milan"}, "score": {"value": "I", "answer": "Milan"}},
+        ],
+    },
+    "promptfoo before version 3, without places": {
+        "results": {
+            "version": 2,
+            "table": {"head": {"prompts": [{**PROMPT, "provider": "echo"}], "vars": ["country"]}},
+            "results": [
+                {"prompt": PROMPT, "provider": {"id": "echo"}, "vars": {"country": c}, "success": c == "France"}
+                for c in ("France", "Italy")
+            ],
+        }
+    },
+    "deepeval before 1.0, with metadata of metrics": {
+        "testCases": [
+            {
+                "input": country,
+                "actualOutput": "x",
+                "order": at,
+                "metricsMetadata": [{"metric": "Exact", "threshold": 0.5, "success": not at, "score": 1.0 - at}],
+            }
+            for at, country in enumerate(("France", "Italy"))
+        ]
+    },
+    "MLflow with neither metadata, tags, spans nor previews": [
+        {"info": {"assessments": [{"assessment_name": "exact", "feedback": {"value": value}}]}, "data": {}}
+        for value in (True, False)
+    ],
+    "deepeval's result without optional fields": {
+        "test_results": [{"index": at, "metrics_data": [{"name": "Exact", "score": 1.0 - at}]} for at in range(2)]
+    },
+}
+
+
+@pytest.mark.parametrize("what", FIRST_LOGS)
+def test_logs_of_other_versions_are_read_without_their_optional_fields(what: str, tmp_path: Path) -> None:
+    (tmp_path / "log.json").write_text(json.dumps(FIRST_LOGS[what]))
+    (run,) = read_log(tmp_path / "log.json")
+    assert len(run.rows) == 2
+    assert set(run.values.values()) == {0.5}
+    assert report([run])
 
 
 def test_a_device_is_no_file() -> None:

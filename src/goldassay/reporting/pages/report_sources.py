@@ -1,4 +1,4 @@
-"""The sources of a report: folders of runs and of a tuning, logs of other tools, and the agreement of judges."""
+"""The sources of a report: run folders, a tuning folder, logs of other tools or folders of them, judges' agreement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from goldassay.fields import Fields
 from goldassay.reporting.summary import model_name
 from goldassay.reporting.tuning import Tuning
 from goldassay.running.folder import run_at
-from goldassay.running.logs import read_log, split_name
+from goldassay.running.logs import read_log, runs_at, split_name
 from goldassay.running.logs.tools import KINDS
 from goldassay.running.run import Run
 
@@ -48,7 +48,7 @@ def sources(places: Sequence[Path]) -> Sources:
             continue
         folder = run_at(place)
         if not (folder / "tuning.json").is_file():
-            runs.append(Run.load(folder))
+            runs += runs_at(folder)
             continue
         if tuning is not None:
             raise GoldassayError(f"{folder}: a report shows one tuning, and it already shows {tuning.folder}")

@@ -169,7 +169,7 @@ def _sample(tool: str, record: Record, **more: Any) -> Sample:
         values = (read(record, path, None) for path in paths.split("|"))
         value = next((value for value in values if value is not None), None)
         part, _, inner = name.partition(".")
-        if value is not None or part not in ("latency_s", "milliseconds", "usage"):
+        if value is not None or part not in ("latency_s", "milliseconds", "usage", "repeat"):
             sample[part] = sample.get(part, {}) | {inner: value} if inner else value
     if "milliseconds" in sample:
         sample["latency_s"] = sample["milliseconds"] / 1000
@@ -191,7 +191,8 @@ def _inspect(content: Content, file: Path) -> list[System]:
     for record in content["samples"]:
         values: Fields = {}
         reasons: dict[str, str] = {}
-        for scorer, score in (record.get("scores") or {}).items():
+        scores = record.get("scores") or {name: record[name] for name in ("score",) if name in record}  # version 1
+        for scorer, score in scores.items():
             if not isinstance(score, dict) or "value" not in score:
                 skipped[scorer] += 1
                 continue
@@ -208,22 +209,27 @@ def _inspect(content: Content, file: Path) -> list[System]:
 
 def _promptfoo(content: Content, file: Path) -> list[System]:
     body = content.get("results") if isinstance(content, dict) else None
-    if not isinstance(body, dict) or "prompts" not in body:
+    if not isinstance(body, dict) or not {"prompts", "table"} & body.keys():
         return []
+    prompts = body["prompts"] if "prompts" in body else body["table"]["head"]["prompts"]  # before version 3
+    texts = [(prompt["raw"], prompt["provider"]) for prompt in prompts]
     groups: dict[int, list[Sample]] = defaultdict(list)
     for result in body["results"]:
+        place = result.get("promptIdx")
+        if place is None:
+            place = texts.index((result["prompt"]["raw"], result["provider"]["id"]))
         variables = result.get("vars") or {}
         same = {"document": json.dumps(variables, sort_keys=True)}  # --repeat asks again with the same variables
         sample = _sample(
             "promptfoo",
-            result,
+            {"testIdx": len(groups[place]), **result},
             metadata={**same, **variables, **((result.get("testCase") or {}).get("metadata") or {})},
-            values={"pass": result["success"], "score": result.get("score"), **(result.get("namedScores") or {})},
+            values={"pass": result.get("success"), "score": result.get("score"), **(result.get("namedScores") or {})},
             reasons={"promptfoo": (result.get("gradingResult") or {}).get("reason")},
             error=result.get("error") if result.get("failureReason") == PROVIDER_FAILED else "",
         )
-        groups[result["promptIdx"]].append(sample)
-    names = [f"{prompt['provider']} #{place}" for place, prompt in enumerate(body["prompts"], 1)]
+        groups[place].append(sample)
+    names = [f"{provider} #{place}" for place, (_, provider) in enumerate(texts, 1)]
     return [System("promptfoo", names[place], groups[place], "pass") for place in sorted(groups)]
 
 
@@ -232,7 +238,8 @@ def _deepeval(content: Content, file: Path) -> list[System]:
     samples: list[Sample] = []
     lower = set[str]()
     for case in data.get("testCases") or data.get("test_results") or ():
-        metrics = case.get("metricsData") or case.get("metrics_data") or ()
+        metrics = case.get("metricsData") or case.get("metrics_data") or case.get("metricsMetadata") or ()
+        metrics = [{"name": metric.get("metric"), **metric} for metric in metrics]  # as it was called before 1.0
         for metric in metrics:
             score = metric.get("score")
             threshold = metric.get("threshold")
@@ -256,11 +263,12 @@ def _mlflow(content: Content, file: Path) -> list[System]:
     runs: dict[str, list[tuple[str, Fields]]] = defaultdict(list)
     for trace in content:
         if "info" in trace:  # as search_traces has it: the info, with the inputs and outputs of its first span
-            attributes = trace["data"]["spans"][0]["attributes"]
+            spans = (trace.get("data") or {}).get("spans") or [{}]
+            attributes = spans[0].get("attributes") or {}
             sides = {"request": "mlflow.spanInputs", "response": "mlflow.spanOutputs"}
             trace = trace["info"] | {side: json.loads(attributes.get(name) or "null") for side, name in sides.items()}
-        run = trace["trace_metadata"].get("mlflow.sourceRun", "no run")[:8]
-        runs[run].append((json.dumps(trace["request"], sort_keys=True), trace))
+        run = (trace.get("trace_metadata") or {}).get("mlflow.sourceRun", "no run")[:8]
+        runs[run].append((json.dumps(trace.get("request"), sort_keys=True), trace))
     systems = []
     for run, traces in runs.items():  # traces come in any order, so a sample is named by the place of its inputs
         traces.sort(key=itemgetter(0))
@@ -282,9 +290,9 @@ def _mlflow_sample(inputs: str, trace: Fields) -> Sample:
             values[name] = feedback.get("value")
             reasons[name] = assessment.get("rationale")
             errors += [f"{name}: {feedback['error'].get('error_message')}"] if feedback.get("error") else []
-        else:
-            gold[name] = assessment["expectation"]["value"]
-    tokens = json.loads(trace["trace_metadata"].get("mlflow.trace.tokenUsage") or "{}")
+        elif assessment.get("expectation"):
+            gold[name] = assessment["expectation"].get("value")
+    tokens = json.loads((trace.get("trace_metadata") or {}).get("mlflow.trace.tokenUsage") or "{}")
     usage = {new: tokens[old] for old, new in TOKENS.items() if old in tokens}
     metadata = {"document": inputs, **(trace.get("tags") or {})}
     more: Fields = {"gold": gold, "values": values, "reasons": reasons, "usage": usage, "metadata": metadata}
