@@ -72,7 +72,10 @@ class ByConfidence(Keyed[float, Scored]):
 
     def repaired(self, share: Share, lower: bool = False) -> Self:
         """The change that takes away this share of the errors: scores below 1."""
-        return type(self)({level: (0.0, (n - score) * share(())) for level, (n, score) in self.items()})
+        part = share(())
+        return type(self)(
+            {level: (0.0, (n - score) * part, *(0.0 for _ in more)) for level, (n, score, *more) in self.items()}
+        )
 
     @property
     def summed(self) -> Self:

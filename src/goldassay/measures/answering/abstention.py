@@ -16,7 +16,7 @@ from goldassay.measure import NO_PREDICTION, Conventions, Names, failed
 from goldassay.measures.answering.matching import AnswerBatch, Answering
 from goldassay.measures.answering.records import AnswerPair, extra
 from goldassay.measures.calibration import ByConfidence, scalar
-from goldassay.tally import Number, Share, divide
+from goldassay.tally import Number, divide
 
 
 class Thresholded(ByConfidence):
@@ -37,11 +37,6 @@ class Thresholded(ByConfidence):
         gains = np.cumsum(score - unanswered, axis=0)
         best = unanswered.sum(axis=0) + np.maximum(gains.max(axis=0), 0.0)
         return scalar(divide(best, n.sum(axis=0), empty=1.0))
-
-    def repaired(self, share: Share, lower: bool = False) -> Thresholded:
-        """The change that takes away this share of the errors of the answers given."""
-        part = share(())
-        return Thresholded({level: (0.0, (n - score) * part, 0.0) for level, (n, score, _) in self.items()})
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ no knowledge base. A mention is the same on both sides if its span is.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 from typing import Any, ClassVar
@@ -107,18 +107,9 @@ def overlaps(table: Table, metric: str, rate: str = "f1") -> Overlaps:
     >>> overlaps({("k", "r"): 2, ("k", "s"): 1}, "muc")         # a link of gold's two; the prediction has one
     {'muc': Overlap(recalled=1, gold=2, right=1, predicted=1)}
     """
-    gold: defaultdict[str, float] = defaultdict(int)
-    pred: defaultdict[str, float] = defaultdict(int)
-    common: dict[tuple[str, str], float] = {}
-    for (left, right), n in table.items():
-        if n <= 0:
-            continue
-        if left:
-            gold[left] += n
-        if right:
-            pred[right] += n
-        if left and right:
-            common[left, right] = n
+    counted = {pair: n for pair, n in table.items() if n > 0}
+    gold, pred = _sizes(counted)
+    common = {pair: n for pair, n in counted.items() if all(pair)}
     return Overlaps({name: _overlap(name, common, gold, pred) for name in METRICS[metric]}, metric, rate)
 
 
@@ -127,7 +118,14 @@ def _overlap(metric: str, common: Table, gold: Sizes, pred: Sizes) -> Overlap:
         right = _links(common)
         return Overlap(right, _links(gold), right, _links(pred))
     if metric in METRICS["blanc"]:
-        right, in_gold, predicted = _pairs(common, gold, pred, apart=metric == "pairwise_negative")
+        right = _couples(common)
+        in_gold = _couples(gold)
+        predicted = _couples(pred)
+        if metric == "pairwise_negative":  # all pairs but those together; apart on both sides are those on neither
+            rows, columns = _sizes(common)
+            right += _all_couples(common) - _couples(rows) - _couples(columns)
+            in_gold = _all_couples(gold) - in_gold
+            predicted = _all_couples(pred) - predicted
         return Overlap(right, in_gold, right, predicted)
     if metric == "ceaf_e":
         similarity = {(k, r): 2 * n / (gold[k] + pred[r]) for (k, r), n in common.items()}
@@ -149,27 +147,26 @@ def _links(sizes: Mapping[Any, float]) -> float:
     return sum(max(n - 1, 0) for n in sizes.values())
 
 
-def _pairs(common: Table, gold: Sizes, pred: Sizes, *, apart: bool) -> tuple[float, float, float]:
-    """The pairs of mentions that both sides, gold and the prediction put together, or ``apart``."""
-    both = _couples(common.values())
-    in_gold = _couples(gold.values())
-    predicted = _couples(pred.values())
-    if not apart:
-        return both, in_gold, predicted
-    rows: defaultdict[str, float] = defaultdict(float)
-    columns: defaultdict[str, float] = defaultdict(float)
-    for (k, r), n in common.items():
-        rows[k] += n
-        columns[r] += n
-    # Of the pairs of mentions that both sides have, those are apart on both that are together on neither.
-    either = _couples(rows.values()) + _couples(columns.values()) - both
-    apart_on_both = _couples([sum(common.values())]) - either
-    return apart_on_both, _couples([sum(gold.values())]) - in_gold, _couples([sum(pred.values())]) - predicted
+def _sizes(table: Table) -> tuple[Sizes, Sizes]:
+    """How many mentions each gold and each predicted cluster has."""
+    gold: defaultdict[str, float] = defaultdict(int)
+    pred: defaultdict[str, float] = defaultdict(int)
+    for (left, right), n in table.items():
+        gold[left] += n
+        pred[right] += n
+    gold.pop("", None)
+    pred.pop("", None)
+    return gold, pred
 
 
-def _couples(sizes: Iterable[float]) -> float:
-    """The pairs of mentions within clusters of these sizes."""
-    return sum(n * (n - 1) / 2 for n in sizes)
+def _couples(sizes: Mapping[Any, float]) -> float:
+    """The pairs of mentions within clusters."""
+    return sum(n * (n - 1) / 2 for n in sizes.values())
+
+
+def _all_couples(sizes: Mapping[Any, float]) -> float:
+    """The pairs of mentions, within clusters or not."""
+    return _couples({"": sum(sizes.values())})
 
 
 def _heaviest_sum(similarity: Table) -> float:

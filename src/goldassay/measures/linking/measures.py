@@ -118,6 +118,7 @@ class _Ranked(LinkMeasure[Mean]):
         "key": KEY,
         "denominator": "every gold mention",
         "NIL": "right at 1 if answered NIL",
+        "order": "by score if all candidates have one, else as given",
         "repeated": MERGED,
     }
 
