@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Generic, cast
 
@@ -160,20 +160,28 @@ class Measure(Generic[T, B]):
         """The work that measures share over aligned examples; without any, the list of pairs."""
         return cast("B", list(zip(gold, pred, strict=True)))
 
-    def tally(self, *pair: Any, **options: Any) -> T:
-        """The evidence of one (gold, prediction) pair, for a measure without a faster way over many.
+    def assess(self, *pair: Any, **options: Any) -> Assessment[T]:
+        """The evidence and the errors of one pair, for a measure that gets both from one reading.
 
         Raises:
-            GoldassayError: The measure defines neither this nor `tallies`.
+            GoldassayError: The measure defines neither this nor `tally` nor `tallies`.
         """
         raise GoldassayError(f"{type(self).__name__} defines neither tally nor tallies")
 
+    def tally(self, *pair: Any, **options: Any) -> T:
+        """The evidence of one (gold, prediction) pair, for a measure without a faster way over many."""
+        return self.assess(*pair).tally
+
     def tallies(self, batch: B) -> T:
-        """The evidence of every example of a batch: one tally whose fields are arrays, a number an example."""
+        """The evidence of every example of a batch: one tally whose fields are arrays, a number an example.
+
+        By default it is made of the `tally` of each item: of the gold and the prediction of a pair, of anything else
+        that a batch lists as it is.
+        """
         from goldassay.statistics.evidence import stacked
 
-        pairs = cast("list[tuple[Any, ...]]", batch)
-        return stacked([self.tally(*pair) for pair in pairs], self.zero)
+        items = cast("Iterable[Any]", batch)
+        return stacked([self.tally(*item) if type(item) is tuple else self.tally(item) for item in items], self.zero)
 
     @property
     def known_limits(self) -> Limits | None:

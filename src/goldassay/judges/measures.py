@@ -53,7 +53,7 @@ class Rated(JudgedMeasure):
         """The fault of an answer whose label is not the best, in words."""
         raise NotImplementedError
 
-    def judged(self, gold: Gold, pred: Gold) -> Assessment[JudgedMean]:
+    def assess(self, gold: Gold, pred: Gold) -> Assessment[JudgedMean]:
         """The worth of one answer, with the judge's reason if it is not the highest."""
         pair = AnswerPair(gold, pred)
         answer = pair.answer

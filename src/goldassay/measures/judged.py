@@ -129,17 +129,9 @@ class JudgedMeasure(Measure[JudgedMean]):
             object.__setattr__(self, "_live", live)
             object.__setattr__(self, "judge", name)
 
-    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
-        """The evidence and the errors of one pair, from one set of verdicts."""
-        raise NotImplementedError
-
     def __call__(self, gold: object, pred: object, /, batch: Any = None) -> Assessment[JudgedMean]:
         """The evidence and the errors of one pair; the judge is asked once."""
-        return self.judged(gold, pred)
-
-    def tally(self, gold: object, pred: object) -> JudgedMean:
-        """The evidence of one pair."""
-        return self.judged(gold, pred).tally
+        return self.assess(gold, pred)
 
     @property
     def bound(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import dspy
 
@@ -19,6 +20,7 @@ from goldassay.running.rows import Row, measured_row
 from goldassay.running.threads import within
 
 
+@dataclass
 class Measuring:
     """Runs a program on an example and measures it.
 
@@ -27,11 +29,10 @@ class Measuring:
     inputs, gold, prompts and raw answers.
     """
 
-    def __init__(self, program: Program, metric: Metric, trace: bool = False, timeout: float | None = None) -> None:
-        self.program = program
-        self.metric = metric
-        self.trace = trace
-        self.timeout = timeout
+    program: Program
+    metric: Metric
+    trace: bool = False
+    timeout: float | None = None
 
     def __call__(self, index: int, example: dspy.Example, account: Account) -> Row:
         """The row of an example; ``account`` counts its calls."""

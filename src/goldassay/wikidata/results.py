@@ -69,7 +69,7 @@ def fold(
             "tally": card.measures["f1"].tally(matching).state(),
             **scoring.evidence(matching),
         }
-        for article, (matching,) in zip(articles, card.shared.of(card.measures["f1"]), strict=True)
+        for article, matching in zip(articles, card.shared.of(card.measures["f1"]), strict=True)
     ]
     file = rows_file(output)
     jsonl.replace(file, "".join(f"{jsonl.dumps(row)}\n" for row in stored))

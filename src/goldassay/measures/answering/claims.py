@@ -276,7 +276,7 @@ class ClaimRate(JudgedMeasure):
         """Whether the rate is of something wrong."""
         return self.rate in LOWER
 
-    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
+    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The rate of one answer, and the claims that count against it."""
         tables, claims, quotes = self._verdicts(AnswerPair(gold, pred))
         tally = share(tables, self.rate)
@@ -353,7 +353,7 @@ class Relevance(JudgedMeasure):
         levels = "full=1, partial=0.5, none=0, evasion=0"
         return {"levels": levels, "average": "answers", **self.of_failed, "unknown": UNKNOWN}
 
-    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
+    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """How well one answer answers, with the judge's reason if it is not in full."""
         pair = AnswerPair(gold, pred)
         question = pair.question

@@ -76,7 +76,7 @@ class ContextEntityRecall(JudgedMeasure):
     aliases: tuple[tuple[str, ...], ...] = ()
     judge: Any = None
 
-    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
+    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The entities of one reference in one set of contexts; those that do not occur are errors.
 
         Raises:

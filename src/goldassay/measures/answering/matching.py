@@ -33,11 +33,11 @@ from rapidfuzz.process import cpdist
 from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosine, resolve, resolve_tokens
 from goldassay.embedding.protocols import Vectors
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Assessment, Measure, Review, check_choice
+from goldassay.measure import Measure, Review, check_choice
 from goldassay.measures import cached
 from goldassay.measures.answering.mistakes import wrong_answer
 from goldassay.measures.answering.records import AnswerPair, check_texts
-from goldassay.statistics.evidence import Floats, Ints, stacked
+from goldassay.statistics.evidence import Floats, Ints
 from goldassay.tally import Mean, Number, T, divide
 from goldassay.text import normal
 from goldassay.text.words import ascii_letters, tokens
@@ -331,11 +331,6 @@ class Answering(Measure[T, AnswerBatch]):
         """Both sides, read once."""
         return AnswerBatch(gold, pred)
 
-    def tallies(self, batch: AnswerBatch) -> T:
-        """The evidence of each question."""
-        tallies: T = stacked([self.tally(pair) for pair in batch], self.zero)
-        return tallies
-
     def review(self, batch: AnswerBatch) -> Review:
         """The error of an answer whose value is low."""
         if not self.enough:
@@ -347,14 +342,6 @@ class Answering(Measure[T, AnswerBatch]):
 
 class Assessed(Answering[T]):
     """A measure whose evidence and errors come from one reading of a pair."""
-
-    def assess(self, pair: AnswerPair) -> Assessment[T]:
-        """The evidence and the errors of one pair."""
-        raise NotImplementedError
-
-    def tally(self, pair: AnswerPair) -> T:
-        """The evidence of one pair."""
-        return self.assess(pair).tally
 
     def review(self, batch: AnswerBatch) -> Review:
         """The errors of one pair."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import chain
@@ -115,6 +116,7 @@ def grade(value: float | str, side: str) -> float:
         raise FieldError(f"the {side} score is a number, not {value!r}") from None
 
 
+@dataclass
 class LabelBatch:
     """Many examples; each thing that measures need is read when it is first needed.
 
@@ -122,9 +124,8 @@ class LabelBatch:
     [0, 1]
     """
 
-    def __init__(self, gold: Examples, pred: Examples) -> None:
-        self.gold = gold
-        self.pred = pred
+    gold: Examples
+    pred: Examples
 
     @cached_property
     def labels(self) -> list[LabelPair]:

@@ -24,7 +24,6 @@ from goldassay.measure import EMPTY, Conventions, Measure, Names, Review
 from goldassay.measures import Examples
 from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
 from goldassay.measures.linking.records import IdPairs, sides
-from goldassay.statistics.evidence import stacked
 from goldassay.tally import RATES, Counts, Mean, T
 
 KEY = "document, start, end"
@@ -75,10 +74,6 @@ class LinkMeasure(Measure[T, MentionBatch]):
         """Every document, read and matched once."""
         pairs = zip(gold, pred, strict=True)
         return [Matching(sides(*pair, self.equivalent, self.bounds, typed=self.typed)) for pair in pairs]
-
-    def tallies(self, batch: MentionBatch) -> T:
-        """The evidence of each document (`tally`)."""
-        return stacked([self.tally(matching) for matching in batch], self.zero)
 
     def review(self, batch: MentionBatch) -> Review:
         """The errors of one document."""

@@ -25,12 +25,12 @@ OPTIONS: tuple[str, ...] = ("schema", "compare", "blank", "ordered")
 BY_TYPE = "by type (number, ISO date, else exact)"
 
 
+@dataclass
 class RecordBatch:
     """Aligned pairs as they are read, and their leaves, matched when first needed."""
 
-    def __init__(self, read: Sequence[Read], comparing: matching.RecordComparison) -> None:
-        self.read = read
-        self.comparing = comparing
+    read: Sequence[Read]
+    comparing: matching.RecordComparison
 
     @cached_property
     def matches(self) -> list[matching.Match]:

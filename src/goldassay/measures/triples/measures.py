@@ -29,8 +29,8 @@ from goldassay.tally import RATES, Counts, Macro, Mean, Number, PrecisionCounts,
 
 OPTIONS = tuple(TripleMatching.__dataclass_fields__)
 TABLES = OPTIONS[:3]
-Matchings = list[tuple[MatchedTriples]]
-"""The matching of each example: the arguments of `tally`."""
+Matchings = list[MatchedTriples]
+"""The matching of each example, which `tally` gets."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,12 @@ class Matched(TripleMatching, TripleMeasure[T, Matchings]):
             raise GoldassayError("threshold lies in (0, 1]; tolerance and kilometres are not negative")
 
     def batch(self, gold: Examples, pred: Examples) -> Matchings:
-        """Every example, matched once: the arguments of `tally`."""
-        return [(match(*pair, self),) for pair in zip(gold, pred, strict=True)]
+        """Every example, matched once, which `tally` gets."""
+        return [match(*pair, self) for pair in zip(gold, pred, strict=True)]
 
     def review(self, batch: Matchings) -> Review:
         """The errors of one example, written once for all measures that share its batch."""
-        ((matching,),) = batch
+        (matching,) = batch
         matching.review = matching.review or mistakes.errors(matching)
         return matching.review
 
@@ -294,7 +294,7 @@ class Calibration(CalibrationMeasure, Matched[Any]):
 
     def confidences(self, batch: Matchings) -> Confidences:
         """The predictions that have a confidence and a known truth."""
-        rows = [(row, *pair) for row, (matching,) in enumerate(batch) for pair in matching.confidences]
+        rows = [(row, *pair) for row, matching in enumerate(batch) for pair in matching.confidences]
         row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
         return Confidences(len(batch), row.astype(int), confidence, correct)
 

@@ -113,8 +113,8 @@ class DocRED(TripleMeasure[Counts | Unseen, Matchings]):
         return Unseen() if self.of == "ign" else Counts()
 
     def batch(self, gold: Examples, pred: Examples) -> Matchings:
-        """Every example, its statements matched by ids or words: the arguments of `tally`."""
-        return [(_matched(*pair),) for pair in zip(gold, pred, strict=True)]
+        """Every example, its statements matched by ids or words, which `tally` gets."""
+        return [_matched(*pair) for pair in zip(gold, pred, strict=True)]
 
     def tally(self, matching: MatchedTriples) -> Counts | Unseen:
         """The counts of one example."""
@@ -134,7 +134,7 @@ class DocRED(TripleMeasure[Counts | Unseen, Matchings]):
 
     def review(self, batch: Matchings) -> Review:
         """Missed and spurious statements."""
-        return mistakes.errors(*batch[0])
+        return mistakes.errors(batch[0])
 
 
 def _matched(gold: object, pred: object) -> MatchedTriples:

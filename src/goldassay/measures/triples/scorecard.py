@@ -97,7 +97,7 @@ def _facts(part: Batches, first: F1) -> Counter[Hashable]:
     """Unaligned predictions, verdicts, statements of excluded types, and the counts of each domain."""
     facts = Counter[Hashable]()
     matchings: Matchings = part.of(first)
-    for example, (matching,) in zip(part.gold, matchings, strict=True):
+    for example, matching in zip(part.gold, matchings, strict=True):
         facts.update(("verdict", row.verdict) for row in matching.unmatched)
         facts["unaligned"] += sum(not row.aligned for row in matching.unmatched)
         for triple in read(example, "triples"):

@@ -83,8 +83,8 @@ class Ontology(NamedTuple):
 
 
 NO_ONTOLOGY = Ontology()
-Numbers = list[tuple[dict[str, float]]]
-"""The numbers of each sentence by name: the arguments of `Official.tally`."""
+Numbers = list[dict[str, float]]
+"""The numbers of each sentence by name, which `Official.tally` gets."""
 VALUES = (
     "precision",
     "recall",
@@ -167,7 +167,7 @@ class Official(TripleMeasure[Mean, Numbers]):
 
     def batch(self, gold: Examples, pred: Examples) -> Numbers:
         """The numbers of all sentences."""
-        return [(sentence(*pair, self.ontology),) for pair in zip(gold, pred, strict=True)]
+        return [sentence(*pair, self.ontology) for pair in zip(gold, pred, strict=True)]
 
     def tally(self, numbers: dict[str, float]) -> Mean:
         """The value of one sentence."""
@@ -248,8 +248,8 @@ MARK = f"[{re.escape(string.punctuation)}]"
 SIGNS = (f"{MARK}+", MARK)  # signs of several characters stay on the candidate's side
 WHOLE = (f".*{MARK}.*",) * 2
 Parts = tuple[str, ...]
-Totals = list[tuple[list[float]]]
-"""Of each example the number of pairs, and the sums of all values over them: the arguments of `WebNLG.tally`."""
+Totals = list[list[float]]
+"""Of each example the number of pairs, and the sums of all values over them, which `WebNLG.tally` gets."""
 Span = tuple[int, int, int]  # the part of the triple that it stands for, first word, last word
 
 
@@ -307,7 +307,7 @@ class WebNLG(TripleMeasure[Mean, Totals]):
 
     def batch(self, gold: Examples, pred: Examples) -> Totals:
         """The best pairs of each example."""
-        return [(_sums(*pair),) for pair in zip(gold, pred, strict=True)]
+        return [_sums(*pair) for pair in zip(gold, pred, strict=True)]
 
     def tally(self, sums: list[float]) -> Mean:
         """The sum and the number of one example."""
