@@ -92,10 +92,10 @@ def test_traces_of_two_services_are_brought_together_by_their_inputs(tmp_path: P
     for file, labels, service in zip(files, (OURS, THEIRS), ("a", "b"), strict=True):
         file.write_text(json.dumps(otlp(labels, "openinference", service)), encoding="utf-8")
     pool = pool_of(files, "classification")
-    assert (list(pool.inputs), list(pool.answers)) == ([f"a{i}" for i in range(4)], ["a", "b"])
-    assert draft(pool).sizes == {"agree": 2, "disagree": 2}
+    assert (list(pool.inputs), list(pool.answers)) == ([*(f"a{i}" for i in range(4)), "a99"], ["a", "b"])
+    assert draft(pool).sizes == {"agree": 3, "disagree": 2}  # both failed at a99
     both = pool_of([files[0], save(tmp_path / "ours.jsonl", with_texts(rows(THEIRS)))], "classification")
-    assert list(both.inputs) == [f"d{i}" for i in range(4)]  # a file's ids come before those of traces
+    assert list(both.inputs) == [*(f"d{i}" for i in range(4)), "a99"]  # a file's ids come before those of traces
 
 
 def test_traces_of_mlflow_are_whole_without_assessments(tmp_path: Path) -> None:
@@ -184,6 +184,25 @@ def test_a_missing_answer_counts_as_empty_and_is_reported(tmp_path: Path) -> Non
     pool = pool_of(files, "classification")
     assert pool.warnings == ["b has no answer to 1 of 4 inputs, which counts as empty"]
     assert draft(pool).sizes == {"agree": 3, "disagree": 1}
+
+
+def test_of_your_own_task_the_program_says_which_fields_are_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    several = [{"id": str(i), "note": text, "tone": "kind"} for i, text in enumerate(TEXTS)]
+    files = [save(tmp_path / "a.jsonl", several), save(tmp_path / "b.jsonl", [{**row, "tone": "x"} for row in several])]
+    with pytest.raises(GoldassayError, match="tone"):
+        pool_of(files, "tone")
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "tone.py").write_text("def program(note: str):\n    return None\n", encoding="utf-8")
+    (tmp_path / "metrics").mkdir()
+    (tmp_path / "metrics" / "tone.py").write_text("def metric(gold, pred):\n    return 1.0\n", encoding="utf-8")
+    pool = pool_of(files, "tone")
+    assert (pool.inputs["1"], pool.answers["a"]["1"]) == ({"id": "1", "note": TEXTS[1]}, {"tone": "kind"})
+    (record, *_) = draft(pool).records
+    assert record["suggestions"] == {"a": {"tone": "kind"}, "b": {"tone": "x"}}
+    assert set(pool_of([save(tmp_path / "c.jsonl", [{"id": "1", "note": "n"}])], "tone").answers) == set()
 
 
 def test_thousands_of_inputs_are_read_in_a_moment(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from math import inf, isfinite
 from os.path import isfile
 from pathlib import Path
@@ -127,7 +128,7 @@ def _record(row: Fields, source: Source) -> Fields:
         record["answers"] = [answers] if isinstance(answers, str) else answers
     if record.get("answer", "") is None:
         record["answer"] = ""
-    shape: Any = schema(source.task, source.side)
+    shape: Any = _schema(source.task, source.side)
     record |= {name: row.pop(name) for name in [*row] if name in shape["properties"] and name not in record}
     required = [*shape["required"], *(["label"] if source.task == "classification" else [])]
     for name in [] if drafted else required:
@@ -138,6 +139,9 @@ def _record(row: Fields, source: Source) -> Fields:
     if others and source.format == "json":
         return {**full, **others}  # which are no fields of this record
     return {**full, "meta": {**others, **full.get("meta", {})}} if others else full
+
+
+_schema = cache(schema)
 
 
 def _columns(header: Iterable[str], task: str, side: Side) -> dict[str, str]:

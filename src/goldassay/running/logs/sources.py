@@ -7,7 +7,7 @@ logs of other tools have ids of their own; theirs are brought together by their 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -140,13 +140,12 @@ def _id(pool: Pool, source: Source, own: str, record: Fields, texts: Mapping[str
 
 def _names(systems: Sequence[Source]) -> list[str]:
     """The names of the systems, told apart by their places where two are the same."""
-    names = [source.name for source in systems]
-    for place in ("stem", "parent"):
-        count = Counter(names)
-        names = [
-            f"{name} ({getattr(source.place, place)})" if count[name] > 1 else name
-            for name, source in zip(names, systems, strict=True)
-        ]
+    count = Counter(source.name for source in systems)
+    stems = Counter((source.name, source.place.stem) for source in systems)
+    names = []
+    for source in systems:
+        place = source.place.stem if stems[source.name, source.place.stem] == 1 else source.place
+        names.append(source.name if count[source.name] == 1 else f"{source.name} ({place})")
     return names
 
 
@@ -154,142 +153,108 @@ def _sources(place: Path, task: str, paths: Mapping[str, str]) -> list[Source]:
     """The systems of a place; a file of inputs is one without a name."""
     place = run_at(place)
     if place.is_dir():
-        return [_of_run(place, task, paths)]
+        run = stored(place)
+        return [_of_samples(Source(place, run.name), run.rows, task, paths)]
     if not place.exists():
         raise DataError("no such file", file=place)
-    systems = systems_in(place) if place.suffix.lower() in LOGS else []
+    suffix = place.suffix.lower()
+    if suffix == ".txt" and task != "retrieval":
+        lines = enumerate(files.lines(place), start=1)
+        name = INPUTS.get(task, "text")
+        return [Source(place, inputs={str(number): {name: line} for number, line in lines if line.strip()})]
+    systems = systems_in(place) if suffix in LOGS else []
+    logs = [(Source(place, system.name, own_ids=True), system.samples) for system in systems]
     if systems and systems[0].tool != DSPY:
-        return [_of_log(place, each.name, each.samples, task, paths) for each in systems]
-    if place.suffix.lower() == ".txt" and task != "retrieval":
-        return [Source(place, inputs={str(at): {INPUTS.get(task, "text"): line} for at, line in _lines(place)})]
+        return [_of_samples(source, samples, task, paths) for source, samples in logs]
+    rows = _rows(place)
     try:
-        source = _of_predictions(place, task, paths)
-    except GoldassayError as error:
-        if systems:
-            return [_of_log(place, each.name, each.samples, task, paths) for each in systems]
-        inputs = _of_inputs(place, task, paths)
+        records = read(rows if rows and suffix in JSON_ROWS else place, task=task, side="pred", map=paths or None)
+    except GoldassayError:
+        if logs:
+            return [_of_samples(source, samples, task, paths) for source, samples in logs]
+        inputs = _inputs_of(rows, task, paths)
         if not inputs:
-            raise error from None
+            raise
         return [Source(place, inputs=inputs)]
-    if source.name and any("id" not in row for row in _rows(place) if isinstance(row, Mapping)) and "id" not in paths:
+    inputs = _inputs_of(rows or records, task, paths)
+    answers = {record["id"]: record for record in records}
+    if task not in TASKS:
+        answers = {
+            name: {key: answers[name][key] for key in answers[name].keys() - record} for name, record in inputs.items()
+        }
+        if not any(answers.values()):
+            return [Source(place, inputs=inputs)]
+    if any("id" not in row for row in rows) and "id" not in paths:
         raise DataError("predictions need an id, by which labelled gold is compared with them", file=place)
-    return [source]
+    return [Source(place, place.stem, inputs, answers)]
 
 
-def _lines(place: Path) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in enumerate(files.lines(place), start=1) if line.strip())
+def _of_samples(source: Source, samples: Iterable[Fields], task: str, paths: Mapping[str, str]) -> Source:
+    """The system of a run's rows or a log's samples, filled in.
 
-
-def _of_run(place: Path, task: str, paths: Mapping[str, str]) -> Source:
-    """The system of a run folder."""
-    run = stored(place)
-    source = Source(place, run.name)
-    for row in run.rows:
-        name = str(row["id"])
-        inputs = row.get("inputs")
-        if not isinstance(inputs, Mapping) or not inputs:
-            raise GoldassayError(f"{place} was stored without inputs, so no gold can be drafted from it")
-        answer = row.get("prediction") if "error" not in row else None
-        sides = _sides(inputs, answer or {}, paths)
-        about = {key: row[key] for key in ("strata", "document") if row.get(key) not in (None, {})}
-        source.inputs[name] = {**sides[0], **about}
-        if answer is not None and (prediction := _prediction(name, sides[1], task, place)):
-            source.answers[name] = prediction
-    return source
-
-
-def _of_log(place: Path, name: str, samples: list[Fields], task: str, paths: Mapping[str, str]) -> Source:
-    """A system of another tool's log."""
-    source = Source(place, name, own_ids=True)
+    Raises:
+        GoldassayError: A run has no inputs.
+        DataError: No answer is one of the task.
+    """
+    own = Reading(source.place, task, "run", "pred")
+    outputs: dict[str, None] = {}
     for sample in samples:
-        if not sample or sample.get("error"):
-            continue
-        # a tool may wrap inputs, or the answer, in one field
-        wrapped = (sample["inputs"], sample["prediction"])
-        inner = [next((v for v in side.values() if len(side) == 1 and isinstance(v, dict)), side) for side in wrapped]
-        inputs, answer = _sides(inner[0], inner[1], paths)
-        own = str(sample["id"])
-        source.inputs[own] = inputs
-        if prediction := _prediction(own, answer, task, place):
-            source.answers[own] = prediction
+        inputs = _side(sample.get("inputs"), source, task, paths)
+        if not inputs and not source.own_ids:
+            raise GoldassayError(f"{source.place} was stored without inputs, so no gold can be drafted from it")
+        if inputs:
+            name = str(sample["id"])
+            about = {key: sample[key] for key in ("strata", "document") if sample.get(key) not in (None, {})}
+            source.inputs[name] = {**inputs, **about}
+            answer = {} if sample.get("error") else _side(sample.get("prediction"), source, task, paths)
+            outputs |= dict.fromkeys(answer)
+            prediction = record_of({"id": name, "prediction": answer or None, "error": ""}, own)
+            source.answers |= {name: prediction} if prediction else {}
     if not source.answers:
-        outputs = " or ".join(OUTPUTS.get(task, ("answer",)))
-        there = ", ".join(dict.fromkeys(key for each in samples for key in each.get("prediction") or ())) or "none"
-        message = (
-            f'no answer has {outputs}; there are {there} (`map={{"{OUTPUTS.get(task, ("answer",))[0]}": "COLUMN"}}`)'
+        wanted = OUTPUTS.get(task, ("output",))
+        hint = f'`map={{"{wanted[0]}": "COLUMN"}}`'
+        raise DataError(
+            f"no answer has {' or '.join(wanted)}; there are {', '.join(outputs) or 'none'}; {hint}", file=source.place
         )
-        raise DataError(message, file=place)
     return source
 
 
-def _sides(inputs: Any, answer: Any, paths: Mapping[str, str]) -> tuple[Fields, Fields]:
-    """The inputs and the answer of an example under the names of a mapping."""
-    sides = []
-    for side in (inputs, answer):
-        values = {name: value for name, path in paths.items() if (value := field_at(side, path, None)) is not None}
-        others = {name: value for name, value in side.items() if name not in {*values, *paths.values()}}
-        sides.append({**others, **values})
-    return sides[0], sides[1]
-
-
-def _prediction(name: str, answer: Fields, task: str, place: Path) -> Fields | None:
-    """An answer as a prediction of the task; None if it is none, which counts as failed."""
-    reading = Reading(place, task, "run", "pred")
-    return record_of({"id": name, "prediction": answer, "error": ""}, reading)
+def _side(side: Any, source: Source, task: str, paths: Mapping[str, str]) -> Fields:
+    """The inputs or the answer of a sample under the names of a mapping; a tool may wrap them in one field."""
+    if not isinstance(side, Mapping):
+        return {}
+    if source.own_ids and len(side) == 1 and not side.keys() & {*OUTPUTS.get(task, ()), *paths.values()}:
+        inner = next(iter(side.values()))
+        side = inner if isinstance(inner, dict) else side
+    values = {name: value for name, path in paths.items() if (value := field_at(side, path, None)) is not None}
+    return {**{name: value for name, value in side.items() if name not in paths.values()}, **values}
 
 
 def _rows(place: Path) -> list[Any]:
     """The rows of a file that has rows of named fields; empty for other formats."""
     suffix = place.suffix.lower()
-    if suffix in (".jsonl", ".ndjson"):
-        return [row for _, row in files.json_lines(place)]
     if suffix == ".json":
         content = files.json_value(place)
         return content if isinstance(content, list) else []
-    return list(rows_of_table(place)) if suffix in (".csv", ".tsv") else []
+    if suffix in JSON_ROWS:
+        return [row for _, row in files.json_lines(place)]
+    return rows_of_table(place) if suffix in (".csv", ".tsv") else []
 
 
-def _of_predictions(place: Path, task: str, paths: Mapping[str, str]) -> Source:
-    """The system of a file of predictions, which may have their inputs beside them."""
-    rows = _rows(place)
-    as_rows = rows if rows and place.suffix.lower() in JSON_ROWS else place
-    records = read(as_rows, task=task, side="pred", map=paths or None)
-    if task not in TASKS:
-        return _of_own(place, task, records)
-    inputs = _inputs_of(rows or records, task, paths)
-    return Source(place, place.stem, inputs, {record["id"]: record for record in records})
+def _inputs_of(rows: Sequence[Any], task: str, paths: Mapping[str, str]) -> dict[str, Fields]:
+    """The inputs of rows by id; none if a row has no input.
 
-
-def _of_own(place: Path, task: str, records: list[Fields]) -> Source:
-    """The system, or the inputs alone, of records with any fields: the program says which are inputs."""
-    names = inputs_of_program(task)
-    if not names:
-        raise DataError(f"which fields are inputs? Name a run of {task}, or write its program", file=place)
-    inputs = {
-        str(record["id"]): {key: record[key] for key in (*names, *ABOUT[1:]) if key in record} for record in records
-    }
-    answers = {
-        str(record["id"]): {key: record[key] for key in record if key not in (*names, *ABOUT)} for record in records
-    }
-    alone = not any(answers.values())
-    return Source(place, "" if alone else place.stem, inputs, {} if alone else answers)
-
-
-def _of_inputs(place: Path, task: str, paths: Mapping[str, str]) -> dict[str, Fields]:
-    """The records of a file of inputs; none if they lack the input of the task."""
-    return _inputs_of(_rows(place), task, paths)
-
-
-def _inputs_of(rows: list[Any], task: str, paths: Mapping[str, str]) -> dict[str, Fields]:
-    """The inputs of rows by id; none if a row has no input."""
+    Raises:
+        DataError: Nothing says which fields of a task of one's own are inputs.
+    """
+    names = {*ABOUT[1:], *(SHAPES["gold"][task].__annotations__ if task in TASKS else inputs_of_program(task) or ())}
+    if names == {*ABOUT[1:]}:
+        raise DataError(f"which fields are inputs? Name a run of {task}, or write programs/{task}.py")
+    names -= {*GOLD_FIELDS.get(task, ()), *OUTPUTS.get(task, ()), *ABOUT[-2:]}
     inputs: dict[str, Fields] = {}
-    name = INPUTS[task]
-    allowed = set(SHAPES["gold"][task].__annotations__) - {*GOLD_FIELDS[task], *OUTPUTS[task]}
     for place, row in enumerate(rows, start=1):
-        if not isinstance(row, Mapping):
+        record = renamed(row, paths, predicted=True) if paths else row
+        if not isinstance(record, Mapping) or (task in TASKS and not record.get(INPUTS[task])):
             return {}
-        record = renamed(row, paths, predicted=True) if paths else dict(row)
-        if record.get(name) in (None, ""):
-            return {}
-        inputs[identity(record, place)] = {key: value for key, value in record.items() if key in allowed}
+        inputs[identity(record, place)] = {key: value for key, value in record.items() if key in names}
     return inputs
