@@ -186,3 +186,9 @@ def test_secrets_are_hidden() -> None:
     inputs = [{"id": "a", "text": "my key sk-abcdef123456 leaked"}]
     (record,) = draft(Pool.of("classification", inputs)).records
     assert record["text"] == "my key [hidden] leaked"
+    span = {"start": 0, "end": 2, "type": "TOP"}
+    several = Pool.of("extraction", [*inputs, *texts(5)], {"a": [{"id": "a", "entities": [span]}]})
+    result = draft(several)
+    assert {record["id"] for record in result.records} == {f"d{i}" for i in range(5)}
+    assert result.warnings == ["1 inputs hold what looks like a key or password and are left out"]
+    assert result.records[0]["sampling"]["population"] == 5

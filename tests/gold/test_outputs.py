@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldassay.gold.outputs import HEADLINES, OUTPUTS, Comparison, measure_named, of_corpus, predicted
-from goldassay.gold.records import check
+from goldassay.gold.records import INPUTS, as_gold, as_prediction, check
 from goldassay.measure import TASKS, Measure, registered
 
 Row = dict[str, Any]
@@ -197,3 +197,16 @@ def test_counts_of_predicted_items_are_those_of_the_measure(task: str) -> None:
         tally = evidence(measure, {**row, **gold_of(task, rng), "text": TEXT}, prediction)
         assert tally.tp[0] + tally.fp[0] == number
     assert of_corpus(measure) == bool(counts)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_an_answer_becomes_gold(task: str) -> None:
+    rng = random.Random(3)
+    empty = {"text": TEXT, "query": "q", "question": "q"}
+    for _ in range(50):
+        prediction = check({"id": "a", **PREDICTIONS[task](rng)}, task, "pred")
+        value = as_gold(prediction, task)
+        inputs = {"id": "a", **{name: empty[name] for name in (INPUTS[task],)}}
+        if task != "classification" or value.get("label"):
+            check({**inputs, **value}, task)
+        assert as_gold(as_prediction({**inputs, **value}, task), task).keys() == value.keys() or not value

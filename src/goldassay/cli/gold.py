@@ -182,7 +182,9 @@ def draft(
     terminal.output(result, json, tables.gold_draft)
     if not json:
         terminal.line(f"{options.out}: {len(drafted) + len(result.records)} records; label them from the top, then:")
-        terminal.echo(_next_command(result.question, options, sources))
+        compared = pool.files if result.question == "compare" else pool.files[:1]
+        pred = " --pred ".join(map(str, compared)) or "FILE"
+        terminal.echo(NEXT[result.question].format(task=options.task, gold=options.out, pred=pred))
 
 
 NEXT = {
@@ -192,11 +194,6 @@ NEXT = {
     "tuning": "goldassay gold split {gold} --task {task} --out FOLDER",
 }
 """The command that takes the labels, by question."""
-
-
-def _next_command(question: str, options: DraftOptions, sources: list[Path]) -> str:
-    pred = " --pred ".join(map(str, sources if question == "compare" else sources[:1]))
-    return NEXT[question].format(task=options.task, gold=options.out, pred=pred)
 
 
 @use.command(app)

@@ -20,8 +20,9 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -29,11 +30,11 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
 from goldassay.gold.design import SAMPLING, Sampling, sampling_of
 from goldassay.gold.outputs import NO_OUTPUT, Comparison, as_text, of_corpus, predicted
-from goldassay.gold.records import INPUTS, is_labelled
+from goldassay.gold.records import INPUTS, SPANS, is_labelled
 from goldassay.gold.shapes import SHAPES, Fields, Record
 from goldassay.gold.splits import grouped, value_of
 from goldassay.measure import TASKS, check_choice
-from goldassay.secrets import scrub
+from goldassay.secrets import redact, scrub
 
 QUESTIONS = ("compare", "level", "errors", "tuning")
 AGREE = "agree"
@@ -67,6 +68,7 @@ class Pool:
         answers: The predictions of each system by id; one that is absent failed.
         verdicts: A judge's verdict of each answer by id, where one was asked.
         warnings: What a reader of the draft should know.
+        files: The files of predictions, with which labelled gold can be compared.
     """
 
     task: str
@@ -74,6 +76,7 @@ class Pool:
     answers: dict[str, dict[str, Fields]] = field(default_factory=dict)
     verdicts: Mapping[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
 
     @classmethod
     def of(cls, task: str, inputs: Iterable[Record], answers: Mapping[str, Iterable[Record]] = {}) -> Pool:
@@ -272,6 +275,7 @@ class _Plan:
         self.by = by
         self.seed = seed
         self.warnings: list[str] = []
+        self._hide()
         self.measure = comparison.headline(answer for each in pool.answers.values() for answer in each.values())
         self.agreement = comparison.words if len(pool.answers) > 1 else ""
         strata = getattr(self, f"_for_{question}")()
@@ -280,6 +284,15 @@ class _Plan:
             ids = sorted(strata[name])
             random.Random(f"{seed} {name}").shuffle(ids)
             self.order[name] = ids
+
+    def _hide(self) -> None:
+        """Leave inputs with a secret out of tasks of spans, whose places would not be those of the text without it."""
+        texts = {name: self.pool.text(name) for name in self.pool.inputs} if self.pool.task in SPANS else {}
+        secret = [name for name, text in texts.items() if redact(text) != text]
+        if secret:
+            self.warnings.append(f"{len(secret)} inputs hold what looks like a key or password and are left out")
+            inputs = {name: record for name, record in self.pool.inputs.items() if name not in secret}
+            self.pool = replace(self.pool, inputs=inputs)
 
     def _for_compare(self) -> Strata:
         strata = self._partitions()

@@ -237,28 +237,45 @@ def as_prediction(record: Record, task: str) -> Fields:
     return answer | {field: [dict(item) for item in record[field]]}
 
 
-def as_gold(prediction: Record, task: str) -> Fields:
-    """The fields of gold that say what a prediction says; what gold cannot have (a span without a place) is left out.
+def as_gold(output: Record, task: str) -> Fields:
+    """The answer of a system in the fields of gold, for a person to accept or correct.
 
-    >>> as_gold({"answer": "1800", "confidence": 0.4}, "answering"), as_gold({"label": None}, "classification")
-    ({'answers': ['1800']}, {})
+    What gold cannot have (a span that is not in the text) is left out, and no document is judged.
+
+    >>> as_gold({"answer": "1800"}, "answering"), as_gold({"results": [{"doc_id": "a"}]}, "retrieval")
+    ({'answers': ['1800']}, {'relevant': {}})
     """
-    if task == "answering":
-        return {"answers": [prediction["answer"]] if prediction.get("answer") else []}
+    if task not in TASKS:
+        return dict(output)
     if task == "retrieval":
-        return {"relevant": [result["doc_id"] for result in prediction["results"]]}
-    if task in SPANS:
-        spans = [dict(span) for span in prediction[SPANS[task]] if span.get("start") is not None]
-        for span in spans:
-            span.pop("form", None)
-            best = next(iter(span.pop("candidates", ())), {"id": "NIL"})
-            if task == "linking":
-                span["ids"] = {} if best["id"] == "NIL" else {best.get("kb") or "wikidata": [best["id"]]}
-        return {SPANS[task]: spans}
-    names: Sequence[str] = ("label", "labels", "score", "secondary_labels") if task == "classification" else (task,)
-    if task == "records" or task not in TASKS:
-        names = ["record"] if task == "records" else [*prediction]
-    return {name: prediction[name] for name in names if prediction.get(name) is not None}
+        return {"relevant": {}}
+    if task == "answering":
+        return {"answers": [output["answer"]] if output.get("answer") else []}
+    names = (*LABELS[task], "secondary_labels")
+    value: Fields = {name: output[name] for name in names if output.get(name) is not None}
+    if task in (*SPANS, "triples"):
+        field = SPANS.get(task, task)
+        items = [_as_gold_item(item, task) for item in value.get(field, ()) if item.get("start", 0) is not None]
+        value[field] = items
+    return value
+
+
+def _as_gold_item(item: Record, task: str) -> Fields:
+    """A span or statement as gold has it; a mention with the identifiers of its best candidate."""
+    bare = {name: part for name, part in item.items() if name not in ("confidence", "form", "candidates")}
+    if task != "linking" or bare.get("ids"):
+        return bare
+    best = next(iter(item.get("candidates") or ()), {"id": "NIL"})
+    return {**bare, "ids": {} if best["id"] == "NIL" else candidate_ids(best)}
+
+
+def candidate_ids(candidate: Record) -> dict[str, list[str]]:
+    """The identifiers of a candidate by knowledge base.
+
+    >>> candidate_ids({"id": "Q190804"})
+    {'wikidata': ['Q190804']}
+    """
+    return {str(candidate.get("kb") or "wikidata"): [str(candidate["id"])]}
 
 
 def candidates(ids: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:

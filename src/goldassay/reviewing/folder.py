@@ -30,8 +30,8 @@ from goldassay.gold.anyfields import ABOUT
 from goldassay.gold.design import SAMPLING, Design
 from goldassay.gold.drafts import GOLD_FIELDS, draft
 from goldassay.gold.formats import TASK_OF_FIELD
+from goldassay.gold.records import as_gold, candidate_ids
 from goldassay.gold.shapes import Fields
-from goldassay.reviewing.values import as_gold, candidate_ids
 from goldassay.running.logs.sources import pool_of
 from goldassay.search import LabelEntry, LabelTable
 

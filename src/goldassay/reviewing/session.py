@@ -13,13 +13,14 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import anyfields
+from goldassay.gold.records import candidate_ids
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
 from goldassay.reviewing.folder import Folder, Suggestion
 from goldassay.reviewing.journal import Decision, Journal, Line
 from goldassay.reviewing.quality import Quality
 from goldassay.reviewing.queue import Queue
-from goldassay.reviewing.values import candidate_ids, canonical, check_value
+from goldassay.reviewing.values import canonical, check_value
 
 PACE = 30  # decisions whose median says how long the next ones take
 ITEM = re.compile(r"(0|[1-9][0-9]{0,8})(?::(repeat|conflict))?")

@@ -1,60 +1,19 @@
-"""What a decision sets: the gold fields of a task, answers of systems as gold, and when two values are the same."""
+"""What a decision sets: the gold fields of a task, and when two values are the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError
 from goldassay.gold.drafts import GOLD_FIELDS
 from goldassay.gold.records import SPANS, problems, prove
-from goldassay.gold.shapes import Fields, Record
+from goldassay.gold.shapes import Record
 from goldassay.jsonl import JSON
 from goldassay.measure import TASKS
 
 BESIDE = ("text", "confidence", "form")  # of a span or statement: what does not make it another one
-
-
-def as_gold(output: Record, task: str) -> Fields:
-    """The answer of a system in the fields of gold, for a person to accept or correct.
-
-    >>> as_gold({"answer": "1800"}, "answering"), as_gold({"results": [{"doc_id": "a"}]}, "retrieval")
-    ({'answers': ['1800']}, {'relevant': {}})
-    """
-    if task not in TASKS:
-        return dict(output)
-    value: Fields = {name: output[name] for name in GOLD_FIELDS[task] if output.get(name) is not None}
-    if task == "answering":
-        return {"answers": [output["answer"]] if output.get("answer") else [], **value}
-    if task == "retrieval":
-        return {"relevant": {}, **value}
-    if task == "triples":
-        value["triples"] = [_without(triple, ["confidence"]) for triple in value.get("triples", ())]
-    if task in SPANS:
-        spans = [span for span in value.get(SPANS[task], ()) if span.get("start") is not None]
-        value[SPANS[task]] = [_link(span) if task == "linking" else _without(span, BESIDE[1:]) for span in spans]
-    return value
-
-
-def _without(item: Record, names: Sequence[str]) -> Fields:
-    return {name: part for name, part in item.items() if name not in names}
-
-
-def _link(link: Record) -> Fields:
-    """A mention with the identifiers of its best candidate; NIL without one."""
-    best = next(iter(link.get("candidates") or ()), None)
-    ids = link.get("ids") or (candidate_ids(best) if best else {})
-    return {**_without(link, ["candidates", "confidence", "form"]), "ids": ids}
-
-
-def candidate_ids(candidate: Record) -> dict[str, list[str]]:
-    """The identifiers of a candidate by knowledge base.
-
-    >>> candidate_ids({"id": "Q190804"})
-    {'wikidata': ['Q190804']}
-    """
-    return {str(candidate.get("kb") or "wikidata"): [str(candidate["id"])]}
 
 
 def check_value(value: Record, record: Record, task: str, outputs: Iterable[str]) -> None:

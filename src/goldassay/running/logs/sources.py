@@ -86,6 +86,7 @@ def pool_of(
     for source, name in zip(systems, _names(systems), strict=True):
         named = ids[id(source)]
         pool.answers[name] = {named.get(own, own): answer for own, answer in source.answers.items()}
+        pool.files += [] if source.own_ids else [source.place]
         absent = next((each for each in pool.answers[name] if each not in pool.inputs), None)
         if absent is not None:
             message = "a prediction without its input; add a source with the inputs (runs, or a file of them)"
@@ -180,7 +181,8 @@ def _sources(place: Path, task: str, paths: Mapping[str, str]) -> list[Source]:
     answers = {record["id"]: record for record in records}
     if task not in TASKS:
         answers = {
-            name: {key: answers[name][key] for key in answers[name].keys() - record} for name, record in inputs.items()
+            name: {key: answers[name][key] for key in answers[name].keys() - {*record, "id"}}
+            for name, record in inputs.items()
         }
         if not any(answers.values()):
             return [Source(place, inputs=inputs)]
