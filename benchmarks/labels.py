@@ -32,11 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay import Counts
-from goldassay.gold.design import Design, Sampling
 from goldassay.gold.drafts import Pool, draft
 from goldassay.gold.outputs import Comparison
 from goldassay.gold.pairing import pairs
 from goldassay.running.labelled import Labels, LabelVerdict, decide, verdict
+from goldassay.statistics.design import Design, Sampling
 from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.sampling import Race, Stratum, additions, estimate, neyman, swap_test

@@ -271,7 +271,7 @@ class Metric:
         pairs = [sides(self.columns, *pair) for pair in zip(shared.gold, shared.pred, strict=True)]
         batches = Batches(*zip(*pairs, strict=True)) if pairs else shared
         parts = [part for measure in self.measures.values() for part in measure.breakdown.items()]
-        return {facet: by_key(summed(by.tallies(batches.of(by)))) for facet, by in parts}
+        return {facet: by_key(summed(shared.weighted(by.tallies(batches.of(by))))) for facet, by in parts}
 
     def __call__(
         self,

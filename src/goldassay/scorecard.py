@@ -17,14 +17,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.display import Displayed
 from goldassay.exceptions import DataError, GoldassayError, MissingExtra
 from goldassay.fields import Fields, Record, clusters, identity, shared_text, unit
 from goldassay.measure import Measure, gold_field
-from goldassay.tally import Counts, Tally, flat
+from goldassay.tally import Counts, Mean, Tally, flat
+
+if TYPE_CHECKING:
+    from goldassay.statistics.design import Design
 
 RATES = ("precision", "recall", "f1")
 CHUNK = 10_000  # records of a file that are in memory at once
@@ -49,6 +53,20 @@ class Batches:
         self.gold = gold
         self.pred = pred
         self._cache: dict[Hashable, Any] = {}
+
+    @cached_property
+    def design(self) -> Design | None:
+        """How the gold was chosen; None if nothing says so. Gold that stays in its file has no design."""
+        from goldassay.statistics.design import Design
+
+        return Design.of(self.gold) if isinstance(self.gold, (list, tuple)) else None
+
+    def weighted(self, tallies: Any) -> Any:
+        """Tallies of all examples, each times the inputs that it stands for; the same without a design."""
+        from goldassay.statistics.evidence import scaled
+
+        weights = self.design.weights if self.design else None
+        return tallies if weights is None else scaled(tallies, weights)
 
     def of(self, measure: Measure) -> Any:
         """The batch that this measure counts in."""
@@ -123,6 +141,9 @@ class Scorecard(Displayed):
         """
         from goldassay.statistics.intervals import interval
 
+        design = self.shared.design if self.shared else None
+        if self.no_level:
+            return
         gold = self.shared.gold if self.shared else ()
         documents = clusters(gold)
         self.unit = unit(self.examples, documents)
@@ -131,9 +152,43 @@ class Scorecard(Displayed):
         for name, measure in self.measures.items():
             if self.values[name] is not None and name in self.tallies:
                 tallies = self.tallies[name]
-                ends = interval(tallies, measure.zero, clusters=documents, bounds=measure.known_limits, level=level)
+                estimate = design.interval if design else interval
+                ends = estimate(tallies, measure.zero, clusters=documents, bounds=measure.known_limits, level=level)
+                self.values[name] = ends.value if design else self.values[name]
                 self.intervals[name] = (ends.low, ends.high)
                 self.methods[name] = ends.method
+
+    def withhold_level(self) -> None:
+        """Leave out the values where the design of the gold tells none, and warn why (`statistics.design`)."""
+        design = self.shared.design if self.shared else None
+        if design and self.no_level:
+            self.values = dict.fromkeys(self.values)
+            self.intervals = {}
+            self.counts = {}
+            self.by = {"kind": self._kinds(design)} if design.question == "errors" else {}
+            self.warnings.append(self.no_level)
+
+    @property
+    def no_level(self) -> str:
+        """Why the design of the gold tells no values; empty if it does."""
+        return self.shared.design.no_level if self.shared and self.shared.design else ""
+
+    def _kinds(self, design: Design) -> dict[str, dict[str, float]]:
+        """The share of all inputs in which each kind of error occurs, with its interval, the most frequent first."""
+        from goldassay.statistics.evidence import means
+
+        if self.shared is None or design.groups() is None:
+            return {}
+        kinds = [
+            {error.kind for measure in self.measures.values() for error in measure(gold, pred).errors}
+            for gold, pred in zip(self.shared.gold, self.shared.pred, strict=True)
+        ]
+        shares: dict[str, dict[str, float]] = {}
+        for kind in sorted({kind for several in kinds for kind in several}):
+            marks: Any = means([float(kind in several) for several in kinds])
+            ends = design.interval(marks, Mean(), clusters=clusters(self.shared.gold), bounds=(0.0, 1.0))
+            shares[kind] = {"share": ends.value, "low": ends.low, "high": ends.high}
+        return dict(sorted(shares.items(), key=lambda item: -item[1]["share"]))
 
     @property
     def size(self) -> str:
@@ -321,7 +376,7 @@ def from_evidence(task: str, measures: Mapping[str, Measure], tallies: Record, s
     """The scorecard of evidence: by name the tallies of every example, whose fields are arrays."""
     from goldassay.statistics.evidence import summed
 
-    totals = {name: summed(tallies[name]) for name in tallies}
+    totals = {name: summed(shared.weighted(tallies[name])) for name in tallies}
     card = Scorecard(task, len(shared.gold), shared=shared, measures=dict(measures), tallies=tallies, totals=totals)
     for name, measure in measures.items():
         total = totals[name]

@@ -240,8 +240,9 @@ def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None =
         choose(card, names, chosen.get("weight", ""))
     card.warnings = [*aligned.warnings, *card.warnings]
     card.protocol = card.protocol or str(options.get("protocol") or "")
-    if intervals or (intervals is None and card.examples <= INTERVALS_UP_TO):
+    if aligned.design or intervals or (intervals is None and card.examples <= INTERVALS_UP_TO):
         card.estimate()
+    card.withhold_level()
     return card
 
 

@@ -13,7 +13,7 @@ from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import read
 from goldassay.gold.agreement import agree_files
-from goldassay.gold.design import Design
+from goldassay.statistics.design import Design
 
 Row = dict[str, Any]
 TASK = ("--task", "classification")

@@ -9,8 +9,8 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import Pool, draft
-from goldassay.gold.design import Design
 from goldassay.gold.drafts import ON_AGREEMENTS
+from goldassay.statistics.design import Design
 
 N = 300
 Row = dict[str, Any]

@@ -237,6 +237,8 @@ def _written(runs: Sequence[Run], weights: Mapping[str, float], seed: int, out: 
     from goldassay.reporting.exports import to_latex
     from goldassay.reporting.pages import report
 
+    if runs[0].no_level:
+        raise GoldassayError(f"a ranking needs values: {runs[0].no_level}")
     if not any(runs[0].zero.weights.values()):  # files, which have no metric: all values weigh the same
         weights = weights or dict.fromkeys(runs[0].values, 1.0)
     ranked = ranking.rank(runs, weights, seed=seed)
@@ -262,8 +264,15 @@ def _show(runs: Sequence[Run], seed: int, json: bool, ranking: Any) -> None:
     comparisons = compare(*usable, seed=seed) if len(usable) > 1 else RunComparisons(runs[0], [])
     ranks = ranked(usable, seed=seed) if len(usable) > 2 else {}
     verdicts = against(comparisons, seed)
+    no_level = next((run.no_level for run in runs if run.no_level), "")
+    of_all = [warning for warning in runs[0].warnings if no_level and all(warning in run.warnings for run in runs)]
     for run in runs:
-        terminal.warn(*(f"{run.name}: {warning}" for warning in run.warnings))
+        terminal.warn(*(f"{run.name}: {warning}" for warning in run.warnings if warning not in of_all))
+    terminal.warn(
+        *(warning for warning in of_all if warning != no_level),
+        *comparisons.notes,
+        *([f"{no_level} (goldassay gold draft --for level)"] if no_level else []),
+    )
     if json:
         protocol = shown.protocol(runs)
         body: dict[str, Any] = {

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from goldassay.cli import options as use
+from goldassay.exceptions import GoldassayError
 from goldassay.measure import RAISED
 from goldassay.reporting import tables, terminal
 
@@ -42,6 +43,9 @@ def score(
         aligned, chosen = read(task, gold, pred, split=scoring.split, **options)
         update(1, f"measuring {len(aligned.gold)} examples")
         card = card_of(task, aligned, chosen, scoring.intervals)
+    if card.no_level and not card.by:
+        advice = f"goldassay gold draft --for level; or goldassay compare {task} --gold {gold} --pred A --pred B"
+        raise GoldassayError(f"{gold}: {card.no_level}: {advice}")
     explanations = []
     if scoring.claimed:
         how = {name: options.get(name) for name in ("format", "protocol", "column")}

@@ -9,8 +9,8 @@ agreement is in `goldassay.gold.outputs`. For ``level`` records are drawn at ran
 first labels correct (Neyman); for ``errors`` mostly from likely failures; for ``tuning`` one of each cluster of
 near-equal texts, which supports no estimate.
 
-Each record says how it was chosen (`goldassay.gold.design`). Inside a stratum the order is random, and the strata take
-turns in proportion to their shares: whatever prefix is labelled is a smaller sample of the same design.
+Each record says how it was chosen (`goldassay.statistics.design`). Inside a stratum the order is random, and the strata
+take turns in proportion to their shares: whatever prefix is labelled is a smaller sample of the same design.
 
 Cochran, *Sampling Techniques*, 1977 (strata, Neyman's shares); McNemar 1947 (disagreements alone).
 """
@@ -28,13 +28,13 @@ import numpy as np
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
-from goldassay.gold.design import SAMPLING, Sampling, sampling_of
 from goldassay.gold.outputs import NO_OUTPUT, Comparison, as_text, of_corpus, predicted
 from goldassay.gold.records import INPUTS, SPANS, is_labelled
 from goldassay.gold.shapes import SHAPES, Fields, Record
 from goldassay.gold.splits import grouped, value_of
 from goldassay.measure import TASKS, check_choice
 from goldassay.secrets import redact, scrub
+from goldassay.statistics.design import SAMPLING, Sampling, sampling_of
 
 QUESTIONS = ("compare", "level", "errors", "tuning")
 AGREE = "agree"

@@ -11,7 +11,6 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique, identity
 from goldassay.files import Faults
 from goldassay.gold import formats
-from goldassay.gold.design import Design
 from goldassay.gold.formats import ReadOptions, Source
 from goldassay.gold.formats.jsonl import ids_of
 from goldassay.gold.reading import (
@@ -26,6 +25,7 @@ from goldassay.gold.reading import (
     splits_of,
 )
 from goldassay.gold.records import SPANS, as_prediction, empty_prediction, prove
+from goldassay.statistics.design import Design
 
 NAMED = 3  # records that a warning names
 PAIRED = (*TOKENISED, "musique")  # formats whose two files are read together
@@ -41,8 +41,9 @@ Records = Sequence[dict[str, Any]]
 class Pairs:
     """Gold records and their predictions, in gold's order, and warnings about them.
 
-    Gold that was chosen by a design (`goldassay.gold.design`) has it in ``design``, and ``population`` are all
-    predictions then: those of the inputs that the labelled ones stand for.
+    Gold that was chosen by a design (`goldassay.statistics.design`) has it in ``design``, and ``population`` are all
+    predictions then: those of the inputs that the labelled ones stand for. ``unlabelled`` says how many drafted records
+    have no label.
     """
 
     gold: Records
@@ -50,6 +51,7 @@ class Pairs:
     warnings: list[str] = field(default_factory=list)
     design: Design | None = None
     population: Records = ()
+    unlabelled: int = 0
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -114,6 +116,7 @@ def pairs(
     ]
     result.design = design
     result.population = population if design else ()
+    result.unlabelled = left.unlabelled
     return result
 
 

@@ -23,12 +23,12 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import Record, check_unique
 from goldassay.files import Faults
 from goldassay.gold import anyfields, formats
-from goldassay.gold.design import SAMPLING, sampling_of
 from goldassay.gold.formats import ReadOptions, Row, Source, tables
 from goldassay.gold.formats.jsonl import rows_of
 from goldassay.gold.records import SPANS, check, empty_prediction, is_labelled, problems, prove
 from goldassay.gold.shapes import Fields, Side
 from goldassay.measure import TASKS
+from goldassay.statistics.design import SAMPLING, sampling_of
 
 TOKENISED = ("hipe", "iob2", "conll")
 LARGE = 32_000_000  # bytes of a file from which its records stay in it
@@ -104,12 +104,11 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
     Raises:
         DataError: There are no records of gold.
     """
-    unlabelled = 0
     labelled = 0
     spans = SPANS.get(source.task)
     for row in unchecked:
         if source.side == "gold" and not is_labelled(row.record, source.task):
-            unlabelled += 1
+            source.unlabelled += 1
             continue
         labelled += 1
         place: Fields = {"file": row.file or source.path, "line": row.line}
@@ -126,10 +125,12 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
                 prove(record["text"], record[spans], spans, record["id"])
             yield row._replace(record=record)
     if not labelled and source.side == "gold" and not source.faults.errors:
-        what = f"none of its {unlabelled} records is labelled yet" if unlabelled else "there are no records"
+        what = (
+            f"none of its {source.unlabelled} records is labelled yet" if source.unlabelled else "there are no records"
+        )
         raise DataError(what, file=source.path)
-    if unlabelled:
-        which = f"{unlabelled} of the {unlabelled + labelled} records of {source.path}"
+    if source.unlabelled:
+        which = f"{source.unlabelled} of the {source.unlabelled + labelled} records of {source.path}"
         source.warnings.append(f"{which} are not labelled yet and are left out")
 
 

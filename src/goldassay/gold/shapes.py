@@ -31,7 +31,7 @@ Side = Literal["gold", "pred"]
 class Common(TypedDict, total=False):
     """What every gold record may have.
 
-    Records of a draft say how they were chosen (``sampling``, `goldassay.gold.design`) and what systems answered
+    Records of a draft say how they were chosen (``sampling``, `goldassay.statistics.design`) and what systems answered
     (``suggestions``).
     """
 

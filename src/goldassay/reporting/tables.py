@@ -26,6 +26,8 @@ METHODS = {
     "wilson": "Wilson",
     "effective": "Wilson at the effective sample size",
     "t": "Student's t",
+    "design, wilson": "by the design of the sample, Wilson",
+    "design, t": "by the design of the sample, Student's t",
     "macro": "combined from those of the labels, open for one that does not occur",
 }
 FINDINGS = 50
@@ -35,16 +37,17 @@ DISAGREEMENTS = 20
 def scorecard(card: Scorecard) -> None:
     """The values of a scorecard with their intervals, on a wide terminal their conventions, and the breakdowns."""
     wide = console().width >= WIDE
+    values = {} if card.no_level else card.values
     last = f"f1{INTERVAL}" if card.intervals else "f1"
     columns = ["convention"] if wide else []
-    prefixes = [name.removesuffix("f1") for name in card.values if name == "f1" or name.endswith("_f1")]
+    prefixes = [name.removesuffix("f1") for name in values if name == "f1" or name.endswith("_f1")]
     families = {prefix: [f"{prefix}{rate}" for rate in rows.RATES] for prefix in prefixes}
-    families = {prefix: names for prefix, names in families.items() if all(name in card.values for name in names)}
+    families = {prefix: names for prefix, names in families.items() if all(name in values for name in names)}
     in_family = {name for names in families.values() for name in names}
     cells = [_values(card, prefix.rstrip("_") or card.task, names, wide) for prefix, names in families.items()]
     print_table(titled(card), ["", "precision", "recall", last, *columns], cells)
     title = None if families and not card.protocol else titled(card)
-    cells = [_values(card, name, [name], wide) for name in card.values if name not in in_family]
+    cells = [_values(card, name, [name], wide) for name in values if name not in in_family]
     print_table(title, ["", last.replace("f1", "value"), *columns], cells)
     if card.intervals:
         echo(f"[95 %]: {'; '.join(dict.fromkeys(METHODS.get(name, name) for name in card.methods.values()))}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +81,8 @@ class Difference:
     ``changes`` holds each example's id and change, the largest gain first; ``won`` and ``lost`` are the ids of those
     that are better and worse. ``kinds`` are the kinds of error whose number changed, before and after.
 
+    On gold that a design chose, the first measure that labels tell takes the metric's place (``labelled``).
+
     Args:
         runs: The baseline and the run.
         names: What the sentence calls them.
@@ -103,12 +106,16 @@ class Difference:
         after = [float(row["score"]) for row in self.run.rows]
         same = list(self.run.zero) == list(first.zero)
         evidence = (self.run.evidence, first.evidence, self.run.zero) if same else (after, before, None)
-        self.metric = compare(*evidence, clusters=self.run.clusters, seed=seed)
+        self.labelled = next((each for each in measures if each.verdict), None)
+        if self.labelled:
+            self.metric = self.labelled.comparison
+        else:
+            self.metric = compare(*evidence, clusters=self.run.clusters, seed=seed)
         changes = [(str(row["id"]), new - old) for row, old, new in zip(first.rows, before, after, strict=True)]
         self.changes = sorted(changes, key=lambda pair: -pair[1])
         self.won = [key for key, change in self.changes if change > SAME]
         self.lost = [key for key, change in reversed(self.changes) if change < -SAME]
-        self.parts = [*types, *(_strata(first, self.run) if same else ())]
+        self.parts = [] if first.design else [*types, *(_strata(first, self.run) if same else ())]
         old = _kinds(first)
         new = _kinds(self.run)
         kinds = [(kind, old[kind], new[kind]) for kind in old | new if old[kind] != new[kind]]
@@ -121,11 +128,14 @@ class Difference:
             return "same"
         if self.metric.p >= 0.05:
             return "open"
-        return "better" if self.metric.difference > 0 else "worse"
+        reversed_ = self.labelled is not None and self.labelled.lower_is_better
+        return "better" if (self.metric.difference > 0) != reversed_ else "worse"
 
     @property
     def sentence(self) -> str:
         """The difference in one sentence; a metric of one measure speaks in the direction of the measure."""
+        if self.labelled and self.labelled.verdict:
+            return replace(self.labelled.verdict, systems=(self.baseline, self.name)).sentence
         value, measure = headline(self.run)
         if self.verdict == "same":
             return f"{self.name} and {self.baseline} score the same in {measure} on all {self.run.size}."

@@ -27,13 +27,13 @@ from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique
 from goldassay.gold.anyfields import ABOUT
-from goldassay.gold.design import SAMPLING, Design
 from goldassay.gold.drafts import GOLD_FIELDS, draft
 from goldassay.gold.formats import TASK_OF_FIELD
 from goldassay.gold.records import as_gold, candidate_ids
 from goldassay.gold.shapes import Fields
 from goldassay.running.logs.sources import pool_of
 from goldassay.search import LabelEntry, LabelTable
+from goldassay.statistics.design import SAMPLING, Design
 
 SUGGESTIONS = "suggestions"
 DRAFT = "draft.jsonl"

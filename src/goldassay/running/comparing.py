@@ -7,26 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldassay import workspace
 from goldassay.display import Displayed
-from goldassay.exceptions import ConventionError, GoldassayError
+from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.fields import check_unique, shared_text
 from goldassay.gold import formats, pairs
 from goldassay.measure import TASKS, Measure, parse
 from goldassay.running import asynchronous, logs
 from goldassay.running.about import described_measures
+from goldassay.running.drafted import verdict_of
 from goldassay.running.hashing import gold_hash
+from goldassay.running.labelled import LabelVerdict
 from goldassay.running.rows import measured_row
 from goldassay.running.run import Run
 from goldassay.scorecard import Batches, Scorecard, fold
 from goldassay.scoring import card_of, set_options
 from goldassay.statistics import Comparison, holm
 from goldassay.statistics import compare as paired
-from goldassay.statistics.paired import Rank, ranks
+from goldassay.statistics.paired import Rank, places, ranks
 from goldassay.tally import Evidence
 
 if TYPE_CHECKING:
@@ -42,7 +45,8 @@ class RunComparison:
 
     ``comparison`` has the difference of the measure's own values; an example is ``won`` if its value is better, which
     is lower for a measure that says so. ``corrected`` is the p-value after Holm; None for a measure that the metric
-    gives no weight, which is no claim and takes no part in the correction.
+    gives no weight, which is no claim and takes no part in the correction. On gold that a design chose, ``verdict`` has
+    what the labels tell.
     """
 
     run: Run
@@ -52,6 +56,7 @@ class RunComparison:
     won: tuple[str, ...]
     lost: tuple[str, ...]
     lower_is_better: bool = False
+    verdict: LabelVerdict | None = None
 
     @property
     def change(self) -> str:
@@ -76,15 +81,17 @@ class RunComparison:
             "corrected_p": self.corrected,
             "won": list(self.won),
             "lost": list(self.lost),
+            **({"labels": self.verdict.state()} if self.verdict else {}),
         }
 
 
 class RunComparisons(list[RunComparison], Displayed):
-    """Runs against a ``baseline``, by every measure."""
+    """Runs against a ``baseline``, by every measure; ``notes`` say which measures the gold does not tell, and why."""
 
-    def __init__(self, baseline: Run, comparisons: Sequence[RunComparison]) -> None:
+    def __init__(self, baseline: Run, comparisons: Sequence[RunComparison], notes: Sequence[str] = ()) -> None:
         super().__init__(comparisons)
         self.baseline = baseline
+        self.notes = list(dict.fromkeys(notes))
 
 
 def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -> RunComparisons:
@@ -105,18 +112,17 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
     """
     first, *others = [run for place in runs for run in ([place] if isinstance(place, Run) else logs.runs_at(place))]
     results = []
+    notes: list[str] = []
     for other in others:
         check_comparable(first, other)
-        for name in (name for name in first.values if name in other.values):
-            comparison = paired(
-                other.tallies(name),
-                first.tallies(name),
-                first.zero[name],
-                clusters=first.clusters,
-                test=test,
-                bounds=first.bounds(name),
-                seed=seed,
-            )
+        for name in _common(first, other):
+            try:
+                verdict, comparison = _compared(first, other, name, test, seed)
+            except GoldassayError as error:
+                if not first.design or isinstance(error, DataError):
+                    raise
+                notes.append(str(error))
+                continue
             pairs_of_evidence = zip(first.rows, first.evidence, other.evidence, strict=True)
             gaps = [
                 (float(after.score(name)) - float(before.score(name)), str(row["id"]))
@@ -124,11 +130,33 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
             ]
             won = tuple(key for gap, key in sorted(gaps, key=lambda pair: -pair[0]) if gap > 1e-12)
             lost = tuple(key for gap, key in sorted(gaps, key=itemgetter(0)) if gap < -1e-12)
-            results.append(RunComparison(other, name, comparison, None, won, lost, name in first.zero.worst))
+            results.append(RunComparison(other, name, comparison, None, won, lost, name in first.zero.worst, verdict))
+    if notes and not results:
+        raise GoldassayError(notes[0])
     weighted = [place for place, each in enumerate(results) if first.zero.weights.get(each.measure, 1.0)]
     for place, p in zip(weighted, holm([results[place].comparison.p for place in weighted]), strict=True):
         results[place] = replace(results[place], corrected=p)
-    return RunComparisons(first, results)
+    return RunComparisons(first, results, notes)
+
+
+def _common(first: Run, other: Run) -> list[str]:
+    """The values that two runs have; on gold that tells no level, what they measure."""
+    if first.design:
+        return [name for name in first.zero if name in other.zero]
+    return [name for name in first.values if name in other.values]
+
+
+def _compared(first: Run, other: Run, name: str, test: str, seed: int) -> tuple[LabelVerdict | None, Comparison]:
+    """The second run less the first, by one measure; on gold that a design chose, with the verdict of the labels."""
+    if first.design:
+        verdict = verdict_of(first, other, name)
+        complete = first.drafted is not None and not first.drafted.pairs.unlabelled
+        return verdict, verdict.comparison(complete)
+    ours = other.tallies(name)
+    theirs = first.tallies(name)
+    bounds = first.bounds(name)
+    zero = first.zero[name]
+    return None, paired(ours, theirs, zero, clusters=first.clusters, test=test, bounds=bounds, seed=seed)
 
 
 acompare = asynchronous(compare)
@@ -140,6 +168,8 @@ def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:
     first, *others = runs
     for other in others:
         check_comparable(first, other)
+    if first.design:
+        return _ranked_by_design(runs, seed)
     return {
         name: ranks(
             [run.tallies(name) for run in runs],
@@ -151,6 +181,21 @@ def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:
         for name in first.values
         if all(name in other.values for other in others)
     }
+
+
+def _ranked_by_design(runs: Sequence[Run], seed: int) -> dict[str, list[Rank]]:
+    """The ranks by each measure that labels tell, from the verdicts on all pairs."""
+    by_name: dict[str, list[Rank]] = {}
+    pairs_of_runs = list(combinations(range(len(runs)), 2))
+    for name in _common(runs[0], runs[1]):
+        try:
+            results = [_compared(runs[b], runs[a], name, "permutation", seed)[1] for a, b in pairs_of_runs]
+        except DataError:
+            raise
+        except GoldassayError:  # `compare` says why
+            continue
+        by_name[name] = places(results, pairs_of_runs, len(runs), lower_is_better=name in runs[0].zero.worst)
+    return by_name
 
 
 def check_comparable(a: Run, b: Run) -> None:
@@ -265,4 +310,5 @@ def rescore(task: str, gold: Path, pred: Path, measures: Sequence[str] = (), *, 
     else:
         card = workspace.metric(task, measures[0]).scorecard(both.gold, both.pred, task)
     card.warnings = [*both.warnings, *card.warnings]
+    card.withhold_level()
     return card

@@ -24,13 +24,13 @@ import scipy
 from goldassay import workspace
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import clusters, identity
-from goldassay.gold.design import Design
 from goldassay.gold.outputs import Comparison as Outputs
 from goldassay.gold.outputs import predicted
 from goldassay.gold.records import empty_prediction, is_labelled
 from goldassay.gold.shapes import Record
 from goldassay.measure import Measure
 from goldassay.statistics import Interval
+from goldassay.statistics.design import Design
 from goldassay.statistics.evidence import Evidences, Floats
 from goldassay.statistics.paired import Comparison, cohens_dz, smallest_detectable
 from goldassay.statistics.sampling import (
@@ -233,60 +233,19 @@ class Labels:
         counts = self.design.labels
         return sum(self.design.sizes[name] - counts.get(name, 0) for name in disputed)
 
+    @property
     def groups(self) -> list[tuple[list[str], list[int]]] | None:
-        """The strata that need labels with their records; small ones together. None if one has no label at all.
+        """The strata that need labels; None if labels do not cover them."""
+        return self.design.groups(self.agreeing, known=self.per_example)
 
-        A stratum with a single label says nothing of its spread (Cochran, 1977, 5A.12).
-        """
-        places = self.design.places
-        groups: dict[bool, list[tuple[list[str], list[int]]]] = {False: [], True: []}
-        for name in sorted(self.design.sizes, key=lambda name: -len(places.get(name, ()))):
-            rows = places.get(name, [])
-            agreeing = name in self.agreeing
-            if agreeing and self.per_example:
-                continue
-            if len(rows) > 1 or len(rows) == self.design.sizes[name] or not groups[agreeing]:
-                groups[agreeing].append(([name], rows))
-            else:
-                largest = groups[agreeing][0]
-                groups[agreeing][0] = ([*largest[0], name], [*largest[1], *rows])
-        every = [*groups[False], *groups[True]]
-        undrafted = self.design.population - sum(self.design.sizes.values())
-        if not all(rows for _, rows in every) or (undrafted and not self.per_example):
-            return None
-        return every
-
-    def strata(self) -> list[Stratum] | None:
-        """The population, as `goldassay.statistics.sampling.estimate` takes it; None if labels do not cover it."""
-        groups = self.groups()
-        if groups is None:
-            return None
+    @cached_property
+    def strata(self) -> list[Stratum]:
+        """The population; empty if labels do not cover it."""
         evidence = np.hstack([self.a, self.b])
-        strata: list[Stratum] = []
-        for names, rows in groups:
-            first = self.design.strata[names[0]]
-            samplings = [self.design.samplings[place] for place in rows]
-            judged = len(names) == 1 and all(each.verdict is not None for each in samplings)
-            counted = [self.predicted[name] for name in names if name in self.predicted]
-            strata.append(
-                Stratum(
-                    sum(self.design.sizes[name] for name in names),
-                    evidence[rows],
-                    np.sum(counted, axis=0, dtype=float) if len(counted) == len(names) else None,
-                    np.array([each.verdict for each in samplings], float) if judged else None,
-                    first.verdict_mean or 0.0,
-                    [self.documents[place] for place in rows] if self.documents else (),
-                )
-            )
-        rest = self.design.population - sum(stratum.size for stratum in strata)
-        return [*strata, Stratum.agreeing(rest)] if rest else strata
-
-    def weights(self) -> Floats:
-        """For how many inputs each record stands."""
-        weights = np.ones(len(self.a))
-        for names, rows in self.groups() or ():
-            weights[rows] = sum(self.design.sizes[name] for name in names) / max(len(rows), 1)
-        return weights
+        groups = self.groups
+        if groups is None or not len(evidence):
+            return []
+        return self.design.population_of(evidence, groups, self.documents, self.predicted)
 
 
 def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdict:
@@ -298,7 +257,7 @@ def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdi
         measure: The name of the value.
     """
     differ = np.array(labels.differ, bool)
-    weights = labels.weights()
+    weights = labels.design.shares(labels.groups)
     bound = labels.width if labels.per_example else None
     if labels.per_example:
         amounts = (labels.b - labels.a)[differ, labels.evidences.paths.index(("total",))]
@@ -341,10 +300,9 @@ def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdi
 
 def _difference(labels: Labels) -> Interval | None:
     """B − A with its interval; None while labels do not tell it."""
-    strata = labels.strata()
-    if not strata or not len(labels.a):
+    if not labels.strata:
         return None
-    ends = estimate(strata, labels.evidences, systems=2)
+    ends = estimate(labels.strata, labels.evidences, systems=2)
     if labels.width is None:
         return ends
     return replace(ends, low=max(-labels.width, ends.low), high=min(labels.width, ends.high))
@@ -352,11 +310,10 @@ def _difference(labels: Labels) -> Interval | None:
 
 def _worth(labels: Labels, interval: Interval | None) -> float | None:
     """How many labels without a judge these are worth with it."""
-    strata = labels.strata() or []
-    if interval is None or all(stratum.verdicts is None for stratum in strata):
+    if interval is None or all(stratum.verdicts is None for stratum in labels.strata):
         return None
-    judged = estimate(strata, labels.evidences, systems=2)
-    alone = estimate([replace(stratum, verdicts=None) for stratum in strata], labels.evidences, systems=2)
+    judged = estimate(labels.strata, labels.evidences, systems=2)
+    alone = estimate([replace(stratum, verdicts=None) for stratum in labels.strata], labels.evidences, systems=2)
     narrow = judged.high - judged.low
     return len(labels.a) * ((alone.high - alone.low) / narrow) ** 2 if narrow > 0 else None
 
@@ -435,7 +392,7 @@ def verdict(
         matrix.matrix[:half],
         matrix.matrix[half : 2 * half],
         [not outputs.agree(*both) for both in zip(*answers, strict=True)],
-        [stratum for stratum in design.sizes if _together(stratum, pair, design.systems)],
+        agreeing(design, pair),
         _predicted_by_design(design, pair) if _counts_alike(outputs, chosen, gold, answers) else {},
         clusters(gold),
         getattr(chosen, "known_limits", (0.0, 1.0)),
@@ -483,10 +440,17 @@ def _counts_alike(
     return all(predicted(measure, gold, several) == predicted(usual, gold, several) for several in answers)
 
 
-def _together(stratum: str, pair: tuple[str, str], systems: Sequence[str]) -> bool:
-    """Whether two systems give the same output in a stratum: ``agree``, or both in one part of ``a=b|c``."""
-    if stratum == AGREE:
-        return True
-    parts = [part.split("=") for part in stratum.split("|")]
-    named = sorted(name for part in parts for name in part) == sorted(systems)
-    return named and any(set(pair) <= set(part) for part in parts)
+def agreeing(design: Design, pair: tuple[str, str]) -> list[str]:
+    """The strata in which two systems give the same output: ``agree``, and those with both in one part of ``a=b|c``.
+
+    Args:
+        design: The design.
+        pair: The names of the systems.
+    """
+    same = []
+    for stratum in design.sizes:
+        parts = [part.split("=") for part in stratum.split("|")]
+        named = sorted(name for part in parts for name in part) == sorted(design.systems)
+        if stratum == AGREE or (named and any(set(pair) <= set(part) for part in parts)):
+            same.append(stratum)
+    return same

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from goldassay import fields, workspace
 from goldassay.exceptions import GoldassayError
-from goldassay.gold import Pairs
+from goldassay.gold.anyfields import DRAFTED
 from goldassay.gold.records import INPUTS
 from goldassay.measure import TASKS
 from goldassay.running.comparing import from_predictions
+from goldassay.running.drafted import Drafted
 from goldassay.running.run import Run
 from goldassay.scorecard import Scorecard
 from goldassay.scoring import card_of, read
@@ -53,7 +55,9 @@ def from_file(
     aligned, chosen = read(task, gold, file, **options)
     if task == "retrieval" and measures:
         chosen["measures"] = measures
-    sides = Pairs(aligned.gold[:limit], aligned.pred[:limit])
+    if limit is not None and aligned.design:
+        raise GoldassayError("gold that a design chose is compared whole; leave the limit out")
+    sides = replace(aligned, gold=aligned.gold[:limit], pred=aligned.pred[:limit], warnings=[])
     card = card_of(task, sides, chosen, intervals=False)
     if task in TASKS:
         names = _names(card, measures)
@@ -61,11 +65,13 @@ def from_file(
     else:
         values = workspace.metric(task)
     run = from_predictions(sides.gold, sides.pred, values, name=file.name, file=file, protocol=chosen.get("protocol"))
+    if sides.design:
+        run.drafted = Drafted(task, sides, values if task in TASKS else {})
     run.about["warnings"] = [*aligned.warnings, *run.about.get("warnings", ())]
     for row, evidence, record, prediction in zip(run.rows, run.evidence, sides.gold, sides.pred, strict=True):
         gold_fields = {name: fields.read(record, name) for name in fields.names(record)}
         row["inputs"] = {name: gold_fields.pop(name) for name in (INPUTS.get(task),) if name in gold_fields}
-        row["gold"] = gold_fields
+        row["gold"] = {key: value for key, value in gold_fields.items() if key not in DRAFTED}
         row["prediction"] = {name: fields.read(prediction, name) for name in fields.names(prediction)}
         row["score"] = float(evidence.value)
     return run

@@ -16,7 +16,8 @@ from typing import Any
 from goldassay import jsonl
 from goldassay.fields import Fields, Record, cluster, identity, read
 from goldassay.measure import Assessment
-from goldassay.statistics.evidence import joined, stacked
+from goldassay.statistics.design import SAMPLING, Design
+from goldassay.statistics.evidence import chosen, joined, scaled, stacked, summed
 from goldassay.tally import Evidence, flat, nested
 
 Row = dict[str, Any]
@@ -136,7 +137,7 @@ class Folded:
     """The sums over the rows of a run, some rows at a time: those of a large run do not stay in memory.
 
     ``clusters`` has the document of each row, if any two share one; ``columns`` the evidence by measure, as tallies
-    whose fields are arrays.
+    whose fields are arrays. Rows whose examples were chosen by a ``design`` are weighed by it.
     """
 
     def __init__(self, rows: Sequence[Row], evidence_of: Callable[[Row], Evidence], zero: Evidence) -> None:
@@ -151,7 +152,7 @@ class Folded:
             evidence = list(map(evidence_of, chunk))
             chunks.append({key: stacked([each[key] for each in evidence], zero[key]) for key in zero})
             for place, (row, each) in enumerate(zip(chunk, evidence, strict=True), start):
-                counts.update(name for name in ("error", "truncated") if row.get(name))
+                counts.update(name for name in ("error", "truncated", SAMPLING) if row.get(name))
                 documents.append(numbers.setdefault(cluster(row, place), len(numbers)))
                 belongs = tuple(facets(row).items())
                 size, part = sums.get(belongs, (0, zero))
@@ -164,12 +165,31 @@ class Folded:
                 strata[name][key] = size + number, part + each
         self.columns = {key: joined([columns[key] for columns in chunks], zero[key]) for key in zero if chunks}
         self.clusters = documents if len(numbers) < len(documents) else None
+        self.design = Design.of(rows) if counts[SAMPLING] else None
         self.failed = counts["error"]
         self.truncated = counts["truncated"]
         self.by_stratum = {
             name: {key: {"examples": size, **values(part)} for key, (size, part) in sorted(keys.items())}
             for name, keys in strata.items()
         }
+        if self.design:
+            self._weigh(self.design, rows, zero)
+
+    def _weigh(self, design: Design, rows: Sequence[Row], zero: Evidence) -> None:
+        """Let each row count for the inputs that it stands for; without a level there is no value."""
+        self.total = zero
+        self.by_stratum = {}
+        if design.weights is None:
+            return
+        weighted = {key: scaled(columns, design.weights) for key, columns in self.columns.items()}
+        self.total = zero.with_items({key: summed(columns) for key, columns in weighted.items()})
+        places: dict[tuple[str, str], list[int]] = {}
+        for place, row in enumerate(rows):
+            for belongs in facets(row).items():
+                places.setdefault(belongs, []).append(place)
+        for (name, key), part in sorted(places.items()):
+            total = zero.with_items({each: summed(chosen(columns, part)) for each, columns in weighted.items()})
+            self.by_stratum.setdefault(name, {})[key] = {"examples": len(part), **values(total)}
 
 
 def values(total: Evidence) -> dict[str, float]:
@@ -200,7 +220,7 @@ def measured_row(index: int, example: Any, assessed: Mapping[str, Assessment]) -
     row: Row = {"index": index, "id": identity(example, index)}
     document = cluster(example, index)
     row |= {"document": document} if isinstance(document, str) else {}
-    row |= {key: value for key in FACETS if (value := read(example, key, None))}
+    row |= {key: value for key in (*FACETS, SAMPLING) if (value := read(example, key, None))}
     row["tallies"] = {key: assessment.tally.state() for key, assessment in assessed.items()}
     if errors := dict.fromkeys(error for assessment in assessed.values() for error in assessment.errors):
         row["errors"] = [error.state() for error in errors]

@@ -28,6 +28,8 @@ from goldassay.tally import Evidence, Mean
 
 if TYPE_CHECKING:
     from goldassay.metric import Metric
+    from goldassay.running.drafted import Drafted
+    from goldassay.statistics.design import Design
 
 MOST = 2**27  # examples of a run
 
@@ -50,6 +52,8 @@ class Run(Displayed):
     A run with repeats has several answers to each example. Its ``rows`` are still one an example (their means), and
     ``answers`` are all that is stored, each with its ``repeat``.
 
+    A run of a file of predictions on drafted gold has in ``drafted`` what it says of all inputs.
+
     ``value`` is the metric's corpus value, ``values`` and ``intervals`` those of its measures; ``evidence`` holds the
     tallies of each row, ``tallies(name)`` those of one measure.
     """
@@ -58,6 +62,7 @@ class Run(Displayed):
     rows: Sequence[Fields]
     zero: Evidence
     folder: Path | None = None
+    drafted: Drafted | None = field(default=None, compare=False)
     answers: Sequence[Fields] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -83,6 +88,7 @@ class Run(Displayed):
     def warnings(self) -> list[str]:
         """Reasons to doubt the values: gold examples in the program's prompts, noise that was not measured."""
         warnings = [str(warning) for name in ("warnings", "notes") for warning in self.about.get(name) or ()]
+        warnings += [self.no_level] if self.no_level else []
         model = self.about.get("model") or {}
         temperature = model.get("temperature")
         called = model and any(self.cost.get(name) for name in ("calls", "cached"))
@@ -135,10 +141,21 @@ class Run(Displayed):
         """The metric's corpus value."""
         return float(self.total.value)
 
+    @property
+    def design(self) -> Design | None:
+        """How the examples were chosen, if their gold says so; values are weighed by it."""
+        return self.folded.design
+
+    @property
+    def no_level(self) -> str:
+        """Why the examples tell no value; empty if they do."""
+        return self.design.no_level if self.design else ""
+
     @cached_property
     def values(self) -> dict[str, float]:
         """Each measure's corpus value; measures without evidence are left out."""
-        return values(self.total)
+        plain = values(self.total)
+        return {key: self.intervals[key].value for key in plain} if self.design else plain
 
     @property
     def clusters(self) -> list[int] | None:
@@ -163,9 +180,10 @@ class Run(Displayed):
     @cached_property
     def intervals(self) -> dict[str, Interval]:
         """Each measure's 95 % interval, over examples, or over documents if rows name them."""
+        estimate = self.design.interval if self.design else interval
         return {
-            key: interval(self.folded.columns[key], self.zero[key], clusters=self.clusters, bounds=self.bounds(key))
-            for key in self.values
+            key: estimate(self.folded.columns[key], self.zero[key], clusters=self.clusters, bounds=self.bounds(key))
+            for key in values(self.total)
         }
 
     @cached_property
@@ -180,11 +198,12 @@ class Run(Displayed):
     def interval(self) -> Interval | None:
         """The 95 % interval of the metric's value; None without rows, or where a measure has none."""
         weighted = [key for key in self.zero if self.zero.weights.get(key, 1.0)]
-        if not self.rows:
+        if not self.rows or self.no_level:
             return None
         if len(weighted) != 1:
             columns: Any = self.zero.with_items(self.folded.columns)
-            return interval(columns, self.zero, clusters=self.clusters)
+            estimate = self.design.interval if self.design else interval
+            return estimate(columns, self.zero, clusters=self.clusters)
         own = self.intervals.get(weighted[0])
         worst = self.zero.worst.get(weighted[0])
         if own is None or worst is None:
@@ -271,7 +290,7 @@ class Run(Displayed):
         """The results as ``run.json`` holds them."""
         return {
             "unit": self.unit,
-            "value": self.value,
+            "value": None if self.no_level else self.value,
             "interval": [self.interval.low, self.interval.high] if self.interval else None,
             "values": self.values,
             "intervals": {key: [interval.low, interval.high] for key, interval in self.intervals.items()},

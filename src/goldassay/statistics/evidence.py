@@ -223,7 +223,7 @@ def _from_columns(zero: T, columns: Mapping[Path, object]) -> T:
     return zero.from_columns(nested(columns))
 
 
-def scaled(tallies: T, weights: Sequence[float]) -> T:
+def scaled(tallies: T, weights: Sequence[float] | Floats) -> T:
     """The evidence of many examples, each times its weight.
 
     >>> from goldassay.tally import Mean

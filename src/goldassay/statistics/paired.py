@@ -332,6 +332,26 @@ def ranks(
     results = [
         compare(systems[a], systems[b], zero, clusters=clusters, resamples=resamples, seed=seed) for a, b in pairs
     ]
+    return places(results, pairs, n, level=level, lower_is_better=lower_is_better)
+
+
+def places(
+    results: Sequence[Comparison],
+    pairs: Sequence[tuple[int, int]],
+    n: int,
+    *,
+    level: float = 0.95,
+    lower_is_better: bool = False,
+) -> list[Rank]:
+    """The ranks of n systems that the comparisons of their pairs leave open, corrected for their number.
+
+    Args:
+        results: The comparison of each pair, the first less the second.
+        pairs: The numbers of the systems of each pair.
+        n: How many systems there are.
+        level: With which probability no difference that is called sure is chance.
+        lower_is_better: Whether the lowest value is first.
+    """
     better = [0] * n
     worse = [0] * n
     for (a, b), result, p in zip(pairs, results, holm([result.p for result in results]), strict=True):

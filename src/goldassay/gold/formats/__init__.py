@@ -87,6 +87,8 @@ class Source:
     warnings: list[str] = field(default_factory=list)
     repeats: dict[str, str] = field(default_factory=dict)
     """Names of questions whose id repeats, and that id; set where the official scorer counts each of them."""
+    unlabelled: int = 0
+    """How many records of a draft have no label yet and are left out."""
     numbered: bool = False
     """Whether ids are numbers of rows, because the file has none; set by readers of tables."""
 

@@ -222,6 +222,7 @@ def _by_kind(facet: str, card: Scorecard) -> dict[str, dict[str, float]] | None:
     """Exact match and F1 by kind of question: with and without an answer, by type of answer, by language."""
     totals = {name: card.tallies[name] for name in BY_KIND if name in card.measures}
     shared = card.shared if card.shared and totals else Batches((), ())
+    totals = {name: shared.weighted(tallies) for name, tallies in totals.items()}
     kinds: list[str | None]
     if facet == "answerable":
         kinds = ["answerable" if answers(example) else "unanswerable" for example in shared.gold]

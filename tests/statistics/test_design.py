@@ -8,7 +8,7 @@ import dspy
 import pytest
 
 from goldassay.exceptions import DataError
-from goldassay.gold.design import Design, Sampling
+from goldassay.statistics.design import Design, Sampling
 
 
 def record(name: str, stratum: str = "disagree", size: int = 3, **sampling: Any) -> dict[str, Any]:

@@ -2,26 +2,42 @@
 
 The records of a draft are not a random sample of the inputs. Each says which question it was chosen for, the stratum
 that it was drawn from, and the sizes of the stratum and of the population; estimates weigh it by them.
+
+This is the one place where a design becomes a value (`Design.interval`, `Design.weights`), for scorecards and runs
+alike, and the strata of a difference (`Design.population_of`; the difference itself: `goldassay.running.labelled`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
 
-from goldassay.exceptions import DataError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity, read
+from goldassay.statistics.evidence import Evidences, Floats, Values
+from goldassay.statistics.intervals import Interval
+from goldassay.statistics.sampling import Stratum, estimate
+from goldassay.tally import Tally
 
 Question = Literal["compare", "level", "errors", "tuning"]
 SAMPLING = "sampling"
 """The field of a record that says how it was chosen."""
 OF_DESIGN = ("question", "population", "seed", "systems", "agreement")  # the same in every record of a draft
+NO_LEVEL = {
+    "compare": "these examples were chosen where systems disagree: they tell how systems differ, not how good one is",
+    "errors": "these examples were chosen for their likely errors: they tell what goes wrong, not how good a system is",
+    "tuning": "these examples were chosen to tune with, so no value can be estimated from them",
+}
+"""Why the labels of a question give no level."""
+UNCOVERED = "a part of the inputs that were drafted from has no label yet, so these tell nothing of all of them"
 OF_STRATUM = ("size", "predicted", "verdict_mean")  # the same in every record of a stratum
 
 
@@ -150,6 +166,11 @@ class Design:
         return self.first.systems
 
     @property
+    def agreement(self) -> str:
+        """What counted as agreement, in words."""
+        return self.first.agreement
+
+    @property
     def sizes(self) -> dict[str, int]:
         """How many inputs each stratum has, of those that have a record."""
         return {name: sampling.size for name, sampling in self.strata.items()}
@@ -166,6 +187,116 @@ class Design:
     def labels(self) -> dict[str, int]:
         """How many records each stratum has."""
         return {name: len(places) for name, places in self.places.items()}
+
+    @property
+    def no_level(self) -> str:
+        """Why these records tell no level, and what to draft for one; empty if they do."""
+        if self.question in NO_LEVEL:
+            return f"{NO_LEVEL[self.question]}; for that, draft records for the question level"
+        if self.groups() is None:
+            return UNCOVERED
+        return ""
+
+    def groups(
+        self, agreeing: Collection[str] = (), *, known: bool = False
+    ) -> list[tuple[list[str], list[int]]] | None:
+        """The strata that need labels, with their records; None if one has no label at all.
+
+        A stratum with a single label says nothing of its spread, so it is put together with the largest (Cochran, 1977,
+        5A.12).
+
+        Args:
+            agreeing: The strata in which two systems have the same output, which stay apart from the others.
+            known: Whether these, and what was not drafted, need no labels, since nothing can differ there.
+        """
+        groups: dict[bool, list[tuple[list[str], list[int]]]] = {False: [], True: []}
+        for name in sorted(self.sizes, key=lambda name: -len(self.places[name])):
+            same = name in agreeing
+            rows = self.places[name]
+            if same and known:
+                continue
+            if len(rows) > 1 or len(rows) == self.sizes[name] or not groups[same]:
+                groups[same].append(([name], rows))
+            else:
+                names, others = groups[same][0]
+                groups[same][0] = ([*names, name], [*others, *rows])
+        every = [*groups[False], *groups[True]]
+        undrafted = self.population - sum(self.sizes.values())
+        return None if (undrafted and not known) or not all(rows for _, rows in every) else every
+
+    @cached_property
+    def weights(self) -> Floats | None:
+        """For how many inputs each record stands, in a level; None if these records tell none."""
+        return None if self.no_level else self.shares(self.groups())
+
+    def shares(self, groups: Sequence[tuple[list[str], list[int]]] | None) -> Floats:
+        """For how many inputs each record stands; 1 where that is not known."""
+        weights = np.ones(len(self.samplings))
+        for names, rows in groups or ():
+            weights[rows] = sum(self.sizes[name] for name in names) / max(len(rows), 1)
+        return weights
+
+    def population_of(
+        self,
+        evidence: Floats,
+        groups: Sequence[tuple[list[str], list[int]]],
+        documents: Sequence[Any] | None = None,
+        predicted: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+    ) -> list[Stratum]:
+        """The population, as `goldassay.statistics.sampling.estimate` takes it.
+
+        Args:
+            evidence: The evidence of the records, a row each.
+            groups: The strata (`groups`).
+            documents: The document of each record.
+            predicted: By stratum, how much each system predicts in all of it.
+        """
+        strata: list[Stratum] = []
+        for names, rows in groups:
+            samplings = [self.samplings[place] for place in rows]
+            judged = len(names) == 1 and all(each.verdict is not None for each in samplings)
+            counted = [predicted[name] for name in names if name in predicted]
+            strata.append(
+                Stratum(
+                    sum(self.sizes[name] for name in names),
+                    evidence[rows],
+                    np.sum(counted, axis=0, dtype=float) if len(counted) == len(names) else None,
+                    np.array([each.verdict for each in samplings], float) if judged else None,
+                    self.strata[names[0]].verdict_mean or 0.0,
+                    [documents[place] for place in rows] if documents else (),
+                )
+            )
+        rest = self.population - sum(stratum.size for stratum in strata)
+        return [*strata, Stratum.agreeing(rest)] if rest else strata
+
+    def interval(
+        self,
+        tallies: Values,
+        zero: Tally,
+        *,
+        clusters: Sequence[Any] | None = None,
+        bounds: tuple[float, float] | None = None,
+        level: float = 0.95,
+    ) -> Interval:
+        """The value of one system over the population, with its interval.
+
+        Args:
+            tallies: The tallies of the records.
+            zero: Their zero.
+            clusters: The document of each record.
+            bounds: Between which values the value lies.
+            level: The share of such intervals that hold the value.
+
+        Raises:
+            GoldassayError: A part of the population has no label.
+        """
+        groups = self.groups()
+        if groups is None:
+            raise GoldassayError(UNCOVERED)
+        evidences = Evidences(tallies, zero)
+        strata = self.population_of(evidences.matrix, groups, clusters)
+        finite = bounds if bounds is not None and bool(np.isfinite(bounds).all()) else None
+        return estimate(strata, evidences, level=level, bounds=finite)
 
 
 def sampling_of(value: Any, record: object = None, file: Path | str | None = None) -> Sampling:

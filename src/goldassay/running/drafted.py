@@ -1,0 +1,187 @@
+"""Runs on gold that a design chose: what their predictions of all inputs say, and the verdict on two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import identity
+from goldassay.gold import Pairs
+from goldassay.gold.outputs import NO_OUTPUT, Comparison, predicted
+from goldassay.gold.shapes import Record
+from goldassay.measure import TASKS, Measure
+from goldassay.running.labelled import Labels, LabelVerdict, agreeing, decide
+from goldassay.secrets import scrub
+from goldassay.statistics.design import Design
+from goldassay.statistics.evidence import Evidences
+
+if TYPE_CHECKING:
+    from goldassay.running.run import Run
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """The predictions of one system for all inputs that a draft was made from.
+
+    Args:
+        task: The task.
+        pairs: The labelled records with their predictions, the design, and the predictions of all inputs.
+        measures: The measures by the names of their values; empty for a task of your own.
+    """
+
+    task: str
+    pairs: Pairs
+    measures: Mapping[str, Measure[Any]]
+
+    def answers(self) -> dict[str, Record]:
+        """The predictions by id, as drafts compare them."""
+        left_out = NO_OUTPUT if self.task in TASKS else ("id",)
+        every = [(identity(record, place), record) for place, record in enumerate(self.pairs.population)]
+        return {name: {key: record[key] for key in record if key not in left_out} for name, record in every}
+
+
+def verdict_of(first: Run, other: Run, name: str) -> LabelVerdict:
+    """The verdict on two runs on the same drafted gold, by one measure.
+
+    Args:
+        first: A.
+        other: B, which is held against A.
+        name: The name of the value.
+
+    Raises:
+        GoldassayError: The design tells nothing of these runs, or not by this measure.
+        DataError: The predictions are not those that the draft was made from.
+    """
+    design = first.design
+    if design is None or design.question in ("errors", "tuning"):
+        raise GoldassayError(
+            "these examples were not chosen to compare systems; draft records for the question compare"
+        )
+    both, a, b = Evidences.paired(first.tallies(name), other.tallies(name), first.zero[name])
+    pair = _Disagreements.of(first, other, design, name) if design.question == "compare" else None
+    labels = Labels(
+        design,
+        both,
+        a,
+        b,
+        pair.differ if pair else (a != b).any(axis=1).tolist(),
+        pair.agreeing if pair else (),
+        pair.predicted if pair else {},
+        first.clusters,
+        first.bounds(name),
+        name in first.zero.worst,
+    )
+    verdict = decide(labels, (first.name, other.name), name)
+    if verdict.interval is None:
+        what = f"{name} counts what gold has where the systems agree too, and nothing is labelled there"
+        raise GoldassayError(f"{what}: draft records for the question compare and the measure {name}")
+    return verdict
+
+
+@dataclass(frozen=True)
+class _Disagreements:
+    """Where two systems differ.
+
+    Args:
+        differ: Of each labelled record, whether they do.
+        agreeing: The strata in which they never do.
+        predicted: By stratum, how much each predicts.
+    """
+
+    differ: list[bool]
+    agreeing: list[str]
+    predicted: dict[str, tuple[float, float]]
+
+    @classmethod
+    def of(cls, first: Run, other: Run, design: Design, name: str) -> _Disagreements:
+        """Where the predictions of two runs differ, checked against the draft."""
+        sides = first.drafted, other.drafted
+        if sides[0] is None or sides[1] is None:
+            what = "these runs have answers to the drafted examples only"
+            raise GoldassayError(f"{what}; compare their predictions of all inputs with the labelled file as the gold")
+        measure = sides[0].measures.get(name)
+        task = sides[0].task
+        outputs = _outputs(task, design, measure, list(sides[0].measures))
+        answers = sides[0].answers(), sides[1].answers()
+        ids = sorted({*answers[0], *answers[1]})
+        if len(ids) != design.population and (len(ids) > design.population or len(design.systems) == 2):
+            what = f"{len(ids)} inputs have predictions, where the draft was made from {design.population}"
+            raise DataError(f"{what}; compare the predictions of all of them")
+        names = (_system(outputs, sides[0], answers[0], first), _system(outputs, sides[1], answers[1], other))
+        differ = {key: not outputs.agree(answers[0].get(key), answers[1].get(key)) for key in ids}
+        _check_sizes(design, differ)
+        labelled = [identity(record, place) for place, record in enumerate(sides[0].pairs.gold)]
+        totals: dict[str, tuple[float, float]] = {}
+        if len(design.systems) == 2 and measure is not None:
+            inputs = [{"id": key, "text": "", "question": "", "query": ""} for key in ids]
+            counts = [predicted(measure, inputs, [_answer(own, key) for key in ids]) for own in answers]
+            strata = np.array([differ[key] for key in ids])
+            for stratum, rows in (("agree", ~strata), ("disagree", strata)) if all(counts) else ():
+                totals[stratum] = (float(np.sum(counts[0], where=rows)), float(np.sum(counts[1], where=rows)))
+        same = agreeing(design, names)
+        return cls([differ.get(key, False) for key in labelled], same, totals)
+
+
+def _answer(answers: Mapping[str, Record], name: str) -> dict[str, Any] | None:
+    return {"id": name, **answers[name]} if name in answers else None
+
+
+def _outputs(task: str, design: Design, measure: Measure[Any] | None, names: Sequence[str]) -> Comparison:
+    """How the draft compared outputs, which must not be looser than what the measure reads.
+
+    Raises:
+        GoldassayError: It is.
+    """
+    strict = Comparison(task)
+    if task not in TASKS or measure is None:
+        return strict
+    own = Comparison(task, measure.key)
+    candidates = [strict, own, *(Comparison(task, name) for name in names)]
+    drafted = next((each for each in candidates if each.words == design.agreement), None)
+    if drafted is None:
+        message = f"the draft takes as agreement {design.agreement!r}, which is for another measure than {names[0]}"
+        raise GoldassayError(f"{message}; name the measure that it was drafted for")
+    covers = drafted.words == own.words or not drafted.reads_output_alone
+    if not covers and not (drafted.words == strict.words and own.reads_output_alone):
+        what = f"{measure.key} may tell apart what the draft takes as agreement ({design.agreement})"
+        raise GoldassayError(f"{what}: draft records for the measure {measure.key}")
+    return drafted
+
+
+def _system(outputs: Comparison, drafted: Drafted, answers: Mapping[str, Record], run: Run) -> str:
+    """The system of the draft whose suggestions the predictions of a run are.
+
+    Raises:
+        DataError: There is none: the labels tell nothing of other predictions.
+    """
+    design = drafted.pairs.design
+    systems = list(design.systems) if design else []
+    place = ""
+    for number, record in enumerate(drafted.pairs.gold):
+        name = identity(record, number)
+        own = outputs.canonical(scrub(answers.get(name)))
+        suggestions = record.get("suggestions") or {}
+        same = [system for system in systems if outputs.canonical(suggestions.get(system)) == own]
+        place = place or ("" if same else name)
+        systems = [system for system in systems if system in same]
+    if not systems:
+        message = "these predictions are not those that the draft was made from, so its labels say little of them"
+        raise DataError(f"{message}; draft again", file=run.folder or run.name, record=place or None)
+    return systems[0]
+
+
+def _check_sizes(design: Design, differ: Mapping[str, bool]) -> None:
+    """Check that two systems differ on as many inputs as the draft says.
+
+    Raises:
+        DataError: They do not.
+    """
+    sizes = {"disagree": sum(differ.values()), "agree": len(differ) - sum(differ.values())}
+    wrong = next((name for name, size in design.sizes.items() if sizes.get(name) != size), None)
+    if wrong is not None and len(design.systems) == 2:
+        message = f"the draft has {design.sizes[wrong]} inputs in the stratum {wrong!r}, these predictions have"
+        raise DataError(f"{message} {sizes.get(wrong, 0)}; compare the predictions that it was made from")

@@ -1,0 +1,198 @@
+"""Labels where two systems disagree: the difference is right, no level is printed, what is broken is one line."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from goldassay import compare
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError
+from goldassay.gold import write
+from goldassay.gold.drafts import Pool, draft
+
+Records = list[dict[str, Any]]
+LABELS = "MALGO"
+
+
+def saved(file: Path, records: Records) -> Path:
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return file
+
+
+def systems(right: float = 0.848, changed: float = 0.12, fixed: float = 0.55) -> tuple[Records, Records, Records]:
+    """Gold of 600 letters, and the answers of two systems of which one gets .848 right."""
+    rng = random.Random(11)
+    gold, first, second = [], [], []
+    for number in range(600):
+        truth = rng.choice(LABELS)
+        wrong = rng.choice(LABELS.replace(truth, ""))
+        a = truth if rng.random() < right else wrong
+        b = a
+        if rng.random() < changed:
+            b = truth if rng.random() < fixed else wrong
+        gold.append({"id": f"d{number}", "text": f"letter {number}", "label": truth})
+        first.append({"id": f"d{number}", "label": a})
+        second.append({"id": f"d{number}", "label": b})
+    return gold, first, second
+
+
+def labelled(gold: Records, answers: dict[str, Records], n: int = 60, **options: Any) -> Records:
+    truth = {record["id"]: record["label"] for record in gold}
+    inputs = [{name: record[name] for name in ("id", "text")} for record in gold]
+    records = draft(Pool.of("classification", inputs, answers), n=n, **options).records
+    return [{**record, "label": truth[record["id"]]} for record in records]
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def refusal(*words: object) -> str:
+    """The one line that a command ends with (`goldassay.cli.main` prints it, with exit status 2)."""
+    error = run(*words).exception
+    assert isinstance(error, GoldassayError)
+    assert "\n" not in str(error)
+    return str(error)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    gold, first, second = systems()
+    records = labelled(gold, {"a": first, "b": second})
+    half = [*records[:12], *({key: record[key] for key in record if key != "label"} for record in records[12:])]
+    contents = {"all": gold, "a": first, "b": second, "gold": records, "half": half}
+    return {name: saved(tmp_path / f"{name}.jsonl", content) for name, content in contents.items()}
+
+
+def command(files: dict[str, Path], gold: str = "gold", *preds: str) -> list[str | Path]:
+    sides = [part for name in preds or ("a", "b") for part in ("--pred", files[name])]
+    return ["compare", "classification", "--gold", files[gold], *sides]
+
+
+def test_the_difference_is_that_of_all_labels_and_no_level_is_printed(files: dict[str, Path]) -> None:
+    truth = json.loads(run(*command(files, "all"), "--json").stdout)["comparisons"][0]
+    result = json.loads(run(*command(files), "--json").stdout)
+    (accuracy,) = result["comparisons"]
+    assert accuracy["difference"] == pytest.approx(truth["difference"])
+    assert accuracy["interval"]["low"] == pytest.approx(truth["interval"]["low"], abs=0.005)
+    assert accuracy["labels"]["proven"] is True
+    assert accuracy["labels"]["better"] == "a.jsonl"
+    assert [each["values"] for each in result["runs"]] == [{}, {}]
+    assert [each["value"] for each in result["runs"]] == [None, None]
+    text = run(*command(files))
+    assert "valid whenever you stop" in " ".join(text.stdout.split())
+    assert "no prediction" not in text.stderr
+    assert text.stderr.count("these examples were chosen where systems disagree") == 1
+
+
+def test_a_level_is_refused_in_one_line(files: dict[str, Path]) -> None:
+    message = refusal("score", "classification", "--gold", files["gold"], "--pred", files["a"])
+    assert "they tell how systems differ, not how good one is" in message
+    assert "gold draft --for level" in message
+
+
+def test_half_of_the_labels_are_a_smaller_sample(files: dict[str, Path]) -> None:
+    result = run(*command(files, "half"), "--json")
+    (accuracy,) = json.loads(result.stdout)["comparisons"]
+    assert accuracy["labels"]["labels"] == 12
+    assert accuracy["labels"]["left"] == 20
+    assert accuracy["p"] == accuracy["labels"]["p"]  # the number of labels was not fixed beforehand
+    assert result.stderr.count("are not labelled yet and are left out") == 1
+
+
+def test_a_table_of_the_draft_is_the_same_gold(files: dict[str, Path], tmp_path: Path) -> None:
+    records = [json.loads(line) for line in files["gold"].read_text(encoding="utf-8").splitlines()]
+    write(tmp_path / "gold.csv", records, task="classification")
+    both = [
+        json.loads(run(*command(files | {"csv": tmp_path / "gold.csv"}, gold), "--json").stdout)
+        for gold in ("gold", "csv")
+    ]
+    assert both[0]["comparisons"][0]["labels"] == both[1]["comparisons"][0]["labels"]
+
+
+def test_a_value_of_the_corpus_needs_labels_on_agreements(files: dict[str, Path], tmp_path: Path) -> None:
+    gold, first, second = systems()
+    message = refusal(*command(files), "--measure", "macro_f1")
+    assert "draft records for the question compare and the measure macro_f1" in message
+    more = saved(tmp_path / "macro.jsonl", labelled(gold, {"a": first, "b": second}, 90, measure="macro_f1"))
+    answer = json.loads(run(*command(files | {"macro": more}, "macro"), "--json").stdout)
+    assert [each["measure"] for each in answer["comparisons"]] == ["accuracy", "macro_f1"]
+    truth = json.loads(run(*command(files, "all"), "--json").stdout)["comparisons"][1]["difference"]
+    ends = answer["comparisons"][1]["interval"]
+    assert ends["low"] < truth < ends["high"]
+
+
+def test_three_systems_are_ranked_by_all_pairs(tmp_path: Path) -> None:
+    gold, first, second = systems(0.6, 0.5, 0.9)
+    third = [{**record, "label": "X"} if number % 4 == 0 else record for number, record in enumerate(second)]
+    answers = {"a": first, "b": second, "c": third}
+    files = {name: saved(tmp_path / f"{name}.jsonl", records) for name, records in answers.items()}
+    files["gold"] = saved(tmp_path / "gold.jsonl", labelled(gold, answers, 300))
+    result = json.loads(run(*command(files, "gold", "a", "b", "c"), "--measure", "accuracy", "--json").stdout)
+    corrected = [each["corrected_p"] for each in result["comparisons"]]
+    assert corrected[0] >= result["comparisons"][0]["p"]
+    assert len(result["ranks"]["accuracy"]) == 3
+    truth = sum(a["label"] == g["label"] for a, g in zip(second, gold, strict=True)) / 600
+    truth -= sum(a["label"] == g["label"] for a, g in zip(first, gold, strict=True)) / 600
+    assert result["comparisons"][0]["difference"] == pytest.approx(truth, abs=0.04)
+
+
+def other(files: dict[str, Path], tmp_path: Path, **changes: Records) -> dict[str, Path]:
+    return files | {name: saved(tmp_path / f"other-{name}.jsonl", records) for name, records in changes.items()}
+
+
+def test_predictions_of_another_system_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
+    _, _, second = systems()
+    drafted = json.loads(files["gold"].read_text(encoding="utf-8").splitlines()[0])["id"]
+    changed = [{**record, "label": "X"} if record["id"] == drafted else record for record in second]
+    message = refusal(*command(other(files, tmp_path, b=changed)))
+    assert f"record {drafted}: these predictions are not those that the draft was made from" in message
+
+
+def test_other_disagreements_and_missing_predictions_are_one_line(files: dict[str, Path], tmp_path: Path) -> None:
+    _, first, second = systems()
+    labelled_ids = {json.loads(line)["id"] for line in files["gold"].read_text(encoding="utf-8").splitlines()}
+    changed = [dict(record) for record in second]
+    for record in [record for record in changed if record["id"] not in labelled_ids][:3]:
+        record["label"] = "X"
+    message = refusal(*command(other(files, tmp_path, b=changed)))
+    assert "the draft has 32 inputs in the stratum 'disagree', these predictions have 35" in message
+    message = refusal(*command(other(files, tmp_path, a=first[:500], b=second[:500])))
+    assert "500 inputs have predictions, where the draft was made from 600" in message
+
+
+def test_labels_outside_the_design_are_one_line(files: dict[str, Path], tmp_path: Path) -> None:
+    gold, _, _ = systems()
+    records = [json.loads(line) for line in files["gold"].read_text(encoding="utf-8").splitlines()]
+    extra = next(record for record in gold if record["id"] not in {each["id"] for each in records})
+    message = refusal(*command(other(files, tmp_path, gold=[*records, extra])))
+    assert "labels outside the design cannot be weighed" in message
+
+
+def test_a_draft_for_a_level_compares_too(files: dict[str, Path], tmp_path: Path) -> None:
+    gold, first, second = systems()
+    records = labelled(gold, {"a": first, "b": second}, 200, question="level", strata="agreement")
+    result = json.loads(run(*command(other(files, tmp_path, gold=records)), "--json").stdout)
+    difference = result["comparisons"][0]
+    assert difference["interval"]["low"] < -0.03 < difference["interval"]["high"]
+    assert result["runs"][0]["values"]["accuracy"] == pytest.approx(0.848, abs=0.06)
+
+
+def test_runs_without_the_population_are_one_line(files: dict[str, Path], tmp_path: Path) -> None:
+    from goldassay import evaluate
+    from goldassay.gold import load
+    from goldassay.measures.classification import Accuracy
+    from goldassay.metric import Metric
+
+    examples = load(files["gold"], task="classification").classification.all
+    runs = [evaluate(lambda text, answer=answer: {"label": answer}, examples, Metric([Accuracy()])) for answer in "MA"]
+    assert runs[0].values == {}
+    assert runs[0].results["value"] is None
+    with pytest.raises(GoldassayError, match="answers to the drafted examples only"):
+        compare(*runs)
