@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tests.reviewing.conftest import LABELS, Client, Start, classification, extraction
+import pytest
+from tests.reviewing.conftest import LABELS, Client, Start, classification, decision, extraction
 
 
 def label_all(page: Client, choose: Any, most: int = 500) -> list[str]:
@@ -108,15 +111,24 @@ def test_a_record_that_somebody_was_unsure_of_goes_to_another(start: Start) -> N
     assert review.export()["records"] == 20
 
 
-def test_a_decision_at_two_thousand_records_takes_less_than_fifty_milliseconds(start: Start) -> None:
-    review = start(classification(2000), overlap=0.1)
-    page = Client(review.url)
-    ahead = page.get("setup")["next"]
+@pytest.mark.parametrize("done", [0, 1900])
+def test_a_decision_at_two_thousand_records_takes_less_than_fifty_milliseconds(
+    start: Start, tmp_path: Path, done: int
+) -> None:
+    lines = []
+    for index in range(done):
+        line = {**decision(str(index), value={"label": LABELS[0]}), "who": "ann", "when": "2026-11-23T10:00:00+00:00"}
+        lines.append(f"{json.dumps(line)}\n")
+    (tmp_path / "draft.review").mkdir()
+    (tmp_path / "draft.review" / "labels.jsonl").write_text("".join(lines))
+    page = Client(start(classification(2000), overlap=0.1).url)
+    setup = page.get("setup")
+    assert setup["progress"]["done"] == done
+    ahead = setup["next"]
     seconds = []
-    for _ in range(60):
+    for _ in range(30):
         began = time.perf_counter()
-        record = page.record(ahead[1])
+        page.record(ahead[1])
         ahead = page.decide(ahead[0], value={"label": LABELS[0]})["next"]
         seconds.append(time.perf_counter() - began)
-        assert record["id"]
     assert median(seconds) < 0.05

@@ -25,7 +25,7 @@ def export(session: Session) -> Fields:
     folder = session.folder
     with session.lock:
         settled = [session.queue.settled(index) for index in range(session.queue.count)]
-        lines = list(session.journal.in_force())
+        lines = session.journal.in_force()
     records = []
     for index, line in enumerate(settled):
         if line and line.value is not None:

@@ -8,7 +8,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -62,12 +62,12 @@ class Line(Decision):
     blind: bool = False
     shown: list[str] = []
 
-    @property
+    @cached_property
     def index(self) -> int:
         """The place of the record in the draft."""
         return int(self.item.partition(":")[0])
 
-    @property
+    @cached_property
     def visit(self) -> str:
         """Which visit to the record it was."""
         return self.item.partition(":")[2] or "first"
@@ -89,8 +89,10 @@ class Journal:
 
     def __init__(self, file: Path) -> None:
         self.lines: dict[str, Line] = {}
+        self.order: dict[str, int] = {}
         self._undone: set[str] = set()
-        self._records: dict[int, dict[tuple[str, str], list[Line]]] = {}
+        self._history: dict[tuple[int, str, str], list[Line]] = {}
+        self._current: dict[int, dict[tuple[str, str], Line]] = {}
         if file.exists():
             for row in jsonl.rows(file, what="a decision", check=Line.model_validate):
                 self._apply(Line.model_validate(row))
@@ -103,27 +105,34 @@ class Journal:
             self._apply(line)
 
     def _apply(self, line: Line) -> None:
+        self.order[line.decision] = len(self.lines)
         self.lines[line.decision] = line
+        if line.kind == "reveal":
+            return
+        subject = self.lines[line.undoes or ""] if line.kind == "undo" else line
+        key = (subject.who, subject.visit)
+        history = self._history.setdefault((subject.index, *key), [])
         if line.kind == "undo":
-            undone = self.lines[line.undoes or ""]
-            self._undone.add(undone.decision)
-            self._records[undone.index][undone.who, undone.visit].remove(undone)
-        elif line.kind != "reveal":
-            self._records.setdefault(line.index, {}).setdefault((line.who, line.visit), []).append(line)
+            self._undone.add(subject.decision)
+            history.remove(subject)
+        else:
+            history.append(line)
+        current = self._current.setdefault(subject.index, {})
+        current.pop(key, None)
+        if history:
+            current[key] = history[-1]
 
     def current(self, index: int, who: str, visit: str = "first") -> Line | None:
         """What a reviewer decided last on a visit to a record, and did not undo."""
-        lines = self._records.get(index, {}).get((who, visit))
-        return lines[-1] if lines else None
+        return self.decisions(index).get((who, visit))
 
-    def decisions(self, index: int) -> dict[tuple[str, str], Line]:
+    def decisions(self, index: int) -> Mapping[tuple[str, str], Line]:
         """The decisions on a record that are in force, by reviewer and visit."""
-        return {key: lines[-1] for key, lines in self._records.get(index, {}).items() if lines}
+        return self._current.get(index, {})
 
-    def in_force(self) -> Iterator[Line]:
+    def in_force(self) -> list[Line]:
         """All decisions that are in force, in the order of the records."""
-        for index in sorted(self._records):
-            yield from self.decisions(index).values()
+        return [line for index in sorted(self._current) for line in self._current[index].values()]
 
     def last(self, who: str) -> Line | None:
         """The decision that a reviewer's next undo takes back."""

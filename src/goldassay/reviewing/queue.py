@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 import time
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -98,9 +99,10 @@ class Queue:
         open_ = [index for index in range(self.count) if index not in own and self.is_for(index, who)]
         rest = [index for index in [*open_, *skipped] if index not in taken]
         repeats = [index for index in self.repeats(who) if self.journal.current(index, who, "repeat") is None]
-        order = {name: place for place, name in enumerate(self.journal.lines)}
+        order = self.journal.order
+        moments = sorted(order[line.decision] for line in own.values())
         for index in repeats:
-            since = sum(order[line.decision] > order[own[index].decision] for line in own.values())
+            since = len(moments) - bisect_right(moments, order[own[index].decision])
             if since >= APART or not rest:
                 yield f"{index}:repeat"
         yield from map(str, rest)
@@ -133,8 +135,10 @@ class Queue:
 
     def is_conflict(self, index: int) -> bool:
         """Whether the decisions on a record are to be settled."""
-        decided = self.journal.decisions(index)
-        if any(visit == "conflict" and line.kind == "label" for (_, visit), line in decided.items()):
+        lines = list(self.journal.decisions(index).values())
+        if len(lines) < 2:
+            return any(line.kind == "unsure" for line in lines)
+        labels = [line for line in lines if line.kind == "label"]
+        if any(line.visit == "conflict" for line in labels):
             return False
-        unsure = any(line.kind == "unsure" for line in decided.values())
-        return unsure or len({line.meaning for line in decided.values() if line.kind == "label"}) > 1
+        return len({line.meaning for line in labels}) > 1 or any(line.kind == "unsure" for line in lines)

@@ -266,7 +266,7 @@ class Session:
         with self.lock:
             self.queue.keep(sitting)
             revision = len(self.journal.lines)
-            lines = list(self.journal.in_force())
+            lines = self.journal.in_force()
             decided = [line for line in lines if line.kind != "skip" and line.visit == "first"]
             times = [line.seconds for line in self.journal.lines.values() if line.who == who and line.seconds][-PACE:]
             mine = [line for line in lines if line.sitting == sitting]
