@@ -170,6 +170,10 @@ def draft(
     drafted: list[dict[str, Any]] = []
     if options.more is None:
         use.new_place(options.out, force)
+    elif options.out.suffix != ".jsonl":
+        raise GoldassayError(
+            f"--more continues a draft in .jsonl, not {options.out}; convert its labels to jsonl first"
+        )
     else:
         drafted = [record for _, record in files.json_lines(options.out)]
     with terminal.working("reading"):

@@ -29,7 +29,7 @@ import numpy as np
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
 from goldassay.gold.outputs import NO_OUTPUT, Comparison, as_text, of_corpus, predicted
-from goldassay.gold.records import INPUTS, SPANS, is_labelled
+from goldassay.gold.records import INPUTS, SPANS, empty_prediction, is_labelled
 from goldassay.gold.shapes import SHAPES, Fields, Record
 from goldassay.gold.splits import grouped, value_of
 from goldassay.measure import TASKS, check_choice
@@ -244,11 +244,13 @@ def draft(
         raise GoldassayError("these sources have no inputs")
     if asked == "compare" and not several:
         raise GoldassayError("to compare, name two sources with answers to the same inputs")
+    if odd := next((name for name in pool.answers if "=" in name or "|" in name), None):
+        raise GoldassayError(f"a system is not named {odd!r}: = and | say who agrees with whom")
     comparison = Comparison(pool.task, measure)
     plan = _Plan(pool, asked, comparison, strata, seed)
     records = plan.records(n, drafted)
     if not records:
-        raise GoldassayError(plan.nothing)
+        raise GoldassayError("every input of the strata that the question needs is drafted already")
     sizes = {name: len(ids) for name, ids in plan.order.items()}
     systems = list(pool.answers)
     return Draft(
@@ -288,7 +290,7 @@ class _Plan:
     def _hide(self) -> None:
         """Leave inputs with a secret out of tasks of spans, whose places would not be those of the text without it."""
         texts = {name: self.pool.text(name) for name in self.pool.inputs} if self.pool.task in SPANS else {}
-        secret = [name for name, text in texts.items() if redact(text) != text]
+        secret = {name for name, text in texts.items() if redact(text) != text}
         if secret:
             self.warnings.append(f"{len(secret)} inputs hold what looks like a key or password and are left out")
             inputs = {name: record for name, record in self.pool.inputs.items() if name not in secret}
@@ -375,11 +377,6 @@ class _Plan:
         strata = {name: names[int(np.searchsorted(edges, value, "right"))] for name, value in values.items()}
         return _by({name: strata.get(name, f"no {noun}") for name in self.pool.inputs})
 
-    @property
-    def nothing(self) -> str:
-        """Why there is no further record."""
-        return "every input of the strata that the question needs is drafted already"
-
     def shares(self, drafted: Sequence[Record]) -> dict[str, float]:
         """The share of the labels that each stratum gets."""
         sizes = {name: float(len(ids)) for name, ids in self.order.items()}
@@ -395,6 +392,7 @@ class _Plan:
         elif len(sizes) > 1:
             spread = self._spread(drafted)
             weights = {name: size * spread.get(name, 1.0) for name, size in sizes.items()}
+            weights = weights if any(weights.values()) else sizes
         rest = {name: weight for name, weight in weights.items() if name not in first}
         total = sum(rest.values())
         left = 1 - sum(first.values())
@@ -405,22 +403,19 @@ class _Plan:
 
         Empty until there are labels; a stratum without any has the spread of all.
         """
+        values: dict[str, list[float]] = {name: [] for name in self.order}
         labelled = [record for record in drafted if is_labelled(record, self.pool.task)]
-        values: dict[str, list[float]] = defaultdict(list)
         for record in labelled if self.measure else ():
-            for answer in self.pool.outputs(str(record["id"])):
-                tally = self.measure(record, answer or {}).tally  # type: ignore[misc]
-                values[record[SAMPLING]["stratum"]].append(float(tally.value))
+            name = str(record["id"])
+            for answer in self.pool.outputs(name):
+                assessment = self.measure(record, answer or empty_prediction(name, self.pool.task))  # type: ignore[misc]
+                values[record[SAMPLING]["stratum"]].append(float(assessment.tally.value))
         every = [value for several in values.values() for value in several]
         if not every:
             return {}
-        pooled = float(np.var(every))
-        return {
-            name: float(np.sqrt((np.var(values[name]) * len(values[name]) + pooled) / (len(values[name]) + 1)))
-            if values[name]
-            else float(np.sqrt(pooled))
-            for name in self.order
-        }
+        pooled = np.var(every)
+        sums = {name: np.var(several or [0.0]) * len(several) for name, several in values.items()}
+        return {name: float(np.sqrt((sums[name] + pooled) / (len(values[name]) + 1))) for name in values}
 
     def records(self, n: int, drafted: Sequence[Record]) -> list[Fields]:
         """The next ``n`` records after those that are drafted: the stratum that lacks most of its share is next."""

@@ -186,6 +186,40 @@ def test_a_missing_answer_counts_as_empty_and_is_reported(tmp_path: Path) -> Non
     assert draft(pool).sizes == {"agree": 3, "disagree": 1}
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", "[1, 2]\n3\n"),
+        ("a.jsonl", '{"id": "a", "label": ["x"], "text": "t"}\n'),
+        ("a.jsonl", '{"id": null, "label": "x", "text": "t"}\n'),
+        ("a.jsonl", '{"id": "a", "label": "x", "text": "t"}\n{"id": "a", "label": "x", "text": "t"}\n'),
+        ("a.jsonl", '{"id": "a", "label": "x", "text": NaN}\n'),
+        ("a.jsonl", "\x00\x01"),
+        ("a.json", "{}"),
+        ("a.json", "[]"),
+        ("a.json", '{"resourceSpans": [{"scopeSpans": [{"spans": 3}]}]}'),
+        ("a.json", '{"resourceSpans": []}'),
+        ("a.csv", "text\n"),
+        ("a.csv", "id,label\na\n"),
+        ("a.csv", "id,label,text\na,,\n"),
+        ("a.txt", "\n\n"),
+        ("a.pdf", "%PDF"),
+    ],
+)
+def test_hostile_files_are_one_line(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(GoldassayError) as error:
+        draft(pool_of([tmp_path / name], "classification"))
+    assert "\n" not in str(error.value)
+
+
+def test_names_of_systems_say_nothing_of_agreement(tmp_path: Path) -> None:
+    files = [save(tmp_path / f"{name}.jsonl", with_texts(rows(OURS))) for name in ("t=0", "t=1", "x")]
+    assert list(pool_of(files, "classification").answers) == ["t-0", "t-1", "x"]
+    with pytest.raises(GoldassayError, match="'t=0'"):
+        draft(Pool.of("classification", with_texts(rows(OURS)), {"t=0": rows(OURS), "b": rows(THEIRS)}))
+
+
 def test_of_your_own_task_the_program_says_which_fields_are_inputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

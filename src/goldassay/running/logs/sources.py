@@ -146,7 +146,8 @@ def _names(systems: Sequence[Source]) -> list[str]:
     names = []
     for source in systems:
         place = source.place.stem if stems[source.name, source.place.stem] == 1 else source.place
-        names.append(source.name if count[source.name] == 1 else f"{source.name} ({place})")
+        name = source.name if count[source.name] == 1 else f"{source.name} ({place})"
+        names.append(name.replace("=", "-").replace("|", "-"))  # which say who agrees with whom
     return names
 
 
@@ -173,7 +174,9 @@ def _sources(place: Path, task: str, paths: Mapping[str, str]) -> list[Source]:
     except GoldassayError:
         if logs:
             return [_of_samples(source, samples, task, paths) for source, samples in logs]
-        inputs = _inputs_of(rows, task, paths)
+        outputs = {*OUTPUTS.get(task, ())}
+        answered = any(outputs & {*row, *paths} for row in rows if isinstance(row, Mapping))
+        inputs = {} if answered else _inputs_of(rows, task, paths)
         if not inputs:
             raise
         return [Source(place, inputs=inputs)]
@@ -186,7 +189,7 @@ def _sources(place: Path, task: str, paths: Mapping[str, str]) -> list[Source]:
         }
         if not any(answers.values()):
             return [Source(place, inputs=inputs)]
-    if any("id" not in row for row in rows) and "id" not in paths:
+    if any(row.get("id") in (None, "") for row in rows) and "id" not in paths:
         raise DataError("predictions need an id, by which labelled gold is compared with them", file=place)
     return [Source(place, place.stem, inputs, answers)]
 
