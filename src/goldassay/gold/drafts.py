@@ -44,6 +44,7 @@ ON_AGREEMENTS = 0.3  # of the labels, where the denominators of a measure need a
 LIKELY = 2 / 3  # of the labels for errors that go to likely failures
 LOW = 0.2  # the share of the least confident answers that are likely failures
 BANDS = 3  # strata by a number
+PRIOR = 3  # labels that a pilot's spread in a stratum is shrunk by: a few right ones are no proof that all are
 GOLD_FIELDS = {
     "extraction": ("entities",),
     "classification": ("label", "labels", "score", "secondary_labels", "rationale"),
@@ -147,9 +148,9 @@ def _confidences(answer: Record) -> list[float]:
     """The confidences of an answer: its own, or those of its parts."""
     if isinstance(answer.get("probabilities"), Mapping):
         return [max(answer["probabilities"].values(), default=0.0)]
-    parts = [part for value in answer.values() if isinstance(value, list) for part in value]
-    holders = [answer] if answer.get("confidence") is not None else [part for part in parts if isinstance(part, dict)]
-    return [float(holder["confidence"]) for holder in holders if holder.get("confidence") is not None]
+    parts = [part for value in answer.values() if isinstance(value, list) for part in value if isinstance(part, dict)]
+    values = [part.get("confidence") for part in (answer, *parts)]
+    return [float(value) for value in values if value is not None]
 
 
 @dataclass(frozen=True)
@@ -317,24 +318,21 @@ class _Plan:
         return self._bands("verdict", self.pool.verdicts) if self.pool.verdicts else {"all": [*self.pool.inputs]}
 
     def _for_errors(self) -> Strata:
-        """Likely failures by their first sign, and the rest."""
-        signs = {name: "no answer" for name in self.pool.inputs if None in self.pool.outputs(name)}
-        partitions = self._partitions() if len(self.pool.answers) > 1 else {}
-        for stratum, names in partitions.items():
-            signs = {**(dict.fromkeys(names, DISAGREE) if stratum != AGREE else {}), **signs}
-        wrong = {name for name, verdict in self.pool.verdicts.items() if verdict < 0.5}
-        signs = {**dict.fromkeys(sorted(wrong), "judged wrong"), **signs}
+        """Likely failures by their strongest sign, and the rest."""
+        signs = dict.fromkeys(self.pool.inputs, "rest")
         confidences = self.pool.confidences()
-        if confidences:
-            low = float(np.quantile([*confidences.values()], LOW))
-            most = max(confidences.values())
-            unsure = [name for name, value in confidences.items() if value <= low and value < most]
-            signs = {**dict.fromkeys(unsure, "low confidence"), **signs}
-        if not signs:
+        most = max(confidences.values(), default=0.0)
+        low = np.quantile([*confidences.values()], LOW) if confidences else most
+        signs |= {name: "low confidence" for name, value in confidences.items() if value <= low and value < most}
+        signs |= {name: "judged wrong" for name, verdict in self.pool.verdicts.items() if verdict < 0.5}
+        partitions = self._partitions() if len(self.pool.answers) > 1 else {}
+        signs |= {name: DISAGREE for stratum, names in partitions.items() if stratum != AGREE for name in names}
+        signs |= {name: "no answer" for name in self.pool.inputs if None in self.pool.outputs(name)}
+        if {*signs.values()} == {"rest"}:
             self.warnings.append(
                 "nothing tells a likely failure (no answers that differ, no confidence): all at random"
             )
-        return _by({name: signs.get(name, "rest") for name in self.pool.inputs})
+        return _by(signs)
 
     def _for_tuning(self) -> Strata:
         """One of each cluster of near-equal texts, by the strata of the inputs."""
@@ -359,9 +357,7 @@ class _Plan:
             parts = "|".join("=".join(group) for group in groups.values())
             kinds[name] = AGREE if len(groups) == 1 else parts
         disputed = Counter(kind for kind in kinds.values() if kind != AGREE)
-        if len(systems) == 2:
-            return _by({name: kind if kind == AGREE else DISAGREE for name, kind in kinds.items()})
-        rare = {kind for kind, count in disputed.items() if count < RARE * disputed.total()}
+        rare = {kind for kind, count in disputed.items() if len(systems) == 2 or count < RARE * disputed.total()}
         return _by({name: DISAGREE if kind in rare else kind for name, kind in kinds.items()})
 
     def _bands(self, noun: str, values: Mapping[str, float]) -> Strata:
@@ -399,7 +395,7 @@ class _Plan:
         return {**{name: left * weight / total for name, weight in rest.items()}, **first}
 
     def _spread(self, drafted: Sequence[Record]) -> dict[str, float]:
-        """The spread of the labelled values in each stratum, with one observation more of the spread of all.
+        """The spread of the labelled values in each stratum, with `PRIOR` observations more of the spread of all.
 
         Empty until there are labels; a stratum without any has the spread of all.
         """
@@ -415,7 +411,7 @@ class _Plan:
             return {}
         pooled = np.var(every)
         sums = {name: np.var(several or [0.0]) * len(several) for name, several in values.items()}
-        return {name: float(np.sqrt((sums[name] + pooled) / (len(values[name]) + 1))) for name in values}
+        return {name: float(np.sqrt((sums[name] + PRIOR * pooled) / (len(values[name]) + PRIOR))) for name in values}
 
     def records(self, n: int, drafted: Sequence[Record]) -> list[Fields]:
         """The next ``n`` records after those that are drafted: the stratum that lacks most of its share is next."""
@@ -494,10 +490,9 @@ class _Plan:
         name = str(record.get("id"))
         sampling = sampling_of(record.get(SAMPLING), name)
         ids = self.order.get(sampling.stratum, [])
-        same = sampling.position < len(ids) and ids[sampling.position] == name
-        same = same and sampling == self._sampling(sampling.stratum, sampling.position, name)
-        suggestions: Fields = scrub(self._suggestions(name)) if same else {}
-        if not same or suggestions.get("suggestions") != record.get("suggestions"):
+        expected = self._record(sampling.stratum, sampling.position) if sampling.position < len(ids) else {}
+        same = all(expected.get(key) == record.get(key) for key in ("id", "suggestions"))
+        if not same or sampling_of(expected[SAMPLING]) != sampling:
             message = "is not of this draft: the sources, the seed or another option changed; draft into a new file"
             raise DataError(message, record=name, field=SAMPLING)
         return sampling.stratum
