@@ -20,6 +20,7 @@ outputs whose gold is complete, and holds the verdict of 40 labels against that 
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,11 +32,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from goldassay import Counts
+from goldassay import Counts, workspace
+from goldassay.gold import load
 from goldassay.gold.drafts import Pool, draft
 from goldassay.gold.outputs import Comparison
 from goldassay.gold.pairing import pairs
+from goldassay.running.evaluate import evaluate
 from goldassay.running.labelled import Labels, LabelVerdict, decide, verdict
+from goldassay.search import BM25Index
 from goldassay.statistics.design import Design, Sampling
 from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.intervals import Interval
@@ -372,7 +376,7 @@ def raced(rng: Random, stream: Stream) -> tuple[int, int]:
     amounts = differences(stream, places)
     if stream.corpus:
         amounts = additions(stream.a[places], stream.b[places], F1, weights=weights, running=True)
-    race = Race(None if stream.corpus else 1.0)
+    race = Race()
     for used, place in enumerate(places):
         if not stream.same[place] and race.extend(amounts[used : used + 1]):
             return race.direction, used + 1
@@ -600,6 +604,50 @@ def published() -> Iterator[tuple[str, str, str, tuple[Rows, Rows, Rows]]]:
         sides = sentences(first.gold, first.pred, second.pred)
         yield f"ajmc {language}: damaged files 1, 2", "extraction", "entities", sides
 
+    for language in ("en", "de"):
+        yield f"xquad {language}: BM25, with the article's title", "retrieval", "relevant", retrieved(language)
+    states = {
+        "extraction": ("entities", "patterns, with a gazetteer"),
+        "classification": ("label", "keywords, nearest"),
+    }
+    for task, (field, title) in states.items():
+        yield f"heritage: {title}", task, field, programs(task)
+
+
+def retrieved(language: str) -> tuple[Rows, Rows, Rows]:
+    """The paragraphs of XQuAD by BM25, as they are and with the title of their article."""
+    articles = json.loads((DATA / "xquad" / f"xquad.{language}.json").read_text(encoding="utf-8"))["data"]
+    gold: Rows = []
+    plain: list[dict[str, str]] = []
+    titled: list[dict[str, str]] = []
+    for number, article in enumerate(articles):
+        title = str(article.get("title", "")).replace("_", " ")
+        for place, paragraph in enumerate(article["paragraphs"]):
+            name = f"{number}-{place}"
+            plain.append({"id": name, "text": paragraph["context"]})
+            titled.append({"id": name, "text": f"{title} {paragraph['context']}"})
+            questions = [(question["id"], question["question"]) for question in paragraph["qas"]]
+            gold += [{"id": key, "query": query, "relevant": {name: 1}} for key, query in questions]
+    sides = []
+    for passages in (plain, titled):
+        index = BM25Index(passages)
+        hits = [(record["id"], index.search(record["query"], 10)) for record in gold]
+        sides.append([{"id": key, "results": [{"doc_id": n, "score": s} for n, s in found]} for key, found in hits])
+    return gold, sides[0], sides[1]
+
+
+def programs(task: str) -> tuple[Rows, Rows, Rows]:
+    """Two states of a program of the repository on all of `heritage`; none asks a model."""
+    part = getattr(load("heritage", task=task), task)
+    module = workspace.load(workspace.target(task).file)
+    first = module.PatternExtraction() if task == "extraction" else module.baselines["keywords"]
+    sides = []
+    for program in (first, module.baseline.fit(list(part.train))):
+        run = evaluate(program, list(part.all), workspace.metric(task), progress=False)
+        sides.append([{"id": row["id"], **row["prediction"]} for row in run.rows])
+    gold = [{key: value for key, value in record.items() if value is not None} for record in part.all]
+    return gold, sides[0], sides[1]
+
 
 def sentences(*sides: Sequence[Mapping[str, Any]]) -> tuple[Rows, Rows, Rows]:
     """Documents cut after full stops, where no span of any side is cut."""
@@ -628,9 +676,12 @@ def stream_of(task: str, sides: tuple[Rows, Rows, Rows]) -> Stream:
     matrices = []
     for side in both:
         evidences = Evidences(measure.tallies(measure.batch(gold, side)), measure.zero)
-        matrices.append(evidences.matrix[:, [evidences.paths.index(path) for path in F1.paths]])
+        if isinstance(measure.zero, Counts):
+            matrices.append(evidences.matrix[:, [evidences.paths.index(path) for path in F1.paths]])
+        else:
+            matrices.append(values(evidences.values(evidences.matrix)))
     same = np.array([outputs.agree(*pair) for pair in zip(*both, strict=True)])
-    return Stream(matrices[0], matrices[1], same, F1.of(matrices[1]) - F1.of(matrices[0]))
+    return Stream(matrices[0], matrices[1], same, full(task, *sides))
 
 
 def real(draws: int) -> Iterator[str]:

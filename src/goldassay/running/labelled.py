@@ -258,14 +258,13 @@ def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdi
     """
     differ = np.array(labels.differ, bool)
     weights = labels.design.shares(labels.groups)
-    bound = labels.width if labels.per_example else None
     if labels.per_example:
         amounts = (labels.b - labels.a)[differ, labels.evidences.paths.index(("total",))]
         running = amounts
     else:
         amounts = additions(labels.a, labels.b, labels.evidences, weights=weights)[differ]
         running = additions(labels.a, labels.b, labels.evidences, weights=weights, running=True)[differ]
-    race = Race(bound)
+    race = Race()
     race.extend(running)
     weighted = amounts * weights[differ]
     test_p = swap_test(weighted)
@@ -289,7 +288,7 @@ def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdi
         len(labels.a),
         int(differ.sum()),
         labels.left,
-        labels_needed(running, labels.left, bound),
+        labels_needed(running, labels.left),
         limit,
         _worth(labels, interval),
         labels.lower_is_better,
