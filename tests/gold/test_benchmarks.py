@@ -366,6 +366,17 @@ def test_mentions_and_clusters_with_their_ids_as_neleval_counts_them(tmp_path: P
         assert rates == pytest.approx([precision, recall, f1]), name
 
 
+def test_b_cubed_looks_for_missing_mentions_as_neleval_does(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.tsv"
+    pred = tmp_path / "pred.tsv"
+    # gold has one entity of three mentions, the prediction lacks the third: neleval looks for it among the predicted
+    # mentions without a candidate, of which gold's entity has one: recall (1/3 + 1/3 + 1/3) / 3, precision 2/2
+    gold.write_text("a\t0\t4\tQ1\t1\tORG\na\t6\t9\tQ1\t1\tORG\na\t11\t14\tQ1\t1\tORG\n", encoding="utf-8")
+    pred.write_text("a\t0\t4\na\t6\t9\tQ1\t1\tORG\n", encoding="utf-8")
+    values = goldassay.score("linking", gold, pred, protocol="tac", intervals=False).values
+    assert (values["b_cubed_recall"], values["b_cubed_precision"]) == pytest.approx((1 / 3, 1))
+
+
 def test_a_mention_without_a_candidate_is_neither_nil_nor_linked_for_neleval(tmp_path: Path) -> None:
     gold = tmp_path / "gold.tsv"
     pred = tmp_path / "pred.tsv"

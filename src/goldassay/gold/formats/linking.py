@@ -8,7 +8,7 @@ number of parts, with or without ``|`` between them; documents that only the sys
 **neleval** is TAC's links as neleval prepares them, ``document start end id score type`` a line. More candidates are
 more triples of id, score and type; the first by score is gold's. The end is the last character of a mention. A document
 that gold does not mention has no links there. A mention without a candidate counts among all mentions, and is neither
-linked nor NIL. The text is in neither file.
+linked nor NIL; all of them are one cluster. The text is in neither file.
 
 Sources: https://github.com/conll/reference-coreference-scorers,
 https://github.com/wikilinks/neleval (doc/formats.rst)

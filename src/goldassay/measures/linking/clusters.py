@@ -18,7 +18,7 @@ from goldassay.measure import EMPTY, Conventions, Names, Review
 from goldassay.measures.assignment import heaviest
 from goldassay.measures.linking.matching import OVER, Matching
 from goldassay.measures.linking.measures import KEY, LinkMeasure, MentionBatch
-from goldassay.measures.linking.records import NIL, Mention
+from goldassay.measures.linking.records import NIL, UNNAMED, Mention
 from goldassay.tally import RATES, By, Confusion, Number, Share, Sums, divide, positive
 
 METRICS = {name: (name,) for name in ("muc", "b_cubed", "ceaf_m", "ceaf_e", "lea", "pairwise")} | {
@@ -26,7 +26,7 @@ METRICS = {name: (name,) for name in ("muc", "b_cubed", "ceaf_m", "ceaf_e", "lea
     "conll": ("muc", "b_cubed", "ceaf_e"),
     "blanc": ("pairwise", "pairwise_negative"),
 }
-UNNAMED = ("missed", "spurious", "not_in_text")  # the errors that hold whatever an entity is called
+MENTION_ERRORS = ("missed", "spurious", "not_in_text")  # the errors that hold whatever an entity is called
 Table = Mapping[tuple[str, str], float]
 """How many mentions a gold and a predicted cluster share; "" for mentions that the other side lacks."""
 Sizes = Mapping[str, float]
@@ -139,6 +139,10 @@ def _overlap(metric: str, common: Table, gold: Sizes, pred: Sizes) -> Overlap:
     share = _b_cubed if metric == "b_cubed" else _lea
     recalled = sum(share(n, gold[k], pred[r]) for (k, r), n in common.items())
     correct = sum(share(n, pred[r], gold[k]) for (k, r), n in common.items())
+    if metric == "b_cubed":  # sic: neleval looks for a mention that a side lacks among its mentions without a candidate
+        rows, columns = _sizes(common)
+        recalled += sum((gold[k] - rows[k]) * n / gold[k] for (k, r), n in common.items() if r == UNNAMED)
+        correct += sum((pred[r] - columns[r]) * n / pred[r] for (k, r), n in common.items() if k == UNNAMED)
     return Overlap(recalled, mentions, correct, predicted)
 
 
@@ -266,4 +270,4 @@ class Clusters(LinkMeasure[Clusterings | Overlaps]):
     def review(self, batch: MentionBatch) -> Review:
         """The mentions that are missed or spurious, and those that are found."""
         errors, right = super().review(batch)
-        return tuple(error for error in errors if error.kind in UNNAMED), right
+        return tuple(error for error in errors if error.kind in MENTION_ERRORS), right
