@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -84,8 +85,13 @@ def test_a_table_carries_the_design_there_and_back(files: list[Path], tmp_path: 
     call("gold", "draft", *files, *TASK, "--n", 6, "--out", out)
     with pytest.raises(Exception, match="none of its 6 records is labelled yet"):
         read(out, task="classification")
-    header, *lines = out.read_text(encoding="utf-8").splitlines()
-    out.write_text("\n".join([f"label,{header}", *(f"M,{line}" for line in lines)]), encoding="utf-8")
+    with out.open(encoding="utf-8", newline="") as stream:
+        table = list(csv.DictReader(stream))
+    assert {row["gold_type"] for row in table} == {""}  # the column to fill in
+    with out.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, table[0])
+        writer.writeheader()
+        writer.writerows({**row, "gold_type": "M"} for row in table)
     records = read(out, task="classification")
     assert {record["label"] for record in records} == {"M"}
     assert [record["sampling"]["position"] for record in records] == [*range(6)]

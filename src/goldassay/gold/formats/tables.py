@@ -33,7 +33,7 @@ from goldassay.fields import Fields, Record
 from goldassay.files import Faults
 from goldassay.gold import anyfields
 from goldassay.gold.formats import SPLITS, Format, Row, Source, is_by_split
-from goldassay.gold.records import schema
+from goldassay.gold.records import LABELS, is_labelled, schema
 from goldassay.gold.shapes import Side
 from goldassay.measure import TASKS
 
@@ -290,12 +290,18 @@ def _dataset(name: str, kind: str) -> Iterator[dict[str, object]]:
 
 
 def write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
-    """Write a table with the columns that one of the records has; the extension says which kind."""
+    """Write a table with the columns that one of the records has; the extension says which kind.
+
+    A draft has an empty column for its labels.
+    """
     several_records = list(records)
+    to_fill = "" if all(is_labelled(record, task) for record in several_records) else LABELS[task][0]
     names = {"label": "gold_type", "secondary_labels": "secondary_types"} if side == "gold" else {}
     columns = [*COLUMNS[task][side], *anyfields.DRAFTED]
     fields = [
-        field for field in columns if field == "id" or any(record.get(field) is not None for record in several_records)
+        field
+        for field in columns
+        if field in ("id", to_fill) or any(record.get(field) is not None for record in several_records)
     ]
     tab = Path(path).suffix.lower() != ".csv"
     rows = [[names.get(field, field) for field in fields]]
