@@ -80,10 +80,10 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("own")
     (folder / "hipe.tsv").write_text(hipe(), encoding="utf-8")
     context = "The harbour museum opened in 1931; its tower is 40 m high."
-    asked = [("q1", "When did it open?", "1931"), ("q2", "How high is the tower?", "40 m")]
+    trios = [("q1", "When did it open?", "1931"), ("q2", "How high is the tower?", "40 m")]
     questions = [
-        {"id": key, "question": text, "answers": [{"text": said, "answer_start": context.index(said)}]}
-        for key, text, said in asked
+        {"id": key, "question": text, "answers": [{"text": statements, "answer_start": context.index(statements)}]}
+        for key, text, statements in trios
     ]
     squad = {"version": "1.1", "data": [{"title": "Harbour", "paragraphs": [{"context": context, "qas": questions}]}]}
     (folder / "squad.json").write_text(json.dumps(squad), encoding="utf-8")
@@ -91,8 +91,11 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = ["7 Q0 doc-a 2 1.25 own", "7 Q0 doc-b 9 0.5 own", "9 Q0 doc-c 1 -3.0 own"]
     (folder / "run").write_text("\n".join(lines) + "\n", encoding="utf-8")
     triple = {"sub": "harbour museum", "rel": "opened", "obj": "1931"}
-    said = [{"id": "own_1", "sent": context, "triples": [triple]}, {"id": "own_2", "sent": "Café!", "triples": []}]
-    rows = [json.dumps(one) + "\n" for one in said]
+    statements = [
+        {"id": "own_1", "sent": context, "triples": [triple]},
+        {"id": "own_2", "sent": "Café!", "triples": []},
+    ]
+    rows = [json.dumps(row) + "\n" for row in statements]
     (folder / "text2kgbench.jsonl").write_text("".join(rows), encoding="utf-8")
     for name, text in KIT.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -26,21 +26,21 @@ BO = [document("d1", (0, 15, "MUS"), (19, 28, "TOP")), document("d2")]
 
 
 def test_spans_of_two() -> None:
-    found = agree({"Ada": ADA, "Bo": BO}, "extraction", resamples=200)
+    agreement = agree({"Ada": ADA, "Bo": BO}, "extraction", resamples=200)
     # strict: 1 of 3 and 2 spans alike: 2*1/5; partial: 2 alike: 2*2/5
-    assert found.figure("strict_f1").value == pytest.approx(0.4)
-    assert found.figure("partial_f1").value == pytest.approx(0.8)
-    assert found.figure("strict_f1", type="TOP").value == 1.0
-    assert found.figure("strict_f1", type="MUS").value == 0.0
+    assert agreement.figure("strict_f1").value == pytest.approx(0.4)
+    assert agreement.figure("partial_f1").value == pytest.approx(0.8)
+    assert agreement.figure("strict_f1", type="TOP").value == 1.0
+    assert agreement.figure("strict_f1", type="MUS").value == 0.0
     # four words in each: Ada O M O T | O M O O, Bo M M O T | O O O O, 6 of 8 alike
     # chance, from O 5 M 2 T 1 with both: (25 + 4 + 1) / 64
-    assert found.figure("word_kappa").value == pytest.approx((0.75 - 30 / 64) / (1 - 30 / 64))
+    assert agreement.figure("word_kappa").value == pytest.approx((0.75 - 30 / 64) / (1 - 30 / 64))
     # of them marked by someone: O|M M|M T|T M|O, 8 values O 2 M 4 T 2; observed 1 - 4/8, chance 1 - (2 + 12 + 2)/56
-    assert found.figure("word_alpha").value == pytest.approx(1 - 0.5 / (1 - 16 / 56))
-    low_high = found.figure("strict_f1").interval
+    assert agreement.figure("word_alpha").value == pytest.approx(1 - 0.5 / (1 - 16 / 56))
+    low_high = agreement.figure("strict_f1").interval
     assert low_high is not None
     assert low_high.low <= 0.4 <= low_high.high
-    assert [(d.record, d.where, d.values) for d in found.disagreements] == [
+    assert [(d.record, d.where, d.values) for d in agreement.disagreements] == [
         ("d1", "0:15 'Het Rijksmuseum'", {"Ada": None, "Bo": "MUS"}),
         ("d1", "4:15 'Rijksmuseum'", {"Ada": "MUS", "Bo": None}),
         ("d2", "4:15 'Rijksmuseum'", {"Ada": "MUS", "Bo": None}),
@@ -48,11 +48,11 @@ def test_spans_of_two() -> None:
 
 
 def test_each_pair_of_three_is_compared_and_the_order_of_annotators_is_nothing() -> None:
-    found = agree({"Ada": ADA, "Bo": BO, "Cy": ADA}, "extraction", resamples=50)
-    assert found.figure("strict_f1", ("Ada", "Cy")).value == 1.0
-    assert found.figure("strict_f1", ("Cy", "Bo")).value == found.figure("strict_f1", ("Ada", "Bo")).value
-    assert len([f for f in found.figures if f.name == "strict_f1" and f.type is None]) == 3
-    json.dumps(found.state())
+    agreement = agree({"Ada": ADA, "Bo": BO, "Cy": ADA}, "extraction", resamples=50)
+    assert agreement.figure("strict_f1", ("Ada", "Cy")).value == 1.0
+    assert agreement.figure("strict_f1", ("Cy", "Bo")).value == agreement.figure("strict_f1", ("Ada", "Bo")).value
+    assert len([f for f in agreement.figures if f.name == "strict_f1" and f.type is None]) == 3
+    json.dumps(agreement.state())
 
 
 def labelled(*labels: str) -> list[dict[str, Any]]:
@@ -60,28 +60,28 @@ def labelled(*labels: str) -> list[dict[str, Any]]:
 
 
 def test_labels() -> None:
-    found = agree({"Ada": labelled(*"MMAA"), "Bo": labelled(*"MAAA")}, "classification", resamples=100)
-    assert found.figure("observed").value == 0.75
+    agreement = agree({"Ada": labelled(*"MMAA"), "Bo": labelled(*"MAAA")}, "classification", resamples=100)
+    assert agreement.figure("observed").value == 0.75
     # chance: .5*.25 + .5*.75 = .5; (.75 - .5)/.5
-    assert found.figure("cohen_kappa").value == pytest.approx(0.5)
-    assert found.figure("cohen_kappa", type="M").value == pytest.approx(0.5)
+    assert agreement.figure("cohen_kappa").value == pytest.approx(0.5)
+    assert agreement.figure("cohen_kappa", type="M").value == pytest.approx(0.5)
     # M 3 and A 5 of 8: 1 - .25 / (1 - (6 + 20)/56) = 1 - .25/.535714…
-    assert found.figure("alpha_nominal").value == pytest.approx(1 - 0.25 / (30 / 56))
+    assert agreement.figure("alpha_nominal").value == pytest.approx(1 - 0.25 / (30 / 56))
     # shares .375 and .625: (.75 - .53125)/.46875
-    assert found.figure("fleiss_kappa").value == pytest.approx((0.75 - 0.53125) / 0.46875)
-    assert [(d.record, d.values) for d in found.disagreements] == [("1", {"Ada": "M", "Bo": "A"})]
+    assert agreement.figure("fleiss_kappa").value == pytest.approx((0.75 - 0.53125) / 0.46875)
+    assert [(d.record, d.values) for d in agreement.disagreements] == [("1", {"Ada": "M", "Bo": "A"})]
 
 
 def test_grades_are_ordinal_unless_said_otherwise() -> None:
-    one = [{"id": "q", "query": "museum", "relevant": {"a": 3, "b": 0, "c": 1}}]
+    first = [{"id": "q", "query": "museum", "relevant": {"a": 3, "b": 0, "c": 1}}]
     two = [{"id": "q", "query": "museum", "relevant": {"a": 2, "b": 0, "d": 1}}]
-    found = agree({"one": one, "two": two}, "retrieval", resamples=50)
-    assert found.figure("alpha_ordinal").units == 2
+    agreement = agree({"one": first, "two": two}, "retrieval", resamples=50)
+    assert agreement.figure("alpha_ordinal").units == 2
     # what only one judged cannot be paired, which leaves 3|2 and 0|0; mid-ranks of 0 0 2 3 are 1 1 2.5 3.5
     # observed (2.5 - 3.5)² twice in 4 values: 0.5; any two: 2 (2 · 1.5² + 2 · 2.5² + 1²) / (4 · 3) = 3
-    assert found.figure("alpha_ordinal").value == pytest.approx(1 - 0.5 / 3)
-    assert agree({"one": one, "two": two}, "retrieval", level="ratio", resamples=50).figure("alpha_ratio").value
-    assert {d.where for d in found.disagreements} == {"a", "c", "d"}
+    assert agreement.figure("alpha_ordinal").value == pytest.approx(1 - 0.5 / 3)
+    assert agree({"one": first, "two": two}, "retrieval", level="ratio", resamples=50).figure("alpha_ratio").value
+    assert {d.where for d in agreement.disagreements} == {"a", "c", "d"}
 
 
 def test_identifiers_answers_and_statements() -> None:
@@ -101,45 +101,45 @@ def test_identifiers_answers_and_statements() -> None:
     def stated(*objects: str) -> list[dict[str, Any]]:
         return [{"id": "d", "triples": [{"subject": "s", "predicate": "p", "object": o} for o in objects]}]
 
-    found = agree({"a": stated("X", "Y"), "b": stated("x")}, "triples")
-    assert found.figure("triple_f1").value == pytest.approx(2 / 3)
-    assert [d.where for d in found.disagreements] == ["s · p · y"]
+    agreement = agree({"a": stated("X", "Y"), "b": stated("x")}, "triples")
+    assert agreement.figure("triple_f1").value == pytest.approx(2 / 3)
+    assert [d.where for d in agreement.disagreements] == ["s · p · y"]
 
 
 def test_the_same_seed_gives_the_same_interval() -> None:
-    given = {"Ada": labelled(*"MMAALL"), "Bo": labelled(*"MAAALM")}
-    assert agree(given, "classification", seed=3) == agree(given, "classification", seed=3)
+    records = {"Ada": labelled(*"MMAALL"), "Bo": labelled(*"MAAALM")}
+    assert agree(records, "classification", seed=3) == agree(records, "classification", seed=3)
 
 
 def test_records_that_one_lacks_are_left_out_and_counted() -> None:
-    found = agree({"Ada": labelled(*"MM"), "Bo": labelled(*"MMA")}, "classification", resamples=50)
-    assert found.records == 2
-    assert list(found.warnings) == ["1 record of one annotator alone left out"]
+    agreement = agree({"Ada": labelled(*"MM"), "Bo": labelled(*"MMA")}, "classification", resamples=50)
+    assert agreement.records == 2
+    assert list(agreement.warnings) == ["1 record of one annotator alone left out"]
 
 
 def test_three_annotators_who_do_not_have_all_the_same_records() -> None:
     import krippendorff as oracle
 
-    said = {"Ada": "MMALLG", "Bo": "MAALG-", "Cy": "M-ALLL"}
-    given = {
+    by_name = {"Ada": "MMALLG", "Bo": "MAALG-", "Cy": "M-ALLL"}
+    records = {
         name: [row for row, label in zip(labelled(*labels), labels, strict=True) if label != "-"]
-        for name, labels in said.items()
+        for name, labels in by_name.items()
     }
-    found = agree(given, "classification", resamples=50)
-    values = [[None if label == "-" else label for label in unit] for unit in zip(*said.values(), strict=True)]
+    agreement = agree(records, "classification", resamples=50)
+    values = [[None if label == "-" else label for label in unit] for unit in zip(*by_name.values(), strict=True)]
     matrix = [[np.nan if label is None else "MALG".index(label) for label in row] for row in zip(*values, strict=True)]
-    assert found.figure("alpha_nominal").value == pytest.approx(
+    assert agreement.figure("alpha_nominal").value == pytest.approx(
         oracle.alpha(np.array(matrix, dtype=float), level_of_measurement="nominal")
     )
     for a, b in (("Ada", "Bo"), ("Ada", "Cy"), ("Bo", "Cy")):
-        pairs = [(x, y) for x, y in zip(said[a], said[b], strict=True) if "-" not in (x, y)]
-        one = found.figure("cohen_kappa", (a, b))
+        pairs = [(x, y) for x, y in zip(by_name[a], by_name[b], strict=True) if "-" not in (x, y)]
+        kappa = agreement.figure("cohen_kappa", (a, b))
         first, second = zip(*pairs, strict=True)
-        assert one.units == len(pairs)
-        assert one.value == pytest.approx(cohen_kappa_score(first, second))
-    assert found.figure("fleiss_kappa").units == 4
-    assert list(found.warnings) == ["2 records not with all annotators: a pair is compared on what both have"]
-    assert [d.values for d in found.disagreements if d.record == found.disagreements[0].record] == [
+        assert kappa.units == len(pairs)
+        assert kappa.value == pytest.approx(cohen_kappa_score(first, second))
+    assert agreement.figure("fleiss_kappa").units == 4
+    assert list(agreement.warnings) == ["2 records not with all annotators: a pair is compared on what both have"]
+    assert [d.values for d in agreement.disagreements if d.record == agreement.disagreements[0].record] == [
         {"Ada": "M", "Bo": "A"}
     ]
 
@@ -149,12 +149,16 @@ def test_spans_of_annotators_with_other_documents() -> None:
     span = {"start": 3, "end": 8, "type": "TOP"}
     rows: dict[str, dict[str, Any]] = {key: {"id": key, "text": text, "entities": [span]} for key in "xyz"}
     none: dict[str, dict[str, Any]] = {key: {"id": key, "text": text, "entities": []} for key in "xyz"}
-    given = {"a": [rows["x"], rows["y"]], "b": [rows["x"], none["z"]], "c": [rows["y"], rows["z"]]}
-    found = agree(given, "extraction", resamples=20)
-    assert [found.figure("strict_f1", pair).value for pair in (("a", "b"), ("a", "c"), ("b", "c"))] == [1.0, 1.0, 0.0]
-    assert found.records == 3
-    assert found.figure("word_alpha").units == 3
-    assert [(d.record, d.values) for d in found.disagreements] == [("z", {"b": None, "c": "TOP"})]
+    records = {"a": [rows["x"], rows["y"]], "b": [rows["x"], none["z"]], "c": [rows["y"], rows["z"]]}
+    agreement = agree(records, "extraction", resamples=20)
+    assert [agreement.figure("strict_f1", pair).value for pair in (("a", "b"), ("a", "c"), ("b", "c"))] == [
+        1.0,
+        1.0,
+        0.0,
+    ]
+    assert agreement.records == 3
+    assert agreement.figure("word_alpha").units == 3
+    assert [(d.record, d.values) for d in agreement.disagreements] == [("z", {"b": None, "c": "TOP"})]
 
 
 @pytest.mark.parametrize(
@@ -179,8 +183,8 @@ def test_files_are_named_after_their_annotators(tmp_path: Path) -> None:
         for file in (tmp_path / f"{name}.jsonl", tmp_path / name / "gold.jsonl"):
             file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     assert agree_files([tmp_path / "Ada.jsonl", tmp_path / "Bo.jsonl"], "extraction").annotators == ("Ada", "Bo")
-    found = agree_files([tmp_path / "Ada" / "gold.jsonl", tmp_path / "Bo" / "gold.jsonl"], "extraction")
-    assert found.annotators == ("Ada/gold", "Bo/gold")
+    agreement = agree_files([tmp_path / "Ada" / "gold.jsonl", tmp_path / "Bo" / "gold.jsonl"], "extraction")
+    assert agreement.annotators == ("Ada/gold", "Bo/gold")
     with pytest.raises(GoldassayError, match="two files have the same name"):
         agree_files([tmp_path / "Ada.jsonl", tmp_path / "Ada.jsonl"], "extraction")
     with pytest.raises(DataError, match="no such file"):
@@ -188,16 +192,16 @@ def test_files_are_named_after_their_annotators(tmp_path: Path) -> None:
 
 
 def test_secondary_labels_are_compared_as_sets() -> None:
-    def made(*found: list[str]) -> list[dict[str, Any]]:
-        return [{"id": str(i), "text": f"t{i}", "label": "X", "secondary_labels": x} for i, x in enumerate(found)]
+    def labelled_with(*sets: list[str]) -> list[dict[str, Any]]:
+        return [{"id": str(i), "text": f"t{i}", "label": "X", "secondary_labels": x} for i, x in enumerate(sets)]
 
-    ada, bo = made(["M", "A"], ["L"], []), made(["A"], ["L", "S"], [])
-    found = agree({"Ada": ada, "Bo": bo}, "classification", resamples=50)
-    figure = found.figure("secondary_f1")
+    ada, bo = labelled_with(["M", "A"], ["L"], []), labelled_with(["A"], ["L", "S"], [])
+    agreement = agree({"Ada": ada, "Bo": bo}, "classification", resamples=50)
+    figure = agreement.figure("secondary_f1")
     # A and L alike; M only Ada's, S only Bo's: 2 * 2 / (2 * 2 + 1 + 1), of the four labels that anybody gave
     assert figure.value == pytest.approx(2 / 3)
     assert figure.units == 4
-    assert [(d.record, d.where, d.values) for d in found.disagreements] == [
+    assert [(d.record, d.where, d.values) for d in agreement.disagreements] == [
         ("0", "secondary_labels", {"Ada": "A M", "Bo": "A"}),
         ("1", "secondary_labels", {"Ada": "L", "Bo": "L S"}),
     ]

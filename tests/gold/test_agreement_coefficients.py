@@ -40,14 +40,14 @@ def test_krippendorffs_own_example(level: str, expected: float) -> None:
 def test_alpha_is_that_of_krippendorff(units: list[Any], level: str) -> None:
     import krippendorff as oracle
 
-    found = alpha(units, level)
+    coefficient = alpha(units, level)
     pairable = [u for u in units if sum(v is not None for v in u) > 1]
     if len({v for u in pairable for v in u if v is not None}) < 2:
-        assert found is None
+        assert coefficient is None
         return
     data = np.array([[math.nan if v is None else v for v in row] for row in zip(*pairable, strict=True)])
     measured: Any = level
-    assert found == pytest.approx(oracle.alpha(reliability_data=data, level_of_measurement=measured), abs=1e-9)
+    assert coefficient == pytest.approx(oracle.alpha(reliability_data=data, level_of_measurement=measured), abs=1e-9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -56,11 +56,11 @@ def test_cohen_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     from sklearn.metrics import cohen_kappa_score
 
     a, b = [list(side) for side in zip(*pairs, strict=True)]
-    found = cohen_kappa(a, b)
+    coefficient = cohen_kappa(a, b)
     if len(set(a) | set(b)) == 1:
-        assert found is None
+        assert coefficient is None
         return
-    assert found == pytest.approx(cohen_kappa_score(a, b), abs=1e-9)
+    assert coefficient == pytest.approx(cohen_kappa_score(a, b), abs=1e-9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -68,12 +68,12 @@ def test_cohen_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
 def test_fleiss_is_that_of_statsmodels(units: list[tuple[int, ...]]) -> None:
     from statsmodels.stats import inter_rater as oracle
 
-    found = fleiss_kappa(units)
+    coefficient = fleiss_kappa(units)
     if len({v for u in units for v in u}) == 1:
-        assert found is None
+        assert coefficient is None
         return
     table, _ = oracle.aggregate_raters(np.array(units))
-    assert found == pytest.approx(oracle.fleiss_kappa(table), abs=1e-9)
+    assert coefficient == pytest.approx(oracle.fleiss_kappa(table), abs=1e-9)
 
 
 @settings(max_examples=40, deadline=None)

@@ -26,12 +26,12 @@ def foreign(tmp_path: Path) -> Path:
 
 
 def test_a_mapping_reads_foreign_gold_for_one_of_the_six(foreign: Path) -> None:
-    found = load(foreign, task="classification", map="text=body.content,label=cat").classification
-    assert [(row["id"], row["text"], row["label"]) for row in found.records] == [
+    part = load(foreign, task="classification", map="text=body.content,label=cat").classification
+    assert [(row["id"], row["text"], row["label"]) for row in part.records] == [
         ("1", "Het Rijksmuseum", "M"),
         ("2", "Stadsarchief Gent", "A"),
     ]
-    assert found.all[0].inputs().toDict() == {"text": "Het Rijksmuseum"}
+    assert part.all[0].inputs().toDict() == {"text": "Het Rijksmuseum"}
 
 
 def test_a_mapped_record_is_checked_as_always(foreign: Path) -> None:
@@ -40,8 +40,8 @@ def test_a_mapped_record_is_checked_as_always(foreign: Path) -> None:
 
 
 def test_foreign_gold_converts_into_canonical_records(foreign: Path, tmp_path: Path) -> None:
-    made = convert(foreign, tmp_path / "c.jsonl", task="classification", map="text=body.content,label=cat")
-    assert not made.lost
+    conversion = convert(foreign, tmp_path / "c.jsonl", task="classification", map="text=body.content,label=cat")
+    assert not conversion.lost
     assert load(tmp_path / "c.jsonl", task="classification").classification.records[1]["label"] == "A"
 
 
@@ -84,10 +84,10 @@ def test_validate_finds_doubles_in_any_gold(tmp_path: Path) -> None:
     file = tmp_path / "m.jsonl"
     rows = [{"id": "a", "note": "In Delft"}, {"id": "b", "note": "in  Delft"}, {"id": "a", "note": "Brest"}]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    found = [(one.kind, one.record, one.field) for one in audit(file, task="mood").findings]
-    assert found == [("id", "a", "id"), ("duplicate", "b", "note")]
+    findings = [(finding.kind, finding.record, finding.field) for finding in audit(file, task="mood").findings]
+    assert findings == [("id", "a", "id"), ("duplicate", "b", "note")]
 
 
 def test_a_number_without_end_is_text(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(f"text,year,n\na,1784,nan\nb,1913,{'9' * 4400}\n", encoding="utf-8")
-    assert [one["n"][:3] for one in read(tmp_path / "x.csv", task="mine")] == ["nan", "999"]
+    assert [record["n"][:3] for record in read(tmp_path / "x.csv", task="mine")] == ["nan", "999"]

@@ -52,11 +52,11 @@ def test_what_is_no_parquet_is_one_line(tmp_path: Path) -> None:
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     kinds = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["A", "M"])})
-    made = {
+    data = {
         side: datasets.Dataset.from_dict({"text": [f"{side} text"], "label": [at]}, features=kinds)
         for at, side in enumerate(("train", "validation"))
     }
-    datasets.DatasetDict(made).save_to_disk(str(tmp_path / "saved"))
+    datasets.DatasetDict(data).save_to_disk(str(tmp_path / "saved"))
     return tmp_path / "saved"
 
 
@@ -69,9 +69,9 @@ def test_a_saved_data_set_keeps_its_splits_and_the_names_of_its_labels(saved: Pa
 
 
 def test_a_data_set_is_gold_for_one_of_the_six_and_a_workspace(saved: Path, tmp_path: Path) -> None:
-    assert [one["label"] for one in load(saved, task="classification").classification.dev] == ["M"]
-    said = ["init", str(tmp_path / "mine"), "--task", "kinds", "--from", str(saved), "--outputs", "label"]
-    assert CliRunner().invoke(app, said).exit_code == 0
+    assert [record["label"] for record in load(saved, task="classification").classification.dev] == ["M"]
+    arguments = ["init", str(tmp_path / "mine"), "--task", "kinds", "--from", str(saved), "--outputs", "label"]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
     assert (tmp_path / "mine" / "gold" / "kinds" / "kinds.jsonl").read_text().count("\n") == 2
 
 

@@ -119,10 +119,10 @@ def _set(file: str, i: int, field: str, value: Any) -> Plant:
 
 def _card(*path: str, value: Any) -> Plant:
     def plant(s: Sets) -> None:
-        here = s["card.yaml"]
+        card = s["card.yaml"]
         for key in path[:-1]:
-            here = here[key]
-        here[path[-1]] = value
+            card = card[key]
+        card[path[-1]] = value
 
     return plant
 
@@ -214,52 +214,52 @@ def run(tmp_path: Path, found: Sets, name: str = "set") -> Audit:
 
 
 def test_a_sound_set_is_clean(tmp_path: Path) -> None:
-    found = run(tmp_path, sound())
-    assert found.clean, found.findings
-    assert found.records["extraction"] == 8
+    report = run(tmp_path, sound())
+    assert report.clean, report.findings
+    assert report.records["extraction"] == 8
 
 
 @pytest.mark.parametrize(("what", "plant", "kind", "file", "record"), PLANTED, ids=[row[0] for row in PLANTED])
 def test_a_planted_defect_is_found_and_nothing_else(
     tmp_path: Path, what: str, plant: Plant, kind: str, file: str, record: str | None
 ) -> None:
-    made = sound()
-    plant(made)
+    files = sound()
+    plant(files)
     if what == "a field that is not in the shape":
-        made["card.yaml"]["tasks"]["answering"]["answer_types"] = {"factual": 3}
-    assert [(f.kind, f.file, f.record) for f in run(tmp_path, made).findings] == [(kind, file, record)]
+        files["card.yaml"]["tasks"]["answering"]["answer_types"] = {"factual": 3}
+    assert [(f.kind, f.file, f.record) for f in run(tmp_path, files).findings] == [(kind, file, record)]
 
 
 def test_all_at_once(tmp_path: Path) -> None:
     assert {row[2] for row in PLANTED} | {"duplicate"} == set(KINDS)
     alone = {"a field that is not in the shape", "a line cut off", "a double text", "a near double", "an id twice"}
     clash = {"an ISIL without a prefix"}  # the same link as the VIAF id
-    made = sound()
+    files = sound()
     chosen = [row for row in PLANTED if row[0] not in alone | clash]
     for _, plant, *_ in chosen:
-        plant(made)
+        plant(files)
     # what several of them change in the card, put right together: only LOC, with one, has fewer samples than promised
-    made["card.yaml"]["tasks"]["extraction"] |= {"types": {"TOP": 8, "MUS": 2, "LOC": 1}, "samples_per_type": 2}
-    made["card.yaml"]["tasks"]["triples"] = {"triples": 9, "predicates": {"P131": 9}}
-    made["classification.jsonl"].append({"id": "twin", "text": STORIES[5], "label": "S", "split": "dev"})
-    made["card.yaml"]["documents"] = {"records": 10, "splits": {"train": 5, "dev": 3, "test": 3}}  # dev has 2
+    files["card.yaml"]["tasks"]["extraction"] |= {"types": {"TOP": 8, "MUS": 2, "LOC": 1}, "samples_per_type": 2}
+    files["card.yaml"]["tasks"]["triples"] = {"triples": 9, "predicates": {"P131": 9}}
+    files["classification.jsonl"].append({"id": "twin", "text": STORIES[5], "label": "S", "split": "dev"})
+    files["card.yaml"]["documents"] = {"records": 10, "splits": {"train": 5, "dev": 3, "test": 3}}  # dev has 2
     expected = [(row[2], row[3], row[4] or "") for row in chosen] + [("duplicate", "classification.jsonl", "twin")]
-    found = run(tmp_path, made)
-    assert sorted((f.kind, f.file, f.record or "") for f in found.findings) == sorted(expected)
-    assert found.kinds["identifier"] == 2
-    json.dumps(found.state())
+    report = run(tmp_path, files)
+    assert sorted((f.kind, f.file, f.record or "") for f in report.findings) == sorted(expected)
+    assert report.kinds["identifier"] == 2
+    json.dumps(report.state())
 
 
 def test_a_fix_writes_a_sound_copy(tmp_path: Path) -> None:
-    made = sound()
-    _extraction(0, start=22, end=27)(made)
-    found = run(tmp_path, made)
-    assert repaired(tmp_path / "set", tmp_path / "mended", found.findings) == 1
+    files = sound()
+    _extraction(0, start=22, end=27)(files)
+    report = run(tmp_path, files)
+    assert repaired(tmp_path / "set", tmp_path / "mended", report.findings) == 1
     assert audit(tmp_path / "mended").clean
     before, after = ((tmp_path / name / "extraction.jsonl").read_bytes().split(b"\n") for name in ("set", "mended"))
     assert [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b] == [0]
     with pytest.raises(GoldassayError, match="a new place of its own"):
-        repaired(tmp_path / "set", tmp_path / "mended", found.findings)
+        repaired(tmp_path / "set", tmp_path / "mended", report.findings)
 
 
 @settings(max_examples=30, deadline=None)
@@ -267,13 +267,13 @@ def test_a_fix_writes_a_sound_copy(tmp_path: Path) -> None:
 def test_any_shifted_span_is_found_with_its_place(index: int, shift: int) -> None:
     import tempfile
 
-    made = sound()
-    span = made["extraction.jsonl"][index]["entities"][0]
+    files = sound()
+    span = files["extraction.jsonl"][index]["entities"][0]
     place = {key: span[key] for key in ("start", "end")}
     span |= {"start": max(0, span["start"] + shift), "end": max(1, span["end"] + shift)}
     with tempfile.TemporaryDirectory() as folder:
-        [found] = run(Path(folder), made).findings
-    assert (found.kind, found.fix) == ("offset", place)
+        [finding] = run(Path(folder), files).findings
+    assert (finding.kind, finding.fix) == ("offset", place)
 
 
 def test_the_founding_samples_two_spans_are_found(tmp_path: Path) -> None:
@@ -283,21 +283,21 @@ def test_the_founding_samples_two_spans_are_found(tmp_path: Path) -> None:
     spans = [_span(4, 25, "Rijksmuseum Amsterdam", "MUS"), _span(58, 62, "1800"), _span(93, 104, "Nederlandse")]
     file = tmp_path / "sample.json"
     file.write_text(json.dumps({"id": "eval_001", "text": text, "ner_annotations": spans}), encoding="utf-8")
-    found = audit(file, task="extraction")
-    assert [(f.kind, f.field, f.fix) for f in found.findings] == [
+    report = audit(file, task="extraction")
+    assert [(f.kind, f.field, f.fix) for f in report.findings] == [
         ("offset", "entities[1]", {"start": 60, "end": 64}),
         ("offset", "entities[2]", {"start": 98, "end": 109}),
     ]
 
 
 def test_heritage_is_clean(root: Path) -> None:
-    found = audit(root / "gold" / "heritage")
-    assert found.clean, found.findings
+    report = audit(root / "gold" / "heritage")
+    assert report.clean, report.findings
 
 
 def test_the_founding_card_is_read(tmp_path: Path) -> None:
-    made = deepcopy(sound())
-    made["card.yaml"] = {
+    files = deepcopy(sound())
+    files["card.yaml"] = {
         "gold_standard_dataset": {
             "metadata": {"languages": ["nl", "en", "de", "fr"]},
             "ner_annotations": {"entity_types": ["MUS", "TOP"], "samples_per_type": 8},
@@ -307,7 +307,7 @@ def test_the_founding_card_is_read(tmp_path: Path) -> None:
             "qa": {"question_types": ["factual"], "samples": 4},
         }
     }
-    assert [f.message for f in run(tmp_path, made).findings] == [
+    assert [f.message for f in run(tmp_path, files).findings] == [
         "8 samples a type are promised, and MUS has 0",
         "balanced is promised, and M has 1, A 2",
         "a NIL ratio of 0.15 is promised, and it is 0.125",

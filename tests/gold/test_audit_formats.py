@@ -37,9 +37,9 @@ def test_one_fault_does_not_hide_the_next(
     tmp_path: Path, name: str, task: str, content: str, expected: list[str]
 ) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
-    found = audit(tmp_path / name, task=task).findings
-    assert sorted(one.kind for one in found) == expected
-    assert all(one.line for one in found if one.kind in ("unreadable", "schema"))
+    findings = audit(tmp_path / name, task=task).findings
+    assert sorted(finding.kind for finding in findings) == expected
+    assert all(finding.line for finding in findings if finding.kind in ("unreadable", "schema"))
     with pytest.raises(DataError):  # a reader still stops at the first
         read(tmp_path / name, task=task)
 
@@ -66,8 +66,8 @@ def standoff(folder: Path) -> Path:
 
 def test_a_folder_of_brat_is_audited(tmp_path: Path) -> None:
     folder = standoff(tmp_path / "brat")
-    found = audit(folder)
-    assert [(one.kind, one.file, one.fix) for one in found.findings] == [
+    report = audit(folder)
+    assert [(finding.kind, finding.file, finding.fix) for finding in report.findings] == [
         ("unreadable", "sub/b.ann", None),
         ("offset", "a.ann", {"start": 4, "end": 15}),
         ("offset", "a.ann", None),
@@ -80,8 +80,8 @@ def test_a_folder_of_brat_is_audited(tmp_path: Path) -> None:
 def test_links_and_relations_of_brat_are_audited_too(tmp_path: Path) -> None:
     folder = standoff(tmp_path / "brat")
     linked = audit(folder, task="linking")
-    assert [one.fix for one in linked.findings if one.fix] == [{"start": 0, "end": 9}]
-    assert [one.kind for one in audit(folder, task="triples").findings] == ["reference", "unreadable"]
+    assert [finding.fix for finding in linked.findings if finding.fix] == [{"start": 0, "end": 9}]
+    assert [finding.kind for finding in audit(folder, task="triples").findings] == ["reference", "unreadable"]
 
 
 def test_a_folder_of_brat_is_loaded_in_one_line(tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_the_starts_of_answers_are_told(tmp_path: Path) -> None:
     paragraphs = [{"context": "In 1800 it opened. It closed in 1900.", "qas": qas}, {"qas": []}]
     file = tmp_path / "squad.json"
     file.write_text(json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}, {}]}), encoding="utf-8")
-    found = audit(file, task="answering")
-    assert sorted(one.kind for one in found.findings) == [
+    report = audit(file, task="answering")
+    assert sorted(finding.kind for finding in report.findings) == [
         "id",
         "offset",
         "offset",
@@ -111,16 +111,19 @@ def test_the_starts_of_answers_are_told(tmp_path: Path) -> None:
         "schema",
         "schema",
     ]
-    assert [one.fix for one in found.findings if one.kind == "offset"] == [{"start": 3, "end": 7}, None]
+    assert [finding.fix for finding in report.findings if finding.kind == "offset"] == [{"start": 3, "end": 7}, None]
 
 
 def test_the_starts_of_canonical_answers_are_mended(tmp_path: Path) -> None:
     record = {"id": "a", "question": "?", "answers": ["b", "c"], "context": "abc", "answer_starts": [0]}
     file = tmp_path / "answering.jsonl"
     file.write_text(json.dumps(record), encoding="utf-8")
-    found = audit(file)
-    assert [(one.kind, one.field) for one in found.findings] == [("offset", "answers[0]"), ("schema", "answer_starts")]
-    assert repaired(file, tmp_path / "new.jsonl", found.findings) == 1
+    report = audit(file)
+    assert [(finding.kind, finding.field) for finding in report.findings] == [
+        ("offset", "answers[0]"),
+        ("schema", "answer_starts"),
+    ]
+    assert repaired(file, tmp_path / "new.jsonl", report.findings) == 1
     assert read(tmp_path / "new.jsonl", task="answering")[0]["answer_starts"] == [1]
 
 
@@ -128,8 +131,10 @@ def test_a_collection_with_an_id_twice(tmp_path: Path) -> None:
     rows = [{"id": "a", "text": "Delft has kilns", "label": "M"}, {"id": "b", "text": "Bremen", "label": "A"}]
     for name, lines in (("classification", rows), ("passages", [*rows, rows[0]])):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines), encoding="utf-8")
-    found = audit(tmp_path).findings
-    assert [(one.kind, one.file, one.record) for one in found] == [("unreadable", "passages.jsonl", "a")]
+    findings = audit(tmp_path).findings
+    assert [(finding.kind, finding.file, finding.record) for finding in findings] == [
+        ("unreadable", "passages.jsonl", "a")
+    ]
 
 
 def test_a_file_that_the_card_tells_of_and_is_not_there(tmp_path: Path) -> None:
@@ -138,7 +143,7 @@ def test_a_file_that_the_card_tells_of_and_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "card.yaml").write_text(
         "tasks: {classification: {records: 1}, triples: {records: 3}}", encoding="utf-8"
     )
-    assert [(one.kind, one.field) for one in audit(tmp_path).findings] == [("reference", "tasks.triples")]
+    assert [(finding.kind, finding.field) for finding in audit(tmp_path).findings] == [("reference", "tasks.triples")]
 
 
 def test_a_verdict_is_one_of_four_and_a_flag_is_true_or_false(tmp_path: Path) -> None:
@@ -148,7 +153,7 @@ def test_a_verdict_is_one_of_four_and_a_flag_is_true_or_false(tmp_path: Path) ->
         {"id": "2", "triples": [{**triple, "supported": "no"}]},
     ]
     (tmp_path / "triples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert [(one.kind, one.field) for one in audit(tmp_path / "triples.jsonl").findings] == [
+    assert [(finding.kind, finding.field) for finding in audit(tmp_path / "triples.jsonl").findings] == [
         ("schema", "triples[0].verdict"),
         ("schema", "triples[0].supported"),
     ]
@@ -156,9 +161,9 @@ def test_a_verdict_is_one_of_four_and_a_flag_is_true_or_false(tmp_path: Path) ->
 
 @pytest.mark.parametrize("task", TASKS)
 def test_one_task_of_a_clean_set_is_clean(root: Path, task: str) -> None:
-    found = audit(root / "gold" / ("records" if task == "records" else "heritage"), task=task)
-    assert found.clean, found.findings
-    assert list(found.records) == [task]
+    report = audit(root / "gold" / ("records" if task == "records" else "heritage"), task=task)
+    assert report.clean, report.findings
+    assert list(report.records) == [task]
 
 
 def test_one_task_of_a_set_has_its_own_findings_alone(tmp_path: Path) -> None:
@@ -167,7 +172,7 @@ def test_one_task_of_a_set_has_its_own_findings_alone(tmp_path: Path) -> None:
     (tmp_path / "triples.jsonl").write_text(json.dumps({"id": "a", "text": " ", "triples": []}), encoding="utf-8")
     card = "tasks: {classification: {records: 2}, triples: {triples: 3}}"
     (tmp_path / "card.yaml").write_text(card, encoding="utf-8")
-    assert [one.kind for one in audit(tmp_path, task="classification").findings] == ["count"]
-    assert sorted(one.kind for one in audit(tmp_path, task="triples").findings) == ["count", "text"]
+    assert [finding.kind for finding in audit(tmp_path, task="classification").findings] == ["count"]
+    assert sorted(finding.kind for finding in audit(tmp_path, task="triples").findings) == ["count", "text"]
     with pytest.raises(DataError, match="no gold in this folder"):
         audit(tmp_path, task="linking")

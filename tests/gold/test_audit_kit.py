@@ -18,31 +18,31 @@ ROWS = """annotations:
 
 def test_the_real_kit(shared_data: Path) -> None:
     kit = shared_data / "wikidata-benchmark"
-    found = audit(kit / "wikidata-benchmark-1k.yaml")
-    said = {one.field: one.message for one in found.findings if one.kind == "count"}
-    assert said["description"] == "1,000 declared, 946 counted"
-    assert said["stratified_sampling.biography_living"] == "200 declared, 190 counted"
-    assert "stratified_sampling.events" not in said  # 50 of 50
-    repeated = [one.message.split()[0] for one in found.findings if one.kind == "id"]
+    report = audit(kit / "wikidata-benchmark-1k.yaml")
+    messages = {finding.field: finding.message for finding in report.findings if finding.kind == "count"}
+    assert messages["description"] == "1,000 declared, 946 counted"
+    assert messages["stratified_sampling.biography_living"] == "200 declared, 190 counted"
+    assert "stratified_sampling.events" not in messages  # 50 of 50
+    repeated = [finding.message.split()[0] for finding in report.findings if finding.kind == "id"]
     assert len(set(repeated)) == 25
     assert len(repeated) == 26  # one of them stands three times
-    assert found.kinds == {"count": 7, "id": 26}
-    found = audit(kit / "novel-discovery-annotations.yaml")
-    assert {one.field: one.message for one in found.findings} == {
+    assert report.kinds == {"count": 7, "id": 26}
+    report = audit(kit / "novel-discovery-annotations.yaml")
+    assert {finding.field: finding.message for finding in report.findings} == {
         "metadata.correct": "134 declared, 170 counted",
         "metadata.incorrect": "38 declared, 18 counted",
         "metadata.uncertain": "24 declared, 7 counted",
         "metadata.in_wikidata": "16 declared, 17 counted",
         "metadata.validated_ndr": "0.779 declared, 0.904 from the verdicts (170 correct, 18 not)",
     }
-    assert found.figures["discovery_rate"] == pytest.approx(170 / 188)
-    found = audit(kit)
-    assert found.records == {
+    assert report.figures["discovery_rate"] == pytest.approx(170 / 188)
+    report = audit(kit)
+    assert report.records == {
         "novel-discovery-annotations.yaml": 212,
         "property-alignment-v1.yaml": 61,
         "wikidata-benchmark-1k.yaml": 946,
     }
-    [twice] = [one for one in found.findings if one.file == "property-alignment-v1.yaml"]
+    [twice] = [finding for finding in report.findings if finding.file == "property-alignment-v1.yaml"]
     assert (twice.kind, twice.record) == ("id", "P856")
 
 
@@ -57,15 +57,17 @@ def test_what_a_kit_declares_is_counted_again(tmp_path: Path) -> None:
     (tmp_path / "annotations.yaml").write_text(HEAD.replace("correct: 2", "correct: 3") + ROWS, encoding="utf-8")
     table = "count: 3\nalignments: [{wikidata_pid: P31, predicates: [a]}, {wikidata_pid: P31, predicates: [b]}]\n"
     (tmp_path / "properties.yaml").write_text(table, encoding="utf-8")
-    found = audit(tmp_path)
-    assert found.records == {"annotations.yaml": 3, "articles.yaml": 3, "properties.yaml": 2}
-    assert {(one.file, one.field): one.message for one in found.findings if one.kind == "count"} == {
+    report = audit(tmp_path)
+    assert report.records == {"annotations.yaml": 3, "articles.yaml": 3, "properties.yaml": 2}
+    assert {
+        (finding.file, finding.field): finding.message for finding in report.findings if finding.kind == "count"
+    } == {
         ("articles.yaml", "description"): "4 declared, 3 counted",
         ("articles.yaml", "stratified_sampling.places"): "3 declared, 1 counted",
         ("annotations.yaml", "metadata.correct"): "3 declared, 2 counted",
         ("properties.yaml", "count"): "3 declared, 2 counted",
     }
-    twice = {(one.file, one.record) for one in found.findings if one.kind == "id"}
+    twice = {(finding.file, finding.record) for finding in report.findings if finding.kind == "id"}
     assert len(twice) == 2
     assert ("properties.yaml", "P31") in twice
     alone = audit(tmp_path / "annotations.yaml")

@@ -30,8 +30,8 @@ CARB = "Ann -LRB- A. -RRB- wrote Emma\twrote\tAnn\tEmma\tin 1815\n"
 def test_a_fact_of_the_training_set_has_any_names(tmp_path: Path) -> None:
     train, gold = tmp_path / "train.json", tmp_path / "gold.json"
     gold.write_text(json.dumps([DOCUMENT]), encoding="utf-8")
-    known = {**DOCUMENT, "vertexSet": [[{"name": "A."}, {"name": "Jane"}], [{"name": "Emma"}]]}
-    train.write_text(json.dumps([{**known, "labels": [{"h": 0, "t": 1, "r": "P50"}]}]), encoding="utf-8")
+    document = {**DOCUMENT, "vertexSet": [[{"name": "A."}, {"name": "Jane"}], [{"name": "Emma"}]]}
+    train.write_text(json.dumps([{**document, "labels": [{"h": 0, "t": 1, "r": "P50"}]}]), encoding="utf-8")
     (record,) = read(gold, task="triples", format="docred", train=train)
     assert [triple["in_train"] for triple in record["triples"]] == [True, False]
 
@@ -130,8 +130,8 @@ def test_official_files(
 ) -> None:
     done = score(task, tmp_path, gold, pred, *words, "--json")
     assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)["values"]
-    assert {name: found[name] for name in values} == pytest.approx(values)
+    measured = json.loads(done.stdout)["values"]
+    assert {name: measured[name] for name in values} == pytest.approx(values)
 
 
 def test_two_systems_are_compared_under_a_protocol(tmp_path: Path) -> None:

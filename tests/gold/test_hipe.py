@@ -152,5 +152,5 @@ def test_mentions_are_counted_like_their_begin_tags(own: Path, real_data: Path) 
     for file in [own / "hipe.tsv", *sorted((real_data / "hipe2022").glob("*.tsv"))]:
         rows = [row.split("\t") for row in file.read_text(encoding="utf-8").split("\n")]
         begins = sum(1 for row in rows if len(row) > 1 and row[1].startswith("B-"))
-        found = read(file, task="extraction", format="hipe")
-        assert sum(len(record["entities"]) for record in found) == begins + extra.get(file.name, 0)
+        records = read(file, task="extraction", format="hipe")
+        assert sum(len(record["entities"]) for record in records) == begins + extra.get(file.name, 0)

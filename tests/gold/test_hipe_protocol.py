@@ -26,17 +26,17 @@ def both(folder: Path, gold: list[str], pred: list[str], task: str = "linking", 
 
 
 def counts(folder: Path, gold: list[str], pred: list[str], task: str = "linking", protocol: str = "hipe") -> Any:
-    found = both(folder, gold, pred, task, protocol)
+    sides = both(folder, gold, pred, task, protocol)
     module: Any = {"linking": linking, "extraction": extraction}[task]
-    card = module.scorecard(found.gold, found.pred, protocol=protocol)
+    card = module.scorecard(sides.gold, sides.pred, protocol=protocol)
     return {name: tuple(card.counts[name].values()) for name in card.counts}
 
 
 def ids(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    found = [link for record in records for link in record["links"]]
+    links = [link for record in records for link in record["links"]]
     return [
         (link["text"], link["ids"].get("wikidata", []) if "ids" in link else [c["id"] for c in link["candidates"]])
-        for link in found
+        for link in links
     ]
 
 
@@ -52,8 +52,8 @@ def test_a_row_that_starts_with_a_hash_is_no_token_however_many_columns_it_fills
 
 def test_forms_need_not_be_equal_where_the_counts_are(tmp_path: Path) -> None:
     gold, system = ['"" O _ _', "_ O _ _", "Bern B-LOC Q70 _"], ['"""" O _ _', "O O _ _", "Bern B-LOC Q70 _"]
-    found = both(tmp_path, gold, system)
-    assert found.warnings == ["2 of 3 tokens differ from gold's; they are laid on them by position"]
+    sides = both(tmp_path, gold, system)
+    assert sides.warnings == ["2 of 3 tokens differ from gold's; they are laid on them by position"]
     assert counts(tmp_path, gold, system)["strong_link"] == (1, 0, 0)
     with pytest.raises(DataError, match="both files must hold the same text"):
         pairs("linking", tmp_path / "gold.tsv", tmp_path / "pred.tsv", format="hipe")
@@ -64,8 +64,8 @@ def test_forms_need_not_be_equal_where_the_counts_are(tmp_path: Path) -> None:
 def test_a_system_that_is_one_document_is_cut_by_golds_lengths(tmp_path: Path) -> None:
     gold = ["# document_id = a", "Bern B-LOC Q70 _", "# document_id = b", "in O _ _", "Jura B-LOC Q247613 _"]
     system = ["# document_id = all", "Bem B-LOC Q70 _", "in O _ _", "Jura B-LOC Q247613 _"]
-    found = both(tmp_path, gold, system)
-    assert [[link["text"] for link in record["links"]] for record in found.pred] == [["Bern"], ["Jura"]]
+    sides = both(tmp_path, gold, system)
+    assert [[link["text"] for link in record["links"]] for record in sides.pred] == [["Bern"], ["Jura"]]
     assert counts(tmp_path, gold, system)["link"] == (2, 0, 0)
 
 
@@ -78,9 +78,9 @@ def test_two_entities_with_one_id_are_two_mentions(tmp_path: Path) -> None:
 
 def test_gold_keeps_the_first_link_of_a_mention_and_a_system_is_split(tmp_path: Path) -> None:
     rows = ["Berner B-LOC NIL _", "Jura I-LOC Q247613 _"]
-    found = both(tmp_path, rows, rows)
-    assert ids(found.gold) == [("Berner Jura", [])]
-    assert ids(found.pred) == [("Berner", []), ("Jura", ["Q247613"])]
+    sides = both(tmp_path, rows, rows)
+    assert ids(sides.gold) == [("Berner Jura", [])]
+    assert ids(sides.pred) == [("Berner", []), ("Jura", ["Q247613"])]
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_gold_keeps_the_first_link_of_a_mention_and_a_system_is_split(tmp_path: 
 def test_linked_mentions_are_bounded_by_the_entities(
     tmp_path: Path, rows: list[str], expected: list[tuple[str, list[str]]]
 ) -> None:
-    found = both(tmp_path, rows, rows)
-    assert ids(found.gold) == ids(found.pred) == expected
+    sides = both(tmp_path, rows, rows)
+    assert ids(sides.gold) == ids(sides.pred) == expected
 
 
 @pytest.mark.parametrize(
@@ -113,15 +113,15 @@ def test_linked_mentions_are_bounded_by_the_entities(
 )
 def test_a_strict_match_includes_the_words(tmp_path: Path, task: str, strict: str, fuzzy: str) -> None:
     gold, system = ["Neu B-LOC Q1 NoSpaceAfter", "york I-LOC Q1 _"], ["Neu B-LOC Q1 NoSpaceAfter", "yorck I-LOC Q1 _"]
-    found = counts(tmp_path, gold, system, task)
-    assert (found[strict], found[fuzzy]) == ((0, 1, 1), (1, 0, 0))
+    counted = counts(tmp_path, gold, system, task)
+    assert (counted[strict], counted[fuzzy]) == ((0, 1, 1), (1, 0, 0))
     # the words as they stand together count, not where they are cut
     assert counts(tmp_path, gold, ["Ne B-LOC Q1 NoSpaceAfter", "uyork I-LOC Q1 _"], task)[strict] == (1, 0, 0)
 
 
 def test_an_overlap_by_the_words_is_partial_and_another_id_on_the_span_is_not(tmp_path: Path) -> None:
     gold = ["Neu B-LOC Q1 _"]
-    same, other = (counts(tmp_path, gold, [f"Neü B-LOC {one} _"]) for one in ("Q1", "Q2"))
+    same, other = (counts(tmp_path, gold, [f"Neü B-LOC {qid} _"]) for qid in ("Q1", "Q2"))
     # correct, incorrect, partial, missed, spurious
     assert (same["hipe_exact"][:3], same["hipe_partial"][:3]) == ((0, 1, 0), (0, 0, 1))
     assert (other["hipe_exact"][:3], other["hipe_partial"][:3]) == ((1, 0, 0), (1, 0, 0))
@@ -143,8 +143,8 @@ def test_entities_too_go_on_until_o_another_type_or_b(tmp_path: Path) -> None:
 def test_where_no_entities_are_annotated_a_link_goes_on(tmp_path: Path) -> None:
     # "_" is neither O nor B- nor I-: one mention with the first link, as the official scorer has it
     gold = ["Bern B-LOC Q70 _", "Genf B-LOC Q71 _"]
-    found = both(tmp_path, gold, ["Bern _ Q70 _", "Genf _ Q71 _"])
-    assert ids(found.pred) == [("Bern Genf", ["Q70"])]
+    sides = both(tmp_path, gold, ["Bern _ Q70 _", "Genf _ Q71 _"])
+    assert ids(sides.pred) == [("Bern Genf", ["Q70"])]
 
 
 def test_a_cell_that_a_row_lacks_is_nothing(tmp_path: Path) -> None:
@@ -157,9 +157,9 @@ def test_a_cell_that_a_row_lacks_is_nothing(tmp_path: Path) -> None:
 def test_a_document_without_tokens_is_none(tmp_path: Path) -> None:
     gold = ["# document_id = a", "Bern B-LOC Q70 _", "# document_id = b", "# document_id = c", "Genf B-LOC Q71 _"]
     system = ["# document_id = a", "Bern B-LOC Q70 _", "# document_id = c", "Genf B-LOC Q71 _"]
-    for one, other in ((gold, system), (system, gold)):
-        assert counts(tmp_path, one, other)["strong_link"] == (2, 0, 0)
-        assert counts(tmp_path, one, other, "extraction")["strict"] == (2, 0, 0)
+    for left, other in ((gold, system), (system, gold)):
+        assert counts(tmp_path, left, other)["strong_link"] == (2, 0, 0)
+        assert counts(tmp_path, left, other, "extraction")["strict"] == (2, 0, 0)
 
 
 def test_line_ends_a_mark_of_byte_order_and_other_columns_change_nothing(tmp_path: Path) -> None:
@@ -172,8 +172,8 @@ def test_line_ends_a_mark_of_byte_order_and_other_columns_change_nothing(tmp_pat
     gold, pred = tmp_path / "gold.tsv", tmp_path / "pred.tsv"
     write(gold, "# document_id = other", "a\u2028b B-LOC Q70 _", ". O _ _")
     pred.write_bytes("\ufeff".encode() + "\r\n".join(rows).encode())
-    found = pairs("linking", gold, pred, format="hipe", protocol="hipe")
-    assert (ids(list(found.pred)), found.warnings) == ([("a\u2028b", ["Q70"])], [])
+    aligned = pairs("linking", gold, pred, format="hipe", protocol="hipe")
+    assert (ids(list(aligned.pred)), aligned.warnings) == ([("a\u2028b", ["Q70"])], [])
 
 
 def test_without_the_protocol_other_tokens_are_refused(tmp_path: Path) -> None:

@@ -163,8 +163,8 @@ def test_offsets_in_utf16_units_are_found_and_put_right(tmp_path: Path) -> None:
         "text": "\U0001f3db in Delft",
         "entities": [{"start": 6, "end": 11, "type": "TOP", "text": "Delft"}],
     }
-    [found] = audit(saved(tmp_path, json.dumps(row) + "\n")).findings
-    assert found.fix == {"start": 5, "end": 10}
+    [finding] = audit(saved(tmp_path, json.dumps(row) + "\n")).findings
+    assert finding.fix == {"start": 5, "end": 10}
 
 
 @settings(max_examples=60, deadline=None)
@@ -181,12 +181,12 @@ def test_noise_is_refused_or_read_never_a_crash(noise: bytes, task: str, form: s
         file = saved(Path(folder), noise, name)
         if form == "brat":
             saved(Path(folder), noise, "x.txt")
-        said = ""
+        message = ""
         try:
             read(file, task=task, format=form)
         except GoldassayError as error:
-            said = str(error)
-        assert "\n" not in said.strip()
+            message = str(error)
+        assert "\n" not in message.strip()
 
 
 json_values = st.recursive(

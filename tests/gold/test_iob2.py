@@ -66,8 +66,8 @@ def test_every_scheme_is_read(tmp_path: Path, scheme: str, tags: str, expected: 
     rows = "\n".join(f"{form}\t{tag}" for form, tag in zip("abcd", tags.split(), strict=True))
     file = write(tmp_path / "a.iob2", rows)
     for malformed in ("conlleval", "strict"):
-        found = entities(file, scheme=scheme, malformed=malformed)
-        assert found == [[("T", text) for text in expected]], malformed
+        spans = entities(file, scheme=scheme, malformed=malformed)
+        assert spans == [[("T", text) for text in expected]], malformed
 
 
 def test_both_readings_of_malformed_tags(tmp_path: Path) -> None:
@@ -85,8 +85,8 @@ def test_columns_are_named_by_their_number(tmp_path: Path) -> None:
 
 def test_one_file_may_hold_gold_and_predictions_as_conlleval_reads_it(tmp_path: Path) -> None:
     file = write(tmp_path / "both.txt", "EU B-ORG B-ORG\nin O O\nBern B-LOC I-PER\n")
-    found = pairs("extraction", file, file, format="conll", column="2:3")
-    types = [[span["type"] for span in side[0]["entities"]] for side in (found.gold, found.pred)]
+    aligned = pairs("extraction", file, file, format="conll", column="2:3")
+    types = [[span["type"] for span in side[0]["entities"]] for side in (aligned.gold, aligned.pred)]
     assert types == [["ORG", "LOC"], ["ORG", "PER"]]
 
 

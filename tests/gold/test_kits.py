@@ -21,7 +21,7 @@ def test_articles_statements_and_properties_are_read(own: Path, tmp_path: Path) 
         "strata": {"domain": "geographic"},
     }
     statements = read(own / "annotations.yaml", task="triples")
-    assert [one["triples"][0]["verdict"] for one in statements] == ["correct", "incorrect"]
+    assert [statement["triples"][0]["verdict"] for statement in statements] == ["correct", "incorrect"]
     assert statements[0]["meta"]["article"] == "Hafenmuseum Emden"
     rates = novel_discovery_rate(triple["verdict"] for record in statements for triple in record["triples"])
     assert rates["novel_discovery_rate"] == 0.5

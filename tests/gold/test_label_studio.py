@@ -33,10 +33,10 @@ def file(tmp_path: Path) -> Any:
 
 def test_regions_are_entities_and_the_rest_of_data_comes_back(file: Any) -> None:
     cancelled = {"was_cancelled": True, "result": [labels(0, 2, "in", "TMP")]}
-    one = task("in 1800 te Delft", labels(11, 16, "Delft", "TOP"), labels(3, 7, None, "TMP"))
-    one["annotations"].insert(0, cancelled)
+    first = task("in 1800 te Delft", labels(11, 16, "Delft", "TOP"), labels(3, 7, None, "TMP"))
+    first["annotations"].insert(0, cancelled)
     unseen = {"id": 8, "data": {"text": "x"}, "annotations": []}
-    assert read(file(one, unseen), format="label-studio", task="extraction") == [
+    assert read(file(first, unseen), format="label-studio", task="extraction") == [
         {
             "id": "a",
             "text": "in 1800 te Delft",
@@ -51,20 +51,20 @@ def test_regions_are_entities_and_the_rest_of_data_comes_back(file: Any) -> None
 
 def test_offsets_of_a_browser_count_an_emoji_twice(file: Any) -> None:
     text = "🏛 Delft 🏛 Gouda"
-    found = read(
+    records = read(
         file(task(text, labels(3, 8, "Delft", "TOP"), labels(12, 17, "Gouda", "TOP"))),
         format="label-studio",
         task="extraction",
     )
-    assert [(one["start"], one["end"]) for one in found[0]["entities"]] == [(2, 7), (10, 15)]
+    assert [(span["start"], span["end"]) for span in records[0]["entities"]] == [(2, 7), (10, 15)]
 
 
 def test_choices_are_labels(file: Any, tmp_path: Path) -> None:
     choice = {"type": "choices", "value": {"choices": ["M", "A"]}}
-    (found,) = read(file(task("x", choice)), format="label-studio", task="classification")
-    assert (found["label"], found["secondary_labels"]) == ("M", ["A"])
-    write(tmp_path / "again.json", [found], format="label-studio", task="classification")
-    assert read(tmp_path / "again.json", format="label-studio", task="classification") == [found]
+    (record,) = read(file(task("x", choice)), format="label-studio", task="classification")
+    assert (record["label"], record["secondary_labels"]) == ("M", ["A"])
+    write(tmp_path / "again.json", [record], format="label-studio", task="classification")
+    assert read(tmp_path / "again.json", format="label-studio", task="classification") == [record]
 
 
 @pytest.mark.parametrize(

@@ -150,8 +150,10 @@ def test_what_agrees_has_the_same_tallies_whatever_gold_says(task: str, seed: in
     alone = Comparison(task).agree(first, second)
     AGREED[task, alone] += 1
     for measure in measurable(task):
-        asked = Comparison(task, measure.key)
-        if asked.asked == measure and (asked.agree(first, second) or (alone and asked.reads_output_alone)):
+        comparison = Comparison(task, measure.key)
+        if comparison.asked == measure and (
+            comparison.agree(first, second) or (alone and comparison.reads_output_alone)
+        ):
             try:
                 expected = evidence(measure, gold, first)
             except Exception as error:

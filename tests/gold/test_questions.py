@@ -81,8 +81,8 @@ def test_answers_there_and_back(tmp_path: Path, suffix: str, rows: list[tuple[st
 def test_squad_goes_into_a_table_without_loss(own: Path, real_data: Path, tmp_path: Path) -> None:
     real = real_data / "xquad" / "xquad.de.json"
     for file, count in ((own / "squad.json", 2), *([(real, 1190)] if real.is_file() else [])):
-        made = convert(file, tmp_path / f"{count}.csv", task="answering")
-        assert (made.records, made.lost) == (count, {})
+        conversion = convert(file, tmp_path / f"{count}.csv", task="answering")
+        assert (conversion.records, conversion.lost) == (count, {})
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json"])
@@ -94,9 +94,9 @@ def test_without_ids_both_are_aligned_in_their_order(tmp_path: Path, suffix: str
         "p.json": '[{"answer": "in 1800"}, {"answer": null}]',
     }
     gold, pred = (saved(tmp_path / f"{side}.{suffix}", texts[f"{side}.{suffix}"]) for side in "gp")
-    found = pairs("answering", gold, pred)
-    assert [one["answers"] for one in found.gold] == [["1800"], []]
-    assert [one["answer"] for one in found.pred] == ["in 1800", ""]
+    aligned = pairs("answering", gold, pred)
+    assert [record["answers"] for record in aligned.gold] == [["1800"], []]
+    assert [record["answer"] for record in aligned.pred] == ["in 1800", ""]
 
 
 @pytest.mark.parametrize(
@@ -150,5 +150,5 @@ def test_an_audit_reads_the_list_too(tmp_path: Path) -> None:
     )
     assert audit(good, task="answering").clean
     rows = '[{"question": "When?"}, {"question": "Who?", "answers": [5]}, {"question": "Q?", "answers": []}]'
-    found = audit(saved(tmp_path / "y.json", rows), task="answering").findings
-    assert [(one.kind, one.field) for one in found] == [("schema", None), ("schema", "answers[0]")]
+    findings = audit(saved(tmp_path / "y.json", rows), task="answering").findings
+    assert [(finding.kind, finding.field) for finding in findings] == [("schema", None), ("schema", "answers[0]")]

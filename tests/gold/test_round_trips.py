@@ -30,7 +30,7 @@ def spans(draw: st.DrawFn, *, breaks: bool = True, overlaps: bool = False) -> tu
     for word, gap in zip(words, [*gaps, ""], strict=True):
         places.append((len(text), len(text) + len(word)))
         text += word + gap
-    found, first = [], 0
+    drawn, first = [], 0
     while first < len(words):
         size = draw(st.integers(0, 3))
         if size:
@@ -38,19 +38,19 @@ def spans(draw: st.DrawFn, *, breaks: bool = True, overlaps: bool = False) -> tu
             if not overlaps and "\n" in text[places[first][0] : places[last - 1][1]]:
                 last = first + 1
             start, end = places[first][0], places[last - 1][1]
-            found.append({"start": start, "end": end, "type": draw(KINDS), "text": text[start:end]})
+            drawn.append({"start": start, "end": end, "type": draw(KINDS), "text": text[start:end]})
             first = first + 1 if overlaps else last
         else:
             first += 1
-    return text, found
+    return text, drawn
 
 
 @st.composite
 def extraction(draw: st.DrawFn, /, **options: Any) -> list[dict[str, Any]]:
     out = []
     for name in draw(IDS):
-        text, found = draw(spans(**options))
-        out.append({"id": name, "text": text, "entities": found})
+        text, entities = draw(spans(**options))
+        out.append({"id": name, "text": text, "entities": entities})
     return out
 
 
@@ -58,9 +58,9 @@ def extraction(draw: st.DrawFn, /, **options: Any) -> list[dict[str, Any]]:
 def linking(draw: st.DrawFn) -> list[dict[str, Any]]:
     out = []
     for name in draw(IDS):
-        text, found = draw(spans())
+        text, mentions = draw(spans())
         links = []
-        for span in found:
+        for span in mentions:
             ids = draw(QIDS)
             links.append(
                 {key: span[key] for key in ("start", "end", "text", "type")} | {"ids": {"wikidata": ids} if ids else {}}
@@ -126,8 +126,8 @@ def test_hipe_keeps_links(tmp_path: Path, records: list[dict[str, Any]]) -> None
 @given(extraction(overlaps=True))
 def test_brat_keeps_overlaps(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> None:
     folder = tmp_path_factory.mktemp("brat")
-    found = there_and_back(folder, records, "extraction", "brat")
-    assert found == sorted(records, key=lambda record: record["id"] + ".ann")
+    read_back = there_and_back(folder, records, "extraction", "brat")
+    assert read_back == sorted(records, key=lambda record: record["id"] + ".ann")
 
 
 @QUICK

@@ -99,9 +99,9 @@ def test_jsonl_keeps_every_field_of_every_shape(tmp_path: Path, task: str, side:
         records = [record if record.keys() & {"label", "labels"} else {**record, "score": 1.0} for record in records]
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     write(first, records, task=task, side=side)
-    found = read(first, task=task, side=side, format="jsonl")
-    assert found == records
-    write(second, found, task=task, side=side)
+    read_back = read(first, task=task, side=side, format="jsonl")
+    assert read_back == records
+    write(second, read_back, task=task, side=side)
     again = read(second, task=task, side=side, format="jsonl")
     assert again == records
     write(first, again, task=task, side=side)

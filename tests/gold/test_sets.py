@@ -53,10 +53,10 @@ def test_an_absent_task_names_those_that_exist(folder: Path) -> None:
 
 
 def test_a_name_is_looked_up_under_gold(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = tmp_path / "elsewhere"
-    (here / "gold").mkdir(parents=True)
-    (here / "gold" / "mine").symlink_to(folder)
-    monkeypatch.chdir(here)
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "gold").mkdir(parents=True)
+    (elsewhere / "gold" / "mine").symlink_to(folder)
+    monkeypatch.chdir(elsewhere)
     assert load("mine").extraction.splits == ["train", "dev"]
 
 

@@ -34,17 +34,17 @@ rows = st.lists(st.tuples(strata, st.integers(0, 8)), min_size=1, max_size=30).m
 @settings(max_examples=60, deadline=None)
 @given(rows, st.integers(0, 3))
 def test_every_record_has_one_side_and_groups_stay_whole(records: list[dict[str, Any]], seed: int) -> None:
-    made = split(records, factors=["country", "tier"], group="place", seed=seed)
-    assert list(made.of) == [record["id"] for record in records]
-    assert set(made.of.values()) <= set(DATASET_SPLITS)
-    assert sum(made.sizes.values()) == len(records)
+    division = split(records, factors=["country", "tier"], group="place", seed=seed)
+    assert list(division.of) == [record["id"] for record in records]
+    assert set(division.of.values()) <= set(DATASET_SPLITS)
+    assert sum(division.sizes.values()) == len(records)
     sides: dict[str, set[str]] = {}
     for record in records:
-        sides.setdefault(record["place"], set()).add(made.of[record["id"]])
-    assert all(len(found) == 1 for found in sides.values())
-    assert made == split(records, factors=["country", "tier"], group="place", seed=seed)
+        sides.setdefault(record["place"], set()).add(division.of[record["id"]])
+    assert all(len(names) == 1 for names in sides.values())
+    assert division == split(records, factors=["country", "tier"], group="place", seed=seed)
     for members in grouped(records, group="place"):
-        assert len({made.of[records[index]["id"]] for index in members}) == 1
+        assert len({division.of[records[index]["id"]] for index in members}) == 1
 
 
 @settings(max_examples=40, deadline=None)
@@ -65,17 +65,17 @@ def test_one_factor_is_split_as_well_as_scikit_learn_does(labels: list[str], see
 
 def _off(labels: list[str], test: list[bool]) -> float:
     return max(
-        abs(sum(chosen for found, chosen in zip(labels, test, strict=True) if found == label) - 0.3 * count)
+        abs(sum(chosen for labelled, chosen in zip(labels, test, strict=True) if labelled == label) - 0.3 * count)
         for label, count in Counter(labels).items()
     )
 
 
 def test_four_factors_of_heritage_are_kept(root: Path) -> None:
     records = load(root / "gold" / "heritage").classification.records
-    made = split(records)
-    assert sum(made.sizes.values()) == 228
-    assert [found["factor"] for found in made.deviations] == ["size", *STRATIFICATION_FACTORS]
-    sizes, custodian = made.deviations[0], made.deviations[1]
+    division = split(records)
+    assert sum(division.sizes.values()) == 228
+    assert [deviation["factor"] for deviation in division.deviations] == ["size", *STRATIFICATION_FACTORS]
+    sizes, custodian = division.deviations[0], division.deviations[1]
     assert sizes["most"] < 0.03
     # 12 documents a type: one of them is a share of 0.083
     assert custodian["most"] < 0.17
@@ -85,9 +85,9 @@ def test_four_factors_of_heritage_are_kept(root: Path) -> None:
 def test_near_duplicates_are_on_one_side() -> None:
     records = [{"id": f"d{i}", "text": unlike(i)} for i in range(40)]
     records += [{"id": f"n{i}", "text": unlike(i) + "."} for i in range(40)]
-    made = split(records, factors=[])
-    assert made.groups == 40
-    assert all(made.of[f"d{i}"] == made.of[f"n{i}"] for i in range(40))
+    division = split(records, factors=[])
+    assert division.groups == 40
+    assert all(division.of[f"d{i}"] == division.of[f"n{i}"] for i in range(40))
     assert split(records, factors=[], near=100).groups == 80
 
 
@@ -104,10 +104,10 @@ def test_questions_stay_with_their_documents() -> None:
 
 def test_a_factor_may_be_a_field_and_may_be_absent() -> None:
     records = [{"id": f"d{i}", "text": unlike(i), "language": "nl" if i % 2 else "de"} for i in range(40)]
-    made = split(records, factors=["language"], ratios={"train": 0.5, "test": 0.5})
-    assert made.deviations[1]["most"] == 0.0
-    assert made.sizes == {"train": 20, "test": 20}
-    assert [found["factor"] for found in split(records).deviations] == ["size"]
+    division = split(records, factors=["language"], ratios={"train": 0.5, "test": 0.5})
+    assert division.deviations[1]["most"] == 0.0
+    assert division.sizes == {"train": 20, "test": 20}
+    assert [deviation["factor"] for deviation in split(records).deviations] == ["size"]
     with pytest.raises(GoldassayError, match="no record has colour"):
         split(records, factors=["language", "colour"])
 
@@ -145,9 +145,9 @@ def test_no_records_and_no_group() -> None:
 def test_no_side_is_empty_while_there_are_groups_for_it() -> None:
     records = [{"id": f"d{i}", "text": unlike(i), "language": "nl"} for i in range(4)]
     for size, expected in ((4, 2), (3, 1), (2, 1)):
-        made = split(records[:size], factors=["language"])
-        assert max(made.sizes.values()) == expected
-        assert made.empty == (["test"] if size == 2 else [])
+        division = split(records[:size], factors=["language"])
+        assert max(division.sizes.values()) == expected
+        assert division.empty == (["test"] if size == 2 else [])
     assert split(records[:1]).empty == ["dev", "test"]
 
 

@@ -34,15 +34,15 @@ def test_questions_with_and_without_answers(tmp_path: Path) -> None:
 
 
 def test_questions_on_one_article_belong_together(tmp_path: Path) -> None:
-    asked = [{**QUESTIONS[0], "id": n} for n in range(6)]  # ids from 0
-    paragraphs = [{"context": CONTEXT, "qas": asked[:1]}, {"context": CONTEXT, "qas": asked[1:3]}]
-    again = [{"context": CONTEXT, "qas": asked[3:]}]
+    questions = [{**QUESTIONS[0], "id": n} for n in range(6)]  # ids from 0
+    paragraphs = [{"context": CONTEXT, "qas": questions[:1]}, {"context": CONTEXT, "qas": questions[1:3]}]
+    again = [{"context": CONTEXT, "qas": questions[3:]}]
     two = [{"title": "A", "paragraphs": paragraphs}, {"title": "A", "paragraphs": again}]
     for task in ("answering", "retrieval"):
         records = read(save(tmp_path / "two.json", {"data": two}), task=task)
         assert clusters(records) == ["A", "A", "A", "A#2", "A#2", "A#2"]
-    one = read(save(tmp_path / "one.json", {"data": two[:1]}), task="answering")
-    assert clusters(one) == ["A/0", "A/1", "A/1"]  # of one article the paragraphs
+    article = read(save(tmp_path / "one.json", {"data": two[:1]}), task="answering")
+    assert clusters(article) == ["A/0", "A/1", "A/1"]  # of one article the paragraphs
 
 
 def test_second_version_is_written_as_it_was_read(tmp_path: Path) -> None:
@@ -56,9 +56,9 @@ def test_predictions_and_the_probability_of_no_answer(tmp_path: Path) -> None:
     absent = save(tmp_path / "na.json", {"a": 0.25, "b": 1})
     both = pairs("answering", gold, pred)
     assert both.pred == [{"id": "a", "answer": "1784"}, {"id": "b", "answer": ""}]
-    found = read(pred, task="answering", side="pred", na_probs=absent)
-    assert [record["confidence"] for record in found] == [0.75, 0]
-    write(tmp_path / "again.json", found, format="squad", task="answering", side="pred")
+    predictions = read(pred, task="answering", side="pred", na_probs=absent)
+    assert [record["confidence"] for record in predictions] == [0.75, 0]
+    write(tmp_path / "again.json", predictions, format="squad", task="answering", side="pred")
     assert json.loads((tmp_path / "again.json").read_text(encoding="utf-8")) == {"a": "1784", "b": ""}
 
 
@@ -76,10 +76,10 @@ def test_a_prediction_for_an_unknown_question(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"p.json: record z: prediction for a question that gold does not have"):
         pairs("answering", gold, pred)
     some = save(tmp_path / "some.json", {"z": "x", **{record["id"]: "x" for record in read(gold, task="answering")}})
-    found = pairs("answering", gold, some)  # as SQuAD's script, which asks gold's questions
-    assert [record["id"] for record in found.pred] == [record["id"] for record in found.gold]
-    assert "1 of" in found.warnings[0]
-    assert "have no gold record and are left out, as the official scorer does (z)" in found.warnings[0]
+    aligned = pairs("answering", gold, some)  # as SQuAD's script, which asks gold's questions
+    assert [record["id"] for record in aligned.pred] == [record["id"] for record in aligned.gold]
+    assert "1 of" in aligned.warnings[0]
+    assert "have no gold record and are left out, as the official scorer does (z)" in aligned.warnings[0]
 
 
 @pytest.mark.parametrize(

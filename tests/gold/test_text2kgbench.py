@@ -31,11 +31,11 @@ def test_both_sides(tmp_path: Path) -> None:
 def test_the_last_of_repeated_outputs_counts(tmp_path: Path, real_data: Path) -> None:
     """So it is in Alpaca's book outputs, which hold each of the 550 ids twice."""
     gold = write(tmp_path / "g.jsonl", {"id": "a", "sent": "x", "triples": []}, {"id": "b", "sent": "y", "triples": []})
-    said = [{"id": "a", "triples": [["s", "r", "first"]]}, {"id": "b", "triples": []}]
-    said += [{"id": "a", "triples": [["s", "r", "last"]]}, {"id": "b", "triples": [["t", "r", "o"]]}]
-    both = pairs("triples", gold, write(tmp_path / "p.jsonl", *said))
+    outputs = [{"id": "a", "triples": [["s", "r", "first"]]}, {"id": "b", "triples": []}]
+    outputs += [{"id": "a", "triples": [["s", "r", "last"]]}, {"id": "b", "triples": [["t", "r", "o"]]}]
+    both = pairs("triples", gold, write(tmp_path / "p.jsonl", *outputs))
     assert both.warnings == ["2 outputs repeat an id; the last line of each counts"]
-    assert [[one["object"] for one in record["triples"]] for record in both.pred] == [["last"], ["o"]]
+    assert [[triple["object"] for triple in record["triples"]] for record in both.pred] == [["last"], ["o"]]
     folder, system = real_data / "text2kgbench", "baselines__Alpaca-LoRA-13B__"
     if folder.is_dir():
         pred = folder / f"{system}llm_responses__ont_4_book_lora-13b_responses_v2.jsonl"
@@ -68,7 +68,7 @@ RESPONSES = [
 
 
 def test_responses_are_parsed_as_the_benchmark_parsed_them(real_data: Path) -> None:
-    rows: list[dict[str, Any]] = [{"response": said, "triples": found} for said, found in RESPONSES]
+    rows: list[dict[str, Any]] = [{"response": response, "triples": triples} for response, triples in RESPONSES]
     for file in sorted((real_data / "text2kgbench").glob("*llm_responses__ont_*")):
         rows += map(json.loads, file.read_text(encoding="utf-8").splitlines())
     for row in rows:
@@ -118,6 +118,6 @@ def test_training_sentences_have_ids(real_data: Path, tmp_path: Path) -> None:
         *sorted((real_data / "text2kgbench").glob("*__ont_*_train.jsonl"))[:2],
         *sorted((real_data / "text2kgbench").glob("*__ont_*_validation.jsonl"))[:2],
     ]:
-        found = read(source, task="triples", format="text2kgbench")
-        assert len(found) == source.read_bytes().count(b"\n")
-        assert all(record["triples"][0]["subject_id"].startswith("Q") for record in found)
+        sentences = read(source, task="triples", format="text2kgbench")
+        assert len(sentences) == source.read_bytes().count(b"\n")
+        assert all(record["triples"][0]["subject_id"].startswith("Q") for record in sentences)

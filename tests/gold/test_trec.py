@@ -116,10 +116,10 @@ def test_an_unknown_query(tmp_path: Path) -> None:
 def test_queries_without_judgements_are_left_out_as_in_trec_eval(tmp_path: Path) -> None:
     gold = write(tmp_path / "a.qrels", "q1 0 d1 1")
     pred = write(tmp_path / "a.run", "q8 Q0 d1 1 2.0 x", "q1 Q0 d1 1 2.0 x", "q9 Q0 d1 1 2.0 x")
-    found = pairs("retrieval", gold, pred)
-    assert [record["id"] for record in found.pred] == ["q1"]
-    said = f"2 of 3 queries of {pred} have no gold record and are left out, as the official scorer does (q8, q9)"
-    assert found.warnings == [said]
+    aligned = pairs("retrieval", gold, pred)
+    assert [record["id"] for record in aligned.pred] == ["q1"]
+    message = f"2 of 3 queries of {pred} have no gold record and are left out, as the official scorer does (q8, q9)"
+    assert aligned.warnings == [message]
 
 
 def test_bad_lines_of_a_run_may_be_passed_over(tmp_path: Path) -> None:
@@ -127,9 +127,9 @@ def test_bad_lines_of_a_run_may_be_passed_over(tmp_path: Path) -> None:
     pred = write(
         tmp_path / "a.run", "q1 Q0 d1 1 2.0 x", "q1 Q0 d1 2 1.0 x", "q1 Q0 d2 3 high x", "q1 Q0 d2", "q1 Q0 d3 4 nan x"
     )
-    found = pairs("retrieval", gold, pred, skip_bad=4)
-    assert [one["doc_id"] for one in found.pred[0]["results"]] == ["d1"]
-    assert found.warnings[0].startswith("4 faults were passed over; the first: ")
+    aligned = pairs("retrieval", gold, pred, skip_bad=4)
+    assert [result["doc_id"] for result in aligned.pred[0]["results"]] == ["d1"]
+    assert aligned.warnings[0].startswith("4 faults were passed over; the first: ")
     with pytest.raises(DataError, match="the score of d3 is nan"):
         pairs("retrieval", gold, pred, skip_bad=3)
 
@@ -154,7 +154,7 @@ def test_comments_and_grades_written_with_a_point_are_read_as_trec_eval_10_does(
     )
     both = pairs("retrieval", qrels, run, format="trec")
     assert both.gold[0]["relevant"] == {"d#1": 1, "d2": 0}
-    assert [one["doc_id"] for one in both.pred[0]["results"]] == ["d#1", "d2"]
+    assert [result["doc_id"] for result in both.pred[0]["results"]] == ["d#1", "d2"]
     assert both.warnings == []
     assert "a grade is a whole number, not '0.7'" in complaint(write(tmp_path / "b.qrels", "q1 0 d1 0.7"))
 
@@ -165,7 +165,7 @@ def test_the_three_columns_of_beir(tmp_path: Path, header: str) -> None:
     qrels.write_text(f"{header}q1\td1\t2\nq1\td2\t0\nq2\td3\t1\n", encoding="utf-8")
     run.write_text("q1 Q0 d1 1 0.9 x\nq2 Q0 d4 1 0.9 x\n", encoding="utf-8")
     both = pairs("retrieval", qrels, run, format="trec")
-    assert [(one["id"], one["relevant"]) for one in both.gold] == [("q1", {"d1": 2, "d2": 0}), ("q2", {"d3": 1})]
+    assert [(query["id"], query["relevant"]) for query in both.gold] == [("q1", {"d1": 2, "d2": 0}), ("q2", {"d3": 1})]
     assert retrieval.scorecard(both.gold, both.pred, measures=["RR"]).values["RR"] == 0.5
     qrels.write_text(f"{header}q1\td1\t2\nq1\td2\n", encoding="utf-8")
     with pytest.raises(DataError, match="2 columns, where there are"):

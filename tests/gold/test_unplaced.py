@@ -25,17 +25,17 @@ def save(file: Path, *rows: dict[str, Any]) -> Path:
 def score(task: str, gold: Path, pred: Path) -> dict[str, Any]:
     done = CliRunner().invoke(app, ["score", task, "--gold", str(gold), "--pred", str(pred), "--json"])
     assert done.exit_code == 0, (done.output, done.exception)
-    found: dict[str, Any] = json.loads(done.output)
-    return found
+    card: dict[str, Any] = json.loads(done.output)
+    return card
 
 
 def test_an_entity_that_is_not_in_the_text_is_spurious(tmp_path: Path) -> None:
     gold = save(tmp_path / "gold.jsonl", {"id": "a", "text": "In Delft.", "entities": [DELFT]})
     pred = save(tmp_path / "pred.jsonl", {"id": "a", "entities": [DELFT, NOWHERE]})
-    found = score("extraction", gold, pred)
-    assert found["values"]["strict_precision"] == 0.5  # one of two
-    assert found["values"]["strict_recall"] == 1.0
-    assert found["warnings"] == ["1 predicted spans are not in their text and count as spurious"]
+    card = score("extraction", gold, pred)
+    assert card["values"]["strict_precision"] == 0.5  # one of two
+    assert card["values"]["strict_recall"] == 1.0
+    assert card["warnings"] == ["1 predicted spans are not in their text and count as spurious"]
 
 
 def test_a_mention_that_is_not_in_the_text_is_spurious(tmp_path: Path) -> None:
@@ -45,10 +45,10 @@ def test_a_mention_that_is_not_in_the_text_is_spurious(tmp_path: Path) -> None:
         {"start": 3, "end": 8, "text": "Delft", "candidates": [{"id": "Q690"}]},
         {"start": None, "end": None, "text": "Rotterdam", "candidates": [{"id": "Q34370"}]},
     ]
-    found = score("linking", gold, save(tmp_path / "pred.jsonl", {"id": "a", "links": answers}))
-    assert found["values"]["link_precision"] == 0.5
-    assert found["values"]["link_recall"] == 1.0
-    assert "1 predicted mentions are not in their text and count as spurious" in found["warnings"]
+    card = score("linking", gold, save(tmp_path / "pred.jsonl", {"id": "a", "links": answers}))
+    assert card["values"]["link_precision"] == 0.5
+    assert card["values"]["link_recall"] == 1.0
+    assert "1 predicted mentions are not in their text and count as spurious" in card["warnings"]
 
 
 @pytest.mark.parametrize(

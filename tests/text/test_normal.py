@@ -39,10 +39,10 @@ def test_edited_texts_as_compared_one_by_one(near: float) -> None:
             at = rng.randrange(len(letters))
             letters[at : at + rng.randint(0, 1)] = rng.choices("abcdefgh ", k=rng.randint(0, 2))
         texts.append("".join(letters))
-    found = {(i, j) for i, j, _ in near_pairs(texts, near)}
-    assert found == every(texts, near)
-    assert found
-    assert len(found) < len(texts) * (len(texts) - 1) / 2
+    near_places = {(i, j) for i, j, _ in near_pairs(texts, near)}
+    assert near_places == every(texts, near)
+    assert near_places
+    assert len(near_places) < len(texts) * (len(texts) - 1) / 2
 
 
 def test_what_is_folded_is_the_same() -> None:

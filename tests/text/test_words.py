@@ -31,12 +31,12 @@ def test_words(text: str, expected: list[str]) -> None:
 
 @given(st.text())
 def test_every_character_but_white_space_stands_in_one_word(text: str) -> None:
-    found = places(text)
-    assert "".join(text[start:end] for start, end in found) == re.sub(r"\s", "", text)
-    assert all(start < end for start, end in found)
-    assert found == sorted(found)
+    spans = places(text)
+    assert "".join(text[start:end] for start, end in spans) == re.sub(r"\s", "", text)
+    assert all(start < end for start, end in spans)
+    assert spans == sorted(spans)
 
 
 @given(st.text(st.characters(max_codepoint=0x2FF)))
 def test_without_marks_it_is_letters_and_signs(text: str) -> None:
-    assert places(text) == [found.span() for found in re.finditer(r"\w+|[^\w\s]", text)]
+    assert places(text) == [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]

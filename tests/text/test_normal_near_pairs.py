@@ -21,20 +21,20 @@ def texts(size: int) -> list[str]:
 
 
 def test_a_changed_word_is_proposed_and_strangers_are_not() -> None:
-    found = texts(600)
+    collection = texts(600)
     for index in range(0, 100):
-        cells = found[index].split()
+        cells = collection[index].split()
         cells[index % 20] = "museum"
-        found.append(" ".join(cells))
-    proposed = set(candidates(found))
+        collection.append(" ".join(cells))
+    proposed = set(candidates(collection))
     assert {(index, 600 + index) for index in range(100)} <= proposed
     assert len(proposed) < 700
 
 
 def test_the_share_of_equal_hashes_is_the_jaccard_index() -> None:
-    one, two = "a museum of glass in the old town", "a museum of stone in the old town"
-    first, second = (set(grams(text).tolist()) for text in (one, two))
-    signs = signatures([one, two])
+    glass, two = "a museum of glass in the old town", "a museum of stone in the old town"
+    first, second = (set(grams(text).tolist()) for text in (glass, two))
+    signs = signatures([glass, two])
     assert (signs[0] == signs[1]).mean() == pytest.approx(len(first & second) / len(first | second), abs=0.15)
 
 
@@ -43,13 +43,13 @@ def test_short_and_odd_texts() -> None:
 
 
 def test_a_large_collection_finds_what_a_small_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = texts(300)
-    found += [found[index].replace("a", "e", 3) for index in range(0, 300, 3)] + [found[0], ""]
-    exact = {(i, j) for i, j, _ in similarity.near_pairs(found)}
+    collection = texts(300)
+    collection += [collection[index].replace("a", "e", 3) for index in range(0, 300, 3)] + [collection[0], ""]
+    exact = {(i, j) for i, j, _ in similarity.near_pairs(collection)}
     monkeypatch.setattr(similarity, "ALL", 10)
-    large = list(similarity.near_pairs(found))
+    large = list(similarity.near_pairs(collection))
     assert {(i, j) for i, j, _ in large} == exact
-    assert all(score == fuzz.ratio(found[i], found[j]) for i, j, score in large)
+    assert all(score == fuzz.ratio(collection[i], collection[j]) for i, j, score in large)
 
 
 def test_many_times_the_same_text_is_told_once_a_record() -> None:
@@ -58,9 +58,9 @@ def test_many_times_the_same_text_is_told_once_a_record() -> None:
         for i in range(500)
     ]
     rows[300].record["split"] = "test"
-    found = list(duplicates(rows))
-    assert len(found) == 499
-    assert [one.record for one in found if one.kind == "leak"] == ["300"]
+    findings = list(duplicates(rows))
+    assert len(findings) == 499
+    assert [finding.record for finding in findings if finding.kind == "leak"] == ["300"]
     assert len(grouped([row.record for row in rows])) == 1
 
 
@@ -71,7 +71,7 @@ def test_a_text_that_is_near_to_many_is_told_once_and_of_its_leak() -> None:
         for i in range(6)
     ]
     rows[3].record["split"] = "test"
-    assert [(one.kind, one.record) for one in duplicates(rows)] == [
+    assert [(finding.kind, finding.record) for finding in duplicates(rows)] == [
         ("near", "1"),
         ("near", "2"),
         ("leak", "3"),

@@ -12,22 +12,24 @@ from goldassay.gold.sets import counted, of_task, stats
 
 def test_the_counts_of_heritage_are_those_of_its_card(root: Path) -> None:
     gold = load(root / "gold" / "heritage")
-    found = stats(gold)
+    counted = stats(gold)
     for task, declared in gold.card["tasks"].items():
-        counts = found["tasks"][task]["counts"]
+        counts = counted["tasks"][task]["counts"]
         for name in ("records", "entities", "links", "nil", "judgements", "triples", "checked"):
             if name in declared:
                 assert counts[name] == declared[name], (task, name)
-    assert found["tasks"]["extraction"]["by"]["language"]["nl"][0] == 57
-    json.dumps(found)
+    assert counted["tasks"]["extraction"]["by"]["language"]["nl"][0] == 57
+    json.dumps(counted)
 
 
 def test_facets() -> None:
     def row(key: str, label: str, split: str | None, tier: object) -> dict[str, object]:
         return {"id": key, "text": "x", "label": label, "split": split, "strata": {"tier": tier}}
 
-    found = of_task("classification", [row("a", "M", "train", 1), row("b", "A", "dev", 1.0), row("c", "M", None, None)])
-    assert found["by"] == {
+    counted = of_task(
+        "classification", [row("a", "M", "train", 1), row("b", "A", "dev", 1.0), row("c", "M", None, None)]
+    )
+    assert counted["by"] == {
         "split": {"train": (1, 0), "dev": (1, 0), "–": (1, 0)},
         "tier": {"1": (2, 0), "–": (1, 0)},
         "label": {"M": (2, 0), "A": (1, 0)},
@@ -49,13 +51,13 @@ def test_each_task_is_counted() -> None:
         {"id": "r", "query": "y", "relevant": ["a"]},
     ]
     assert counted("retrieval", queries)["grades"] == {"0": 1, "1": 1, "3": 1}
-    asked: list[dict[str, Any]] = [
+    questions: list[dict[str, Any]] = [
         {"id": "q", "question": "x", "answers": []},
         {"id": "r", "question": "y", "answers": ["1"]},
     ]
-    assert counted("answering", asked) == {"records": 2, "questions": 2, "unanswerable": 1}
-    said = [{"id": "t", "triples": [{"subject": "s", "predicate": "P31", "object": "o", "verdict": "correct"}]}]
-    assert counted("triples", said) == {
+    assert counted("answering", questions) == {"records": 2, "questions": 2, "unanswerable": 1}
+    statements = [{"id": "t", "triples": [{"subject": "s", "predicate": "P31", "object": "o", "verdict": "correct"}]}]
+    assert counted("triples", statements) == {
         "records": 1,
         "triples": 1,
         "predicates": {"P31": 1},

@@ -39,17 +39,17 @@ def test_gold_in_its_file_is_the_same_gold(file: Path, monkeypatch: pytest.Monke
     there = load(file).classification
     assert isinstance(there.all, reading.RecordFile)
     monkeypatch.setattr(reading, "LARGE", 10**9)
-    here = load(file).classification
-    assert isinstance(here.all, list)
-    assert list(there.records) == here.records
+    in_file = load(file).classification
+    assert isinstance(in_file.all, list)
+    assert list(there.records) == in_file.records
     assert there.records[7]["id"] == "7"
-    assert there.splits == here.splits == ["dev", "test"]
-    assert list(there.all) == here.all
+    assert there.splits == in_file.splits == ["dev", "test"]
+    assert list(there.all) == in_file.all
     for split in there.splits:
-        assert list(there.split(split)) == here.split(split)
-    assert list(there.dev[5:20:3]) == here.dev[5:20:3]
-    assert there.dev[-1] == here.dev[-1]
-    assert gold_hash(there.all) == gold_hash(here.all)
+        assert list(there.split(split)) == in_file.split(split)
+    assert list(there.dev[5:20:3]) == in_file.dev[5:20:3]
+    assert there.dev[-1] == in_file.dev[-1]
+    assert gold_hash(there.all) == gold_hash(in_file.all)
     with pytest.raises(DataError, match="no split 'valid'"):
         there.split("valid")
 

@@ -58,41 +58,43 @@ SQUAD = {
 
 
 def cases() -> list[Any]:
-    found = [
+    files = [
         (task, name)
         for name in MODULES
         if named(name).write
         for task in BEST
         if task in (named(name).written or named(name).tasks)
     ]
-    return [pytest.param(task, name, id=f"{task}-{name}") for task, name in found]
+    return [pytest.param(task, name, id=f"{task}-{name}") for task, name in files]
 
 
 def plain(record: dict[str, Any], task: str, name: str) -> dict[str, Any]:
     """A record as every format can hold it: no overlaps, one Wikidata id, one answer."""
-    made = {key: value for key, value in record.items() if key not in ("strata", "meta", "split")}
+    copied = {key: value for key, value in record.items() if key not in ("strata", "meta", "split")}
     for field in ("entities", "links"):
-        kept: list[Any] = []
-        for span in sorted(made.get(field, ()), key=lambda span: (span["start"], -span["end"])):
-            if not kept or kept[-1]["end"] <= span["start"]:
-                kept.append(
+        parts: list[Any] = []
+        for span in sorted(copied.get(field, ()), key=lambda span: (span["start"], -span["end"])):
+            if not parts or parts[-1]["end"] <= span["start"]:
+                parts.append(
                     {**span, "ids": {"wikidata": span["ids"]["wikidata"][:1]} if span["ids"].get("wikidata") else {}}
                     if field == "links"
                     else span
                 )
-        if field in made:
-            made[field] = kept
-    return made
+        if field in copied:
+            copied[field] = parts
+    return copied
 
 
 @pytest.mark.parametrize(("task", "name"), cases())
 def test_gold_against_itself_is_one(task: str, name: str, root: Path, tmp_path: Path) -> None:
-    records = [one for one in read(root / "gold" / "heritage" / f"{task}.jsonl", task=task) if one["split"] == "dev"]
+    records = [
+        record for record in read(root / "gold" / "heritage" / f"{task}.jsonl", task=task) if record["split"] == "dev"
+    ]
     file = tmp_path / ("gold" if name in FOLDERS else f"gold{SUFFIX.get(name, '.json')}")
     if name == "squad":
         file.write_text(json.dumps(SQUAD), encoding="utf-8")
     else:
-        write(file, [plain(one, task, name) for one in records], format=name, task=task)
+        write(file, [plain(record, task, name) for record in records], format=name, task=task)
     both = pairs(task, file, file, format=name)
     card = importlib.import_module(f"goldassay.measures.{task}").scorecard(both.gold, both.pred)
     assert {key: card.values[key] for key in BEST[task] if card.values[key] is not None} == {
@@ -147,7 +149,7 @@ def test_a_run_is_scored_again(tmp_path: Path) -> None:
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     for place in (folder, folder / "rows.jsonl"):
         both = pairs("extraction", gold, place)
-        assert [len(one["entities"]) for one in both.pred] == [1, 1, 0, 0]
+        assert [len(record["entities"]) for record in both.pred] == [1, 1, 0, 0]
         assert both.pred[1]["entities"][0]["start"] is None
         assert "2 of 4 gold records have no prediction" in both.warnings[0]
     rows[0]["prediction"] = {"entities": "x"}
@@ -183,7 +185,7 @@ def test_bad_tags_can_be_passed_over_and_are_counted(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"gold\.conll:5: record 1: tag 'X-LOC'"):
         pairs("extraction", file, file)
     both = pairs("extraction", file, file, skip_bad=4)
-    assert [one["type"] for one in both.gold[0]["entities"]] == ["LOC", "ORG"]
+    assert [span["type"] for span in both.gold[0]["entities"]] == ["LOC", "ORG"]
     assert both.gold[0]["text"] == "in Delft # staat het Prinsenhof"
     assert "4 faults were passed over; the first" in both.warnings[0]
     with pytest.raises(DataError, match="'LOC' is outside the scheme IOB2"):
@@ -211,4 +213,4 @@ def test_predictions_without_a_name_that_tells_their_format_are_in_that_of_gold(
     writer.start()
     both = pairs("extraction", gold, pipe)
     writer.join()
-    assert [len(one["entities"]) for one in both.pred] == [1]
+    assert [len(record["entities"]) for record in both.pred] == [1]
