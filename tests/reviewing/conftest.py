@@ -28,6 +28,7 @@ LABELS = ("museum", "archive", "library")
 
 def sampling(position: int, size: int, systems: Sequence[str] = ("a", "b"), **more: Any) -> Fields:
     fixed = {"question": "compare", "stratum": "disagree", "size": size, "population": 10 * size, "seed": 7}
+    fixed |= {"agreement": "the same labels"}
     return {**fixed, "position": position, "systems": list(systems), **more}
 
 
@@ -58,7 +59,7 @@ def extraction(n: int = 40) -> list[Fields]:
             "suggestions": {
                 "a": {"entities": [{"start": 0, "end": 6, "type": "ORG", "text": "Museum", "confidence": 0.5}]}
             },
-            "sampling": sampling(number, n, ["a"], question="tuning"),
+            "sampling": sampling(number, n, ["a"], question="level", stratum="all", population=n),
         }
         for number in range(n)
     ]

@@ -81,6 +81,15 @@ def test_exported_gold_is_valid_and_keeps_how_it_was_chosen(start: Start) -> Non
         assert audit(str(place), task="classification").clean
     rows = [json.loads(line) for line in (opened.folder / "gold.jsonl").read_text().splitlines()]
     assert [row["sampling"] for row in rows] == [row["sampling"] for row in classification(40)]
+    answers = []
+    for name in ("a", "b"):
+        predictions = [{"id": row["id"], **row["suggestions"][name]} for row in rows]
+        predictions += [{"id": f"r{number}", "label": LABELS[0]} for number in range(40, 400)]
+        answers += ["--pred", str(write_draft(opened.folder / f"{name}.jsonl", predictions))]
+    gold = str(opened.folder / "gold.jsonl")
+    compared = CLI.invoke(app, ["compare", "classification", "--gold", gold, *answers, "--json"])
+    assert compared.exit_code == 0, compared.output
+    assert "-0.1" in compared.stdout, "40 of 400 inputs: a is right on all, b on none"
     card = (opened.folder / "card.yaml").read_text()
     assert "anchoring:" in card
     assert "hidden: 4" in card

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
 import pytest
 from tests.reviewing.conftest import LABELS, Client, Start, classification, extraction, sampling, text_of
+from typer.testing import CliRunner
 
+from goldassay.cli import app
 from goldassay.reviewing.quality import missed_by_both, share_difference
 
 
@@ -73,7 +76,7 @@ def test_the_verdict_says_which_system_is_better_without_its_name(start: Start) 
     assert verdict["difference"] == pytest.approx(-0.1)
     assert verdict["low"] <= verdict["difference"] <= verdict["high"] < 0
     assert progress["decided"]
-    page.decide("", kind="reveal")
+    page.post("reveal", {})
     assert page.get("progress")["verdict"]["systems"] == ["a", "b"]
 
 
@@ -117,7 +120,8 @@ def test_a_judge_is_shown_once_a_record_is_decided(start: Start) -> None:
     records = extraction(20)
     for number, record in enumerate(records):
         record["sampling"] |= {"verdict": float(number % 4 > 0), "verdict_mean": 0.75}
-    page = Client(start(records, judge=True).url)
+    opened = start(records, judge=True)
+    page = Client(opened.url)
     assert "verdict" not in str(page.record("1"))
     value = page.record("1")["suggestions"][0]["value"]
     assert page.decide("1", value=value)["judge"] == {"verdict": 1.0, "agrees": True}
@@ -125,3 +129,6 @@ def test_a_judge_is_shown_once_a_record_is_decided(start: Start) -> None:
     assert page.decide("2", value={"entities": []})["judge"] == {"verdict": 1.0, "agrees": False}
     judge = page.get("progress")["judge"]
     assert (judge["n"], judge["sensitivity"][0], judge["specificity"][0]) == (3, 1.0, 0.5)
+    opened.export()
+    done = CliRunner().invoke(app, ["judge", "align", str(opened.folder / "judge.jsonl"), "--json"])
+    assert json.loads(done.stdout)["accuracy"]["value"] == pytest.approx(2 / 3)

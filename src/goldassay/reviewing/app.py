@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
+from uuid import uuid4
 
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
@@ -64,6 +65,12 @@ def application(session: Session) -> Starlette:
         answer = await run_in_threadpool(session.decide, decision, who(request), sitting(request))
         return JSONResponse(answer)
 
+    async def reveal(request: Request) -> Response:
+        await body(request)
+        decision = Decision(decision=str(uuid4()), kind="reveal")
+        await run_in_threadpool(session.decide, decision, who(request), sitting(request))
+        return JSONResponse({"systems": session.folder.systems})
+
     def progress(request: Request) -> Response:
         return JSONResponse(session.progress(who(request), sitting(request), fresh=True))
 
@@ -89,6 +96,7 @@ def application(session: Session) -> Starlette:
         Route("/setup", setup),
         Route("/records", records, methods=["POST"]),
         Route("/decisions", decisions, methods=["POST"]),
+        Route("/reveal", reveal, methods=["POST"]),
         Route("/progress", progress),
         Route("/search", search),
         Route("/guidelines", guidelines, methods=["GET", "PUT"]),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import yaml
 
 from goldassay import files, jsonl
-from goldassay.gold.shapes import Fields
+from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
+from goldassay.reviewing.quality import GOOD
 from goldassay.reviewing.session import Session
 
 GOLD = "gold.jsonl"
@@ -17,6 +19,7 @@ GOLD = "gold.jsonl"
 def export(session: Session) -> Fields:
     """Write ``gold.jsonl`` and ``card.yaml``; returns where, how many records, and what was left out.
 
+    Where a judge was asked, ``judge.jsonl`` has people's labels beside its verdicts, for `goldassay judge align`.
     A record is left out while its decisions differ or somebody is unsure, and where the decision made no gold.
 
     Raises:
@@ -49,13 +52,17 @@ def export(session: Session) -> Fields:
             **state["quality"],
         },
     }
-    text = "".join(f"{jsonl.dumps(record)}\n" for record in records)
-    files.save_all(
-        {
-            folder.path / GOLD: text,
-            folder.path / "card.yaml": yaml.safe_dump(card, sort_keys=False, allow_unicode=True),
-        }
-    )
+    judged: dict[str, Fields] = {}
+    for line in lines:
+        good = session.quality.is_good(line)
+        verdict = session.quality.judged(line.index)
+        if line.visit == "first" and good is not None and verdict is not None:
+            row = judged.setdefault(line.record, {"id": line.record, "verdict": verdict >= GOOD, "labels": {}})
+            row["labels"][line.who] = good
+    contents = {GOLD: json_lines(records), "card.yaml": yaml.safe_dump(card, sort_keys=False, allow_unicode=True)}
+    if judged:
+        contents["judge.jsonl"] = json_lines(judged.values())
+    files.save_all({folder.path / name: text for name, text in contents.items()})
     warnings = []
     if left_out:
         warnings.append(f"{left_out} decided records are left out: conflicts, unsure, or no gold")
@@ -68,3 +75,8 @@ def export(session: Session) -> Fields:
         "warnings": warnings,
         "systems": session.systems(),
     }
+
+
+def json_lines(rows: Iterable[Record]) -> str:
+    """Rows as JSON Lines."""
+    return "".join(f"{jsonl.dumps(row)}\n" for row in rows)

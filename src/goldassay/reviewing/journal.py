@@ -64,8 +64,8 @@ class Line(Decision):
 
     @cached_property
     def index(self) -> int:
-        """The place of the record in the draft."""
-        return int(self.item.partition(":")[0])
+        """The place of the record in the draft; -1 of a line that is about none."""
+        return int(self.item.partition(":")[0] or -1)
 
     @cached_property
     def visit(self) -> str:
@@ -109,7 +109,7 @@ class Journal:
         self.lines[line.decision] = line
         if line.kind == "reveal":
             return
-        subject = self.lines[line.undoes or ""] if line.kind == "undo" else line
+        subject = self.lines[str(line.undoes)] if line.kind == "undo" else line
         key = (subject.who, subject.visit)
         history = self._history.setdefault((subject.index, *key), [])
         if line.kind == "undo":

@@ -32,6 +32,7 @@ from goldassay.statistics.intervals import wilson
 FIGURES = ("observed", "cohen_kappa", "strict_f1", "partial_f1", "triple_f1", "field_f1")
 RESAMPLES = 500
 Z = 1.959963984540054
+GOOD = 0.5  # a judge's verdict from here on calls an answer good
 
 
 def share(successes: int, n: int) -> Fields:
@@ -217,7 +218,7 @@ class Quality:
         if not self.folder.settings.judge:
             return None
         pairs = [(self.is_good(line), self.judged(line.index)) for line in firsts]
-        votes = Counter((good, verdict >= 0.5) for good, verdict in pairs if good is not None and verdict is not None)
+        votes = Counter((good, verdict >= GOOD) for good, verdict in pairs if good is not None and verdict is not None)
         n = votes.total()
         good = votes[True, True] + votes[True, False]
         bad = n - good

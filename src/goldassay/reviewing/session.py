@@ -18,14 +18,13 @@ from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
 from goldassay.reviewing.folder import Folder, Suggestion
 from goldassay.reviewing.journal import Decision, Journal, Line
-from goldassay.reviewing.quality import Quality
+from goldassay.reviewing.quality import GOOD, Quality
 from goldassay.reviewing.queue import Queue
 from goldassay.reviewing.values import canonical, check_value
 
 PACE = 30  # decisions whose median says how long the next ones take
 ITEM = re.compile(r"(0|[1-9][0-9]{0,8})(?::(repeat|conflict))?")
 OWN = {"decision", "kind", "value", "choice", "good", "note", "modes"}  # of a line: what its reviewer decided
-GOOD = 0.5  # a judge's verdict from here on calls an answer good
 Visit = tuple[int, str]
 
 
@@ -127,17 +126,17 @@ class Session:
             DataError: There is no such item.
         """
         index, visit = self.place(item)
-        decision = self.journal.current(index, who, visit)
-        blind = self._is_blind(index, visit)
-        return {
-            "item": item,
-            "visit": visit,
-            "id": self.folder.records[index]["id"],
-            "fields": self.folder.fields(index),
-            "suggestions": [] if blind else list(self._sides(index, visit)),
-            "blind": blind,
-            "decision": decision and decision.model_dump(include=OWN),
-        }
+        with self.lock:
+            decision = self.journal.current(index, who, visit)
+            return {
+                "item": item,
+                "visit": visit,
+                "id": self.folder.records[index]["id"],
+                "fields": self.folder.fields(index),
+                "suggestions": list(self._sides(index, visit)),
+                "blind": self._is_blind(index, visit),
+                "decision": decision and decision.model_dump(include=OWN),
+            }
 
     def _is_blind(self, index: int, visit: str) -> bool:
         return visit != "conflict" and index in self.queue.blind and bool(self.folder.suggestions(index))
@@ -181,8 +180,7 @@ class Session:
             StorageError: The decision cannot be written.
         """
         with self.lock:
-            first = decision.decision not in self.journal.lines
-            if first:
+            if decision.decision not in self.journal.lines:
                 self.journal.add(self._line(decision, who, sitting))
             line = self.journal.lines[decision.decision]
             undone = self.journal.lines[line.undoes] if line.kind == "undo" and line.undoes else None
@@ -202,11 +200,7 @@ class Session:
         about: Fields = {"who": who, "sitting": sitting, "when": datetime.now(UTC).isoformat(timespec="seconds")}
         if decision.kind == "undo":
             last = self.journal.lines.get(decision.undoes) if decision.undoes else self.journal.last(who)
-            if (
-                last is None
-                or last.kind in ("undo", "reveal")
-                or last not in self.journal.decisions(last.index).values()
-            ):
+            if last is None or last is not self.journal.current(last.index, who, last.visit):
                 raise NothingToUndoError("there is nothing to undo")
             about |= {"undoes": last.decision, "item": last.item, "record": last.record}
         elif decision.kind != "reveal":
