@@ -43,7 +43,7 @@ from goldassay.search import BM25Index
 from goldassay.statistics.design import Design, Sampling
 from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.intervals import Interval
-from goldassay.statistics.sampling import Race, Stratum, additions, estimate, neyman, swap_test
+from goldassay.statistics.sampling import Race, Stratum, additions, estimate, swap_test
 
 Array = NDArray[Any]
 Flags = NDArray[np.bool_]
@@ -444,6 +444,16 @@ def level(rate: float, size: int, n: int, judge: float, in_strata: bool, covaria
         for part, k in zip(parts, adaptive(parts, gold, n), strict=True)
     ]
     return estimate(strata, RATE, bounds=(0.0, 1.0))
+
+
+def neyman(sizes: list[int], spreads: list[float], n: int) -> list[int]:
+    """n labels in proportion to size times spread, at least two a stratum (as `gold draft --for level` gives them)."""
+    most = np.array(sizes)
+    weights = most * np.array(spreads)
+    shares = np.minimum(most, 2)
+    for _ in range(min(n, int(most.sum())) - int(shares.sum())):
+        shares[np.where(shares < most, weights / (shares + 1), -1.0).argmax()] += 1
+    return [int(share) for share in shares]
 
 
 def adaptive(parts: list[Places], gold: Flags, n: int) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.labels import decided, drawn, labelled, mended
+from benchmarks.labels import QUICK, TABLES, decided, drawn, labelled, mended
 
 from goldassay.exceptions import GoldassayError
 from goldassay.gold.drafts import Pool, draft
@@ -198,3 +198,12 @@ def test_counts_are_proven_by_the_test_and_the_interval_follows() -> None:
         assert result.interval is not None
         holds_zero = result.interval.low < 0 < result.interval.high
         assert holds_zero == (result.test_p > 0.05)
+
+
+@pytest.mark.parametrize("table", ["grid", "power", "sequential", "levels"])
+def test_the_benchmark_makes_its_tables(table: str) -> None:
+    """With few draws; `python -m benchmarks labels` makes those of docs/labels.md."""
+    head, line, *rows = TABLES[table](QUICK)
+    assert line.count("|") == head.count("|")
+    assert rows
+    assert all(row.count("|") == head.count("|") for row in rows)

@@ -22,7 +22,6 @@ from goldassay.statistics.sampling import (
     estimate,
     give_up,
     labels_needed,
-    neyman,
     sign_test,
     swap_test,
 )
@@ -167,7 +166,7 @@ def test_a_judge_narrows_the_interval_if_it_is_any_good_and_never_makes_it_wrong
         held += result.low <= 0.6 <= result.high
         shares.append((result.high - result.low) / (alone.high - alone.low))
     assert held >= 0.92 * 300
-    assert np.mean(shares) < 0.65 if agreement else 0.95 < np.mean(shares) < 1.01
+    assert np.mean(shares) < 0.7 if agreement else 0.95 < np.mean(shares) < 1.01
 
 
 def test_documents_widen_the_interval_only_if_their_inputs_are_alike() -> None:
@@ -194,19 +193,6 @@ def test_documents_of_labelled_disagreements_are_enough() -> None:
     result = estimate([Stratum(60, rows, clusters=documents), Stratum.agreeing(200)], RATE, systems=2)
     assert math.isfinite(result.low)
     assert result.value == pytest.approx(0)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "spreads", "n", "shares"),
-    [
-        ([400, 100], [0.1, 0.4], 40, [20, 20]),
-        ([400, 100], [0.0, 0.0], 50, [40, 10]),
-        ([400, 1], [0.5, 0.5], 20, [19, 1]),
-        ([10, 5], [1.0, 1.0], 99, [10, 5]),
-    ],
-)
-def test_shares_of_labels_are_neymans(sizes: list[int], spreads: list[float], n: int, shares: list[int]) -> None:
-    assert neyman(sizes, spreads, n) == shares
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(9, 1), (5, 5), (0, 6), (30, 17)])

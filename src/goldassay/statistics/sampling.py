@@ -204,7 +204,7 @@ def _ends(
 def _spread(part: _Part, gradient: Floats, trust: float, amount: float) -> float:
     """The variance of what a stratum's examples add, between its labels; less of it by what a judge explains.
 
-    Labels that are all alike count as if two more differed by ``amount``, and judged ones as if half of each kind of
+    Labels that are all alike count as if two more differed by ``amount``, and judged ones as if one of each kind of
     agreement and error had been there too: a few labels show neither that nothing varies nor that a judge never errs.
     """
     added = part.residuals @ gradient
@@ -219,17 +219,17 @@ def _spread(part: _Part, gradient: Floats, trust: float, amount: float) -> float
 
 
 def _moments(part: _Part, gradient: Floats) -> tuple[float, float, float]:
-    """Sums of products and of squares of verdicts and of what examples add, with half of each of four kinds more.
+    """Sums of products and of squares of verdicts and of what examples add, with one more of each of four kinds.
 
-    The four are both values at their least and most, so they add to the squares alone.
+    The four have both values at half of their range up or down, so they add to the squares alone.
     """
     added = part.residuals @ gradient
     verdicts = np.zeros(len(added)) if part.stratum.verdicts is None else part.stratum.verdicts
     verdicts = verdicts - verdicts.mean()
     return (
         float(verdicts @ added),
-        float(verdicts @ verdicts + np.ptp(verdicts) ** 2 / 2),
-        float(added @ added + np.ptp(added) ** 2 / 2),
+        float(verdicts @ verdicts + np.ptp(verdicts) ** 2),
+        float(added @ added + np.ptp(added) ** 2),
     )
 
 
@@ -260,29 +260,6 @@ def _within_documents(strata: Sequence[Stratum], gradient: Floats) -> tuple[floa
             for document, amount in zip(stratum.clusters, weighted.tolist(), strict=True):
                 sums[document] = sums.get(document, 0.0) + amount
     return max(0.0, sum(total**2 for total in sums.values()) - squares), len(sums)
-
-
-def neyman(sizes: Sequence[int], spreads: Sequence[float], n: int) -> list[int]:
-    """How n labels are shared among strata: in proportion to size times standard deviation (Neyman 1934).
-
-    Every stratum gets two labels at least, where it has two examples, and never more than it has.
-
-    Args:
-        sizes: How many examples each stratum has.
-        spreads: The standard deviation of each, from a pilot; if all are 0, sizes alone decide.
-        n: How many labels there are in all.
-
-    >>> neyman([400, 100], [0.1, 0.4], 40), neyman([400, 3], [0.1, 40.0], 40)
-    ([20, 20], [37, 3])
-    """
-    most = np.array(sizes)
-    weights = most * np.array(spreads, float)
-    if not weights.any():
-        weights = most.astype(float)
-    shares = np.minimum(most, 2)
-    for _ in range(min(n, int(most.sum())) - int(shares.sum())):
-        shares[np.where(shares < most, weights / (shares + 1), -1.0).argmax()] += 1
-    return list(map(int, shares))
 
 
 def sign_test(differences: Floats) -> float:
