@@ -412,15 +412,18 @@ def test_drop_by_type_of_the_best_gold_answer(tmp_path: Path) -> None:
         {"query_id": "c", "answer": {"number": "3"}},
         {"query_id": "d", "answer": {"number": "3"}},  # without a prediction
         {"query_id": "e", "answer": date},
+        # neither is met, so the last one is as good in exact match: its type counts, with the F1 of the first
+        {"query_id": "f", "answer": spans[0], "validated_answers": [{"number": "5"}]},
     ]
     gold = tmp_path / "gold.json"
     pred = tmp_path / "pred.json"
+    answers = {"a": ["red"], "b": ["red"], "c": "3", "e": "4 May 1801", "f": ["red"]}
     gold.write_text(json.dumps({"p": {"qa_pairs": questions}}), encoding="utf-8")
-    pred.write_text(json.dumps({"a": ["red"], "b": ["red"], "c": "3", "e": "4 May 1801"}), encoding="utf-8")
+    pred.write_text(json.dumps(answers), encoding="utf-8")
     card = score("answering", gold, pred, protocol="drop", intervals=False)
     assert card.by["answer_type"] == {
         "date": {"em": 0, "f1": 0.67, "support": 1},  # two of three words, one number of two
-        "number": {"em": 1 / 2, "f1": 1 / 2, "support": 2},
+        "number": {"em": 1 / 3, "f1": 1.5 / 3, "support": 3},
         "span": {"em": 1, "f1": 1, "support": 1},
         "spans": {"em": 0, "f1": 1 / 2, "support": 1},  # one of two spans
     }

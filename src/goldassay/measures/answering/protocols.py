@@ -188,7 +188,7 @@ class Drop(Answering[Mean]):
 
 
 def answer_type(pair: AnswerPair) -> str | None:
-    """The type of the gold answer that DROP's script takes: the last one that is the best so far in both rates.
+    """The type of the gold answer that DROP's script takes: the last one that is the best so far in one of the rates.
 
     Of a question without a prediction it is that of its first gold answer.
 
@@ -204,7 +204,7 @@ def answer_type(pair: AnswerPair) -> str | None:
     chosen = None
     for spans, kind in zip(gold_field(pair.gold, "answers"), types, strict=False):
         rates = np.array(drop(answer, spans))
-        if spans[0].strip() and (rates >= best).all():
+        if spans[0].strip() and (rates >= best).any():
             chosen = kind
         if spans[0].strip():
             best = np.maximum(best, rates)
