@@ -311,7 +311,8 @@ class _Plan:
         if self.by == "confidence":
             return self._bands("confidence", self.pool.confidences())
         if self.by is not None:
-            values = {name: value_of(record, self.by) for name, record in self.pool.inputs.items()}
+            rows = {name: {**(record.get("meta") or {}), **record} for name, record in self.pool.inputs.items()}
+            values = {name: value_of(row, self.by) for name, row in rows.items()}
             if not any(value is not None for value in values.values()):
                 raise GoldassayError(f"no input has {self.by!r}, neither in its strata nor as a field")
             return _by({name: f"{self.by} {value}" for name, value in values.items()})

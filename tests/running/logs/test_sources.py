@@ -213,6 +213,37 @@ def test_hostile_files_are_one_line(tmp_path: Path, name: str, content: str) -> 
     assert "\n" not in str(error.value)
 
 
+FILES = Path(__file__).parent / "files"
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "systems", "size"),
+    [
+        ("deepeval_bad.json", {"question": "input", "answer": "output"}, ["deepeval_bad"], 6),
+        ("inspect_good.eval", {"question": "input", "answer": "output"}, ["capitals-good"], 6),
+        ("mlflow_traces.json", {"question": "country", "answer": "output"}, ["59a4b61c", "5817240b"], 6),
+        ("promptfoo.json", {"question": "country", "answer": "output"}, ["good #1", "good #2", "bad #3", "bad #4"], 12),
+        ("dspy_good.json", {"question": "country", "answer": "capital"}, ["dspy_good"], 6),
+        ("dspy_good.csv", {"question": "country", "answer": "capital"}, ["dspy_good"], 6),
+    ],
+)
+def test_logs_of_other_tools_are_read(name: str, fields: dict[str, str], systems: list[str], size: int) -> None:
+    pool = pool_of([FILES / name], "answering", map=fields)
+    assert (list(pool.answers), len(pool.inputs)) == (systems, size)
+    assert all(record["question"] for record in pool.inputs.values())
+    for side in fields:
+        with pytest.raises(DataError, match=f"has {side}; there are .*; rename one") as error:
+            pool_of([FILES / name], "answering", map={key: path for key, path in fields.items() if key != side})
+        assert "\n" not in str(error.value)
+
+
+def test_inputs_whose_last_column_is_a_number_are_inputs(tmp_path: Path) -> None:
+    (tmp_path / "inputs.csv").write_text("id,text,year\na,Ur,1793\nb,Uruk,1794\n", encoding="utf-8")
+    pool = pool_of([tmp_path / "inputs.csv"], "classification")
+    assert (pool.inputs["b"], pool.answers) == ({"id": "b", "text": "Uruk", "meta": {"year": "1794"}}, {})
+    assert draft(pool, strata="year").sizes == {"year 1793": 1, "year 1794": 1}
+
+
 def test_names_of_systems_say_nothing_of_agreement(tmp_path: Path) -> None:
     files = [save(tmp_path / f"{name}.jsonl", with_texts(rows(OURS))) for name in ("t=0", "t=1", "x")]
     assert list(pool_of(files, "classification").answers) == ["t-0", "t-1", "x"]

@@ -33,6 +33,7 @@ from goldassay.workspace import inputs as inputs_of_program
 JSON_ROWS = (".jsonl", ".ndjson", ".json")
 LOGS = (".eval", ".json", ".jsonl", ".csv")
 DSPY = "dspy.Evaluate"  # a table of it is told from other tables by its columns
+OF_DSPY = ("example_", "pred_")
 
 
 @dataclass
@@ -165,18 +166,16 @@ def _sources(place: Path, task: str, paths: Mapping[str, str]) -> list[Source]:
         name = INPUTS.get(task, "text")
         return [Source(place, inputs={str(number): {name: line} for number, line in lines if line.strip()})]
     systems = systems_in(place) if suffix in LOGS else []
-    logs = [(Source(place, system.name, own_ids=True), system.samples) for system in systems]
-    if systems and systems[0].tool != DSPY:
+    rows = _rows(place) if not systems or systems[0].tool == DSPY else []
+    if systems and (not rows or any(key.startswith(OF_DSPY) for row in rows for key in row)):
+        logs = [(Source(place, system.name, own_ids=True), system.samples) for system in systems]
         return [_of_samples(source, samples, task, paths) for source, samples in logs]
-    rows = _rows(place)
     try:
         records = read(rows if rows and suffix in JSON_ROWS else place, task=task, side="pred", map=paths or None)
     except GoldassayError:
-        if logs:
-            return [_of_samples(source, samples, task, paths) for source, samples in logs]
         outputs = {*OUTPUTS.get(task, ())}
         answered = any(outputs & {*row, *paths} for row in rows if isinstance(row, Mapping))
-        inputs = {} if answered else _inputs_of(rows, task, paths)
+        inputs = {} if answered else _inputs_of(rows, task, paths, alone=True)
         if not inputs:
             raise
         return [Source(place, inputs=inputs)]
@@ -215,13 +214,19 @@ def _of_samples(source: Source, samples: Iterable[Fields], task: str, paths: Map
             outputs |= dict.fromkeys(answer)
             prediction = record_of({"id": name, "prediction": answer or None, "error": ""}, own)
             source.answers |= {name: prediction} if prediction else {}
+    asked = INPUTS.get(task)
+    if asked and not any(asked in inputs for inputs in source.inputs.values()):
+        there = dict.fromkeys(key for inputs in source.inputs.values() for key in inputs)
+        raise DataError(_absent("input", [asked], there), file=source.place)
     if not source.answers:
-        wanted = OUTPUTS.get(task, ("output",))
-        hint = f'`map={{"{wanted[0]}": "COLUMN"}}`'
-        raise DataError(
-            f"no answer has {' or '.join(wanted)}; there are {', '.join(outputs) or 'none'}; {hint}", file=source.place
-        )
+        raise DataError(_absent("answer", OUTPUTS.get(task, ("output",)), outputs), file=source.place)
     return source
+
+
+def _absent(noun: str, names: Sequence[str], there: Iterable[str]) -> str:
+    """A message: no input or answer has the field of the task."""
+    hint = f'`map={{"{names[0]}": "COLUMN"}}`'
+    return f"no {noun} has {' or '.join(names)}; there are {', '.join(there) or 'none'}; rename one ({hint})"
 
 
 def _side(side: Any, source: Source, task: str, paths: Mapping[str, str]) -> Fields:
@@ -246,8 +251,8 @@ def _rows(place: Path) -> list[Any]:
     return rows_of_table(place) if suffix in (".csv", ".tsv") else []
 
 
-def _inputs_of(rows: Sequence[Any], task: str, paths: Mapping[str, str]) -> dict[str, Fields]:
-    """The inputs of rows by id; none if a row has no input.
+def _inputs_of(rows: Sequence[Any], task: str, paths: Mapping[str, str], *, alone: bool = False) -> dict[str, Fields]:
+    """The inputs of rows by id, with all fields of rows that are inputs ``alone``; none if a row has no input.
 
     Raises:
         DataError: Nothing says which fields of a task of one's own are inputs.
@@ -261,5 +266,5 @@ def _inputs_of(rows: Sequence[Any], task: str, paths: Mapping[str, str]) -> dict
         record = renamed(row, paths, predicted=True) if paths else row
         if not isinstance(record, Mapping) or (task in TASKS and not record.get(INPUTS[task])):
             return {}
-        inputs[identity(record, place)] = {key: value for key, value in record.items() if key in names}
+        inputs[identity(record, place)] = {key: value for key, value in record.items() if alone or key in names}
     return inputs
