@@ -126,7 +126,7 @@ class Explanation:
             lines.append(f"… and {len(ways) - most} more (the JSON has all of them)")
         return lines
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> Fields:
         """As JSON."""
         return {
             "name": self.claim.name,

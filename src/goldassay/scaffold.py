@@ -9,13 +9,13 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from goldassay import files, workspace
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import Fields, Record
 from goldassay.gold import anyfields, read
 from goldassay.gold.splits import DATASET_SPLITS, split
 from goldassay.measure import TASKS
@@ -130,7 +130,7 @@ def _save(folder: Path, texts: dict[str, str], force: bool) -> list[Path]:
     return [folder / name for name in texts]
 
 
-def _texts(words: Mapping[str, Any], gold: Sequence[Mapping[str, Any]], source: str | Path | None) -> dict[str, str]:
+def _texts(words: Record, gold: Sequence[Record], source: str | Path | None) -> dict[str, str]:
     """The files of a workspace, by name: templates filled with ``words``, gold and its card."""
     task = words["task"]
     templates = {
@@ -145,7 +145,7 @@ def _texts(words: Mapping[str, Any], gold: Sequence[Mapping[str, Any]], source: 
     return texts
 
 
-def _examples(inputs: Sequence[str], outputs: Sequence[str], shape: str) -> list[dict[str, Any]]:
+def _examples(inputs: Sequence[str], outputs: Sequence[str], shape: str) -> list[Fields]:
     """Examples to replace; with the shape of a record, records of it."""
     return [
         {"id": f"example-{number}", "split": side}
@@ -155,7 +155,7 @@ def _examples(inputs: Sequence[str], outputs: Sequence[str], shape: str) -> list
     ]
 
 
-def _model(place: str, gold: Sequence[dict[str, Any]]) -> tuple[str, str, str]:
+def _model(place: str, gold: Sequence[Fields]) -> tuple[str, str, str]:
     """Of ``models.py:Invoice``, which all gold records fit: the text of the file, the name, and the JSON Schema.
 
     The records become what the model reads.
@@ -169,13 +169,13 @@ def _model(place: str, gold: Sequence[dict[str, Any]]) -> tuple[str, str, str]:
     return files.text(Path(file)), name, shape
 
 
-def _is_id(name: str, records: Sequence[Mapping[str, Any]]) -> bool:
+def _is_id(name: str, records: Sequence[Record]) -> bool:
     """Whether a field is a column of ids: by its name, and no value repeats."""
     return bool(ID.search(name)) and len({str(record.get(name)) for record in records}) == len(records)
 
 
 def _sides(
-    types: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[str], records: Sequence[Mapping[str, Any]]
+    types: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[str], records: Sequence[Record]
 ) -> tuple[list[str], list[str]]:
     """The fields on both sides; without any the last field is the output. Ids are on neither unless they are named."""
     if absent := [name for name in (*inputs, *outputs) if name not in types]:
@@ -186,8 +186,8 @@ def _sides(
 
 
 def _split(
-    records: Sequence[Mapping[str, Any]], inputs: Sequence[str], outputs: Sequence[str], types: Mapping[str, str]
-) -> list[dict[str, Any]]:
+    records: Sequence[Record], inputs: Sequence[str], outputs: Sequence[str], types: Mapping[str, str]
+) -> list[Fields]:
     """The fields of the records, with a split that preserves the shares of the labels, unless they have one or are too
     few.
 
@@ -199,7 +199,7 @@ def _split(
     if any("split" in record for record in gold) or len(gold) < MIN_SPLIT:
         return gold
     texts = [{**record, "text": " ".join(str(record[name]) for name in inputs if name in record)} for record in gold]
-    options: dict[str, Any] = {"ratios": SMALL_RATIOS if len(gold) < SMALL else DATASET_SPLITS}
+    options: Fields = {"ratios": SMALL_RATIOS if len(gold) < SMALL else DATASET_SPLITS}
     options["factors"] = [name for name in outputs if types.get(name, "").startswith("Literal")]
     division = split(texts, **options)
     if division.empty or any(deviation["mean"] > UNEVEN for deviation in division.deviations):

@@ -232,7 +232,7 @@ class Scorecard(Displayed):
                 cells[name] = (gap.difference, (gap.interval.low, gap.interval.high))
         return cells
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> Fields:
         """As one JSON object (``goldassay score --json``)."""
         protocol = {"protocol": self.protocol, "undefined": list(self.undefined)} if self.protocol else {}
         return {

@@ -70,7 +70,7 @@ class ScoreOptions(TypedDict, total=False):
     baseline: Any
     ontology: Any
     schema: Any
-    compare: Mapping[str, Any] | Sequence[Any]
+    compare: Record | Sequence[Any]
     blank: str
     ordered: Sequence[str] | str
 

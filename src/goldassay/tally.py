@@ -153,7 +153,7 @@ def flat(state: Mapping[str, object]) -> dict[Path, Any]:
     return columns
 
 
-def nested(columns: Mapping[Path, object]) -> dict[str, object]:
+def nested(columns: Mapping[Path, object]) -> Fields:
     """The nested state that these numbers (or arrays) by path came from."""
     state: Fields = {}
     for path, column in columns.items():
@@ -526,7 +526,7 @@ class By(Keyed[K, T]):
     def value(self) -> Number:
         return self.pooled.value
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> Fields:
         return {str(key): tally.state() for key, tally in self.items()}
 
     def from_state(self, state: State) -> Self:

@@ -58,9 +58,7 @@ class RAGEvaluator:
         self.llm_judge = llm_judge
         self.embedder = available() if embedder == "auto" else embedder
 
-    def evaluate_answer(
-        self, question: str, generated_answer: str, gold_answer: str, retrieved_context: str
-    ) -> dict[str, object]:
+    def evaluate_answer(self, question: str, generated_answer: str, gold_answer: str, retrieved_context: str) -> Fields:
         """The values of one answer; ``None`` if what would give one is missing, or cannot say."""
         texts = {"question": question, "answer": generated_answer, "reference": gold_answer}
         check_texts(**{name: [text] for name, text in (texts | {"context": retrieved_context}).items()})

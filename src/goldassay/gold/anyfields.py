@@ -187,7 +187,7 @@ def _type(values: Sequence[Any]) -> str:
     return kinds.pop().__name__ if len(kinds) == 1 else "Any"
 
 
-def counted(records: Sequence[Record]) -> dict[str, object]:
+def counted(records: Sequence[Record]) -> Fields:
     """How many records have each field, and how often each value occurs if there are few."""
     counts: dict[str, object] = {}
     for name in fields(records):

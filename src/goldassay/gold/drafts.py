@@ -183,7 +183,7 @@ class Draft:
         counts = Counter(record[SAMPLING]["stratum"] for record in self.records)
         return {name: counts[name] for name in self.sizes}
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> Fields:
         """As JSON."""
         strata = {name: {"size": size, "drafted": self.drafted[name]} for name, size in self.sizes.items()}
         return {

@@ -85,7 +85,7 @@ WITHOUT_GOLD: dict[str, Fields] = {
 }
 
 
-def measure_named(task: str, name: str) -> Measure[Any]:
+def measure_named(task: str, name: str) -> Measure:
     """The measure of a built-in task with this key, or that reads as this text.
 
     Raises:
@@ -98,7 +98,7 @@ def measure_named(task: str, name: str) -> Measure[Any]:
         raise GoldassayError(f"{task} is a task of your own, whose metric measures it; name no measure")
     measures = {measure.key: measure for measure in reversed(registered(f"goldassay.measures.{task}"))}
     if name in measures:
-        measure: Measure[Any] = measures[name]
+        measure: Measure = measures[name]
         return measure
     if task == "retrieval":
         from goldassay.measures.retrieval.scorecard import named
@@ -122,7 +122,7 @@ class Comparison:
     measure: str | None = None
 
     @cached_property
-    def asked(self) -> Measure[Any] | None:
+    def asked(self) -> Measure | None:
         """The measure that is asked about."""
         return None if self.measure is None else measure_named(self.task, self.measure)
 
@@ -169,7 +169,7 @@ class Comparison:
         """Whether two predictions are the same output."""
         return self.canonical(first) == self.canonical(second)
 
-    def headline(self, predictions: Iterable[Record]) -> Measure[Any] | None:
+    def headline(self, predictions: Iterable[Record]) -> Measure | None:
         """The measure that is asked about, or that of the task for such predictions; None of a task of your own."""
         if self.asked is not None or self.task not in TASKS:
             return self.asked
@@ -179,7 +179,7 @@ class Comparison:
         return measure_named(self.task, HEADLINES[self.task])
 
 
-def of_corpus(measure: Measure[Any] | None) -> bool:
+def of_corpus(measure: Measure | None) -> bool:
     """Whether a value has denominators that depend on gold, so that what agrees counts too.
 
     >>> of_corpus(measure_named("extraction", "strict_f1")), of_corpus(measure_named("answering", "f1"))
@@ -190,9 +190,7 @@ def of_corpus(measure: Measure[Any] | None) -> bool:
     return type(measure.zero) is not Mean or measure.task in ("linking", "triples")
 
 
-def predicted(
-    measure: Measure[Any] | None, inputs: Sequence[Record], predictions: Sequence[Record | None]
-) -> list[int]:
+def predicted(measure: Measure | None, inputs: Sequence[Record], predictions: Sequence[Record | None]) -> list[int]:
     """How many items each prediction has as the measure counts them: its false positives against gold without any.
 
     Empty if the measure counts no items.

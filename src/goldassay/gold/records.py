@@ -53,7 +53,7 @@ def adapter(task: str, side: Side = "gold") -> TypeAdapter[Fields]:
     return TypeAdapter(SHAPES[side][task])
 
 
-def schema(task: str, side: Side = "gold") -> dict[str, object]:
+def schema(task: str, side: Side = "gold") -> Fields:
     """The JSON Schema of a task's records.
 
     >>> schema("retrieval")["required"]

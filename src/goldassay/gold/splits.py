@@ -113,7 +113,7 @@ class Split:
         """The sides that stay empty because there are fewer groups than sides."""
         return [name for name, size in self.sizes.items() if not size]
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> Fields:
         """As JSON."""
         return {**asdict(self), "sizes": self.sizes}
 

@@ -30,11 +30,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import read
+from goldassay.fields import Fields, read
 from goldassay.gold.sets import GoldSet
 from goldassay.judges.agreement import Report, rate
 from goldassay.judges.judge import Judge, Panel
@@ -46,7 +45,7 @@ from goldassay.statistics import Interval
 from goldassay.text.words import statement
 
 REPEATS = 3
-PHRASES: dict[str, Any] = files.resource("probes.json")
+PHRASES: Fields = files.resource("probes.json")
 ATTACKS: list[str] = PHRASES["attacks"]
 
 

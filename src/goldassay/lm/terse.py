@@ -106,7 +106,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         first, *rest = super().format(signature, demos, inputs)
         return [{**first, "content": self.system_message(signature)}, *rest]
 
-    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, object]:
+    def parse(self, signature: type[dspy.Signature], completion: str) -> Fields:
         """The typed outputs of an answer."""
         if (form := self.lines(signature)) and "{" not in completion:
             completion = json.dumps(form.read(completion), ensure_ascii=False)

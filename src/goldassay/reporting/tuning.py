@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from goldassay import jsonl
+from goldassay.fields import Fields, Record
 from goldassay.reporting.cells import Cell, Row, bounds, number, p_value, signed, with_interval
 from goldassay.reporting.terminal import echo, line, print_table
 
@@ -32,9 +33,9 @@ WORDS = {"needed": "stays", "dropped": "left out", "proposed": "not tested"}
 class Tuning:
     """A tuning folder: ``tuning.json``, its patches, its ledger, and the diff of the prompt."""
 
-    about: Mapping[str, Any]
-    patches: Mapping[str, Mapping[str, Any]]
-    ledger: Sequence[Mapping[str, Any]]
+    about: Record
+    patches: Mapping[str, Record]
+    ledger: Sequence[Record]
     diff: str
     folder: Path
 
@@ -80,7 +81,7 @@ class Tuning:
         return [place for name in part.get("runs", ()) if ((place := self.folder / name) / "run.json").is_file()]
 
     @property
-    def tests(self) -> list[dict[str, Any]]:
+    def tests(self) -> list[Fields]:
         """The tests in order: name, outcome, reason, effect and edits; then the edits that no test names."""
         tests = []
         for entry in self.ledger:
@@ -98,11 +99,11 @@ class Tuning:
 
 def _test(
     name: str,
-    about: Mapping[str, Any],
-    effect: Mapping[str, Any] | None,
+    about: Record,
+    effect: Record | None,
     split: str,
-    edits: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
+    edits: Sequence[Record],
+) -> Fields:
     """A test of edits as the page shows it; ``about`` holds its status and the reason."""
     status = str(about["status"])
     return {
@@ -116,7 +117,7 @@ def _test(
     }
 
 
-def _edit(patch: Mapping[str, Any]) -> dict[str, Any]:
+def _edit(patch: Record) -> Fields:
     """An edit as removed and added lines, with the reason for it and its outcome."""
     example = patch.get("example")
     if example and patch.get("action") == "show_nearest":  # a choice among all of train is shown in words

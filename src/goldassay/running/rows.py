@@ -197,7 +197,7 @@ def values(total: Evidence) -> dict[str, float]:
     return {key: float(tally.value) for key, tally in total.items() if tally.weight > 0}
 
 
-def record(row: Record, evidence: Evidence) -> dict[str, object]:
+def record(row: Record, evidence: Evidence) -> Fields:
     """A row as a flat record: id, strata, score, each measure's value, errors, seconds, tokens, inputs."""
     usage = row.get("usage") or {}
     flat_row: Fields = {"id": row["id"]}

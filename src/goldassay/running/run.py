@@ -270,7 +270,7 @@ class Run(Displayed):
         values = ", ".join(f"{name}={value:.4f}" for name, value in self.values.items()) if self.rows else "no rows"
         return f"Run({self.name!r}, {self.size}, {values})"
 
-    def records(self) -> list[dict[str, object]]:
+    def records(self) -> list[Fields]:
         """A flat record an example: id, strata, score, values, errors, seconds, tokens, inputs, gold, prediction."""
         return list(map(record, self.rows, self.evidence))
 
@@ -298,7 +298,7 @@ class Run(Displayed):
             **({"corrected": {name: asdict(each) for name, each in self.corrected.items()}} if self.corrected else {}),
         }
 
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> Fields:
         """The result in short, as ``--json`` prints it."""
         measures = self.about.get("measures", {})
         return {

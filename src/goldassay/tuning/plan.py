@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import dspy
 import numpy as np
@@ -21,7 +21,7 @@ from dspy import Module
 from scipy import special
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import clusters
+from goldassay.fields import Record, clusters
 from goldassay.running.engines import FIRST, Failures
 from goldassay.running.evaluate import RunOptions
 from goldassay.running.leaks import check_splits
@@ -177,7 +177,7 @@ class Plan:
         return {**asdict(self), **more, "needs": needs, "pays": self.pays, "refusal": self.refusal or None}
 
 
-def from_sizes(optimizer: str, splits: Splits, settings: Mapping[str, Any] | None = None) -> Plan:
+def from_sizes(optimizer: str, splits: Splits, settings: Record | None = None) -> Plan:
     """The plan from the sizes alone, and from the settings of patches (``most``, ``nearest``).
 
     >>> from_sizes("patches", {"train": range(2), "dev": range(2), "test": []}).refusal.split(":")[0]

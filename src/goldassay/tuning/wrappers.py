@@ -125,7 +125,7 @@ class Wrapped(Module):  # type: ignore[misc]
         """The parts of the prompts beside the predictors' own, as JSON: for the fingerprint of the program."""
         return [{name: getattr(self, name) for name in ADDED}]
 
-    def dump_state(self, json_mode: bool = True) -> dict[str, object]:
+    def dump_state(self, json_mode: bool = True) -> Fields:
         """The program's state and what is added."""
         return {"program": self.program.dump_state(json_mode=json_mode), **self.prompt_parts()[0]}
 

@@ -72,7 +72,7 @@ def resolve_subject(name: str, title: str) -> str:
     return title if tokens and own and means_title else name.strip()
 
 
-def merge(triples: Iterable[Record], title: str = "") -> list[dict[str, object]]:
+def merge(triples: Iterable[Record], title: str = "") -> list[Fields]:
     """Each statement once, in the order of first mention, with its highest confidence.
 
     >>> triples = [("She", "born in", "Warsaw", 0.4), ("Marie Curie", "born_in", "warsaw", 0.9)]
@@ -113,7 +113,7 @@ class ArticleReader(dspy.Module):  # type: ignore[misc]
         values = ({name: read(triple, name, None) for name in FIELDS} for triple in triples)
         return dspy.Prediction(triples=merge(values, title))
 
-    def to_demo(self, example: dspy.Example) -> dict[str, object]:
+    def to_demo(self, example: dspy.Example) -> Fields:
         """A gold example as the reader's demonstration."""
         reader: Any = self.reader
         return dict(reader.to_demo(example))

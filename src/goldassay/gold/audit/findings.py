@@ -54,7 +54,7 @@ class Audit:
         """How many findings of each kind."""
         return dict(Counter(finding.kind for finding in self.findings))
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> Fields:
         """As JSON."""
         return {**asdict(self), "clean": self.clean, "kinds": self.kinds}
 

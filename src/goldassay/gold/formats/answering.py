@@ -17,12 +17,13 @@ Source: https://rajpurkar.github.io/SQuAD-explorer/
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError
+from goldassay.fields import Fields
 from goldassay.gold.formats import QUESTIONS, Format, Row, Source, guess, named
 from goldassay.gold.shapes import Record, Side
 
@@ -50,7 +51,7 @@ def _squad(source: Source) -> Iterator[Row]:
                     yield Row(record | about)
 
 
-def _question(question: Mapping[str, Any]) -> dict[str, Any]:
+def _question(question: Record) -> Fields:
     """The question and its answers with their offsets, if all have one; other fields are ``meta``."""
     golds = [] if question.get("is_impossible") else question.get("answers", [])
     starts = [answer.get("answer_start") for answer in golds]
@@ -60,13 +61,13 @@ def _question(question: Mapping[str, Any]) -> dict[str, Any]:
     return {"question": question["question"], "answers": answers, **offsets, "meta": others}
 
 
-def passages(path: str | Path) -> list[dict[str, object]]:
+def passages(path: str | Path) -> list[Fields]:
     """The paragraphs of a SQuAD file, once each."""
     source = Source(Path(path), "retrieval", "squad")
     return [{"id": name, "text": paragraph["context"]} for name, _, paragraph in _paragraphs(source)]
 
 
-def _paragraphs(source: Source) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _paragraphs(source: Source) -> Iterator[tuple[str, str, Fields]]:
     """Paragraphs with their name (``TITLE/NUMBER``; a title that repeats is numbered) and title."""
     content = files.json_value(source.path)
     if not isinstance(content, dict) or not isinstance(content.get("data"), list):
@@ -99,7 +100,7 @@ def _squad_answers(source: Source) -> Iterator[Row]:
             yield Row(record)
 
 
-def _write_squad(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
+def _write_squad(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
     """Write questions with their paragraphs, or predictions."""
     several = list(records)
     if side == "pred":
@@ -204,7 +205,7 @@ def _kilt(content: Sequence[Record]) -> Items:
         yield record | {"provenance": [_pages(output) for output in item["output"] if "provenance" in output]}
 
 
-def _pages(output: Mapping[str, Any]) -> list[str]:
+def _pages(output: Record) -> list[str]:
     """The ids of pages, once each; that of a page without one is empty."""
     return list(dict.fromkeys(str(page.get("wikipedia_id", "")).strip() for page in output.get("provenance", ())))
 
@@ -286,9 +287,9 @@ def _questions(source: Source) -> Iterator[Row]:
         raise DataError(f"not laid out as {source.format} has it: {detail}", file=source.path) from None
 
 
-def _distinct(records: Items, source: Source) -> list[dict[str, Any]]:
+def _distinct(records: Items, source: Source) -> list[Fields]:
     """Questions with ids of their own: of an id that repeats the last one, or each by a name of its own."""
-    distinct: dict[str, dict[str, Any]] = {}
+    distinct: dict[str, Fields] = {}
     numbers = Counter[str]()
     for record in records:
         name = str(record["id"])

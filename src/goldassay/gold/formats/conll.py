@@ -247,7 +247,7 @@ def _linked(document: Document, source: Source) -> list[tuple[int, int, str]]:
     return mentions
 
 
-def _link(mention: Fields, source: Source) -> dict[str, object]:
+def _link(mention: Fields, source: Source) -> Fields:
     """A mention as a link: gold's with its ids, a system's with its candidates; under a protocol gold has one id."""
     cell = mention.pop("type")
     ids = [] if cell == "NIL" else [identifier for identifier in cell.split("|") if identifier]

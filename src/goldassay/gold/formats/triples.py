@@ -195,7 +195,7 @@ def _sentence(row: Record, side: str) -> Fields:
     return {**text, "triples": triples}
 
 
-def parse(response: str) -> list[dict[str, object]]:
+def parse(response: str) -> list[Fields]:
     """The statements in a model's answer, as the scripts of Text2KGBench read them.
 
     >>> parse("author(Inkspell,Cornelia Funke), genre(Inkspell,)")

@@ -19,7 +19,7 @@ from pydantic_core import to_jsonable_python
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import is_example, names, read
+from goldassay.fields import Fields, Record, is_example, names, read
 from goldassay.measure import failed, gold_field, pred_field
 from goldassay.measures import JSON
 from goldassay.measures.records.comparators import by_value, json_type
@@ -189,14 +189,14 @@ SCALARS: dict[str, TypeAdapter[Any]] = {
 }
 
 
-def _parsed(value: JSON, node: Mapping[str, Any]) -> Any:
+def _parsed(value: JSON, node: Record) -> Any:
     """A value, where a text is what the schema's type makes of it; where a text is allowed, it is one."""
     nodes = [node, *(part for key in UNIONS for part in node.get(key, ()))]
     if isinstance(value, dict):
         fields = {name: field for each in nodes for name, field in each.get("properties", {}).items()}
         return {name: _parsed(part, fields.get(name, {})) for name, part in value.items()}
     if isinstance(value, list):
-        items: Mapping[str, Any] = next((each["items"] for each in nodes if isinstance(each.get("items"), dict)), {})
+        items: Record = next((each["items"] for each in nodes if isinstance(each.get("items"), dict)), {})
         return [_parsed(item, items) for item in value]
     types = [each.get("type", ()) for each in nodes]
     kinds = {kind for each in types for kind in ([each] if isinstance(each, str) else each)}
@@ -208,7 +208,7 @@ def _parsed(value: JSON, node: Mapping[str, Any]) -> Any:
 
 
 @lru_cache(maxsize=64)
-def expanded(schema: str) -> dict[str, Any]:
+def expanded(schema: str) -> Fields:
     """The schema of a text with every reference replaced by its definition; a model inside itself is null."""
     whole = json.loads(schema or "{}")
     definitions = {**whole.get("definitions", {}), **whole.get("$defs", {})}
@@ -223,7 +223,7 @@ def expanded(schema: str) -> dict[str, Any]:
             return expand(target, (*above, reference))
         return {key: expand(part, above) for key, part in node.items() if key != "$defs"}
 
-    content: dict[str, Any] = expand(whole)
+    content: Fields = expand(whole)
     return content
 
 
@@ -236,7 +236,7 @@ def by_schema(schema: str) -> dict[str, str]:
     return dict(_leaves(expanded(schema), ""))
 
 
-def _leaves(node: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:
+def _leaves(node: Record, path: str) -> Iterator[tuple[str, str]]:
     parts = [part for key in UNIONS for part in node.get(key, ()) if part.get("type") != "null"]
     for name, inner in node.get("properties", {}).items():
         yield from _leaves(inner, f"{path}.{name}" if path else name)
@@ -265,14 +265,14 @@ def example(schema: str, number: int = 1) -> Any:
     {'no': 'no 1', 'tags': ['tags 1']}
     """
     day = f"2024-01-{number:02}"
-    values: dict[str, Any] = {
+    values: Fields = {
         **{"integer": number, "number": float(number), "boolean": bool(number % 2), "null": None, "object": {}},
         **{"date": day, "date-time": f"{day}T10:00:00", "time": "10:00:00", "duration": f"PT{number}M"},
         **{"email": f"{number}@example.org", "uri": f"https://example.org/{number}"},
         "uuid": f"00000000-0000-4000-8000-{number:012}",
     }
 
-    def filled(node: Mapping[str, Any], name: str) -> Any:
+    def filled(node: Record, name: str) -> Any:
         if parts := [part for key in UNIONS for part in node.get(key, ())]:
             return filled(parts[0], name)
         if choices := node.get("enum") or [node[key] for key in ("const",) if key in node]:
@@ -288,14 +288,14 @@ def example(schema: str, number: int = 1) -> Any:
     return filled(expanded(schema), "")
 
 
-def from_records(records: Iterable[JSON]) -> dict[str, Any]:
+def from_records(records: Iterable[JSON]) -> Fields:
     """The JSON Schema that all these records fit: the types that occur, and the fields that every object has.
 
     >>> from_records([{"a": 1}, {"a": None, "b": ["x"]}])["required"]
     ['a']
     """
     values = list(records)
-    schema: dict[str, Any] = {"type": sorted({json_type(value) for value in values})}
+    schema: Fields = {"type": sorted({json_type(value) for value in values})}
     if {by_value(value) for value in values if value is not None} == {"date"}:
         schema["format"] = "date or time"  # a note for comparators; JSON Schema has no such format
     if objects := [value for value in values if isinstance(value, dict)]:
