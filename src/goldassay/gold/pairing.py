@@ -97,9 +97,8 @@ def pairs(
     split_gold = _among(every_gold, ids)
     split_pred = _among(every_pred, set(_ids(every_pred)) - excluded)
     design = None if isinstance(split_gold, RecordFile) else Design.of(split_gold, left.path)
-    population = split_pred
-    if design:
-        split_pred = _among(split_pred, ids)
+    population = split_pred if design else ()
+    split_pred = _among(split_pred, ids) if design else split_pred
     scored_gold, scored_pred = _settle_unknown(split_gold, split_pred, name, right)
     if overlap:
         answered = _asked(left, right, ids, [each for each in _ids(split_pred) if each not in ids])
@@ -115,7 +114,7 @@ def pairs(
         *_chosen_by_disagreement(split_gold),
     ]
     result.design = design
-    result.population = population if design else ()
+    result.population = population
     result.unlabelled = left.unlabelled
     return result
 

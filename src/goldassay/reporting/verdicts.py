@@ -115,7 +115,8 @@ class Difference:
         self.changes = sorted(changes, key=lambda pair: -pair[1])
         self.won = [key for key, change in self.changes if change > SAME]
         self.lost = [key for key, change in reversed(self.changes) if change < -SAME]
-        self.parts = [] if first.design else [*types, *(_strata(first, self.run) if same else ())]
+        parts = [*types, *(_strata(first, self.run) if same else ())]
+        self.parts = [] if first.design else parts  # which nothing weighs
         old = _kinds(first)
         new = _kinds(self.run)
         kinds = [(kind, old[kind], new[kind]) for kind in old | new if old[kind] != new[kind]]

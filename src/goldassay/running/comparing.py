@@ -20,7 +20,7 @@ from goldassay.gold import formats, pairs
 from goldassay.measure import TASKS, Measure, parse
 from goldassay.running import asynchronous, logs
 from goldassay.running.about import described_measures
-from goldassay.running.drafted import verdict_of
+from goldassay.running.drafted import verdict_of, weighed
 from goldassay.running.hashing import gold_hash
 from goldassay.running.labelled import LabelVerdict
 from goldassay.running.rows import measured_row
@@ -157,6 +157,24 @@ def _compared(first: Run, other: Run, name: str, test: str, seed: int) -> tuple[
     bounds = first.bounds(name)
     zero = first.zero[name]
     return None, paired(ours, theirs, zero, clusters=first.clusters, test=test, bounds=bounds, seed=seed)
+
+
+def compare_metric(first: Run, other: Run, clusters: Sequence[object] | None = None, seed: int = 0) -> Comparison:
+    """The metric's value of the second run less that of the first, on the same examples.
+
+    Args:
+        first: One run.
+        other: The other one.
+        clusters: The unit that each row belongs to; by default its document.
+        seed: Of the permutation test.
+
+    Raises:
+        GoldassayError: The examples were chosen for a question that tells no level.
+    """
+    documents = clusters or first.clusters
+    if first.design:
+        return weighed(first.evidence, other.evidence, other.zero, first.design, documents)
+    return paired(other.evidence, first.evidence, other.zero, clusters=documents, seed=seed)
 
 
 acompare = asynchronous(compare)

@@ -11,13 +11,16 @@ import numpy as np
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
 from goldassay.gold import Pairs
-from goldassay.gold.outputs import NO_OUTPUT, Comparison, predicted
+from goldassay.gold.outputs import NO_OUTPUT, predicted
+from goldassay.gold.outputs import Comparison as Outputs
 from goldassay.gold.shapes import Record
 from goldassay.measure import TASKS, Measure
 from goldassay.running.labelled import Labels, LabelVerdict, agreeing, decide
 from goldassay.secrets import scrub
 from goldassay.statistics.design import Design
 from goldassay.statistics.evidence import Evidences
+from goldassay.statistics.paired import Comparison
+from goldassay.tally import Tally
 
 if TYPE_CHECKING:
     from goldassay.running.run import Run
@@ -82,6 +85,28 @@ def verdict_of(first: Run, other: Run, name: str) -> LabelVerdict:
     return verdict
 
 
+def weighed(
+    before: Sequence[Any], after: Sequence[Any], zero: Tally, design: Design, documents: Sequence[Any] | None = None
+) -> Comparison:
+    """The difference of two systems on all examples of a level, each weighed by what it stands for.
+
+    Args:
+        before: A's evidence of each example.
+        after: B's, which is held against A's.
+        zero: No evidence.
+        design: How the examples were chosen.
+        documents: The document of each, if any two share one.
+
+    Raises:
+        GoldassayError: The examples were chosen for another question.
+    """
+    if design.no_level:
+        raise GoldassayError(design.no_level)
+    both, a, b = Evidences.paired(before, after, zero)
+    labels = Labels(design, both, a, b, (a != b).any(axis=1).tolist(), documents=documents, limits=None)
+    return decide(labels, ("before", "after"), "metric").comparison(complete=True)
+
+
 @dataclass(frozen=True)
 class _Disagreements:
     """Where two systems differ.
@@ -130,17 +155,17 @@ def _answer(answers: Mapping[str, Record], name: str) -> dict[str, Any] | None:
     return {"id": name, **answers[name]} if name in answers else None
 
 
-def _outputs(task: str, design: Design, measure: Measure[Any] | None, names: Sequence[str]) -> Comparison:
+def _outputs(task: str, design: Design, measure: Measure[Any] | None, names: Sequence[str]) -> Outputs:
     """How the draft compared outputs, which must not be looser than what the measure reads.
 
     Raises:
         GoldassayError: It is.
     """
-    strict = Comparison(task)
+    strict = Outputs(task)
     if task not in TASKS or measure is None:
         return strict
-    own = Comparison(task, measure.key)
-    candidates = [strict, own, *(Comparison(task, name) for name in names)]
+    own = Outputs(task, measure.key)
+    candidates = [strict, own, *(Outputs(task, name) for name in names)]
     drafted = next((each for each in candidates if each.words == design.agreement), None)
     if drafted is None:
         message = f"the draft takes as agreement {design.agreement!r}, which is for another measure than {names[0]}"
@@ -152,7 +177,7 @@ def _outputs(task: str, design: Design, measure: Measure[Any] | None, names: Seq
     return drafted
 
 
-def _system(outputs: Comparison, drafted: Drafted, answers: Mapping[str, Record], run: Run) -> str:
+def _system(outputs: Outputs, drafted: Drafted, answers: Mapping[str, Record], run: Run) -> str:
     """The system of the draft whose suggestions the predictions of a run are.
 
     Raises:

@@ -43,11 +43,13 @@ def gates(run: Run, runs: Path) -> dict[str, Gate]:
     All gates have to pass, so several targets need no correction; several candidates do (see `gate`).
 
     Raises:
-        GoldassayError: The run has no target.
+        GoldassayError: The run has no target, or its examples are no random sample.
     """
     targets = {key: about["target"] for key, about in run.about["measures"].items() if about.get("target") is not None}
     if not targets:
         raise GoldassayError("a gate needs a target: Metric(..., targets={'strict_f1': 0.85})")
+    if run.design and (run.no_level or len(run.design.strata) > 1):
+        raise GoldassayError("a gate needs a random sample, and these examples were chosen from strata")
     look = look_number(run, runs)
     return {
         key: gate(

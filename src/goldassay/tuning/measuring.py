@@ -21,10 +21,12 @@ from goldassay.fields import clusters, shuffled_documents
 from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run
 from goldassay.running.budget import EndpointDown
+from goldassay.running.drafted import weighed
 from goldassay.running.evaluate import RunOptions, evaluate
 from goldassay.running.hashing import fingerprint
 from goldassay.running.run import Case
 from goldassay.statistics import compare, contributions
+from goldassay.statistics.design import Design
 from goldassay.statistics.sequential import LEAST, sequential_test, stages
 from goldassay.tally import Evidence
 from goldassay.tuning.acceptance import ALPHA, EARLY, CandidateResult, Effect, Outcome, ended_early
@@ -199,8 +201,14 @@ def effect(
     """
     documents = clusters(examples)
     old = [case.evidence for case in before]
-    difference = compare([case.evidence for case in after], old, zero, clusters=documents, **how)
-    value = float(sum(old, zero).value)
+    new = [case.evidence for case in after]
+    design = Design.of(examples) if split == "test" else None
+    if design:
+        difference = weighed(old, new, zero, design, documents)
+        value = design.interval(old, zero, clusters=documents).value
+    else:
+        difference = compare(new, old, zero, clusters=documents, **how)
+        value = float(sum(old, zero).value)
     return Effect(
         split=split,
         before=value,

@@ -18,10 +18,10 @@ from goldassay.metric import AnyMetric
 from goldassay.running import Run, asynchronous, leaks
 from goldassay.running.account import Account
 from goldassay.running.budget import BudgetSpent, EndpointDown, Meter
+from goldassay.running.comparing import compare_metric
 from goldassay.running.evaluate import RunOptions
 from goldassay.running.guard import guarded, unguarded
 from goldassay.running.hashing import fingerprint
-from goldassay.statistics import compare
 from goldassay.tuning import optimizers, saved
 from goldassay.tuning import plan as preflight
 from goldassay.tuning.acceptance import Verdict, one_look
@@ -186,8 +186,7 @@ def _trial(
 
 def _paired(before: Run, after: Run, seed: int) -> Trial:
     """Two runs on the same examples and the paired difference of the metric."""
-    difference = compare(after.evidence, before.evidence, after.zero, clusters=before.clusters, seed=seed)
-    return Trial(before, after, difference)
+    return Trial(before, after, compare_metric(before, after, seed=seed))
 
 
 def measured(

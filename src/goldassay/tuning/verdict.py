@@ -18,9 +18,9 @@ import numpy as np
 from goldassay.display import Displayed
 from goldassay.exceptions import GoldassayError
 from goldassay.running import Run
-from goldassay.running.comparing import check_comparable
+from goldassay.running.comparing import check_comparable, compare_metric
 from goldassay.running.leaks import Leak
-from goldassay.statistics import Comparison, compare, contributions, examples_needed
+from goldassay.statistics import Comparison, contributions, examples_needed
 from goldassay.statistics.evidence import Floats, clustered
 from goldassay.statistics.selection import select
 from goldassay.tuning.acceptance import MARGIN, Verdict, one_look
@@ -251,8 +251,9 @@ def of_runs(
     column = 1
     about = {"source": "runs", **about}
     if (selection or "none") == "none" and len(others) == 1:
-        comparison = compare(others[0].evidence, first.evidence, first.zero, clusters=clusters)
-        audit = of_comparison(comparison, examples=n, **about)
+        audit = of_comparison(compare_metric(first, others[0], clusters), examples=n, **about)
+    elif first.design and len(first.design.strata) > 1:
+        raise GoldassayError("how much of a gain is luck cannot be told from examples that were chosen from strata")
     else:
         gains = n * np.stack([contributions(run.evidence, first.evidence, first.zero) for run in others], axis=1)
         column = 1 + int(gains.mean(0).argmax())
