@@ -88,6 +88,23 @@ def examples(gold: str | None, target: Target, split: str, **reading: Any) -> Sp
     return SplitExamples(name, chosen, part.train if "train" in part.splits else [], part.passages)
 
 
+def unlabelled(place: Path, target: Target) -> list[dspy.Example]:
+    """The inputs of a file without gold, as examples of a program's task.
+
+    Args:
+        place: The file: a JSON object, a row of a table or a line of text each.
+        target: The program.
+    """
+    import dspy
+
+    from goldassay.running.logs.sources import pool_of
+
+    if target.task not in INPUTS:  # a record of your own has any fields
+        return list(examples(str(place), target, "all").examples)
+    records = pool_of([place], target.task).inputs.values()
+    return [dspy.Example(**record).with_inputs(INPUTS[target.task]) for record in records]
+
+
 def indexed(program: P, passages: Passages) -> P:
     """The program over these passages, if there are any and it searches; the given one stays as it is."""
     if not passages or not isinstance(program, Searching):

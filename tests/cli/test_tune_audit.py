@@ -99,6 +99,44 @@ def test_an_interrupted_proof_says_how_to_go_on(folder: Path) -> None:
     assert len(questions) < 2 * 60 + 20  # the rows before the interruption are not asked again
 
 
+def test_inputs_without_gold_are_drafted_and_their_labels_give_the_verdict(folder: Path) -> None:
+    rng = random.Random(2)
+    rows = [{"id": str(i), "q": str(rng.random()) * 2} for i in range(300)]
+    Path("inputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    program = ("--program", "quiz.py", "--metric", "quiz.py:right")
+    words = ("before.json", "after.json", *program, "--inputs", "inputs.jsonl")
+    first = json.loads(run(*words, "--json").stdout)
+    drafted = [json.loads(line) for line in Path("draft.jsonl").read_text().splitlines()]
+    sizes = {name: each["size"] for name, each in first["draft"]["strata"].items()}
+    assert (first["verdict"], first["gain"], len(drafted), sum(sizes.values())) == ("cannot be told", None, 40, 300)
+    assert {row["sampling"]["stratum"] for row in drafted} == {"disagree"}
+    assert drafted[0]["suggestions"]["before"] != drafted[0]["suggestions"]["after"]
+    assert f"differ on {sizes['disagree']} of 300 inputs" in first["findings"][0]
+    assert 6 <= first["labels_needed"]["0.2"] <= sizes["disagree"]
+    with pytest.raises(GoldassayError, match="draft without a label"):
+        run(*words)
+    asked = len(Path("asked.txt").read_text().splitlines())
+    Path("draft.jsonl").write_text("".join(json.dumps(row | {"a": row["q"]}) + "\n" for row in drafted))
+    result = run(*words, "--json", "--fail-unless-better")
+    body = json.loads(result.stdout)
+    assert (result.exit_code, body["verdict"], body["examples"], body["labels"]["labels"]) == (0, "helped", 300, 40)
+    truth = sum(row["suggestions"]["after"]["a"] == row["q"] for row in drafted)  # of 40, the others are won by before
+    assert body["gain"] == pytest.approx((2 * truth - 40) / 40 * sizes["disagree"] / 300)
+    assert len(Path("asked.txt").read_text().splitlines()) == asked  # the labels alone are read
+    again = run("before.json", "after.json", *program, "--draft", "draft.jsonl")
+    assert "helped: +" in again.stdout
+
+
+def test_options_of_a_proof_that_nothing_would_use_are_errors(folder: Path) -> None:
+    words = ("before.json", "after.json", "--metric", "quiz.py:right")
+    with pytest.raises(GoldassayError, match="--fresh says of two results"):
+        run(*words, "--program", "quiz.py", "--gold", "test.jsonl", "--fresh")
+    with pytest.raises(GoldassayError, match="need --program"):
+        run(*words, "--inputs", "test.jsonl")
+    with pytest.raises(GoldassayError, match=r"no draft at none\.jsonl; --inputs FILE drafts one"):
+        run(*words, "--program", "quiz.py", "--draft", "none.jsonl")
+
+
 def test_saved_programs_alone_have_no_scores(folder: Path) -> None:
     with pytest.raises(GoldassayError, match="a saved program has no scores"):
         run("before.json", "after.json")

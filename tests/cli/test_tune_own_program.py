@@ -95,6 +95,19 @@ def test_a_program_of_two_steps_is_planned_tuned_and_proven(workspace: Path, lea
     assert {pattern["kind"] for pattern in patterns} == {"low_score"}  # what the metric said in words
 
 
+def test_a_gain_that_is_not_proven_says_what_to_label(workspace: Path) -> None:
+    inputs = [{"id": f"u{n}", "text": f"near Gouda number {n}"} for n in range(60)]
+    Path("inputs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in inputs))
+    words = ("tune", *OWN, "--optimizer", "labeled", "--limit", "4", "--inputs", "inputs.jsonl", "--draft", "d.jsonl")
+    output = " ".join(run(*words, "--out", "t").split())
+    assert "To settle it: before and after differ on" in output
+    drafted = [json.loads(line) for line in Path("d.jsonl").read_text().splitlines()]
+    assert {row["sampling"]["question"] for row in drafted} == {"compare"}
+    assert all("entities" not in row for row in drafted)
+    body = json.loads(run(*words, "--out", "u", "--json").strip().splitlines()[-1])
+    assert body["labels"]["draft"]["population"] == 60
+
+
 def test_a_tuning_that_was_killed_goes_on(workspace: Path, learner: Any) -> None:
     run("tune", *OWN, "--optimizer", "patches", "--out", "t")
     whole, calls = (workspace / "t" / "state.json").read_text(), learner.calls

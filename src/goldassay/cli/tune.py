@@ -25,10 +25,18 @@ if TYPE_CHECKING:
     from goldassay.lm import Model
     from goldassay.metric import Metric
     from goldassay.running import Run
+    from goldassay.tuning.labelling import LabelPlan
+    from goldassay.tuning.options import TuneOptions
     from goldassay.tuning.saved import Tuned
     from goldassay.tuning.verdict import Audit
     from goldassay.tuning.wrappers import Splits
 
+DRAFT = Path("draft.jsonl")
+Inputs = Annotated[Path | None, use.for_gold("FILE", "Inputs without gold: what to label of them (--draft).")]
+DraftFile = Annotated[
+    Path | None,
+    use.for_gold("FILE", f"The inputs of --inputs to label; once labelled, the verdict (default: {DRAFT})."),
+]
 FOR_JUDGES = ("gold", "map", "limit", "lm")  # of the options of programs, those of tune --judge
 
 
@@ -48,6 +56,8 @@ class TuningOptions(use.WorkOptions):
         "must not drop (by more).",
     )
     reflection_lm: use.ReflectionLm = None
+    inputs: Inputs = None
+    draft: DraftFile = None
     out: Path | None = use.for_result("FOLDER", "The folder of the tuned program (default: a new one in runs/).")
 
     def keywords(self, seed: int) -> dict[str, Any]:
@@ -117,7 +127,42 @@ def tune(
         then = f"continue with the same command and --resume {folder}"
         print(then if resumable else f"{optimizer} stores no state: the same command starts over", file=sys.stderr)
         raise
-    _show(tuned, folder, json)
+    labels = None
+    if tuning.inputs:
+        with terminal.working("both programs on inputs without gold"):
+            labels = _plan_labels(tuned, student, target, tuning, model, folder)
+    _show(tuned, folder, json, labels)
+
+
+def _plan_labels(
+    tuned: Tuned,
+    student: dspy.Module,
+    target: workspace.Target,
+    tuning: TuningOptions,
+    model: Model,
+    folder: Path,
+) -> LabelPlan | None:
+    """What to label to settle a result that is not proven, written as a draft; None if it is proven."""
+    from goldassay.systems import unlabelled
+    from goldassay.tuning.labelling import plan_labels, shrunk
+    from goldassay.tuning.options import TuneOptions
+
+    trial = tuned.test or tuned.dev
+    if tuned.audit.better:
+        return None
+    options = TuneOptions(lm=model.lm, adapter=model.adapter, threads=tuning.threads, folder=folder, progress=False)
+    programs = {"before": student, "after": tuned.program}
+    gain = shrunk(trial.difference.difference, trial.difference.standard_error)
+    plan = plan_labels(target.task, programs, unlabelled(Path(str(tuning.inputs)), target), options, gains=(gain,))
+    _write(plan, tuning.draft or DRAFT, target.task)
+    return plan
+
+
+def _write(plan: LabelPlan, place: Path, task: str) -> None:
+    from goldassay.gold import write
+
+    write(place, plan.draft.records, task=task)
+    terminal.warn(*plan.draft.warnings)
 
 
 def _plan(
@@ -159,10 +204,15 @@ def _tune_judge(
     _show(tuned, folder, json)
 
 
-def _show(tuned: Tuned, folder: Path, json: bool) -> None:
+def _show(tuned: Tuned, folder: Path, json: bool, plan: LabelPlan | None = None) -> None:
     from goldassay.tuning.saved import read_about
 
-    terminal.output(read_about(folder / "tuning.json"), json, lambda _: tables.tuned(tuned, folder))
+    labels: dict[str, Any] = {}
+    if plan:
+        labels = {"labels": {"needed": {f"{g:g}": n for g, n in plan.needed.items()}, "draft": plan.draft.state()}}
+    terminal.output(read_about(folder / "tuning.json") | labels, json, lambda _: tables.tuned(tuned, folder))
+    if plan and not json:
+        terminal.line(f"To settle it: {plan.sentence}.")
 
 
 def optimizer_settings(options: Sequence[str]) -> dict[str, Any]:
@@ -202,10 +252,27 @@ class AuditOptions(use.SetOptions):
     repeats: use.Repeats = 1
     resume: use.Resume = None
     out: Path | None = use.for_result("FILE", "Write the verdict as an HTML page here.")
+    inputs: Inputs = None
+    draft: DraftFile = None
     fresh: bool = use.flag("--fresh", "The examples of the two runs had no part in choosing the program.")
     fail_unless_better: bool = use.flag(
         "--fail-unless-better", 'Exit with status 1 unless the verdict is "helped"; two runs need --fresh, too.'
     )
+
+    def settings(self, model: Model, folder: Path, seed: int) -> TuneOptions:
+        """How both states are run."""
+        from goldassay.tuning.options import TuneOptions
+
+        return TuneOptions(
+            lm=model.lm,
+            adapter=model.adapter,
+            threads=self.threads,
+            repeats=self.repeats,
+            seed=seed,
+            progress=False,
+            folder=folder,
+            resume=self.resume is not None,
+        )
 
 
 def audit(
@@ -227,7 +294,13 @@ def audit(
     from goldassay.tuning.verdict import LUCK
 
     use.new_place(options.out, force)
-    audit, runs = _proven(results, options, seed) if options.program else (_audited(results, options), [])
+    if options.program and options.fresh:
+        raise GoldassayError("--fresh says of two results that they are of fresh examples; --program runs these itself")
+    if options.inputs or options.draft:
+        audit = _by_labels(results, options, seed)
+        runs: list[Run] = []
+    else:
+        audit, runs = _proven(results, options, seed) if options.program else (_audited(results, options), [])
     if options.out is not None:
         from goldassay.reporting.pages import report
 
@@ -253,36 +326,69 @@ def _audited(results: list[Path], options: AuditOptions) -> Audit:
     return audit(results[0], *results[1:], baseline=options.baseline, fresh=options.fresh, **gold)
 
 
+def _states(results: list[Path]) -> tuple[list[Path | None], tuple[str, str]]:
+    """Two states of a program, None for the program as it is, and what they are called.
+
+    Raises:
+        GoldassayError: There are more than two.
+    """
+    if len(results) > 2:
+        raise GoldassayError("fresh proof takes one state, which is held against the program as it is, or two")
+    before, after = [None, *results][-2:]
+    return [before, after], (str(before or "the program as it is"), str(after))
+
+
+def _by_labels(results: list[Path], options: AuditOptions, seed: int) -> Audit:
+    """The verdict of a labelled draft; where there is none yet, what to label."""
+    from goldassay.gold.records import is_labelled
+    from goldassay.lm import for_program
+    from goldassay.systems import prepared, unlabelled
+    from goldassay.tuning.labelling import of_labels, plan_labels
+
+    if not options.program:
+        raise GoldassayError("--inputs and --draft need --program, whose states are run on the inputs")
+    states, names = _states(results)
+    target = workspace.target(options.program, options.task)
+    place = options.draft or DRAFT
+    if place.exists():
+        records: list[Any] = [record for _, record in files.json_lines(place)]
+        if not any(is_labelled(record, target.task) for record in records):
+            raise GoldassayError(f"{place} is a draft without a label: label it from the top, or name another --draft")
+        metric = workspace.metric(target.task, options.metric) if options.metric else None
+        return of_labels(target.task, records, *names, metric)
+    if options.inputs is None:
+        raise GoldassayError(f"no draft at {place}; --inputs FILE drafts one")
+    inputs = unlabelled(options.inputs, target)
+    before = prepared(target, state=states[0])
+    model = for_program(before, options.lm)
+    programs = {"before": before, "after": prepared(target, state=states[1])}
+    label = f"audit-{target.label.replace(':', '-')}"
+    with (
+        run_folder(options.resume, Path("runs"), label, model.name) as folder,
+        terminal.working(f"both programs on {len(inputs)} inputs"),
+    ):
+        plan = plan_labels(target.task, programs, inputs, options.settings(model, folder, seed))
+    _write(plan, place, target.task)
+    return plan.audit(*names, place)
+
+
 def _proven(results: list[Path], options: AuditOptions, seed: int) -> tuple[Audit, list[Run]]:
     """The verdict on two states of a program, run once on fresh examples, and the runs."""
     from goldassay.lm import for_program
     from goldassay.running import Run
     from goldassay.systems import examples, prepared
     from goldassay.tuning.audit import prove
-    from goldassay.tuning.options import TuneOptions
 
-    if len(results) > 2:
-        raise GoldassayError("fresh proof takes one state, which is held against the program as it is, or two")
+    states, names = _states(results)
     target = workspace.target(str(options.program), options.task)
     data = examples(options.gold, target, options.split or "test")
-    states = [None, *results][-2:]
     before = prepared(target, data, states[0])
     after = prepared(target, data, states[1])
     model = for_program(before, options.lm)
-    names = [str(state) if state else "the program as it is" for state in states]
     about = {"baseline": names[0], "chosen": names[1], "source": f"fresh examples of {data.name}"}
     metric = workspace.metric(target.task, options.metric)
     with run_folder(options.resume, Path("runs"), f"audit-{target.label.replace(':', '-')}", model.name) as folder:
-        settings = TuneOptions(
-            lm=model.lm,
-            adapter=model.adapter,
-            threads=options.threads,
-            repeats=options.repeats,
-            seed=seed,
-            progress=False,
-            folder=folder,
-            resume=options.resume is not None,
-        )
+        settings = options.settings(model, folder, seed)
         with terminal.working("both programs on fresh examples"):
             audit = prove(before, after, data.examples, metric, settings, **about)
     return audit, [Run.load(place) for place in audit.details["runs"]]

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -43,6 +43,9 @@ from goldassay.statistics.sampling import (
     swap_test,
 )
 from goldassay.tally import Mean
+
+if TYPE_CHECKING:
+    from goldassay.metric import Metric
 
 ALPHA = 0.05
 GAIN = 0.02  # of the scale of a value: a smaller difference is not worth labels
@@ -346,7 +349,7 @@ def _p_of(interval: Interval) -> float:
 
 
 def verdict(
-    task: str, records: Sequence[Record], systems: Sequence[str], measure: str | Measure[Any] | None = None
+    task: str, records: Sequence[Record], systems: Sequence[str], measure: str | Measure[Any] | Metric | None = None
 ) -> LabelVerdict:
     """The verdict on two systems, from the records of a draft alone.
 
@@ -355,7 +358,7 @@ def verdict(
         records: The records, in the order in which they were labelled; those without a label add only what they say
             of the strata.
         systems: The names of A and B, as in ``suggestions``; B is held against A.
-        measure: The measure, or its name; by default the task's.
+        measure: The measure, its name, or a metric of your own; by default the task's.
 
     Raises:
         GoldassayError: There are not two systems, or the records have no such suggestions or no sampling.
@@ -380,8 +383,15 @@ def verdict(
     answers = [[_suggested(record, name, task) for record in gold] for name in pair]
     outputs = Outputs(task, measure if isinstance(measure, str) else None)
     suggested = [_suggested(record, name, task) for record in records for name in pair]
-    chosen = measure if isinstance(measure, Measure) else outputs.headline(each for each in suggested if each)
-    name, zero, tallies = _measured(task, gold, answers, chosen)
+    chosen: Measure[Any] | None = None
+    metric: Metric | None = None
+    if isinstance(measure, Measure):
+        chosen = measure
+    elif measure is None or isinstance(measure, str):
+        chosen = outputs.headline(each for each in suggested if each)
+    else:
+        metric = measure
+    name, zero, tallies = _measured(gold, answers, chosen or metric or workspace.metric(task))
     design = whole.only(labelled)
     matrix = Evidences(tallies, zero) if gold else Evidences([zero], zero)
     half = len(gold)
@@ -408,16 +418,18 @@ def _suggested(record: Record, system: str, task: str) -> dict[str, Any] | None:
 
 
 def _measured(
-    task: str, gold: Sequence[Record], answers: Sequence[Sequence[Any]], measure: Measure[Any] | None
+    gold: Sequence[Record], answers: Sequence[Sequence[Any]], measure: Measure[Any] | Metric
 ) -> tuple[str, Any, Any]:
     """The name of the value, its zero, and the tallies of A's answers, then of B's."""
     sides = [(record, answer) for several in answers for record, answer in zip(gold, several, strict=True)]
-    if measure is not None:
+    if isinstance(measure, Measure):
         batch = measure.batch([record for record, _ in sides], [answer for _, answer in sides])
         return measure.key, measure.zero, measure.tallies(batch)
-    metric = workspace.metric(task)
-    name = next(iter(metric.measures))
-    return name, metric.zero[name], [metric.assess_or_fail(*side)[0][name].tally for side in sides]
+    import dspy
+
+    name = next(iter(measure.measures))
+    pairs = [(dspy.Example(**record), dspy.Prediction(**answer)) for record, answer in sides]  # as DSPy calls it
+    return name, measure.zero[name], [measure.assess_or_fail(*pair)[0][name].tally for pair in pairs]
 
 
 def _predicted_by_design(design: Design, systems: tuple[str, str]) -> dict[str, tuple[float, float]]:
