@@ -19,11 +19,11 @@ from dspy import Module
 
 from goldassay import jsonl
 from goldassay.fields import Fields, Record
-from goldassay.gold.design import Design
 from goldassay.gold.drafts import AGREE, Draft, Pool, draft
 from goldassay.metric import Metric
 from goldassay.running.labelled import verdict
 from goldassay.statistics import Interval
+from goldassay.statistics.design import Design
 from goldassay.tuning.acceptance import MARGIN, Verdict
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.tuner import measured
