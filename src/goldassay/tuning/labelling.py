@@ -11,7 +11,7 @@ labels are needed that a random draw of them passes the exact sign test four tim
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
