@@ -42,8 +42,11 @@ def test_the_python_example_prints_what_it_says(readme: str, tmp_path: Path) -> 
 
 def test_the_commands_with_their_output_stand_in_the_documentation(readme: str, root: Path) -> None:
     """`test_docs` runs them there, after what makes their files."""
-    (audit,) = fenced(readme, "console")
-    assert audit in fenced((root / "docs" / "how-to" / "audit.md").read_text(encoding="utf-8"), "console")
+    shown = fenced(readme, "console")
+    pages = [root / "docs" / "how-to" / f"{name}.md" for name in ("label-forty", "audit")]
+    there = [fenced(page.read_text(encoding="utf-8"), "console") for page in pages]
+    assert len(shown) == 2
+    assert all(block in blocks for block, blocks in zip(shown, there, strict=True))
 
 
 def test_a_task_of_ones_own_in_four_commands(

@@ -143,7 +143,9 @@ def shrunk(gain: float, error: float) -> float:
     return max(MARGIN, gain * (1 - luck))
 
 
-def of_labels(task: str, records: list[Record], before: str, after: str, metric: Metric | str | None = None) -> Audit:
+def of_labels(
+    task: str, records: Sequence[Record], before: str, after: str, metric: Metric | str | None = None
+) -> Audit:
     """The verdict on two programs, from the labelled records of a draft.
 
     Args:
