@@ -19,6 +19,7 @@ from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.gold.shapes import Fields
 from goldassay.reviewing.exporting import export
+from goldassay.reviewing.folder import Folder
 from goldassay.reviewing.journal import Decision
 from goldassay.reviewing.session import NothingToUndoError, Session
 
@@ -42,67 +43,91 @@ class Guidelines(BaseModel):
     record: str | None = None
 
 
+def who(request: Request) -> dict[str, str]:
+    """The reviewer and the page that a request comes from."""
+    names = request.query_params
+    session: Session = request.app.state.session
+    reviewer = names.get("who", "").strip()[:200] or session.folder.settings.who
+    return {"who": reviewer, "sitting": names.get("sitting", "")[:200]}
+
+
 def application(session: Session) -> Starlette:
     """The application of a review, for `goldassay.serving.LocalServer`."""
-
-    def who(request: Request) -> str:
-        return request.query_params.get("who", "").strip()[:200] or session.folder.settings.who
-
-    def sitting(request: Request) -> str:
-        return request.query_params.get("sitting", "")[:200]
-
-    def setup(request: Request) -> Response:
-        return JSONResponse(session.setup(who(request), sitting(request)))
-
-    async def records(request: Request) -> Response:
-        items = (await body(request)).get("items")
-        if not isinstance(items, list) or len(items) > MOST:
-            raise HTTPException(400, f"items is a list of at most {MOST}")
-        return JSONResponse({"records": [session.record(str(item), who(request)) for item in items]})
-
-    async def decisions(request: Request) -> Response:
-        decision = validated(Decision, await body(request))
-        answer = await run_in_threadpool(session.decide, decision, who(request), sitting(request))
-        return JSONResponse(answer)
-
-    async def reveal(request: Request) -> Response:
-        await body(request)
-        decision = Decision(decision=str(uuid4()), kind="reveal")
-        await run_in_threadpool(session.decide, decision, who(request), sitting(request))
-        return JSONResponse({"systems": session.folder.systems})
-
-    def progress(request: Request) -> Response:
-        return JSONResponse(session.progress(who(request), sitting(request), fresh=True))
-
-    def search(request: Request) -> Response:
-        return JSONResponse({"results": session.search(request.query_params.get("q", "")[:200])})
-
-    async def guidelines(request: Request) -> Response:
-        if request.method == "PUT":
-            sent = validated(Guidelines, await body(request))
-            current = session.folder.guidelines()
-            if sent.version != current["version"]:
-                return JSONResponse({"error": "somebody else changed the guidelines", **current}, 409)
-            session.folder.write_guidelines(sent.text)
-        return JSONResponse(session.folder.guidelines())
-
-    async def write_gold(request: Request) -> Response:
-        await body(request)
-        return JSONResponse(await run_in_threadpool(export, session))
-
     routes = [
         Route("/", asset),
         Route("/assets/{name:path}", asset),
-        Route("/setup", setup),
-        Route("/records", records, methods=["POST"]),
-        Route("/decisions", decisions, methods=["POST"]),
+        Route("/setup", show_setup),
+        Route("/records", show_records, methods=["POST"]),
+        Route("/decisions", decide, methods=["POST"]),
         Route("/reveal", reveal, methods=["POST"]),
-        Route("/progress", progress),
+        Route("/progress", show_progress),
         Route("/search", search),
         Route("/guidelines", guidelines, methods=["GET", "PUT"]),
         Route("/export", write_gold, methods=["POST"]),
     ]
-    return Starlette(routes=routes, exception_handlers={GoldassayError: show_error, HTTPException: show_error})
+    app = Starlette(routes=routes, exception_handlers={GoldassayError: show_error, HTTPException: show_error})
+    app.state.session = session
+    return app
+
+
+def show_setup(request: Request) -> Response:
+    """What a page needs once."""
+    return JSONResponse(request.app.state.session.setup(**who(request)))
+
+
+async def show_records(request: Request) -> Response:
+    """The records of some items.
+
+    Raises:
+        HTTPException: The request names no list of items, or too many.
+    """
+    items = (await body(request)).get("items")
+    if not isinstance(items, list) or len(items) > MOST:
+        raise HTTPException(400, f"items is a list of at most {MOST}")
+    reviewer = who(request)["who"]
+    return JSONResponse({"records": [request.app.state.session.record(str(item), reviewer) for item in items]})
+
+
+async def decide(request: Request) -> Response:
+    """Write a decision; the answer comes once it is on the disk."""
+    decision = validated(Decision, await body(request))
+    return JSONResponse(await run_in_threadpool(request.app.state.session.decide, decision, **who(request)))
+
+
+async def reveal(request: Request) -> Response:
+    """Show the systems' names from now on."""
+    await body(request)
+    session: Session = request.app.state.session
+    await run_in_threadpool(session.decide, Decision(decision=str(uuid4()), kind="reveal"), **who(request))
+    return JSONResponse({"systems": session.folder.systems})
+
+
+def show_progress(request: Request) -> Response:
+    """How far the review is, and how sure its result."""
+    return JSONResponse(request.app.state.session.progress(**who(request), fresh=True))
+
+
+def search(request: Request) -> Response:
+    """The entries of the knowledge base whose names are nearest to a text."""
+    return JSONResponse({"results": request.app.state.session.search(request.query_params.get("q", "")[:200])})
+
+
+async def guidelines(request: Request) -> Response:
+    """The guidelines, or a new text of them."""
+    folder: Folder = request.app.state.session.folder
+    if request.method == "PUT":
+        sent = validated(Guidelines, await body(request))
+        current = folder.guidelines()
+        if sent.version != current["version"]:
+            return JSONResponse({"error": "somebody else changed the guidelines", **current}, 409)
+        folder.write_guidelines(sent.text)
+    return JSONResponse(folder.guidelines())
+
+
+async def write_gold(request: Request) -> Response:
+    """Write the gold."""
+    await body(request)
+    return JSONResponse(await run_in_threadpool(export, request.app.state.session))
 
 
 async def body(request: Request) -> Fields:
@@ -157,7 +182,11 @@ def assets() -> dict[str, Path]:
 
 
 def asset(request: Request) -> Response:
-    """The page, or one of its scripts and style sheets."""
+    """The page, or one of its scripts and style sheets.
+
+    Raises:
+        HTTPException: There is no such file.
+    """
     file = assets().get(request.path_params.get("name", "page.html"))
     if file is None:
         raise HTTPException(404, "no such file")

@@ -130,8 +130,8 @@ class Folder:
         else:
             raise GoldassayError(f"{first} is no draft; name the task of its inputs (`task=`) to draft them")
         own = files.json_value(path / SETTINGS) if (path / SETTINGS).exists() else {}
-        given = {name: value for name, value in settings.items() if value is not None}
-        chosen = files.validated(Settings, {**own, "task": task, **given}, path / SETTINGS)
+        changes = {name: value for name, value in settings.items() if value is not None}
+        chosen = files.validated(Settings, {**own, "task": task, **changes}, path / SETTINGS)
         files.save_json(path / SETTINGS, chosen.model_dump())
         return cls(path, chosen, records_of(path / DRAFT))
 

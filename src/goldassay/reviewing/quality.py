@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import exp, log, sqrt
 
-from goldassay.exceptions import GoldassayError
 from goldassay.gold.agreement import agree
 from goldassay.gold.shapes import Fields
 from goldassay.measure import TASKS
@@ -134,19 +133,11 @@ class Quality:
                 records.setdefault(line.who, []).append({**self.folder.records[line.index], **line.value})
         if len(records) < 2:
             return []
-        agreement = agree(records, self.folder.task, resamples=RESAMPLES)
-        figures = [each for each in agreement.figures if each.type is None and each.name in FIGURES and each.interval]
+        figures = agree(records, self.folder.task, resamples=RESAMPLES).figures
         return [
-            {
-                "name": each.name,
-                "between": list(each.between),
-                "units": each.units,
-                "value": each.interval.value,
-                "low": each.interval.low,
-                "high": each.interval.high,
-            }
+            {"name": each.name, "between": list(each.between), "units": each.units, **each.interval.state()}
             for each in figures
-            if each.interval
+            if each.interval and each.type is None and each.name in FIGURES
         ]
 
     def missed(self, firsts: Iterable[Line]) -> Fields | None:
@@ -163,23 +154,22 @@ class Quality:
     def difference(self, settled: Sequence[Line | None], hidden: bool) -> Fields | None:
         """The verdict on two systems; None if the draft does not compare two.
 
-        If every decision made gold, the task's measure compares them. Else, and without a measure, the systems are
-        compared by the share of answers that were taken to be right: those that were chosen, or equal what was typed.
+        If every decision made gold, the task's measure compares them. Else, and for a task of your own, whose metric
+        may ask a model, the systems are compared by the share of answers that were taken to be right: those that were
+        chosen, or equal what was typed.
         """
         design = self.folder.design
         lines = {line.index: line for line in settled if line}
         if design is None or design.question != "compare" or len(design.systems) != 2 or not lines:
             return None
-        order = sorted(lines, key=lambda index: lines[index].when)
+        order = sorted(lines, key=lambda index: self.journal.order[lines[index].decision])
         rest = [record for index, record in enumerate(self.folder.records) if index not in lines]
-        gold = [{**self.folder.records[index], **(lines[index].value or {})} for index in order]
-        rights = [self._rights(lines[index]) for index in order]
-        try:
-            if any(line.value is None for line in lines.values()):
-                raise GoldassayError("a decision made no gold")
+        if self.folder.task in TASKS and all(line.value is not None for line in lines.values()):
+            gold = [{**self.folder.records[index], **(lines[index].value or {})} for index in order]
             result = verdict(self.folder.task, [*gold, *rest], design.systems)
-        except GoldassayError:
+        else:
             plain = [{**record, SUGGESTIONS: {}} for record in rest]
+            rights = [self._rights(lines[index]) for index in order]
             result = verdict("classification", [*rights, *plain], design.systems)
             result = replace(result, measure="share of right answers")
         if hidden:

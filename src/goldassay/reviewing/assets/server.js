@@ -19,7 +19,7 @@ const pause = (milliseconds) => new Promise((done) => { setTimeout(done, millise
 export class Server {
   constructor(onWaiting) {
     this.onWaiting = onWaiting;
-    this.who = localStorage.getItem("goldassay-reviewer");
+    this.who = new URLSearchParams(location.search).get("who") ?? localStorage.getItem("goldassay-reviewer");
     this.sitting = sessionStorage.getItem("goldassay-sitting") ?? this.newSitting();
     this.decided = Date.now();
     this.records = new Map();
