@@ -376,43 +376,37 @@ class _Plan:
 
     def shares(self, drafted: Sequence[Record]) -> dict[str, float]:
         """The share of the labels that each stratum gets."""
-        sizes = {name: float(len(ids)) for name, ids in self.order.items()}
-        weights = sizes
-        first: dict[str, float] = {}
+        weights = {name: float(len(ids)) for name, ids in self.order.items()}
+        fixed: dict[str, float] = {}
         if self.question == "compare":
-            agreements = ON_AGREEMENTS if AGREE in sizes and of_corpus(self.measure) else 0.0
-            first = {AGREE: agreements}
-        elif self.question == "errors" and {"rest"} < set(sizes):
-            first = {"rest": 1 - LIKELY}
+            fixed = {AGREE: ON_AGREEMENTS if of_corpus(self.measure) else 0.0}
+        elif self.question == "errors":
+            fixed = {"rest": 1 - LIKELY}
         elif self.question == "tuning":
-            weights = dict.fromkeys(sizes, 1.0)
-        elif len(sizes) > 1:
-            spread = self._spread(drafted)
-            weights = {name: size * spread.get(name, 1.0) for name, size in sizes.items()}
-            weights = weights if any(weights.values()) else sizes
-        rest = {name: weight for name, weight in weights.items() if name not in first}
-        total = sum(rest.values())
-        left = 1 - sum(first.values())
-        return {**{name: left * weight / total for name, weight in rest.items()}, **first}
+            weights = dict.fromkeys(weights, 1.0)
+        else:
+            weights = self._by_spread(weights, drafted)
+        fixed = {name: share for name, share in fixed.items() if name in weights and len(weights) > 1}
+        rest = {name: weight for name, weight in weights.items() if name not in fixed}
+        scale = (1 - sum(fixed.values())) / sum(rest.values())
+        return {**{name: weight * scale for name, weight in rest.items()}, **fixed}
 
-    def _spread(self, drafted: Sequence[Record]) -> dict[str, float]:
-        """The spread of the labelled values in each stratum, with `PRIOR` observations more of the spread of all.
-
-        Empty until there are labels; a stratum without any has the spread of all.
-        """
-        values: dict[str, list[float]] = {name: [] for name in self.order}
-        labelled = [record for record in drafted if is_labelled(record, self.pool.task)]
-        for record in labelled if self.measure else ():
+    def _by_spread(self, sizes: dict[str, float], drafted: Sequence[Record]) -> dict[str, float]:
+        """Neyman's weights: size times the spread of the labelled values, with `PRIOR` more of the spread of all."""
+        values: dict[str, list[float]] = {name: [] for name in sizes}
+        for record in drafted:
             name = str(record["id"])
-            for answer in self.pool.outputs(name):
+            for answer in self.pool.outputs(name) if self.measure and is_labelled(record, self.pool.task) else ():
                 assessment = self.measure(record, answer or empty_prediction(name, self.pool.task))  # type: ignore[misc]
                 values[record[SAMPLING]["stratum"]].append(float(assessment.tally.value))
         every = [value for several in values.values() for value in several]
-        if not every:
-            return {}
-        pooled = np.var(every)
+        if len({*every}) < 2:
+            return sizes
+        prior = PRIOR * np.var(every)
         sums = {name: np.var(several or [0.0]) * len(several) for name, several in values.items()}
-        return {name: float(np.sqrt((sums[name] + PRIOR * pooled) / (len(values[name]) + PRIOR))) for name in values}
+        return {
+            name: sizes[name] * float(np.sqrt((sums[name] + prior) / (len(values[name]) + PRIOR))) for name in sizes
+        }
 
     def records(self, n: int, drafted: Sequence[Record]) -> list[Fields]:
         """The next ``n`` records after those that are drafted: the stratum that lacks most of its share is next."""
@@ -451,7 +445,7 @@ class _Plan:
 
     def _sampling(self, stratum: str, position: int, name: str) -> Sampling:
         """How the record was chosen."""
-        counts, mean = self._totals[stratum]
+        predictions, mean = self._totals[stratum]
         return Sampling(
             question=self.question,  # type: ignore[arg-type]
             stratum=stratum,
@@ -461,7 +455,7 @@ class _Plan:
             position=position,
             systems=tuple(self.pool.answers),
             agreement=self.agreement,
-            predicted=counts,
+            predicted=predictions,
             verdict=None if mean is None else self.pool.verdicts.get(name, mean),
             verdict_mean=mean,
         )
