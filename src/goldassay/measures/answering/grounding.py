@@ -25,9 +25,10 @@ from rapidfuzz.distance import LCSseq
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Conventions, Error, gold_field
+from goldassay.measures import Examples
 from goldassay.measures.answering.matching import Answering, Assessed
 from goldassay.measures.answering.measures import ExactMatch
-from goldassay.measures.answering.records import AnswerPair, extra, reference
+from goldassay.measures.answering.records import AnswerPair, Texts, extra, reference
 from goldassay.measures.judged import UNKNOWN, JudgedMean, JudgedMeasure, unknown
 from goldassay.tally import Mean
 from goldassay.text import normal
@@ -73,7 +74,7 @@ class ContextEntityRecall(JudgedMeasure):
     choices = {"match": MATCHES}
 
     match: str = "normalised"
-    aliases: tuple[tuple[str, ...], ...] = ()
+    aliases: tuple[Texts, ...] = ()
     judge: Any = None
 
     def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
@@ -240,7 +241,7 @@ def _inside(part: Sequence[str], whole: Sequence[str]) -> bool:
     return f" {' '.join(part)} " in f" {' '.join(whole)} "
 
 
-def factual_accuracy(generated_claims: Sequence[object], gold_facts: Sequence[object]) -> dict[str, float | None]:
+def factual_accuracy(generated_claims: Examples, gold_facts: Examples) -> dict[str, float | None]:
     """The founding document's function: claims ``{claim, verifiable}`` against facts ``{fact, source}``, or texts.
 
     ``factual_accuracy`` is ``None`` if no claim is verifiable.
@@ -260,7 +261,7 @@ def factual_accuracy(generated_claims: Sequence[object], gold_facts: Sequence[ob
     }
 
 
-def _texts(rows: Sequence[object], name: str, record: str | int | None = None) -> list[str]:
+def _texts(rows: Examples, name: str, record: str | int | None = None) -> list[str]:
     """The texts of claims or facts; of claims those that can be verified."""
     texts: list[str] = []
     for row in rows if isinstance(rows, (list, tuple)) else [None]:

@@ -34,9 +34,9 @@ from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosin
 from goldassay.embedding.protocols import Vectors
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure, Review, check_choice
-from goldassay.measures import cached
+from goldassay.measures import Examples, cached
 from goldassay.measures.answering.mistakes import wrong_answer
-from goldassay.measures.answering.records import AnswerPair, check_texts
+from goldassay.measures.answering.records import AnswerPair, Texts, check_texts
 from goldassay.statistics.evidence import Floats, Ints
 from goldassay.tally import Mean, Number, T, divide
 from goldassay.text import normal
@@ -252,7 +252,7 @@ def _greedy(text: tuple[Floats, Floats], gold: tuple[Floats, Floats]) -> tuple[f
 class AnswerBatch:
     """Both sides of many questions, and what measures share over them; each part is made when first used."""
 
-    def __init__(self, gold: Sequence[object], pred: Sequence[object]) -> None:
+    def __init__(self, gold: Examples, pred: Examples) -> None:
         self.questions = [*starmap(AnswerPair, zip(gold, pred, strict=True))]
 
     def __iter__(self) -> Iterator[AnswerPair]:
@@ -284,12 +284,12 @@ class AnswerBatch:
         return [pair.answer for pair in self]
 
     @cached_property
-    def golds(self) -> list[tuple[str, ...]]:
+    def golds(self) -> list[Texts]:
         """The acceptable short answers."""
         return [pair.answers for pair in self]
 
     @cached_property
-    def texts(self) -> list[tuple[str, ...]]:
+    def texts(self) -> list[Texts]:
         """For each question all texts that its answer may be compared with; none if it has no answer."""
         return [pair.references for pair in self]
 
@@ -327,7 +327,7 @@ class Answering(Measure[T, AnswerBatch]):
         """No evidence of a mean."""
         return Mean()
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> AnswerBatch:
+    def batch(self, gold: Examples, pred: Examples) -> AnswerBatch:
         """Both sides, read once."""
         return AnswerBatch(gold, pred)
 

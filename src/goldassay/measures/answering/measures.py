@@ -34,7 +34,7 @@ import numpy as np
 from goldassay.fields import read
 from goldassay.measure import Conventions, Names, Review, pred_field
 from goldassay.measures.answering.matching import KINDS, PARTS, AnswerBatch, Answering, agreement, overlap
-from goldassay.measures.answering.records import AnswerPair
+from goldassay.measures.answering.records import AnswerPair, Texts
 from goldassay.measures.calibration import scalar
 from goldassay.measures.records.comparators import anls
 from goldassay.tally import By, Counts, Mean, Number, divide, positive
@@ -92,7 +92,7 @@ class ExactMatch(Answering[Mean]):
     column = 0
 
     normalisation: str = "squad"
-    articles: tuple[str, ...] = normal.ARTICLES
+    articles: Texts = normal.ARTICLES
     language: str = "gold"
     empty: str = "skip"
 
@@ -122,7 +122,7 @@ class ExactMatch(Answering[Mean]):
             values = np.array([0.0 if failed else self._value(pair, text, golds) for pair, failed, text, golds in rows])
         return Mean(values, np.ones(len(values)))
 
-    def _value(self, pair: AnswerPair, text: str, golds: tuple[str, ...]) -> float:
+    def _value(self, pair: AnswerPair, text: str, golds: Texts) -> float:
         """The agreement of an answer, whose text and golds are read already, by another rule than SQuAD's."""
         if self.empty != "skip" and pred_field(pair.pred, "answer") is None:
             return 0.0
@@ -264,7 +264,7 @@ def words_13a(text: str) -> list[str]:
     return text.split()
 
 
-def _grams(items: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+def _grams(items: Sequence[str], n: int) -> Counter[Texts]:
     return Counter(zip(*(items[at:] for at in range(n)), strict=False))
 
 

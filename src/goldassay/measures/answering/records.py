@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import failed, gold_field, pred_field
+from goldassay.measures import Examples
+
+Texts = tuple[str, ...]
 
 
 class FieldValue(NamedTuple):
@@ -17,7 +19,7 @@ class FieldValue(NamedTuple):
     field: str
     value: Any
 
-    def texts(self) -> tuple[str, ...]:
+    def texts(self) -> Texts:
         """A list of texts; one text that is not empty is a list of one.
 
         Raises:
@@ -60,7 +62,7 @@ class FieldValue(NamedTuple):
         return DataError(message, record=read(self.record, "id", None), field=self.field)
 
 
-def answers(gold: object) -> tuple[str, ...]:
+def answers(gold: object) -> Texts:
     """The acceptable short answers; none is an unanswerable question.
 
     A gold example that has only a ``reference`` is answered by it.
@@ -102,12 +104,12 @@ class AnswerPair(NamedTuple):
         return str(read(self.gold, "question", "") or "")
 
     @property
-    def answers(self) -> tuple[str, ...]:
+    def answers(self) -> Texts:
         """The acceptable short answers; none is an unanswerable question."""
         return answers(self.gold)
 
     @property
-    def references(self) -> tuple[str, ...]:
+    def references(self) -> Texts:
         """All texts that the answer may be compared with: the short answers and the long one, each once."""
         short = answers(self.gold)
         long = reference(self.gold)
@@ -133,7 +135,7 @@ class AnswerPair(NamedTuple):
         return FieldValue(self.pred, "confidence", value).number("a number from 0 to 1", 1.0)
 
     @property
-    def contexts(self) -> tuple[str, ...] | None:
+    def contexts(self) -> Texts | None:
         """The retrieved texts, of a failed program none; ``None`` if the prediction does not say."""
         rows = pred_field(self.pred, "retrieved_contexts", None)
         if isinstance(rows, (list, tuple)):
@@ -151,7 +153,7 @@ class AnswerPair(NamedTuple):
         return None if self.failed else extra(self.pred, name)
 
 
-def check_texts(**sides: Sequence[object]) -> None:
+def check_texts(**sides: Examples) -> None:
     """Raise a `GoldassayError` unless all sides are lists of texts, and of one length.
 
     >>> check_texts(predictions=["a", "b"], references="ab")

@@ -248,7 +248,7 @@ class Kappa(AgreementMeasure):
     """
 
     weights: str = "none"
-    labels: tuple[str, ...] = ()
+    labels: Names = ()
     choices = {"weights": ("none", "linear", "quadratic")}
     limits: ClassVar[Limits] = (-1.0, 1.0)
 
@@ -301,7 +301,7 @@ class OrdinalError(AgreementMeasure):
     (2.0, 1.0)
     """
 
-    labels: tuple[str, ...] = ()
+    labels: Names = ()
     name = "ordinal_mae"
     lower_is_better: ClassVar[bool] = True
     fixed: ClassVar[Conventions] = {"missing": "as far away as can be"}

@@ -126,7 +126,7 @@ class HammingLoss(SetMeasure[Mean]):
     0.5
     """
 
-    labels: tuple[str, ...] = ()
+    labels: Names = ()
     name = "hamming_loss"
     lower_is_better: ClassVar[bool] = True
 
@@ -285,7 +285,7 @@ class Curve(LabelMeasure[Curves]):
         return self.zero.with_items(curves)
 
 
-def listed(labels: tuple[str, ...]) -> list[Measure]:
+def listed(labels: Names) -> list[Measure]:
     """Every measure of the scorecard that needs no probabilities, in its order."""
     rates = [*(SetF1(average) for average in AVERAGES), SetF1("micro", "precision"), SetF1("micro", "recall")]
     return [*rates, SubsetAccuracy(), *([HammingLoss(labels)] if labels else [])]

@@ -9,6 +9,7 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import Fields, Record
+from goldassay.measure import Names
 from goldassay.measures.calibration import ByConfidence, scalar
 from goldassay.statistics.agreement import disagreement
 from goldassay.statistics.evidence import Floats
@@ -35,12 +36,12 @@ class Labelled(Confusion):
     ('neg', 'pos')
     """
 
-    listed: tuple[str, ...] = ()
+    listed: Names = ()
     average: str = "all"
     rate: str = "f1"
 
     @property
-    def counted(self) -> tuple[str, ...]:
+    def counted(self) -> Names:
         """The labels that count: those listed, else those that occur on either side."""
         return self.listed or tuple(label for label in self.labels if label != NONE)
 
@@ -93,7 +94,7 @@ class Agreement(Confusion):
     """
 
     statistic: str = "none"
-    order: tuple[str, ...] = ()
+    order: Names = ()
 
     def scale(self) -> dict[str, float]:
         """The place of each label in the order; for ``mae`` its number, if all are numbers.

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from goldassay.fields import Record
-from goldassay.measure import EMPTY, Conventions, Measure, Review
+from goldassay.measure import EMPTY, Conventions, Measure, Names, Review
 from goldassay.measures import Examples
 from goldassay.measures.records import matching, mistakes
 from goldassay.measures.records.comparators import Comparator, comparator
@@ -21,7 +21,7 @@ from goldassay.measures.records.records import Read, by_schema, expanded, schema
 from goldassay.statistics.evidence import means, stacked
 from goldassay.tally import RATES, By, Counts, Macro, Mean, T
 
-OPTIONS: tuple[str, ...] = ("schema", "compare", "blank", "ordered")
+OPTIONS: Names = ("schema", "compare", "blank", "ordered")
 BY_TYPE = "by type (number, ISO date, else exact)"
 
 

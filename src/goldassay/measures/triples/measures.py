@@ -331,7 +331,7 @@ class OntologyConformance(TripleMeasure[Mean, Any]):
     name = "ontology_conformance"
     fixed: ClassVar[Conventions] = {"failed": "left out", "empty": EMPTY}
 
-    relations: tuple[str, ...] = ()
+    relations: Names = ()
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The predictions of one example."""

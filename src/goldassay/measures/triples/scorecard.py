@@ -8,7 +8,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measure import Measure, check_choice
+from goldassay.measure import Measure, Names, check_choice
 from goldassay.measures.triples import relations, text2kg
 from goldassay.measures.triples.measures import (
     F1,
@@ -78,7 +78,7 @@ def scorecard(
     return card
 
 
-def every(relations: tuple[str, ...] = (), **options: Any) -> list[Measure]:
+def every(relations: Names = (), **options: Any) -> list[Measure]:
     """The measures of a scorecard, with the relations of an ontology, and the options of `F1`."""
     return [
         *(F1(rate=rate, **options) for rate in RATES),
@@ -136,7 +136,7 @@ SECTIONS = Sections(
 )
 
 
-def _relations(ontology: text2kg.Content | None) -> tuple[str, ...]:
+def _relations(ontology: text2kg.Content | None) -> Names:
     """The names and property ids of an ontology's relations."""
     names: list[str] = []
     rows = ontology.get("relations", ()) if isinstance(ontology, Mapping) else ontology
