@@ -7,7 +7,7 @@ in words), `scorecard` (everything over a set).
 
 from __future__ import annotations
 
-from goldassay.measure import Measure, registered
+from goldassay.measure import registered
 from goldassay.measures.classification.measures import (
     MCC,
     Accuracy,
@@ -32,7 +32,7 @@ from goldassay.measures.classification.multilabel import (
 from goldassay.measures.classification.records import Label, institutions, sides
 from goldassay.measures.classification.scorecard import scorecard
 
-MEASURES: tuple[Measure, ...] = (
+MEASURES = (
     *registered(f"{__name__}.measures"),
     *registered(f"{__name__}.multilabel"),
 )

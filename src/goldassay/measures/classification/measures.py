@@ -416,7 +416,7 @@ GRADED: list[Measure] = [
     GradedError("rmse"),
 ]
 # HierarchyGap is not among them: its best value is 0, and it may also be reached by wrong labels alone.
-MEASURES: tuple[Measure, ...] = (
+MEASURES = (
     Accuracy(),
     LabelF1(),
     LabelF1(over="supported"),

@@ -296,8 +296,8 @@ def ranked(positive: str = "") -> list[Measure]:
     return [TopK(2), TopK(3), *(Curve(statistic, positive) for statistic in CURVES), MulticlassBrier()]
 
 
-CALIBRATED: tuple[Measure, ...] = (LabelCalibration(statistic="ece"), LabelCalibration(statistic="brier"))
-MEASURES: tuple[Measure, ...] = (
+CALIBRATED = (LabelCalibration(statistic="ece"), LabelCalibration(statistic="brier"))
+MEASURES = (
     *(SetF1(average, rate) for average in AVERAGES for rate in RATES),
     *(SubsetAccuracy(), HammingLoss(tuple(institutions())), RankingPrecision()),
     *(TopK(1), *ranked(), *CALIBRATED),

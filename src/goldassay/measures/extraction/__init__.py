@@ -7,14 +7,13 @@ over a set); and `tags` (tag sequences).
 
 from __future__ import annotations
 
-from goldassay.measure import Measure
 from goldassay.measures.extraction.batch import SpanBatch
 from goldassay.measures.extraction.measures import SemEval, SpanF1
 from goldassay.measures.extraction.records import Span, sides, spans
 from goldassay.measures.extraction.scorecard import listed, scorecard
 from goldassay.measures.extraction.tags import evaluate_tags
 
-MEASURES: tuple[Measure, ...] = (
+MEASURES = (
     *listed(),
     SpanF1(matching="hipe"),
     SpanF1("partial", "precision", matching="hipe"),

@@ -8,7 +8,6 @@ entity), `consistency` (whether its ids in several knowledge bases belong togeth
 
 from __future__ import annotations
 
-from goldassay.measure import Measure
 from goldassay.measures.linking.clusters import METRICS, Clusters
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, cross_kb_consistency
 from goldassay.measures.linking.matching import Matching
@@ -18,7 +17,7 @@ from goldassay.measures.linking.scorecard import scorecard
 
 # With scope="corpus" clusters are counted again in every resample, which takes a law half a minute: not among them.
 # CoverageRate is not among them: gold's NIL has no id, and the laws say that gold against gold is best.
-MEASURES: tuple[Measure, ...] = (
+MEASURES = (
     *(HitsAt(k) for k in (1, 5, 10)),
     HitsAt(1, "inkb"),
     HitsAt(1, "nil"),

@@ -249,7 +249,7 @@ def listed(**options: Any) -> list[RecordMeasure]:
     return [*rates, *more, FieldF1(average="macro", **options)]
 
 
-MEASURES: tuple[RecordMeasure, ...] = (
+MEASURES = (
     *listed(),
     FieldF1(compare={"text": "fuzzy(threshold=0.8)", "total": "money"}, blank="null", ordered="all"),
     FieldF1(blank="apart", schema='{"type": "object", "title": "Any"}'),

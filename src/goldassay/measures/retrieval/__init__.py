@@ -20,7 +20,7 @@ from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P,
 from goldassay.measures.retrieval.records import grades, scores
 from goldassay.measures.retrieval.scorecard import DEFAULT, band, named, scorecard
 
-MEASURES: tuple[Ranked, ...] = (
+MEASURES = (
     nDCG(5),
     nDCG(10),
     nDCG(20),

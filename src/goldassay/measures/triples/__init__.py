@@ -16,7 +16,6 @@ https://www.mediawiki.org/wiki/Wikibase
 
 from __future__ import annotations
 
-from goldassay.measure import Measure
 from goldassay.measures.triples.measures import (
     F1,
     Calibration,
@@ -34,7 +33,7 @@ from goldassay.measures.triples.relations import CaRB, DocRED
 from goldassay.measures.triples.scorecard import every, scorecard
 from goldassay.measures.triples.text2kg import WebNLG
 
-MEASURES: tuple[Measure, ...] = (
+MEASURES = (
     *every(),
     F1(times="coarser", threshold=0.8, tolerance=0.01),
     *(Calibration(statistic=name) for name in ("calibration", "brier_skill")),
