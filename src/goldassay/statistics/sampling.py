@@ -85,11 +85,15 @@ class Stratum:
 
 @dataclass(frozen=True)
 class _Part:
-    """A stratum's estimated totals, (k,), and the residuals of its labelled examples from their ratio, (n_h, k)."""
+    """A stratum's estimated totals, (k,), and the residuals of its labelled examples from their ratio, (n_h, k).
+
+    ``moved`` is how many of them differ between two systems; all of them if none does, or for one system.
+    """
 
     stratum: Stratum
     totals: Floats
     residuals: Floats
+    moved: int
 
     @classmethod
     def of(cls, stratum: Stratum, paths: Sequence[Path], systems: int) -> _Part:
@@ -113,7 +117,9 @@ class _Part:
                 totals[tp] = min(totals[tp], number)
                 totals[fp] = number - totals[tp]
                 residuals[:, fp] = -residuals[:, tp]
-        return cls(stratum, totals, residuals)
+        sides = np.split(stratum.evidence, systems, axis=1)
+        moved = int((sides[0] != sides[-1]).any(axis=1).sum())
+        return cls(stratum, totals, residuals, moved or len(stratum.evidence))
 
 
 def estimate(
@@ -161,7 +167,7 @@ def estimate(
         stratum = part.stratum
         n = len(stratum.evidence)
         amount = float(((stratum.evidence @ gradient) ** 2).mean()) or 1 / max(1.0, float(totals.max())) ** 2
-        sample += stratum.size * amount * (1 + EXTRA / n if stratum.needs_labels else 1)
+        sample += stratum.size * amount * (1 + EXTRA / part.moved if stratum.needs_labels else 1)
         if stratum.verdicts is not None:
             value += stratum.size * trust * (stratum.verdict_mean - float(stratum.verdicts.mean()))
         if n < stratum.size:
@@ -210,7 +216,7 @@ def _spread(part: _Part, gradient: Floats, trust: float, amount: float) -> float
     added = part.residuals @ gradient
     squares = float((added**2).sum())
     n = len(added)
-    spread = (squares + EXTRA * (squares / n or amount)) / (n - 1 + EXTRA)
+    spread = (squares + EXTRA * (squares / part.moved or amount)) / (n - 1 + EXTRA)
     if part.stratum.verdicts is None or n < 2:
         return spread
     products, verdicts, labels = _moments(part, gradient)
