@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique, identity
@@ -25,7 +25,9 @@ from goldassay.gold.reading import (
     splits_of,
 )
 from goldassay.gold.records import SPANS, as_prediction, empty_prediction, prove
-from goldassay.statistics.design import Design
+
+if TYPE_CHECKING:
+    from goldassay.statistics.design import Design
 
 NAMED = 3  # records that a warning names
 PAIRED = (*TOKENISED, "musique")  # formats whose two files are read together
@@ -96,7 +98,7 @@ def pairs(
     excluded = (unreadable | set(_ids(every_gold))) - ids
     split_gold = _among(every_gold, ids)
     split_pred = _among(every_pred, set(_ids(every_pred)) - excluded)
-    design = None if isinstance(split_gold, RecordFile) else Design.of(split_gold, left.path)
+    design = None if isinstance(split_gold, RecordFile) else _design_of(split_gold, left)
     population = split_pred if design else ()
     split_pred = _among(split_pred, ids) if design else split_pred
     scored_gold, scored_pred = _settle_unknown(split_gold, split_pred, name, right)
@@ -129,6 +131,13 @@ def _chosen_by_disagreement(gold: Records) -> list[str]:
         f"{drafted} of {len(several)} gold records were drafted where systems disagree, and nothing says from how many"
     )
     return [f"{what}: the values are not those of a random sample; goldassay gold draft writes it down"]
+
+
+def _design_of(gold: Records, source: Source) -> Design | None:
+    """The design of gold, which loads numpy: records are read without it."""
+    from goldassay.statistics.design import Design
+
+    return Design.of(gold, source.path)
 
 
 def _ids_of_split(gold: Records, split: str, source: Source) -> set[str]:

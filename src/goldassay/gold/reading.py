@@ -25,10 +25,9 @@ from goldassay.files import Faults
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, Row, Source, tables
 from goldassay.gold.formats.jsonl import rows_of
-from goldassay.gold.records import SPANS, check, empty_prediction, is_labelled, problems, prove
+from goldassay.gold.records import SAMPLING, SPANS, check, empty_prediction, is_labelled, problems, prove
 from goldassay.gold.shapes import Fields, Side
 from goldassay.measure import TASKS
-from goldassay.statistics.design import SAMPLING, sampling_of
 
 TOKENISED = ("hipe", "iob2", "conll")
 LARGE = 32_000_000  # bytes of a file from which its records stay in it
@@ -118,6 +117,8 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
                 source.faults.report(error.at(**place), "schema")
             continue
         if source.side == "gold" and record.get(SAMPLING) is not None:
+            from goldassay.statistics.design import sampling_of  # loads numpy, which other records do without
+
             with source.checking("schema", **place):
                 sampling_of(record[SAMPLING], record["id"])
         with source.checking("offset", **place):

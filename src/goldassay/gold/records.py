@@ -21,6 +21,7 @@ from goldassay.exceptions import DataError
 from goldassay.gold.shapes import SHAPES, Fields, Record, Side
 from goldassay.measure import FAILURE, NO_PREDICTION, TASKS
 
+SAMPLING = "sampling"  # the field of `goldassay.statistics.design`, which loads numpy
 SPANS = {"extraction": "entities", "linking": "links"}
 INPUTS = {
     "extraction": "text",
@@ -107,7 +108,7 @@ def is_labelled(record: object, task: str) -> bool:
     >>> is_labelled({"id": "a", "text": "x", "sampling": {}}, "extraction"), is_labelled({"id": "a"}, "extraction")
     (False, True)
     """
-    if not isinstance(record, Mapping) or record.get("sampling") is None:
+    if not isinstance(record, Mapping) or record.get(SAMPLING) is None:
         return True
     names: tuple[str, ...] = LABELS.get(task, ())
     suggestions = record.get("suggestions")
