@@ -51,6 +51,21 @@ def test_a_broken_draft_is_one_line(tmp_path: Path, text: str, message: str) -> 
         review(file)
 
 
+@pytest.mark.parametrize("name", ["draft.csv", "draft.json"])
+def test_a_draft_in_another_format_is_not_drafted_again(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('id,text,label,sampling\n1,a,,"{""question"": ""level""}"\n')
+    with pytest.raises(DataError, match="reviewed as JSON Lines"):
+        review(tmp_path / name, task="classification")
+
+
+def test_a_schema_in_the_folder_is_that_of_the_form(start: Start) -> None:
+    opened = start([{"id": "a", "text": "7 cups", "suggestions": {"s": {"record": {"n": 7}}}}])
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    assert Client(opened.url).get("setup")["schema"] is None
+    (opened.folder / "schema.json").write_text(json.dumps(schema))
+    assert Client(opened.url).get("setup")["schema"] == schema
+
+
 def test_predictions_are_drafted_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     inputs = [{"id": str(number), "text": f"letter {number}"} for number in range(100)]

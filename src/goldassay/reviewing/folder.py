@@ -8,6 +8,7 @@
     guidelines.md   what the reviewers agreed on
     gold.jsonl      the labelled records (``--export``), and card.yaml, which says how good the labels are
     knowledge.jsonl for linking, if you put it there: ``{"id", "label", "aliases", "description"}`` a line
+    schema.json     for records, if you put it there: their JSON Schema
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ DRAFT = "draft.jsonl"
 SUFFIX = ".review"
 SETTINGS = "review.json"
 MOST = 64 * 1024  # bytes of guidelines
+HEAD = 4096  # bytes of a file that say whether it is a draft
 
 
 class Settings(BaseModel):
@@ -182,6 +184,13 @@ class Folder:
         file = self.path / "knowledge.jsonl"
         return LabelTable.load(file) if file.exists() else LabelTable()
 
+    @property
+    def schema(self) -> Fields | None:
+        """The JSON Schema of the records to fill in."""
+        file = self.path / "schema.json"
+        schema: Fields | None = files.json_value(file) if file.exists() else None
+        return schema
+
     def entry(self, entry: LabelEntry) -> Fields:
         """An entry of the knowledge base for the page."""
         return {
@@ -213,8 +222,17 @@ class Folder:
 
 
 def is_draft(file: Path) -> bool:
-    """Whether a file holds records that were drafted: with suggestions, or how they were chosen."""
-    if not file.is_file() or file.suffix != ".jsonl":
+    """Whether a file holds records that were drafted: with suggestions, or how they were chosen.
+
+    Raises:
+        DataError: It is a draft in another format than JSON Lines.
+    """
+    if not file.is_file():
+        return False
+    if file.suffix != ".jsonl":
+        with files.opened(file) as stream:
+            if SAMPLING.encode() in stream.read(HEAD):
+                raise DataError("a draft is reviewed as JSON Lines; draft it to a file that ends in .jsonl", file=file)
         return False
     _, row = next(files.json_lines(file), (0, None))
     return isinstance(row, dict) and (SUGGESTIONS in row or SAMPLING in row)

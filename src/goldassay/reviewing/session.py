@@ -64,7 +64,7 @@ class Session:
                 ),
                 **self._vocabulary(),
                 "several": "labels" in folder.outputs,
-                "schema": None,
+                "schema": folder.schema,
                 "fields": self._form(),
                 "systems": self.systems(),
                 "reviewer": who,
