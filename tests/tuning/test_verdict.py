@@ -74,6 +74,17 @@ def test_the_examples_that_are_needed_are_never_a_handful() -> None:
         assert f"to show a gain of {audit.target:+.3f} four times in five" in str(audit)
 
 
+def test_the_gain_to_be_shown_is_less_than_one_that_may_be_luck() -> None:
+    half = compare([1.0] * 12 + [0.0] * 18, [1.0] * 8 + [0.0] * 4 + [1.0] * 1 + [0.0] * 17, resamples=500)
+    audit = of_comparison(half)
+    assert audit.gain == pytest.approx(0.1)
+    assert audit.target is not None
+    assert audit.gain is not None
+    assert 0.05 <= audit.target < audit.gain
+    share = (half.standard_error / 0.1) ** 2
+    assert audit.target == pytest.approx(max(0.05, 0.1 * (1 - share)))
+
+
 def test_the_four_verdicts() -> None:
     rng = np.random.default_rng(5)
     noise = 0.1 * rng.normal(size=(200, 1))

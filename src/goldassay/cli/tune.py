@@ -144,8 +144,9 @@ def _plan_labels(
 ) -> LabelPlan | None:
     """What to label to settle a result that is not proven, written as a draft; None if it is proven."""
     from goldassay.systems import unlabelled
-    from goldassay.tuning.labelling import plan_labels, shrunk
+    from goldassay.tuning.labelling import plan_labels
     from goldassay.tuning.options import TuneOptions
+    from goldassay.tuning.verdict import shrunk
 
     trial = tuned.test or tuned.dev
     if tuned.audit.better:

@@ -133,16 +133,6 @@ def plan_labels(
     return LabelPlan(chosen, gains, differ, len(pool.inputs))
 
 
-def shrunk(gain: float, error: float) -> float:
-    """A gain without the part that luck is likely to have in it (James and Stein 1961), and at least the margin.
-
-    >>> shrunk(0.2, 0.1), shrunk(0.08, 0.1)
-    (0.15000000000000002, 0.05)
-    """
-    luck = (error / gain) ** 2 if gain else 1.0
-    return max(MARGIN, gain * (1 - luck))
-
-
 def of_labels(
     task: str, records: Sequence[Record], before: str, after: str, metric: Metric | str | None = None
 ) -> Audit:

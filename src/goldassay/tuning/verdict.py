@@ -114,7 +114,7 @@ class Audit(Displayed):
         if self.more:
             ways.append(f"about {self.more} more examples")
         if self.fresh:
-            ways.append(f"a held-out test of {self.fresh}: {FRESH}")
+            ways.append(f"a held-out test of {self.fresh}: {FRESH}, or --inputs FILE without gold, to label few")
         if self.verdict == Verdict.UNKNOWN and ways:
             lines.append(f"to show a gain of {self.target:+.3f} four times in five: {', or '.join(ways)}")
         return [*lines, *self.findings]
@@ -204,12 +204,22 @@ def of_comparison(comparison: Comparison, *, examples: int | None = None, **abou
     return _with_needed(audit, gain, comparison.standard_error, 1.96)
 
 
+def shrunk(gain: float, error: float) -> float:
+    """A gain without the part that luck is likely to have in it (James and Stein 1961), and at least the margin.
+
+    >>> shrunk(0.2, 0.1), shrunk(0.08, 0.1)
+    (0.15000000000000002, 0.05)
+    """
+    luck = (error / gain) ** 2 if gain else 1.0
+    return max(MARGIN, gain * (1 - luck))
+
+
 def _with_needed(audit: Audit, gain: float, error: float, critical: float) -> Audit:
-    """With the examples that would show the gain (if it is larger than the margin, else the margin) with 80 % power."""
+    """With the examples that would show the gain, less the luck that is likely in it, with 80 % power."""
     if audit.verdict != Verdict.UNKNOWN or not error > 0:
         return audit
     n = audit.clusters
-    target = max(abs(gain) if audit.selection == "none" else gain, MARGIN)
+    target = shrunk(abs(gain) if audit.selection == "none" else gain, error)
     # Power .8 needs (critical + .84) standard errors in the target, and an error falls with the root of n.
     enough = n * ((critical + POWER_QUANTILE) * error / target) ** 2
     scale = audit.examples / n
