@@ -169,8 +169,7 @@ class Score(dspy.Prediction, str):
     @property
     def total(self) -> Total:
         """The sum of this one score."""
-        total: Total = self._total
-        return total
+        return self._total
 
     @property
     def evidence(self) -> Evidence:
@@ -182,8 +181,7 @@ class Score(dspy.Prediction, str):
     @property
     def errors(self) -> tuple[Error, ...]:
         """The errors of this example."""
-        errors: tuple[Error, ...] = self._errors
-        return errors
+        return self._errors
 
     @property
     def failure(self) -> str:

@@ -181,8 +181,7 @@ def _case(item: pytest.Item) -> MarkedTest | None:
             cases[id(mark)] = MarkedTest(*mark.args, **mark.kwargs)
         except (GoldassayError, TypeError) as error:
             pytest.fail(f"@goldassay.case: {error}", pytrace=False)
-    marked: MarkedTest = cases[id(mark)]
-    return marked
+    return cases[id(mark)]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

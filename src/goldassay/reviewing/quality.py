@@ -191,8 +191,7 @@ class Quality:
     def judged(self, index: int) -> float | None:
         """A judge's verdict of the answer to a record, where one was asked."""
         sampling = self.folder.records[index].get("sampling") or {}
-        verdict: float | None = sampling.get("verdict")
-        return verdict
+        return sampling.get("verdict")
 
     def is_good(self, line: Line) -> bool | None:
         """Whether a person takes the first answer to be good: as they say, or because they left it as it was."""

@@ -85,8 +85,7 @@ class Coefficient(Keyed[Any, Number]):
     def value(self) -> Number:
         """1 - disagreement / disagreement by chance."""
         observed, expected = self._disagreement()
-        coefficient: Number = 1.0 - divide(observed, expected * (abs(expected) > ZERO))
-        return coefficient
+        return 1.0 - divide(observed, expected * (abs(expected) > ZERO))
 
     @property
     def defined(self) -> float | None:

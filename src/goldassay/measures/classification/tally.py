@@ -229,8 +229,7 @@ def _ranks(side: Floats, counts: Floats) -> Floats:
     _, place = np.unique(side, return_inverse=True)
     sums = np.zeros((place.max() + 1, *counts.shape[1:]))
     np.add.at(sums, place, counts)
-    ranks: Floats = (np.cumsum(sums, axis=0) - sums + (sums + 1) / 2)[place]
-    return ranks
+    return (np.cumsum(sums, axis=0) - sums + (sums + 1) / 2)[place]
 
 
 class Ranking(ByConfidence):

@@ -111,8 +111,7 @@ def _offset(value: SupportsIndex) -> int:
 
 def entities(record: object, field: Callable[[object, str], Any]) -> Entities:
     """The entities of a record, read by ``gold_field`` or ``pred_field``, or the list itself."""
-    listed: Entities = record if isinstance(record, (list, tuple)) else field(record, "entities")
-    return listed
+    return record if isinstance(record, (list, tuple)) else field(record, "entities")
 
 
 def text_of(gold: object) -> str:

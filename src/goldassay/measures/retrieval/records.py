@@ -242,8 +242,7 @@ class RankingBatch:
 
     def total(self, hits: Hits, values: Floats | None = None) -> Floats:
         """How many hits each query has, or the sum of values (one a hit) over them: shape (queries,)."""
-        totals: Floats = np.bincount(hits.query, values, self.n).astype(float)
-        return totals
+        return np.bincount(hits.query, values, self.n).astype(float)
 
     @cached_property
     def _documents(self) -> list[str]:
