@@ -79,7 +79,7 @@ def _was_right(error: Error, output: str) -> bool:
 
 
 def _right(texts: list[str]) -> str:
-    """What is right, in a quarter of the room."""
+    """The right parts, in a quarter of the room."""
     ends = accumulate(len(text) + 2 for text in texts)
     fitting = max(1, sum(end <= LIMIT // 4 for end in ends))
     more = f" and {len(texts) - fitting} more" if fitting < len(texts) else ""

@@ -286,7 +286,7 @@ def _field(record: object, side: str, noun: str, name: str, default: object) -> 
 
 @dataclass(frozen=True)
 class Returned(Measure):
-    """What a function, or a measure of a user's own, gives under one name; ``kind`` is its tally.
+    """A value of a function, or of a measure of a user's own, under one name; ``kind`` is its tally.
 
     ``most`` is the largest value that it can have, if that is known.
 
@@ -320,7 +320,7 @@ NO_PREDICTION = "no prediction"
 
 
 def failed(pred: object) -> str:
-    """What went wrong in the program that should have made this prediction; empty when nothing did.
+    """The error of the program that should have made this prediction; empty if it worked.
 
     A prediction of ``None`` and one without any field (what dspy puts where a program raised) count as failures.
     """

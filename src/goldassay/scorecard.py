@@ -295,7 +295,7 @@ def data_frame(rows: Mapping[str, Sequence[float | None]], columns: Iterable[str
 
 @dataclass(frozen=True)
 class Sections:
-    """What the scorecard of a task has beside values; every task has one table of it.
+    """The parts of a scorecard beside values; every task has one table of them.
 
     Args:
         facts: What it counts, by name, in each chunk of the examples; it gets the first measure, for its batch.
@@ -337,7 +337,7 @@ def fold(
         task: The task.
         measures: What the values are, in their order.
         shared: The examples.
-        beside: Measures that have no value of their own: their totals stand with those of the others.
+        beside: Measures that have no value of their own: their totals are among those of the others.
         weight: The field of gold that says how much an example counts.
         sections: What the card has beside values.
 
@@ -383,7 +383,7 @@ def from_evidence(task: str, measures: Mapping[str, Measure], tallies: Record, s
         card.values[name] = valued(total)
         card.conventions[name] = measure.conventions
         counted = name if measure.counted == measure.key else measure.counted
-        if not counted or (isinstance(total, dict) and total):  # tallies by key stand in tables
+        if not counted or (isinstance(total, dict) and total):  # tallies by key are shown in tables
             continue
         state = flat(total.state())  # pyright: ignore[reportAttributeAccessIssue]
         if all(len(path) == 1 for path in state):

@@ -117,7 +117,7 @@ class Tally(ABC):
         return [], ""
 
     def repaired(self, share: Share, lower: bool = False) -> Self:
-        """What to add to an example's evidence so that a share of its errors is gone.
+        """The evidence to add to an example's so that a share of its errors is gone.
 
         By default a count of errors (`WRONG`) goes down by the share of the errors that cause it, and a ``total`` moves
         by the share towards its weight.
@@ -207,7 +207,7 @@ def occurs(amount: Number) -> bool:
 
 @cache
 def _values(kind: Any) -> Callable[[object], tuple[Number, ...]]:
-    """What reads the fields of a tally of this kind, in their order."""
+    """A function that reads the fields of a tally of this kind, in their order."""
     return attrgetter(*kind.__dataclass_fields__)
 
 

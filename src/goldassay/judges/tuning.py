@@ -85,7 +85,7 @@ def splits(labels: Labels, *, seed: int = 0) -> dict[str, list[dspy.Example]]:
 
 
 def _examples(items: Sequence[JudgedItem], question: Question) -> list[Any]:
-    """DSPy examples; a label that stands for several verdicts is shown as none of them."""
+    """DSPy examples; a label that several verdicts count as is shown as none of them."""
     rows = []
     for item in items:
         texts = {name: question.constants.get(name) or item.inputs[name] for name in question.signature.input_fields}

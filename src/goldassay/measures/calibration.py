@@ -1,7 +1,7 @@
 """Calibration: does confidence say how often a prediction is right? One definition for every task.
 
 Brier = mean (confidence − correct)². ECE = Σ_b (n_b / n) |accuracy_b − mean confidence_b| over equal bins of [0, 1].
-Pearson's ρ, as the founding documents ask, is that of the bins' midpoints and the accuracy in them. A task says which
+Pearson's ρ, as the specification asks, is that of the bins' midpoints and the accuracy in them. A task says which
 predictions have a confidence, and which of them are correct. AURC is the mean, over all numbers k of predictions kept,
 of the error rate among the k most confident ones: 0 is best, and a confidence without information has the error rate
 itself. Predictions with equal confidence are kept in every order at once: each counts the expected error of its group.

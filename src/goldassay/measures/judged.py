@@ -97,18 +97,18 @@ class JudgedMeasure(Measure[JudgedMean]):
     in use. ``optional`` measures work without a judge, from verdicts that come with the prediction.
     """
 
-    judge: Any  # each measure declares it as a field of its own, so that its conventions can stand before it
+    judge: Any  # each measure declares it as a field of its own, so that its conventions can come before it
     zero: ClassVar[JudgedMean] = JudgedMean()
     optional = False
 
     @property
     def fixed(self) -> Conventions:
-        """What an unknown verdict counts."""
+        """How an unknown verdict counts."""
         return {"unknown": UNKNOWN}
 
     @property
     def of_failed(self) -> dict[str, str]:
-        """What a program that failed counts: a judge reads it as an empty answer; verdicts there are none."""
+        """How a failed program counts: a judge reads it as an empty answer; without a judge it has no verdicts."""
         return {"failed": "left out" if self.judge is None else "an empty answer, no passages"}
 
     def __post_init__(self) -> None:

@@ -77,7 +77,7 @@ def _utilization(recalled: Floats, useful: Floats) -> Share:
     # A claim is retrieved and answered ("both"), retrieved and not answered ("lost"), or not retrieved. An unknown
     # verdict may put it into either. The certain value is the least: of the claims that may be retrieved, only those
     # that are certainly both count. The possible one is the greatest: every claim that may be both is, and only what
-    # is certainly lost stands against it; claims that may not even be retrieved leave the share.
+    # is certainly lost counts against it; claims that may not even be retrieved leave the share.
     retrieved = _any(useful)
     both = np.minimum(retrieved, recalled)
     lost = np.minimum(retrieved, 1 - recalled)
@@ -349,7 +349,7 @@ class Relevance(JudgedMeasure):
 
     @property
     def fixed(self) -> Conventions:
-        """What each level counts."""
+        """The value of each level."""
         levels = "full=1, partial=0.5, none=0, evasion=0"
         return {"levels": levels, "average": "answers", **self.of_failed, "unknown": UNKNOWN}
 

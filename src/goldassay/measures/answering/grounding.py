@@ -45,7 +45,7 @@ class ContextEntityRecall(JudgedMeasure):
     ``context_entities``, if it is one of those). Each counts once. A prediction without contexts is left out.
 
     ``match``: ``exact`` (the same characters), ``normalised`` (case, punctuation and articles aside), ``alias`` (any
-    name of a row of ``aliases`` stands for the others), ``id`` (entities given as ``{id, text}``). Gold's ``entities``
+    name of a row of ``aliases`` means the others), ``id`` (entities given as ``{id, text}``). Gold's ``entities``
     are taken if it has them; else those that ``judge`` finds in the reference: a judge with ``entities(text)``, or any
     function of a text that returns names (or a prediction with ``entities``); by default `found_entities`.
 
@@ -115,7 +115,7 @@ class ContextEntityRecall(JudgedMeasure):
         return getattr(self.bound, "entities", self.bound)(text)
 
     def _names(self, key: str) -> Sequence[str]:
-        """The names that stand for an entity, as they are compared."""
+        """The names of an entity, as they are compared."""
         rows = [[*map(normal.unicode, row)] for row in self.aliases] if self.match == "alias" else []
         return next((row for row in reversed(rows) if key in row), [key])
 
@@ -242,7 +242,7 @@ def _inside(part: Sequence[str], whole: Sequence[str]) -> bool:
 
 
 def factual_accuracy(generated_claims: Examples, gold_facts: Examples) -> dict[str, float | None]:
-    """The founding document's function: claims ``{claim, verifiable}`` against facts ``{fact, source}``, or texts.
+    """The specification's function: claims ``{claim, verifiable}`` against facts ``{fact, source}``, or texts.
 
     ``factual_accuracy`` is ``None`` if no claim is verifiable.
 
@@ -282,7 +282,7 @@ class FactualAccuracy(Assessed[Mean]):
     The facts are gold's ``supporting_facts`` and its ``reference``; a prediction without ``claims`` has no evidence.
 
     Formula: correct / (correct + incorrect + unsupported) over verifiable claims
-    Source: goldassay, after the founding document
+    Source: goldassay, after the specification
 
     >>> gold = {"supporting_facts": ["opgericht in 1800"]}
     >>> assessment = FactualAccuracy()(gold, {"claims": ["opgericht in 1900", "opgericht in 1800"]})

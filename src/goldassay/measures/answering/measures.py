@@ -63,7 +63,7 @@ class ExactMatch(Answering[Mean]):
     """The share of questions whose answer equals an acceptable one after normalisation.
 
     ``normalisation``: ``squad`` (ASCII); ``triviaqa`` and ``nq_open`` as in their evaluation scripts; ``written``, as
-    it stands; ``unicode``, for any script, where ``articles`` are the words that do not count; ``mlqa``, MLQA's rules
+    is; ``unicode``, for any script, where ``articles`` are the words that do not count; ``mlqa``, MLQA's rules
     for a ``language`` (a code of two letters), whose articles differ or whose characters are words. ``language="gold"``
     reads each question's own ``language``; without one, the script of the question and its answers tells it where it
     does not separate words, and it is ``en`` elsewhere.
@@ -142,7 +142,7 @@ class ExactMatch(Answering[Mean]):
         return max(overlap(answer, gold) for gold in expected) if answer or self.empty == "equal" else 0.0
 
     def review(self, batch: AnswerBatch) -> Review:
-        """What was expected, or what is right."""
+        """The error of a wrong answer, or the right answer in words."""
         right = f"the answer “{batch.answers[0]}”" if batch.golds[0] else "no answer where there is none"
         errors, _ = super().review(batch)
         return errors, () if errors or batch.failed[0] else (right,)

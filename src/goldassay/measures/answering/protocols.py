@@ -357,7 +357,7 @@ class Conditional(Answering[Mean]):
 
     @property
     def fixed(self) -> Conventions:
-        """What a question counts where the condition does not hold."""
+        """The value of a question where the condition does not hold."""
         return {"elsewhere": "left out" if self.on == "predicted" else "0"}
 
     @cached_property

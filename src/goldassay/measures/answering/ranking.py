@@ -150,7 +150,7 @@ class Confidence(Assessed[Owned]):
 
     Formula: answerable: raw confidence, 0.2 if empty; unanswerable: 1.0 if empty, 0.9 under 0.3, 0.6 to 0.5, else
         0.2; mean
-    Source: goldassay's ranking (docs: five metrics), after the founding document
+    Source: goldassay's ranking (docs: five metrics), after the specification
 
     >>> Confidence()({"answers": []}, {"answer": "", "confidence": 0.1}).tally.value
     1.0
@@ -189,7 +189,7 @@ class Speed(Answering[Mean]):
     """The ranking's speed, from the prediction's ``latency_ms``; left out without one, and for a ``warmup``.
 
     Formula: 1 − ms / limit, clamped to 0–1; mean
-    Source: goldassay's ranking (docs: five metrics), after the founding document
+    Source: goldassay's ranking (docs: five metrics), after the specification
 
     >>> Speed()({"answers": []}, {"answer": "", "latency_ms": 500}).tally.value
     0.75
@@ -213,7 +213,7 @@ class Robustness(Answering[Mean]):
 
     Formula: 0 on an error; answerable: 0.3 empty, 0.7 above 50 words, else 1; unanswerable: 1 empty, 0.2 above 30
         words, else 0.6; mean
-    Source: goldassay's ranking (docs: five metrics), after the founding document
+    Source: goldassay's ranking (docs: five metrics), after the specification
 
     >>> Robustness()({"answers": []}, {"answer": "It opened in 1800."}).tally.value
     0.6
@@ -259,7 +259,7 @@ class FinalScore(Answering[Five]):
     ``embedder`` is that of quality, ``model`` and ``baseline`` those of accuracy.
 
     Formula: the weighted mean of the five
-    Source: goldassay's ranking (docs: five metrics), after the founding document
+    Source: goldassay's ranking (docs: five metrics), after the specification
     """
 
     name = "final_score"
@@ -298,7 +298,7 @@ class Calibration(CalibrationMeasure, Answering[Any]):
 
     @property
     def fixed(self) -> Conventions:
-        """What is correct, and which questions count."""
+        """The definition of correct, and the questions that count."""
         own = {"aurc": {"ties": "every order"}, "ece": {"bins": str(self.edges)}}.get(self.statistic, {})
         return {"correct": "exact_match", "over": "answered with a confidence", "failed": "left out", **own}
 

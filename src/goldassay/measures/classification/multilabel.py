@@ -75,7 +75,7 @@ class SetF1(SetMeasure[Counts | Macro | Mean]):
 
     @property
     def fixed(self) -> Conventions:
-        """What the macro average runs over."""
+        """The labels that the macro average runs over."""
         over = {"labels": "seen, absent ones do not count"} if self.average == "macro" else {}
         return {**over, **super().fixed}
 
@@ -265,7 +265,7 @@ class Curve(LabelMeasure[Curves]):
 
     @property
     def fixed(self) -> Conventions:
-        """What is ranked."""
+        """The things that are ranked."""
         over = {"positive": self.positive} if self.positive else {"average": "each label against the rest, also of two"}
         return {**over, "label without a number": "0"}
 

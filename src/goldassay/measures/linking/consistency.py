@@ -141,7 +141,7 @@ class ConsistencyRate(LinkMeasure[Consistency]):
     The document's gold links say what belongs together; links about which they say nothing are no evidence.
 
     Formula: consistent / (consistent + inconsistent)
-    Source: the founding documents, with all three bases and a resolver
+    Source: the specification, with all three bases and a resolver
 
     >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q1"], "viaf": ["7"]}}]
     >>> wrong = [{"start": 0, "end": 5, "candidates": ["Q1"], "ids": {"wikidata": ["Q1"], "viaf": ["8"]}}]

@@ -184,7 +184,7 @@ def by_value(value: JSON) -> str:
 
 
 def difference(gold: JSON, pred: JSON) -> str:
-    """What is wrong with a predicted value: its type, its unit, how it is written, or the value itself.
+    """The fault of a predicted value: its type, its unit, how it is written, or the value itself.
 
     >>> difference(12.5, "12.50"), difference("12 kg", "12 g"), difference("2024-03-01", "01/03/2024")
     ('wrong_type', 'wrong_unit', 'wrong_format')
@@ -234,7 +234,7 @@ SYMBOLS = {"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy"}
 
 
 def unit(value: JSON) -> str:
-    """What stands beside the number of a text: its unit or currency."""
+    """The unit or currency beside the number of a text."""
     text = folded(NUMBER.sub(" ", value)) if isinstance(value, str) else ""
     return SYMBOLS.get(text, text)
 

@@ -160,7 +160,7 @@ rate='f1', average='micro')
 
     @property
     def fixed(self) -> Conventions:
-        """What is averaged."""
+        """The average."""
         return {"average": "micro" if self.average == "micro" else "fields with gold", "empty": EMPTY}
 
     @property
@@ -216,7 +216,7 @@ class SchemaValid(RecordMeasure[Mean]):
         return means(float(read.pred is not None) for read in batch.read)
 
     def review(self, batch: RecordBatch) -> Review:
-        """What is invalid, if anything is."""
+        """The reason why the prediction is invalid, if it is."""
         return batch.review if batch.read[0].reason else ((), ())
 
 

@@ -92,7 +92,7 @@ def record_of(value: object) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no form for: models and dataclasses are objects, dates texts, sets lists."""
+    """Values that JSON has no form for: models and dataclasses become objects, dates texts, sets lists."""
     if isinstance(value, (Enum, RootModel)):
         return value.value if isinstance(value, Enum) else value.root
     if isinstance(value, Decimal):

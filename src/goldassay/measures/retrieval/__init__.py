@@ -1,11 +1,11 @@
-"""Retrieval: do the relevant documents stand at the top?
+"""Retrieval: are the relevant documents at the top?
 
 Results are put in order by score, descending, compared in 32 bits; equal scores by document id, descending; a rank
 column is ignored (trec_eval's rules). Grades are used, not flattened; nDCG takes linear gain and its ideal from all
 judged documents. A query in the judgements that the run lacks counts 0. Each of these is an argument of the measures
-and stands in their ``conventions``; the names are those of ir_measures (`named`).
+and is shown in their ``conventions``; the names are those of ir_measures (`named`).
 
-Read in this order: `records` (judgements and results, and where the judged documents stand), `measures`, `mistakes`
+Read in this order: `records` (judgements and results, and the ranks of the judged documents), `measures`, `mistakes`
 (errors in words), `scorecard` (by the names of measures, everything over a set).
 
 Measures: `nDCG`, `P`, `R`, `RR`, `AP`, `Bpref`, `RBP`, `Rprec`, `Judged`, `Success`. `scorecard` computes any of them

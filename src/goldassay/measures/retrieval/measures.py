@@ -66,7 +66,7 @@ class Ranked(Measure[Mean, RankingBatch]):
         return counts.astype(float) if self.missing == "skip" else np.ones(batch.n)
 
     def batch(self, gold: Examples, pred: Examples) -> RankingBatch:
-        """Where the judged documents of every query stand."""
+        """The ranks of the judged documents of every query."""
         return RankingBatch.of(gold, pred)
 
     def tallies(self, batch: RankingBatch) -> Mean:

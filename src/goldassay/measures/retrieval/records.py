@@ -198,7 +198,7 @@ class RankingBatch:
 
     @cached
     def hits(self, ties: str = "docno_desc", judged: bool = False) -> Hits:
-        """Where the relevant documents stand; with ``judged`` those of grade 0 too. Sorted by query and rank."""
+        """The ranks of the relevant documents; with ``judged`` those of grade 0 too. Sorted by query and rank."""
         retrieved = ~np.isnan(self._judged_scores)
         index = np.flatnonzero(retrieved if judged else retrieved & (self.grade > 0))
         query = self.query[index]

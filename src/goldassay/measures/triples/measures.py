@@ -232,11 +232,11 @@ class PrecisionBound(Matched[Known]):
 
     @property
     def fixed(self) -> Conventions:
-        """What an unknown statement is taken for."""
+        """How an unknown statement counts."""
         return {**MATCHED, "unaligned": "unknown", "failed": "left out", "unknown": BOUNDS[self.bound][1]}
 
     def tally(self, matching: MatchedTriples) -> Known:
-        """What is known about the predictions of one example."""
+        """The known truths of the predictions of one example."""
         truths = [TRUTH.get(row.verdict) for row in matching.unmatched]
         return type(self.zero)(len(matching.pairs) + truths.count(True), truths.count(False), truths.count(None))
 
@@ -272,7 +272,7 @@ class NovelDiscovery(Matched[PrecisionCounts]):
 class Calibration(CalibrationMeasure, Matched[Any]):
     """How well confidence says whether a statement is right, over four bins: 0–.25–.5–.75–1.
 
-    ``statistic``: ``pearson`` as the founding documents ask; ``ece``, ``brier`` and their complements ``calibration``
+    ``statistic``: ``pearson`` as the specification asks; ``ece``, ``brier`` and their complements ``calibration``
     (1 − ECE) and ``brier_skill`` (1 − Brier) mean more. Predictions without a confidence are left out.
 
     >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
@@ -288,7 +288,7 @@ class Calibration(CalibrationMeasure, Matched[Any]):
 
     @property
     def fixed(self) -> Conventions:
-        """What counts as right, and how many bins there are."""
+        """The predictions that count as right, and the number of bins."""
         bins = {} if self.statistic.startswith("brier") else {"buckets": str(self.edges)}
         return {**MATCHED, "unaligned": "wrong", "uncertain": "left out", "failed": "left out", **bins}
 

@@ -51,7 +51,7 @@ WORDS = ("in", "an")  # a unit at the end of a text, and a word before another o
 class Quantity(NamedTuple):
     """A value (a text such as ``1.000`` may have two readings), its unit, and gold's bounds, if it has any.
 
-    ``unit`` is the measure of a known unit, whose ``size`` in it stands beside, else the unit as it is written.
+    ``unit`` is the measure of a known unit, with its ``size`` in it, else the unit as it is written.
     """
 
     readings: tuple[float, ...]

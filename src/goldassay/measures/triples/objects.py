@@ -150,7 +150,7 @@ class TripleMatching:
         return not self._names(gold).isdisjoint(self._names(pred))
 
     def _names(self, item: NamedItem) -> set[str]:
-        """The names of an item, each as the one that stands for its equivalents."""
+        """The names of an item, each replaced by the one of its equivalents that counts."""
         return {self._same.get(name, name) for name in item.names}
 
     def same(self, gold: Value | None, pred: Value | None) -> bool:

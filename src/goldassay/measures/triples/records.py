@@ -1,7 +1,7 @@
 """Statements as they are read, and which prediction covers which gold statement.
 
-A record has ``triples``, a list of mappings (or objects) with ``subject``, ``predicate`` and ``object``, and what may
-stand beside: ids, labels, ``object_type``, ``rank``, ``domain``, ``verdict``, ``supported``, ``confidence``. Statements
+A record has ``triples``, a list of mappings (or objects) with ``subject``, ``predicate`` and ``object``, and optional
+fields: ids, labels, ``object_type``, ``rank``, ``domain``, ``verdict``, ``supported``, ``confidence``. Statements
 of gold that are deprecated, and those of excluded value types on both sides, are left out.
 
 A prediction covers a statement of the same subject, an aligned predicate and the same object. A gold statement is

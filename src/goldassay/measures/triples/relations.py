@@ -98,7 +98,7 @@ class DocRED(TripleMeasure[Counts | Unseen, Matchings]):
 
     @property
     def fixed(self) -> Conventions:
-        """What is counted, and how."""
+        """The things that are counted, and how."""
         shared = {"repeated": "once", "match": "ids, else words", "average": "micro", "empty": EMPTY}
         return {"counted": COUNTED[self.of], **shared}
 
@@ -172,7 +172,7 @@ Steps = dict[tuple[str, str], Floats]
 
 @dataclass(eq=False, repr=False)
 class Thresholds(Confusion):
-    """What each confidence adds to the sums of precision and recall and to the statements, beside those of gold.
+    """The amounts that each confidence adds to precision, recall and the number of statements, beside those of gold.
 
     ``value`` is the area under the curve of precision by recall (``auc``), else the rate where F1 is best.
 
@@ -275,7 +275,7 @@ CARB = {"AUC": CaRB("auc"), **{rate.capitalize(): CaRB(rate) for rate in RATES[:
 
 
 def _steps(gold: object, pred: object) -> dict[tuple[str, str], float]:
-    """What each confidence of one example adds."""
+    """The amounts that each confidence of one example adds."""
     expected, predicted = as_written(gold, pred)
     if not expected:
         return {UNKNOWN: float(len(predicted))} if predicted else {}

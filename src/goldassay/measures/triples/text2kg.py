@@ -1,10 +1,10 @@
 """Text to graph as its official scripts count it: Text2KGBench and WebNLG.
 
-Text2KGBench, per sentence, for numbers that can stand beside the published ones. Predictions whose relation is not
+Text2KGBench, per sentence, for numbers that compare with the published ones. Predictions whose relation is not
 among gold's relations of the sentence are left out; what remains and gold are compared as sets of strings (parts
 joined, without spaces and underscores, in lower case). Without predictions precision, recall and F1 are 0. Conformance
 and hallucination look at all predictions: a relation is conformant if the ontology has it, a subject or object is
-hallucinated if its stemmed words do not stand in the stemmed sentence followed by the ontology's concepts. An output
+hallucinated if its stemmed words are not in the stemmed sentence followed by the ontology's concepts. An output
 without predictions has conformance 1 and hallucination 0; a sentence without any output adds 0 to every sum. The
 averages are over all gold sentences.
 
@@ -162,7 +162,7 @@ class Official(TripleMeasure[Mean, Numbers]):
 
     @property
     def conventions(self) -> str:
-        """The protocol stands for the rest."""
+        """The protocol says the rest."""
         return f"{self.value}[protocol=text2kgbench, average=sentences, empty=0]"
 
     def batch(self, gold: Examples, pred: Examples) -> Numbers:
@@ -250,7 +250,7 @@ WHOLE = (f".*{MARK}.*",) * 2
 Parts = tuple[str, ...]
 Totals = list[list[float]]
 """Of each example the number of pairs, and the sums of all values over them, which `WebNLG.tally` gets."""
-Span = tuple[int, int, int]  # the part of the triple that it stands for, first word, last word
+Span = tuple[int, int, int]  # the part of the triple, first word, last word
 
 
 class Laid(NamedTuple):
