@@ -51,6 +51,26 @@ def test_a_broken_draft_is_one_line(tmp_path: Path, text: str, message: str) -> 
         review(file)
 
 
+def test_a_draft_that_was_continued_keeps_its_labels(start: Start) -> None:
+    first = start(classification(40)[:20])
+    Client(first.url).decide("3", value={"label": LABELS[0]})
+    blind = first.session.queue.blind
+    first.close()
+    page = Client(start(classification(40)).url)
+    assert page.get("setup")["records"] == 40
+    assert page.record("3")["decision"]["value"] == {"label": LABELS[0]}
+    assert all(page.record(str(index))["blind"] for index in blind)
+
+
+def test_a_port_that_is_taken_leaves_the_folder_free(start: Start) -> None:
+    first = start(classification(20))
+    port = first.server.port
+    other = write_draft(first.folder / "other.jsonl", classification(20))
+    with pytest.raises(GoldassayError, match=f"port {port}"):
+        review(other, port=port)
+    review(other).close()
+
+
 @pytest.mark.parametrize("name", ["draft.csv", "draft.json"])
 def test_a_draft_in_another_format_is_not_drafted_again(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text('id,text,label,sampling\n1,a,,"{""question"": ""level""}"\n')
@@ -89,7 +109,6 @@ def labelled(start: Start, records: list[dict[str, Any]], label: Any) -> Any:
 def test_exported_gold_is_valid_and_keeps_how_it_was_chosen(start: Start) -> None:
     opened = labelled(start, classification(40), lambda index: {"label": LABELS[index % 3]})
     assert opened.export()["records"] == 40
-    opened.close()
     done = CLI.invoke(app, ["review", str(opened.folder), "--export", "--json"])
     assert json.loads(done.stdout)["records"] == 40
     for place in (opened.folder, opened.folder / "gold.jsonl"):

@@ -43,15 +43,15 @@ def review(
 
     chosen = {**vars(options), "judge": options.judge or None}
     folder = Folder.open(sources, chosen.pop("task"), seed=seed, **chosen)
-    with closing(Session(folder)) as session:
-        if export:
+    if export:
+        with closing(Session(folder)) as session:
             written = exporting.export(session)
-            terminal.warn(*written["warnings"])
-            terminal.output(written, json, lambda gold: print(f"{gold['path']}: {gold['records']} records"))
-            return
-        with Review(session, port) as opened:
-            where = {"url": opened.url, "folder": str(opened.folder)}
-            terminal.output(where, json, lambda page: print(page["url"], flush=True))
-            if not no_browser:
-                webbrowser.open(opened.url)
-            opened.server.wait()
+        terminal.warn(*written["warnings"])
+        terminal.output(written, json, lambda gold: print(f"{gold['path']}: {gold['records']} records"))
+        return
+    with Review(folder, port) as opened:
+        where = {"url": opened.url, "folder": str(opened.folder)}
+        terminal.output(where, json, lambda page: print(page["url"], flush=True))
+        if not no_browser:
+            webbrowser.open(opened.url)
+        opened.server.wait()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+from goldassay.exceptions import GoldassayError
 from goldassay.reviewing.app import application
 from goldassay.reviewing.exporting import export
 from goldassay.reviewing.folder import Folder
@@ -43,15 +44,23 @@ class Review:
     """An open review; open ``url`` in a browser. `close` it when you are done.
 
     Args:
-        session: The review.
+        folder: The folder of the review.
         port: The port of the page; any free one by default.
+
+    Raises:
+        GoldassayError: Another process has the folder open, or the port cannot be used.
     """
 
-    def __init__(self, session: Session, port: int = 0) -> None:
-        self.session = session
-        self.server = LocalServer(application(session), port)
+    def __init__(self, folder: Folder, port: int = 0) -> None:
+        folder.lock()
+        self.session = Session(folder)
+        try:
+            self.server = LocalServer(application(self.session), port)
+        except GoldassayError:
+            self.session.close()
+            raise
         self.url = self.server.address
-        self.folder = session.folder.path
+        self.folder = folder.path
 
     def export(self) -> dict[str, Any]:
         """Write ``gold.jsonl`` and ``card.yaml`` into the folder; returns what was written and left out."""
@@ -86,4 +95,4 @@ def review(*sources: str | Path, task: str | None = None, port: int = 0, **optio
         GoldassayError: Another process has the folder open, the port cannot be used, or nothing can be drafted.
         DataError: The draft cannot be read.
     """
-    return Review(Session(Folder.open([Path(source) for source in sources], task, **options)), port)
+    return Review(Folder.open([Path(source) for source in sources], task, **options), port)

@@ -65,7 +65,7 @@ class Suggestion:
 
 @dataclass
 class Folder:
-    """An open folder; no other process reviews it until it is closed.
+    """The folder of a review.
 
     Args:
         path: The folder.
@@ -73,7 +73,6 @@ class Folder:
         records: The records of the draft.
 
     Raises:
-        GoldassayError: Another process has it open.
         DataError: The draft cannot be read.
     """
 
@@ -84,12 +83,18 @@ class Folder:
     def __post_init__(self) -> None:
         self.design = Design.of(self.records, self.path / DRAFT)
         self._lock = FileLock(self.path / ".lock")
+
+    def lock(self) -> None:
+        """Keep other processes from reviewing the folder, until it is closed.
+
+        Raises:
+            GoldassayError: Another process has it open.
+        """
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise GoldassayError(
-                f"{self.path} is being reviewed by another process; open the address that it printed"
-            ) from None
+            message = f"{self.path} is being reviewed by another process; open the address that it printed"
+            raise GoldassayError(message) from None
 
     @classmethod
     def open(
@@ -239,14 +244,14 @@ def is_draft(file: Path) -> bool:
 
 
 def _keep(path: Path, content: bytes) -> None:
-    """Keep a draft in the folder of its review, whose labels belong to it."""
+    """Keep a draft, or one that was continued (``gold draft --more``), in the folder that has its labels."""
     file = path / DRAFT
-    if not file.exists():
-        files.save_all({file: content})
-    elif file.read_bytes() != content:
+    old = file.read_bytes() if file.exists() else b""
+    if not content.startswith(old):
         raise DataError(
             f"its labels are of another draft; go on with them ({path}), or move the folder away", file=path
         )
+    files.save_all({file: content})
 
 
 def records_of(file: Path) -> list[Fields]:
