@@ -472,10 +472,7 @@ def span_level(size: int, n: int, in_strata: bool, rng: Random) -> Interval:
     stream = spans(rng, size, 0.8, False)
     parts = [np.flatnonzero(stream.same), np.flatnonzero(~stream.same)] if in_strata else [np.arange(size)]
     shares = neyman([len(part) for part in parts], [1.0] * len(parts), n)
-    strata = [
-        Stratum(len(part), stream.a[rng.permutation(part)[:k]], np.array([stream.a[part][:, COUNTED].sum()]))
-        for part, k in zip(parts, shares, strict=True)
-    ]
+    strata = [Stratum(len(part), stream.a[rng.permutation(part)[:k]]) for part, k in zip(parts, shares, strict=True)]
     return estimate(strata, F1, bounds=(0.0, 1.0))
 
 
