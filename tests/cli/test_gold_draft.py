@@ -72,6 +72,13 @@ def test_a_draft_is_labelled_continued_and_compared_with_the_files_it_came_from(
     assert rows(out) == drafted
 
 
+def test_the_task_and_the_file_to_write_are_required(files: list[Path]) -> None:
+    for words in ((*TASK,), ("--out", "d.jsonl")):
+        done = CliRunner().invoke(app, ["gold", "draft", str(files[0]), *words])
+        assert done.exit_code == 2
+        assert "Missing option" in done.output
+
+
 def test_json_says_what_was_drafted(files: list[Path], tmp_path: Path) -> None:
     done = call("gold", "draft", *files, *TASK, "--out", tmp_path / "d.jsonl", "--n", 5, "--json")
     state = json.loads(done.stdout)

@@ -137,8 +137,6 @@ def convert(
 class DraftOptions:
     """Which inputs are drafted, and for which question."""
 
-    task: Annotated[str, use.for_gold("TASK", "The task of the gold.")]
-    out: Annotated[Path, use.option("FILE", ".jsonl, .csv or .json (Label Studio).")]
     question: str | None = use.option(
         "QUESTION",
         "compare the sources (default of two or more), the level of one (default), its errors, or examples for tuning.",
@@ -158,6 +156,8 @@ def draft(
         list[Path],
         use.argument("SOURCE...", "Run folders, traces, logs, predictions, or inputs (jsonl, csv, txt)."),
     ],
+    task: Annotated[str, use.for_gold("TASK", "The task of the gold.")],
+    out: Annotated[Path, use.option("FILE", ".jsonl, .csv or .json (Label Studio).")],
     options: DraftOptions,
     seed: int = 0,
     force: bool = False,
@@ -169,26 +169,24 @@ def draft(
 
     drafted: list[dict[str, Any]] = []
     if options.more is None:
-        use.new_place(options.out, force)
-    elif options.out.suffix != ".jsonl":
-        raise GoldassayError(
-            f"--more continues a draft in .jsonl, not {options.out}; convert its labels to jsonl first"
-        )
+        use.new_place(out, force)
+    elif out.suffix != ".jsonl":
+        raise GoldassayError(f"--more continues a draft in .jsonl, not {out}; convert its labels to jsonl first")
     else:
-        drafted = [record for _, record in files.json_lines(options.out)]
+        drafted = [record for _, record in files.json_lines(out)]
     with terminal.working("reading"):
-        pool = pool_of(sources, options.task, map=options.map, verdicts=options.judge)
+        pool = pool_of(sources, task, map=options.map, verdicts=options.judge)
         chosen: Any = {"measure": options.measure, "strata": options.strata, "seed": seed, "drafted": drafted}
         result = library.draft(pool, options.question, n=options.more or options.n, **chosen)
-    form = "label-studio" if options.out.suffix == ".json" else None
-    library.write(options.out, [*drafted, *result.records], format=form, task=options.task)
+    form = "label-studio" if out.suffix == ".json" else None
+    library.write(out, [*drafted, *result.records], format=form, task=task)
     terminal.warn(*result.warnings)
     terminal.output(result, json, tables.gold_draft)
     if not json:
-        terminal.line(f"{options.out}: {len(drafted) + len(result.records)} records; label them from the top, then:")
+        terminal.line(f"{out}: {len(drafted) + len(result.records)} records; label them from the top, then:")
         compared = pool.files if result.question == "compare" else pool.files[:1]
         pred = " --pred ".join(map(str, compared)) or "FILE"
-        terminal.echo(NEXT[result.question].format(task=options.task, gold=options.out, pred=pred))
+        terminal.echo(NEXT[result.question].format(task=task, gold=out, pred=pred))
 
 
 NEXT = {

@@ -166,7 +166,7 @@ def test_other_formats_of_predictions_and_tasks_are_read(tmp_path: Path) -> None
         (with_texts(rows(OURS)), [{"id": "d0", "text": "another", "label": "x"}], "has this id for other inputs"),
         (with_texts(rows(OURS)), [{"id": "x", "text": TEXTS[1], "label": "x"}], "the id d1 for the same inputs"),
         (with_texts(rows(OURS)), [{"text": TEXTS[1], "label": "x"}], "predictions need an id"),
-        (with_texts(rows(OURS)), [{"id": "x", "colour": "red"}], "no column label"),
+        (with_texts(rows(OURS)), [{"id": "x", "colour": "red"}], "no input has text; there are id, colour; rename one"),
         (with_texts(rows(OURS)), [], "the file is empty"),
     ],
 )

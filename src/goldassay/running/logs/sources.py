@@ -176,9 +176,12 @@ def _sources(place: Path, task: str, paths: Mapping[str, str]) -> list[Source]:
         outputs = {*OUTPUTS.get(task, ())}
         answered = any(outputs & {*row, *paths} for row in rows if isinstance(row, Mapping))
         inputs = {} if answered else _inputs_of(rows, task, paths, alone=True)
-        if not inputs:
+        if inputs:
+            return [Source(place, inputs=inputs)]
+        if answered or not rows or task not in TASKS:
             raise
-        return [Source(place, inputs=inputs)]
+        columns = dict.fromkeys(key for row in rows if isinstance(row, Mapping) for key in row)
+        raise DataError(_absent("input", [INPUTS[task]], columns), file=place) from None
     inputs = _inputs_of(rows or records, task, paths)
     answers = {record["id"]: record for record in records}
     if task not in TASKS:
