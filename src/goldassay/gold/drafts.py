@@ -29,7 +29,7 @@ import numpy as np
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
 from goldassay.gold.outputs import NO_OUTPUT, Comparison, as_text, of_corpus, predicted
-from goldassay.gold.records import INPUTS, SPANS, empty_prediction, is_labelled
+from goldassay.gold.records import INPUTS, LABELS, SPANS, empty_prediction, is_labelled
 from goldassay.gold.shapes import SHAPES, Fields, Record
 from goldassay.gold.splits import grouped, value_of
 from goldassay.measure import TASKS, check_choice
@@ -46,13 +46,9 @@ LOW = 0.2  # the share of the least confident answers that are likely failures
 BANDS = 3  # strata by a number
 PRIOR = 3  # labels that a pilot's spread in a stratum is shrunk by: a few right ones are no proof that all are
 GOLD_FIELDS = {
-    "extraction": ("entities",),
-    "classification": ("label", "labels", "score", "secondary_labels", "rationale"),
-    "linking": ("links",),
-    "retrieval": ("relevant",),
-    "answering": ("answers", "reference", "supporting_facts", "answer_type", "answer_starts", "provenance"),
-    "triples": ("triples",),
-    "records": ("record",),
+    **LABELS,
+    "classification": (*LABELS["classification"], "secondary_labels", "rationale"),
+    "answering": (*LABELS["answering"], "reference", "supporting_facts", "answer_type", "answer_starts", "provenance"),
 }
 """The fields of gold that a label fills in."""
 Strata = dict[str, list[str]]

@@ -26,20 +26,17 @@ from typing import Any
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.gold.records import empty_prediction
+from goldassay.gold.records import LABELS, empty_prediction
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS, Measure, parse, registered
 from goldassay.tally import Counts, Mean
 from goldassay.text import normal
 
 OUTPUTS = {
-    "extraction": ("entities",),
-    "classification": ("label", "labels", "score", "secondary_labels"),
-    "linking": ("links",),
+    **LABELS,
+    "classification": (*LABELS["classification"], "secondary_labels"),
     "retrieval": ("results",),
     "answering": ("answer",),
-    "triples": ("triples",),
-    "records": ("record",),
 }
 """The fields of a prediction that are its output."""
 NO_OUTPUT = ("id", "document", "text", "latency_ms", "error", "meta")
