@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from tests.reviewing.conftest import LABELS, Client, Start, classification, extr
 from typer.testing import CliRunner
 
 from goldassay.cli import app
-from goldassay.reviewing.quality import missed_by_both, share_difference
+from goldassay.reviewing.journal import Decision
+from goldassay.reviewing.quality import Quality, missed_by_both, share_difference
 
 
 def test_the_interval_of_what_both_missed_covers_it() -> None:
@@ -132,3 +134,24 @@ def test_a_judge_is_shown_once_a_record_is_decided(start: Start) -> None:
     opened.export()
     done = CliRunner().invoke(app, ["judge", "align", str(opened.folder / "judge.jsonl"), "--json"])
     assert json.loads(done.stdout)["accuracy"]["value"] == pytest.approx(2 / 3)
+
+
+class SlowQuality(Quality):
+    """Figures that take longer than people's decisions."""
+
+    computed = 0
+
+    def state(self, *arguments: Any) -> dict[str, Any]:
+        self.computed += 1
+        time.sleep(0.6)
+        return super().state(*arguments)
+
+
+def test_slow_figures_are_computed_rarely(start: Start) -> None:
+    session = start(extraction(20)).session
+    slow = SlowQuality(session.folder, session.journal, session.queue)
+    session.quality = slow
+    for index in range(3):
+        session.decide(Decision(decision=str(index), item=str(index), kind="skip"), "ann", "")
+        session.progress("ann", "", fresh=True)
+    assert slow.computed == 1

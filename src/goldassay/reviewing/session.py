@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,6 +24,8 @@ from goldassay.reviewing.queue import Queue
 from goldassay.reviewing.values import canonical, check_value
 
 PACE = 30  # decisions whose median says how long the next ones take
+SLOW = 0.5  # seconds from which figures are computed rarely: people do not wait for them
+RARELY = 10  # times as long as they took
 ITEM = re.compile(r"(0|[1-9][0-9]{0,8})(?::(repeat|conflict))?")
 OWN = {"decision", "kind", "value", "choice", "good", "note", "modes"}  # of a line: what its reviewer decided
 Visit = tuple[int, str]
@@ -43,6 +46,7 @@ class Session:
     folder: Folder
     lock: threading.RLock = field(default_factory=threading.RLock)
     _computed: Fields = field(default_factory=dict)
+    _pause: float = 0.0  # until when slow figures are not computed again
 
     def __post_init__(self) -> None:
         self.journal = Journal(self.folder.path / "labels.jsonl")
@@ -266,9 +270,13 @@ class Session:
             mine = [line for line in lines if line.sitting == sitting]
             left = self._left()
             systems = self.systems()
-            settled = [self.queue.settled(index) for index in range(self.queue.count)] if fresh else []
-        if fresh and self._computed.get("revision") != revision:
+            stale = fresh and self._computed.get("revision") != revision and time.monotonic() > self._pause
+            settled = [self.queue.settled(index) for index in range(self.queue.count)] if stale else []
+        if stale:
+            began = time.monotonic()
             self._computed = {"revision": revision, **self.quality.state(lines, settled, systems is None)}
+            seconds = time.monotonic() - began
+            self._pause = began + RARELY * seconds if seconds > SLOW else 0.0
         pace = median(times) if times else None
         return {
             "revision": revision,
