@@ -112,15 +112,16 @@ def example_row(answers: Sequence[Row], evidence: Callable[[Row], Evidence]) -> 
     return {key: value for key, value in {**row, **some}.items() if value or key not in some}
 
 
-def check_cost(row: Record) -> None:
-    """Check that the seconds and tokens of a row are numbers.
+def check_parts(row: Record) -> None:
+    """Check that seconds and tokens of a row are numbers, and that its inputs and its gold are objects.
 
     Raises:
-        TypeError: One is not.
-        ValueError: One is not finite.
+        TypeError: A number is none.
+        ValueError: A number is not finite, or a part is no object.
     """
-    if not math.isfinite(sum([row.get("latency_s") or 0.0, *(row.get("usage") or {}).values()])):
-        raise ValueError("seconds and tokens are finite numbers")
+    finite = math.isfinite(sum([row.get("latency_s") or 0.0, *(row.get("usage") or {}).values()]))
+    if not finite or not all(isinstance(row.get(name) or {}, Mapping) for name in ("inputs", "gold")):
+        raise ValueError("not a row: seconds and tokens are numbers, inputs and gold objects")
 
 
 def facets(row: Record) -> dict[str, str]:

@@ -20,7 +20,7 @@ from goldassay.measure import OWN, Error, parse
 from goldassay.measures.judged import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
 from goldassay.running.noise import Noise, noise
-from goldassay.running.rows import Folded, Rows, check_cost, example_row, facets, record, values
+from goldassay.running.rows import Folded, Rows, check_parts, example_row, facets, record, values
 from goldassay.scorecard import Values, by_key
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
@@ -365,7 +365,7 @@ def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
         for error in row.get("errors", ()):
             Error(**error)
         dict(row.get("strata") or {})
-        check_cost(row)
+        check_parts(row)
 
     if (place / ROWS).exists():
         what = "a row of this run: an index, an id, and the tallies of its measures"

@@ -32,6 +32,7 @@ LEAKS = 6  # examples that are left out for a leak, by name
 SATURATED = 0.98  # of the largest score
 LUCK = "if these examples chose the program, the gain includes luck"
 FRESH = "goldassay audit BEFORE.json AFTER.json --program FILE --gold TEST"
+UNLABELLED = "goldassay audit BEFORE.json AFTER.json --program FILE --inputs FILE"
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ class Audit(Displayed):
         if self.more:
             ways.append(f"about {self.more} more examples")
         if self.fresh:
-            ways.append(f"a held-out test of {self.fresh}: {FRESH}, or --inputs FILE without gold, to label few")
+            ways.append(f"a held-out test of {self.fresh}: {FRESH}")
+            ways.append(f"few labels of inputs without gold: {UNLABELLED}")
         if self.verdict == Verdict.UNKNOWN and ways:
             lines.append(f"to show a gain of {self.target:+.3f} four times in five: {', or '.join(ways)}")
         return [*lines, *self.findings]

@@ -168,8 +168,10 @@ def example(runs: Sequence[Run], at: int, rows: Sequence[Record]) -> Fields:
         "id": str(first["id"]),
         "facets": {name: code(key, name) for name, key in facets(first).items()},
         "document": first.get("document"),
-        "inputs": {key: value for key, value in first["inputs"].items() if key != "id"} if "inputs" in first else None,
-        "gold": {k: v for k, v in first["gold"].items() if k not in ELSEWHERE} if "gold" in first else None,
+        "inputs": {key: value for key, value in first["inputs"].items() if key != "id"}
+        if first.get("inputs")
+        else None,
+        "gold": {k: v for k, v in first["gold"].items() if k not in ELSEWHERE} if first.get("gold") else None,
         "runs": own,
     }
 

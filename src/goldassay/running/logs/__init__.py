@@ -24,7 +24,7 @@ from goldassay.running.folder import ABOUT as RUN
 from goldassay.running.folder import run_at
 from goldassay.running.hashing import gold_hash
 from goldassay.running.logs.tools import KINDS, System, foreign, number, systems_in
-from goldassay.running.rows import check_cost
+from goldassay.running.rows import check_parts
 from goldassay.running.run import Run, stored
 from goldassay.tally import Evidence, Mean
 
@@ -134,7 +134,7 @@ def _row(sample: Fields, zero: Evidence, document: str) -> Fields:
     row = {name: sample[name] for name in ("id", "repeat", "inputs", "prediction")}
     row |= {"gold": gold, "score": score, "tallies": {name: tally.state() for name, tally in tallies.items()}}
     row |= {name: sample[name] for name in ("latency_s", "usage") if sample.get(name) not in (None, {})}
-    check_cost(row)
+    check_parts(row)
     if metadata.get(document) is not None:
         row["document"] = str(metadata[document])
     if error:
