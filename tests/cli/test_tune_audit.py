@@ -133,6 +133,8 @@ def test_options_of_a_proof_that_nothing_would_use_are_errors(folder: Path) -> N
         run(*words, "--program", "quiz.py", "--gold", "test.jsonl", "--fresh")
     with pytest.raises(GoldassayError, match="need --program"):
         run(*words, "--inputs", "test.jsonl")
+    with pytest.raises(GoldassayError, match=r"--draft expects a \.jsonl file, got d\.csv"):
+        run(*words, "--program", "quiz.py", "--inputs", "test.jsonl", "--draft", "d.csv")
     with pytest.raises(GoldassayError, match=r"no draft at none\.jsonl; --inputs FILE drafts one"):
         run(*words, "--program", "quiz.py", "--draft", "none.jsonl")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import dspy
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measures.extraction import SpanF1
 from goldassay.statistics.sampling import sign_test
 from goldassay.tuning.labelling import LabelPlan, of_labels, plan_labels
 from goldassay.tuning.options import TuneOptions
@@ -51,6 +53,43 @@ def test_what_differs_is_drafted_and_the_verdict_has_the_sign_of_the_better() ->
     assert (untold.verdict, untold.gain) == ("cannot be told", None)
     with pytest.raises(GoldassayError, match="agree on all 300 inputs"):
         planned(3, 3)
+
+
+class Names(dspy.Module):  # type: ignore[misc]
+    """Finds these words as names."""
+
+    def __init__(self, names: str) -> None:
+        super().__init__()
+        self.names = names
+
+    def forward(self, text: str) -> Any:
+        places = [match.span() for match in re.finditer(self.names, text)]
+        return dspy.Prediction(entities=[{"start": a, "end": b, "type": "TOP", "text": text[a:b]} for a, b in places])
+
+
+def test_spans_take_labels_of_agreements_too_and_any_prefix_is_enough() -> None:
+    rng = random.Random(0)
+    texts = [
+        " ".join(rng.choices(["Delft", "Gouda", "Tiel", "Hoorn", "in", "near", "opened", "closed", "by", "the"], k=6))
+        for _ in range(400)
+    ]
+    examples = [dspy.Example(id=f"i{at}", text=text).with_inputs("text") for at, text in enumerate(texts)]
+    programs = {"before": Names("Delft|Gouda"), "after": Names("Delft|Gouda|Tiel")}
+    plan = plan_labels("extraction", programs, examples, SETTINGS)
+    assert {row["sampling"]["stratum"] for row in plan.draft.records} == {"agree", "disagree"}
+    person = Names("[A-Z][a-z]+")
+    rows = [{**row, "entities": person(text=row["text"]).entities} for row in plan.draft.records]
+    tallies = [
+        SpanF1()({"text": text, **person(text=text)}, programs[name](text=text)).tally
+        for name in programs
+        for text in texts
+    ]
+    truth = sum(tallies[400:], SpanF1().zero).value - sum(tallies[:400], SpanF1().zero).value
+    for labels in (12, 40):
+        audit = of_labels("extraction", [*rows[:labels], *plan.draft.records[labels:]], "before.json", "after.json")
+        assert audit.interval is not None
+        assert audit.interval[0] <= truth <= audit.interval[1]
+    assert audit.verdict == "helped"
 
 
 def test_a_gain_that_is_more_than_the_outputs_differ_is_impossible() -> None:

@@ -351,6 +351,8 @@ def _by_labels(results: list[Path], options: AuditOptions, seed: int) -> Audit:
     states, names = _states(results)
     target = workspace.target(options.program, options.task)
     place = options.draft or DRAFT
+    if place.suffix != ".jsonl":
+        raise GoldassayError(f"--draft expects a .jsonl file, got {place}")
     if place.exists():
         records: list[Any] = [record for _, record in files.json_lines(place)]
         if not any(is_labelled(record, target.task) for record in records):

@@ -4,8 +4,9 @@ Both programs run on the same inputs. Where their outputs are the same, a label 
 others are drafted in a random order (`goldassay.gold.drafts`). Once some are labelled, the draft alone holds all that
 the verdict needs (`goldassay.running.labelled`).
 
-A gain g over N inputs of which M differ is (M + g N) / 2 wins among the M, where one of both outputs is right. So many
-labels are needed that a random draw of them passes the exact sign test four times in five (hypergeometric).
+A gain g over N inputs of which M differ is at worst (M + g N) / 2 wins among the M: one of both outputs is right in
+each. So many labels are needed at most that a random draw of them passes the exact sign test four times in five
+(hypergeometric). Where both are wrong in some, or only one of both ever wins, fewer do.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class LabelPlan:
             f"{before} and {after} differ on {self.disagreements} of {self.population} inputs; where they agree, "
             "a label says nothing of the difference"
         )
-        counts = [f"about {count} for a gain of {gain:+.3f}" for gain, count in self.needed.items()]
+        counts = [f"at most {count} for a gain of {gain:+.3f}" for gain, count in self.needed.items()]
         if not counts:
             return (
                 f"{differ}; labels of all of these would not show a gain of {max(self.gains):+.3f} four times in five"
