@@ -17,10 +17,10 @@ True
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,10 @@ from goldassay.exceptions import GoldassayError
 from goldassay.gold.records import LABELS, empty_prediction
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS, Measure, parse, registered
+from goldassay.measures.extraction.records import Span, spans
+from goldassay.measures.linking.records import sides as link_sides
+from goldassay.measures.retrieval.records import scores
+from goldassay.measures.triples.records import statements
 from goldassay.tally import Counts, Mean
 from goldassay.text import normal
 
@@ -211,15 +215,30 @@ def as_text(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
 
 
-def _place(span: Record, *names: str) -> Fields:
-    """Where a span is and what it is; its words only where it has no place."""
-    fields = ("start", "end", "type", "fragments", "form", *names)
-    place = {name: span.get(name) for name in fields if span.get(name) not in (None, [])}
-    return place if span.get("start") is not None else {**place, "text": span.get("text")}
+def _entities(prediction: Record, normalise: Callable[[str], str]) -> list[Span]:
+    """The spans in an order of their own; their words count only where they are not in the text."""
+    return sorted(span if span.start < 0 else span._replace(text="") for span in spans(prediction["entities"]))
 
 
-def _entities(prediction: Record, normalise: Callable[[str], str]) -> list[str]:
-    return sorted(as_text(_place(span)) for span in prediction["entities"])
+def _links(prediction: Record, normalise: Callable[[str], str]) -> list[object]:
+    """The mentions with their candidates as measures merge and rank them."""
+    document = link_sides([], prediction, typed=True)
+    mentions = [mention if mention.start < 0 else mention._replace(text="") for mention in document.pred]
+    return [mentions, document.repeated]
+
+
+def _results(prediction: Record, normalise: Callable[[str], str]) -> list[tuple[str, int]]:
+    """The documents in their order, each with the place of its score (in 32 bits) among the scores."""
+    scored = scores(prediction)
+    _, places = np.unique(-np.array([*scored.values()], np.float32), return_inverse=True)
+    return sorted(zip(scored, places.tolist(), strict=True), key=itemgetter(1))
+
+
+def _triples(prediction: Record, normalise: Callable[[str], str]) -> list[Fields]:
+    """The statements in the order in which they compete for one of gold: the most confident first."""
+    matching = statements({"triples": []}, prediction)
+    beside = ("confidence", "meta")
+    return [{name: row.triple[name] for name in row.triple if name not in beside} for row in matching.pred]
 
 
 def _labels(prediction: Record, normalise: Callable[[str], str]) -> list[object]:
@@ -230,46 +249,9 @@ def _labels(prediction: Record, normalise: Callable[[str], str]) -> list[object]
     return [label, *sets, prediction.get("labels") is None, prediction.get("score")]
 
 
-def _links(prediction: Record, normalise: Callable[[str], str]) -> list[Fields]:
-    """The links in the order of the text; those of one place as they are, since measures merge them in their order."""
-    links = []
-    for link in prediction["links"]:
-        candidates = list(link["candidates"])
-        if all(candidate.get("score") is not None for candidate in candidates):
-            candidates.sort(key=lambda candidate: -candidate["score"])
-        ranked = [[candidate["id"], candidate.get("kb")] for candidate in candidates]
-        links.append({**_place(link, "ids"), "candidates": ranked})
-    return sorted(links, key=lambda link: (link.get("start", -1), link.get("end", -1)))
-
-
-def _results(prediction: Record, normalise: Callable[[str], str]) -> list[list[str]]:
-    """The documents in their order, those of one score (in 32 bits) together."""
-    results = [result if isinstance(result, Mapping) else {"doc_id": result} for result in prediction["results"]]
-    if any(result.get("score") is None for result in results):
-        return [[str(result["doc_id"])] for result in results]
-    scores = np.array([result["score"] for result in results], np.float32)
-    order = np.argsort(-scores, kind="stable").tolist()
-    return [
-        [str(results[place]["doc_id"]) for place in group]
-        for _, group in groupby(order, key=lambda place: float(scores[place]))
-    ]
-
-
 def _answer(prediction: Record, normalise: Callable[[str], str]) -> object:
     answer = prediction["answer"]
     return normalise(answer) if isinstance(answer, str) else answer
-
-
-def _triples(prediction: Record, normalise: Callable[[str], str]) -> list[list[object]]:
-    """The statements with their places by confidence: where two compete for one of gold, the order decides."""
-    triples = prediction["triples"]
-    confidences = [-1.0 if triple.get("confidence") is None else triple["confidence"] for triple in triples]
-    places = sorted({*confidences}, reverse=True)
-    rows = []
-    for triple, confidence in zip(triples, confidences, strict=True):
-        statement = {name: value for name, value in triple.items() if name not in ("confidence", "meta")}
-        rows.append((places.index(confidence), as_text(statement)))
-    return [list(row) for row in sorted(rows)]
 
 
 def _record(prediction: Record, normalise: Callable[[str], str]) -> object:
