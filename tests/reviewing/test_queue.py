@@ -96,6 +96,28 @@ def test_records_for_two_are_labelled_by_two_and_their_conflicts_are_settled(sta
     assert review.export()["left_out"] == 0
 
 
+def test_what_is_skipped_again_waits_behind_what_was_skipped_before(start: Start) -> None:
+    page = Client(start(extraction(5)).url)
+    for item in "01234":
+        page.decide(item, kind="skip")
+    seen = [page.get("setup")["next"][0]]
+    seen += [page.decide(item, kind="skip")["next"][0] for item in "0123"]
+    assert seen == list("01234")
+
+
+def test_a_conflict_can_be_skipped_and_left_to_others(start: Start) -> None:
+    opened = start(classification(5), overlap=1.0)
+    ann = Client(opened.url, "ann")
+    bo = Client(opened.url, "bo")
+    for index in range(5):
+        ann.decide(str(index), value={"label": LABELS[0]})
+        bo.decide(str(index), value={"label": LABELS[index < 2]})
+    assert ann.get("setup")["next"] == ["0:conflict", "1:conflict"]
+    assert ann.decide("0:conflict", kind="skip")["next"] == ["1:conflict", "0:conflict"]
+    assert ann.decide("1:conflict", kind="unsure")["next"] == ["0:conflict"]
+    assert bo.get("setup")["next"] == ["0:conflict", "1:conflict"]
+
+
 def test_a_record_that_somebody_was_unsure_of_goes_to_another(start: Start) -> None:
     review = start(extraction(20))
     ann = Client(review.url, "ann")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import time
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from goldassay.reviewing.journal import Journal, Line
@@ -95,22 +95,37 @@ class Queue:
 
     def _items(self, who: str, taken: set[int]) -> Iterator[str]:
         own = {index: line for index in range(self.count) if (line := self.journal.current(index, who))}
-        skipped = [index for index, line in own.items() if line.kind == "skip"]
-        open_ = [index for index in range(self.count) if index not in own and self.is_for(index, who)]
-        rest = [index for index in [*open_, *skipped] if index not in taken]
-        repeats = [index for index in self.repeats(who) if self.journal.current(index, who, "repeat") is None]
-        order = self.journal.order
-        moments = sorted(order[line.decision] for line in own.values())
-        for index in repeats:
-            since = len(moments) - bisect_right(moments, order[own[index].decision])
-            if since >= APART or not rest:
+        skipped = sorted((index for index, line in own.items() if line.kind == "skip"), key=self._moment(who, "first"))
+        waiting = [*(index for index in range(self.count) if index not in own), *skipped]
+        rest = [index for index in waiting if index not in taken and self.is_for(index, who)]
+        moment = self._moment(who, "first")
+        moments = sorted(map(moment, own))
+        for index in self.repeats(who):
+            since = len(moments) - bisect_right(moments, moment(index))
+            if self.journal.current(index, who, "repeat") is None and (since >= APART or not rest):
                 yield f"{index}:repeat"
         yield from map(str, rest)
-        for index in self.conflicts():
-            decided = self.journal.decisions(index)
-            disputed = len({line.meaning for line in decided.values() if line.kind == "label"}) > 1
-            if disputed or all(name != who for name, _ in decided):
-                yield f"{index}:conflict"
+        conflicts = [index for index in self.conflicts() if self.may_settle(index, who)]
+        for index in sorted(conflicts, key=self._moment(who, "conflict")):
+            yield f"{index}:conflict"
+
+    def _moment(self, who: str, visit: str) -> Callable[[int], int]:
+        """When a reviewer decided on a record, for sorting: what was skipped last comes last."""
+
+        def moment(index: int) -> int:
+            line = self.journal.current(index, who, visit)
+            return -1 if line is None else self.journal.order[line.decision]
+
+        return moment
+
+    def may_settle(self, index: int, who: str) -> bool:
+        """Whether a reviewer may settle a conflict: the values of others differ, or others were unsure."""
+        decided = self.journal.decisions(index)
+        line = decided.get((who, "conflict"))
+        if line and line.kind == "unsure":
+            return False
+        disputed = len({line.meaning for line in decided.values() if line.kind == "label"}) > 1
+        return disputed or all(name != who for name, _ in decided)
 
     def repeats(self, who: str) -> list[int]:
         """The records that a reviewer labelled and sees again."""
