@@ -264,6 +264,28 @@ ANSWERS = {
 """What may be estimated from the labels, by question."""
 
 
+def turns(shares: Mapping[str, float], sizes: Mapping[str, int], taken: Mapping[str, int], n: int) -> list[str]:
+    """The strata of the next ``n`` labels: always the one that lacks most of its share, as long as it has inputs.
+
+    Args:
+        shares: The share of the labels that each stratum gets.
+        sizes: How many inputs it has.
+        taken: How many of them are drafted or labelled already.
+        n: How many labels.
+
+    >>> turns({"a": 0.75, "b": 0.25}, {"a": 3, "b": 9}, {"a": 1}, 4)
+    ['a', 'b', 'a', 'b']
+    """
+    counts = Counter(taken)
+    chosen: list[str] = []
+    while len(chosen) < n and (left := [name for name in shares if counts[name] < sizes[name]]):
+        total = counts.total() + 1
+        stratum = max(left, key=lambda name: shares[name] * total - counts[name])
+        chosen.append(stratum)
+        counts[stratum] += 1
+    return chosen
+
+
 class _Plan:
     """The strata of a pool for a question, each in its random order, and how labels are shared among them."""
 
@@ -406,20 +428,14 @@ class _Plan:
 
     def records(self, n: int, drafted: Sequence[Record]) -> list[Fields]:
         """The next ``n`` records after those that are drafted: the stratum that lacks most of its share is next."""
-        taken = Counter[str]()
-        for record in drafted:
-            taken[self._check(record)] += 1
+        taken = Counter(map(self._check, drafted))
         shares = {name: share for name, share in self.shares(drafted).items() if share > 0}
-        chosen: list[tuple[str, int]] = []
-        while len(chosen) < n:
-            left = [name for name in shares if taken[name] < len(self.order[name])]
-            if not left:
-                break
-            total = taken.total() + 1
-            stratum = max(left, key=lambda name: shares[name] * total - taken[name])
-            chosen.append((stratum, taken[stratum]))
+        sizes = {name: len(ids) for name, ids in self.order.items()}
+        records: list[Fields] = []
+        for stratum in turns(shares, sizes, taken, n):
+            records.append(self._record(stratum, taken[stratum]))
             taken[stratum] += 1
-        return [self._record(stratum, position) for stratum, position in chosen]
+        return records
 
     def _record(self, stratum: str, position: int) -> Fields:
         """The record at a place of a stratum's order, without secrets."""

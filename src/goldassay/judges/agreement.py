@@ -12,7 +12,8 @@ counted, never guessed.
 * `plan`: a rate from labels of each verdict, weighted by how many items have it, has the variance Σ W² p (1 − p) / n
   over the verdicts (W: the share of the items, p: the rate among them, n: the labels). With a fixed number of labels it
   is least where n is proportional to W √(p (1 − p)) (Neyman 1934): more labels go where the judge says less. Within a
-  verdict the items are drawn at random. Such labels are read with ``origin="verdict"``.
+  verdict the items are drawn at random, and the verdicts take turns, so that any prefix may be labelled. Such labels
+  are read with ``origin="verdict"``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 
 from goldassay.exceptions import DataError
 from goldassay.gold.agreement.coefficients import Coefficient
+from goldassay.gold.drafts import turns
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.questions import Question, Vote
@@ -354,13 +356,14 @@ def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) ->
     share = np.array(shares)
     variance = np.array(chances) * (1 - np.array(chances))
     spread = share * np.sqrt(variance)
-    # Neyman's number for the positive verdicts, over all labels; those that are there already count. No side can give
-    # more than it has without a label, and the other side has to take the rest.
-    neyman = round(float(total * spread[0] / spread.sum())) - labelled[0]
-    first = min(len(free[0]), count, max(0, count - len(free[1]), neyman))
-    sizes = [first, count - first]
-    chosen = [*free[0][: sizes[0]], *free[1][: sizes[1]]]
-    rng.shuffle(chosen)
+    # Neyman's shares over all labels, of which those that are there already count; strata take turns, as in a draft.
+    strata = (positive, f"not {positive}")
+    there = dict(zip(strata, labelled, strict=True))
+    most = {name: there[name] + len(items) for name, items in zip(strata, free, strict=True)}
+    order = turns(dict(zip(strata, spread / spread.sum(), strict=True)), most, there, count)
+    waiting = dict(zip(strata, map(iter, free), strict=True))
+    chosen = [next(waiting[name]) for name in order]
+    sizes = [order.count(name) for name in strata]
     width = WIDTH * math.sqrt((spread**2 / np.maximum(np.add(labelled, sizes), 1)).sum())
     at_random = WIDTH * math.sqrt(share @ variance / total)
-    return LabelPlan(chosen, {positive: sizes[0], f"not {positive}": sizes[1]}, width, at_random)
+    return LabelPlan(chosen, dict(zip(strata, sizes, strict=True)), width, at_random)
