@@ -148,7 +148,7 @@ ROOMS = (
 )
 """The documented packages; what their ``__all__`` names is the public API (``tests/api.txt``)."""
 
-INTERNAL = {"T", "sides", "errors", "SpanBatch", "listed", "checked", "available_tokens", "resolve_tokens"}
+INTERNAL = {"K", "V", "T", "sides", "errors", "SpanBatch", "listed", "checked", "available_tokens", "resolve_tokens"}
 INTERNAL |= {"EndpointLimit", "RateLimit", "options_of", "share_among", "watch", "place", "flat", "nested"}
 """What packages export for each other, and nobody else needs."""
 

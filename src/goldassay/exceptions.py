@@ -21,6 +21,7 @@ Every message is one line: what, where, what was found, how to fix it.
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,18 @@ class MissingExtra(GoldassayError):
 
     def __init__(self, package: str, extra: str, otherwise: str = "") -> None:
         super().__init__(f"this needs {package}, which is not installed: pip install 'goldassay[{extra}]'{otherwise}")
+
+
+def optional(package: str, extra: str) -> Any:
+    """A module of an extra.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingExtra(package, extra) from None
 
 
 LENGTH = 500  # characters of an error or a value in a message

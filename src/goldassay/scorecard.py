@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from goldassay.display import Displayed
-from goldassay.exceptions import DataError, GoldassayError, MissingExtra
+from goldassay.exceptions import DataError, GoldassayError, optional
 from goldassay.fields import Fields, Record, clusters, identity, shared_text, unit
 from goldassay.measure import Measure, gold_field
 from goldassay.tally import Counts, Mean, Tally, flat
@@ -286,11 +286,9 @@ def data_frame(rows: Mapping[str, Sequence[float | None]], columns: Iterable[str
     Raises:
         MissingExtra: Pandas is not installed.
     """
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingExtra("pandas", "pandas") from None
-    return pd.DataFrame.from_dict(dict(rows), orient="index", columns=list(columns), dtype=float)
+    return optional("pandas", "pandas").DataFrame.from_dict(
+        dict(rows), orient="index", columns=list(columns), dtype=float
+    )
 
 
 @dataclass(frozen=True)

@@ -181,6 +181,11 @@ def divide(above: Number, below: Number, empty: float = 0.0) -> Number:
     return np.divide(above, below, out=out, where=np.asarray(below) != 0)
 
 
+def harmonic(precision: Number, recall: Number) -> Number:
+    """F1 = 2PR / (P + R), 0 if both are 0; of numbers or arrays."""
+    return divide(2 * precision * recall, precision + recall)
+
+
 def mean(pairs: Iterable[tuple[Number, Number]]) -> Number:
     """The mean of (value, weight) pairs; 1.0 where nothing weighs, as for any empty tally."""
     total = 0.0

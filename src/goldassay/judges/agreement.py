@@ -41,7 +41,7 @@ UNKNOWN = "unknown"
 WIDTH = 2 * 1.96  # of a 95 % interval, in standard errors
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Report:
     """Measurements of a judge."""
 
@@ -67,7 +67,7 @@ def coefficient(units: Sequence[Sequence[Any]], kind: str) -> Interval | None:
     return interval(tallies, Coefficient(kind=kind), bounds=(-1.0, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeanGrade(Report):
     """A mean grade: ``naive`` of the verdicts, ``corrected`` by the labels, on a scale from ``low`` to ``high``."""
 
@@ -160,7 +160,7 @@ def _pairs(labels: Labels, votes: Sequence[Vote]) -> list[tuple[JudgedItem, Vote
     return list(zip(labels.items, votes, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JudgedRate(Report):
     """A judge's verdicts; ``disagreement`` is the mean one of a panel, ``cached`` answers cost nothing."""
 
@@ -208,7 +208,7 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: Judge | str = "", *, 
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JudgeAgreement(Report):
     """A judge beside people: ``people`` is the agreement of the annotators, on ``divided`` items they disagree."""
 
@@ -299,7 +299,7 @@ def _alpha(units: Sequence[Sequence[str | None]], question: Question) -> Interva
     return coefficient([[label and question.worth[label] for label in unit] for unit in units], "ordinal")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LabelPlan(Report):
     """The ``items`` to label next, how many have each verdict, and the ``width`` of the interval to expect.
 

@@ -49,7 +49,7 @@ PHRASES: Fields = files.resource("probes.json")
 ATTACKS: list[str] = PHRASES["attacks"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Probe:
     """A question whose answer, as a sentence, is in a text."""
 
@@ -174,7 +174,7 @@ Outcome = bool | str | None
 """The result of a case: well or not, None without a verdict, or ``SKIPPED`` if the probe does not fit."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AuditCase:
     """A judge and a probe, another about another text to take wrong answers from, and the attack whose turn it is."""
 
@@ -295,7 +295,7 @@ TESTS: Mapping[str, tuple[float, Callable[[AuditCase], Outcome]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Check(Report):
     """One row of an audit: ``rate`` and ``passed`` are None if nothing could be tested.
 
@@ -311,7 +311,7 @@ class Check(Report):
     sure: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JudgeAudit(Report):
     """All checks of a judge; it passed if every check that could be made did, and at least one could."""
 

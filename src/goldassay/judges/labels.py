@@ -55,7 +55,7 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JudgedItem:
     """One item: its inputs, each annotator's label, and a judge's verdict from elsewhere."""
 
@@ -76,7 +76,7 @@ class JudgedItem:
         return count(list(self.labels.values())).label
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Labels:
     """The items of a file, their question, and whether the file brings verdicts."""
 

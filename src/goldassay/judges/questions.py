@@ -263,7 +263,7 @@ def question(name: str, levels: Mapping[str, str] | None = None) -> Question:
     return QUESTIONS[name]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Vote:
     """The result of ballots: ``label`` (None is unknown), and ``mean``, the mean worth of the known ballots."""
 

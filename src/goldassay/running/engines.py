@@ -26,7 +26,7 @@ import cloudpickle
 import dspy
 
 from goldassay import jsonl
-from goldassay.exceptions import GoldassayError, MissingExtra, one_line
+from goldassay.exceptions import GoldassayError, one_line, optional
 from goldassay.fields import Fields
 from goldassay.lm import share_among
 from goldassay.metric import failed_with
@@ -300,10 +300,7 @@ def join_ray(address: str | None) -> Any:
     address = address or os.environ.get("RAY_ADDRESS")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-    except ImportError:
-        raise MissingExtra("ray", "ray") from None
+    ray = optional("ray", "ray")
     if ray.is_initialized():
         return ray
     handlers: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}

@@ -84,7 +84,7 @@ PRIOR = 0.5  # of Jeffreys' beta distribution
 FAR = 100_000  # more examples than this are not asked for
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gate:
     """The result of a gate: ``verdict`` is ``pass``, ``fail`` or ``continue``.
 

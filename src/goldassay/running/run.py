@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
 from goldassay.display import Displayed
-from goldassay.exceptions import DataError, FieldError, GoldassayError, MissingExtra
+from goldassay.exceptions import DataError, FieldError, GoldassayError, optional
 from goldassay.fields import Fields, Record, unit
 from goldassay.measure import OWN, Error, parse
 from goldassay.measures.judged import corrected
@@ -280,10 +279,7 @@ class Run(Displayed):
         Raises:
             MissingExtra: pandas is not installed.
         """
-        try:
-            return import_module("pandas").DataFrame(self.records())
-        except ModuleNotFoundError:
-            raise MissingExtra("pandas", "pandas") from None
+        return optional("pandas", "pandas").DataFrame(self.records())
 
     @property
     def results(self) -> Fields:

@@ -31,7 +31,7 @@ import tenacity
 
 from goldassay import __version__
 from goldassay.cache import Cache
-from goldassay.exceptions import DataError, FetchError, GoldassayError, MissingExtra, NotFoundError
+from goldassay.exceptions import DataError, FetchError, GoldassayError, NotFoundError, optional
 from goldassay.secrets import redact
 
 RETRIED = (429, 500, 502, 503, 504)
@@ -127,10 +127,7 @@ class LocalStore:
     """A file of Wikidata's statements (N-Triples or Turtle) that answers as the service does."""
 
     def __init__(self, file: str | Path) -> None:
-        try:
-            import pyoxigraph
-        except ImportError:
-            raise MissingExtra("pyoxigraph", "wikidata") from None
+        pyoxigraph = optional("pyoxigraph", "wikidata")
         self._store: Any = pyoxigraph.Store()
         self._json = pyoxigraph.QueryResultsFormat.JSON
         try:
@@ -222,12 +219,8 @@ def to_markdown(html: str) -> str:
     Raises:
         MissingExtra: The extra ``wikidata`` is missing.
     """
-    try:
-        from bs4 import BeautifulSoup
-        from markdownify import MarkdownConverter
-    except ImportError:
-        raise MissingExtra("markdownify", "wikidata") from None
-    page = BeautifulSoup(html, "html.parser")
+    markdownify = optional("markdownify", "wikidata")
+    page = optional("bs4", "wikidata").BeautifulSoup(html, "html.parser")
     for tag in page.select(DROPPED):
         tag.decompose()
     for anchor in page.find_all("a"):
@@ -237,6 +230,8 @@ def to_markdown(html: str) -> str:
             anchor.attrs = {"href": f"./{target}"}
         else:
             anchor.unwrap()
-    converter = MarkdownConverter(heading_style="ATX", escape_asterisks=False, escape_underscores=False, bullets="-")
+    converter = markdownify.MarkdownConverter(
+        heading_style="ATX", escape_asterisks=False, escape_underscores=False, bullets="-"
+    )
     text = "\n".join(line.rstrip() for line in str(converter.convert_soup(page.body or page)).splitlines())
     return re.sub(r"\n{3,}", "\n\n", text).strip()

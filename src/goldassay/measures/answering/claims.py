@@ -33,11 +33,11 @@ import numpy as np
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Conventions, Error, Names
-from goldassay.measures.answering.matching import Assessed, harmonic
+from goldassay.measures.answering.matching import Assessed
 from goldassay.measures.answering.records import AnswerPair, FieldValue, Texts, extra
 from goldassay.measures.judged import UNKNOWN, ClaimJudge, JudgedMean, JudgedMeasure, Verdict, unknown
 from goldassay.statistics.evidence import Floats
-from goldassay.tally import divide
+from goldassay.tally import divide, harmonic
 
 BY_GOLD = "answer_by_gold"
 BY_ANSWER = "gold_by_answer"

@@ -38,7 +38,7 @@ from goldassay.measures import Examples, cached
 from goldassay.measures.answering.mistakes import wrong_answer
 from goldassay.measures.answering.records import AnswerPair, Texts, check_texts
 from goldassay.statistics.evidence import Floats, Ints
-from goldassay.tally import Mean, Number, T, divide
+from goldassay.tally import Mean, T, harmonic
 from goldassay.text import normal
 from goldassay.text.words import ascii_letters, tokens
 
@@ -53,11 +53,6 @@ def empty(text: str) -> bool:
     (True, False, False)
     """
     return not any(character.isalnum() for character in text)
-
-
-def harmonic(precision: Number, recall: Number) -> Number:
-    """F1 = 2PR / (P + R), 0 if both are 0; of numbers or arrays."""
-    return divide(2 * precision * recall, precision + recall)
 
 
 def overlap(text: str, gold: str) -> float:

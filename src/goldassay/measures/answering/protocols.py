@@ -22,10 +22,10 @@ import scipy
 from goldassay.measure import NO_PREDICTION, Conventions, Measure, failed, gold_field, parse, pred_field, stored
 from goldassay.measures.answering.abstention import BestThreshold
 from goldassay.measures.answering.grounding import result_ids
-from goldassay.measures.answering.matching import AnswerBatch, Answering, harmonic
+from goldassay.measures.answering.matching import AnswerBatch, Answering
 from goldassay.measures.answering.measures import F1, ExactMatch
 from goldassay.measures.answering.records import AnswerPair, extra
-from goldassay.tally import Mean, divide
+from goldassay.tally import Mean, divide, harmonic
 from goldassay.text.normal import squad
 
 RATES = ("precision", "recall", "exact", "f1")

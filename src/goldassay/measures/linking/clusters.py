@@ -19,7 +19,7 @@ from goldassay.measures.assignment import heaviest
 from goldassay.measures.linking.matching import OVER, Matching
 from goldassay.measures.linking.measures import KEY, LinkMeasure, MentionBatch
 from goldassay.measures.linking.records import NIL, UNNAMED, Mention
-from goldassay.tally import RATES, By, Confusion, Number, Share, Sums, divide, positive
+from goldassay.tally import RATES, By, Confusion, Number, Share, Sums, divide, harmonic, positive
 
 METRICS = {name: (name,) for name in ("muc", "b_cubed", "ceaf_m", "ceaf_e", "lea", "pairwise")} | {
     # of which they are the mean
@@ -45,7 +45,7 @@ class Overlap(Sums):
         """Recall, precision or F1; 0 without evidence."""
         recall = divide(self.recalled, self.gold)
         precision = divide(self.right, self.predicted)
-        f1 = divide(2 * precision * recall, precision + recall)
+        f1 = harmonic(precision, recall)
         return {"recall": recall, "precision": precision, "f1": f1}[name]
 
     @property

@@ -16,29 +16,22 @@ Source: trec_eval, https://github.com/usnistgov/trec_eval; ir_measures, https://
 
 from __future__ import annotations
 
-from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
+from goldassay.measures.retrieval.measures import (
+    AP,
+    MEASURES,
+    RBP,
+    RR,
+    Bpref,
+    Judged,
+    P,
+    R,
+    Ranked,
+    Rprec,
+    Success,
+    nDCG,
+)
 from goldassay.measures.retrieval.records import grades, scores
 from goldassay.measures.retrieval.scorecard import DEFAULT, band, named, scorecard
-
-MEASURES = (
-    nDCG(5),
-    nDCG(10),
-    nDCG(20),
-    nDCG(10, gain="exponential"),
-    nDCG(10, ties="stable", missing="skip"),
-    P(5),
-    P(10),
-    P(5, rel=2),
-    R(10),
-    RR(),
-    AP(),
-    Bpref(),
-    RBP(),
-    Rprec(),
-    Judged(),
-    Success(),
-)
-
 
 __all__ = [
     "AP",

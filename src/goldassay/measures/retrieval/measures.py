@@ -335,3 +335,23 @@ class Success(Ranked):
 
     def values(self, batch: RankingBatch) -> Number:
         return (batch.total(self.top(batch)) > 0).astype(float)
+
+
+MEASURES = (
+    nDCG(5),
+    nDCG(10),
+    nDCG(20),
+    nDCG(10, gain="exponential"),
+    nDCG(10, ties="stable", missing="skip"),
+    P(5),
+    P(10),
+    P(5, rel=2),
+    R(10),
+    RR(),
+    AP(),
+    Bpref(),
+    RBP(),
+    Rprec(),
+    Judged(),
+    Success(),
+)

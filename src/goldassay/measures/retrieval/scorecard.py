@@ -13,15 +13,13 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import literal_call
 from goldassay.measures import Examples
-from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
+from goldassay.measures.retrieval.measures import MEASURES, Ranked
 from goldassay.measures.retrieval.records import RankingBatch
 from goldassay.scorecard import Batches, Scorecard, Sections, by_example, fold, valued
 from goldassay.statistics.evidence import summed
 
 NAME = re.compile(r"(?P<name>[A-Za-z]+)\s*(?:\((?P<inner>.*)\))?\s*(?:@\s*(?P<k>\d+))?", re.DOTALL)
-KNOWN: dict[str, type[Ranked]] = {
-    measure.name: measure for measure in (nDCG, P, R, RR, AP, Bpref, RBP, Rprec, Judged, Success)
-}
+KNOWN: dict[str, type[Ranked]] = {measure.name: type(measure) for measure in MEASURES}
 ALIASES = {
     "NDCG": "nDCG", "ndcg": "nDCG", "Precision": "P", "Recall": "R", "MRR": "RR", "MAP": "AP", "bpref": "Bpref",
     "BPref": "Bpref", "RPrec": "Rprec",

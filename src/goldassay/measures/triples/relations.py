@@ -34,7 +34,7 @@ from goldassay.measures.triples.measures import Matchings, TripleMeasure
 from goldassay.measures.triples.objects import written
 from goldassay.measures.triples.records import MatchedTriples, Triple, as_written, statements
 from goldassay.statistics.evidence import Floats
-from goldassay.tally import Confusion, Counts, Number, Share, Sums, divide
+from goldassay.tally import Confusion, Counts, Number, Share, Sums, divide, harmonic
 
 PARTS = ("subject", "predicate", "object")
 COUNTED = {
@@ -69,7 +69,7 @@ class Unseen(Sums):
         new = self.tp - self.seen
         precision = divide(new, new + self.fp)
         recall = divide(self.tp, self.tp + self.fn)
-        return divide(2 * precision * recall, precision + recall) + (self.weight == 0)
+        return harmonic(precision, recall) + (self.weight == 0)
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class Thresholds(Confusion):
         if self.rate == "auc":
             value = scipy.integrate.trapezoid(precision, recall, axis=0)
         else:
-            f1 = divide(2 * precision * recall, precision + recall)
+            f1 = harmonic(precision, recall)
             best = len(f1) - 1 - np.argmax(f1[::-1], axis=0)
             chosen = {"precision": precision, "recall": recall, "f1": f1}[self.rate]
             value = np.take_along_axis(chosen, best[None], axis=0)[0]

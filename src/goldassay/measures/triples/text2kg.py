@@ -43,7 +43,7 @@ from goldassay.measures.triples.objects import written
 from goldassay.measures.triples.records import as_written
 from goldassay.scorecard import Batches, Scorecard, Sections, by_example, fold
 from goldassay.statistics.evidence import Floats
-from goldassay.tally import Mean, divide
+from goldassay.tally import Mean, divide, harmonic
 
 PARTS = ("subject", "predicate", "object")
 GAPS = re.compile(r"_|\s+")
@@ -116,7 +116,7 @@ def sentence(gold: object, pred: object, ontology: Ontology) -> dict[str, float]
     hits = len(right & keys)
     precision = divide(hits, len(keys))
     recall = divide(hits, len(right))
-    f1 = divide(2 * precision * recall, precision + recall)
+    f1 = harmonic(precision, recall)
     text = _stemmed(f"{read(gold, 'text', '') or ''}{ontology.concepts}")
     size = len(predicted)
     conformant = divide(sum(relation in ontology.relations for _, relation, _ in predicted), size, empty=1.0)
@@ -389,7 +389,7 @@ def _semeval(gold: list[Span], pred: list[Span]) -> Floats:
         credit = np.array(points, float).reshape(-1, len(MATCHINGS)).sum(axis=0)
         precision = credit / max(len(pairs), 1)
         recall = credit / max(len(hits) + sum(span[0] in counted for span in missed), 1)
-        f1 = divide(2 * (precision * recall), precision + recall)
+        f1 = harmonic(precision, recall)
         rates.append(np.stack([precision, recall, f1], axis=1).ravel())
     return np.concatenate(rates)
 
