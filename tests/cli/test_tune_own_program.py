@@ -104,8 +104,16 @@ def test_a_gain_that_is_not_proven_says_what_to_label(workspace: Path) -> None:
     drafted = [json.loads(line) for line in Path("d.jsonl").read_text().splitlines()]
     assert {row["sampling"]["question"] for row in drafted} == {"compare"}
     assert all("entities" not in row for row in drafted)
-    body = json.loads(run(*words, "--out", "u", "--json").strip().splitlines()[-1])
+    with pytest.raises(GoldassayError, match=r"d\.jsonl"):  # somebody may have labelled it
+        CliRunner().invoke(app, [*words, "--out", "u"], catch_exceptions=False)
+    body = json.loads(run(*words[:-1], "e.jsonl", "--out", "u", "--json").strip().splitlines()[-1])
     assert body["labels"]["draft"]["population"] == 60
+    Path("none.jsonl").write_text("")
+    output = run(*words[:-3], "none.jsonl", "--out", "v")
+    assert "no draft was written" in output
+    assert "tuned with labeled" in output  # what was paid for is shown
+    with pytest.raises(GoldassayError, match="--draft is for what to label of --inputs"):
+        CliRunner().invoke(app, ["tune", *OWN, "--draft", "x.jsonl"], catch_exceptions=False)
 
 
 def test_a_tuning_that_was_killed_goes_on(workspace: Path, learner: Any) -> None:

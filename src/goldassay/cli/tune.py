@@ -95,6 +95,10 @@ def tune(
     logging.getLogger("dspy").setLevel(logging.ERROR)
     if (program is None) == (judge is None):
         raise GoldassayError("tune takes either a program, or --judge with human labels as --gold")
+    if tuning.inputs is not None:
+        use.new_place(tuning.draft or DRAFT, False)  # somebody may have labelled it
+    elif tuning.draft is not None:
+        raise GoldassayError("--draft is for what to label of --inputs; name them, too")
     if judge is not None:
         _tune_judge(judge, source, models, tuning, seed, json)
         return
@@ -129,8 +133,11 @@ def tune(
         raise
     labels = None
     if tuning.inputs:
-        with terminal.working("both programs on inputs without gold"):
-            labels = _plan_labels(tuned, student, target, tuning, model, folder)
+        try:
+            with terminal.working("both programs on inputs without gold"):
+                labels = _plan_labels(tuned, student, target, tuning, model, folder)
+        except GoldassayError as error:  # the tuning is done, and is shown
+            terminal.warn(f"no draft was written: {error}")
     _show(tuned, folder, json, labels)
 
 
@@ -191,6 +198,7 @@ def _tune_judge(
     from goldassay.lm import models as lm
 
     chosen = {**vars(models), **vars(source), "resume": tuning.resume, "repeats": tuning.repeats > 1}
+    chosen["inputs"] = tuning.inputs
     if unused := next((name for name, value in chosen.items() if value and name not in FOR_JUDGES), None):
         raise GoldassayError(f"tune --judge takes no --{unused.replace('_', '-')}, which is for programs")
     asked, state = question(judge)
