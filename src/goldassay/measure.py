@@ -161,7 +161,9 @@ class Measure(Generic[T, B]):
         return cast("B", list(zip(gold, pred, strict=True)))
 
     def assess(self, *pair: Any, **options: Any) -> Assessment[T]:
-        """The evidence and the errors of one pair, for a measure that gets both from one reading.
+        """The evidence and the errors of one pair, for a measure of the library that gets both from one reading.
+
+        `tally` takes the evidence from it; the measure takes the errors, in `review` or in its call.
 
         Raises:
             GoldassayError: The measure defines neither this nor `tally` nor `tallies`.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from tests.laws.test_laws import pairs, registered
 import goldassay.gold.agreement.coefficients
 from goldassay.measure import TASKS, Measure
 from goldassay.statistics.evidence import chosen, joined, row, scaled, stacked, summed
-from goldassay.tally import Keyed, Tally
+from goldassay.tally import Keyed, Mean, Tally
 
 for task in TASKS:
     importlib.import_module(f"goldassay.measures.{task}")
@@ -74,6 +74,27 @@ def test_the_settings_are_the_arguments_of_the_constructor(kind: type[Any]) -> N
     marked = kind({}, **{name: f"the {name}" for name in settings if name not in ("weights", "worst")})
     for other in (marked.with_items({}), marked + kind(), marked.from_state({})):
         assert vars(other) == vars(marked)
+
+
+@dataclass(frozen=True)
+class Length(Measure[Mean, list[str]]):
+    """The mean number of predicted words; its batch lists texts, not pairs."""
+
+    task = "extraction"
+    name = "length"
+    zero: ClassVar[Mean] = Mean()
+
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[str]:
+        return list(map(str, pred))
+
+    def tally(self, text: str) -> Mean:
+        return Mean.of(len(text.split()))
+
+
+def test_an_item_of_a_batch_that_is_no_pair_is_tallied_as_it_is() -> None:
+    corpus = Length().tallies(Length().batch(["", ""], ["one word", "no more than these"]))
+    assert summed(corpus).value == 3.0  # (2 + 4) / 2
+    assert Length()("", "three words here").tally.value == 3.0
 
 
 def tallies_of(task: str, measure: Measure) -> list[Any]:
