@@ -62,6 +62,25 @@ def test_a_draft_that_was_continued_keeps_its_labels(start: Start) -> None:
     assert all(page.record(str(index))["blind"] for index in blind)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"decision": "x", "kind": "undo", "undoes": "y", "who": "ann", "when": ""}',
+        '{"decision": "x", "kind": "label", "item": "z", "who": "ann", "when": ""}',
+        '{"decision": "x", "kind": "drop", "item": "0", "who": "ann", "when": ""}',
+        '["x"]',
+        "x",
+    ],
+)
+def test_a_damaged_journal_is_one_line(start: Start, line: str) -> None:
+    first = start(classification(20))
+    first.close()
+    (first.folder / "labels.jsonl").write_text(f"{line}\n")
+    for _ in range(2):  # the folder is free again
+        with pytest.raises(DataError, match="labels.jsonl"):
+            review(first.folder)
+
+
 def test_a_port_that_is_taken_leaves_the_folder_free(start: Start) -> None:
     first = start(classification(20))
     port = first.server.port

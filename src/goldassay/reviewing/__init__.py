@@ -7,10 +7,10 @@ records come in `queue`; `session` is a review at work and `app` its HTTP side; 
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from goldassay.exceptions import GoldassayError
 from goldassay.reviewing.app import application
 from goldassay.reviewing.exporting import export
 from goldassay.reviewing.folder import Folder
@@ -52,13 +52,13 @@ class Review:
     """
 
     def __init__(self, folder: Folder, port: int = 0) -> None:
-        folder.lock()
-        self.session = Session(folder)
-        try:
+        with ExitStack() as opened:  # closed again if what comes next fails
+            folder.lock()
+            opened.callback(folder.close)
+            self.session = Session(folder)
+            opened.callback(self.session.close)
             self.server = LocalServer(application(self.session), port)
-        except GoldassayError:
-            self.session.close()
-            raise
+            opened.pop_all()
         self.url = self.server.address
         self.folder = folder.path
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from goldassay import jsonl
+from goldassay.exceptions import DataError
 from goldassay.reviewing.values import canonical
 
 Short = Field(max_length=200)
@@ -85,6 +86,9 @@ class Journal:
 
     Args:
         file: The file of the lines; it is made if there is none.
+
+    Raises:
+        DataError: A line is no decision.
     """
 
     def __init__(self, file: Path) -> None:
@@ -95,7 +99,12 @@ class Journal:
         self._current: dict[int, dict[tuple[str, str], Line]] = {}
         if file.exists():
             for row in jsonl.rows(file, what="a decision", check=Line.model_validate):
-                self._apply(Line.model_validate(row))
+                line = Line.model_validate(row)
+                try:
+                    self._apply(line)
+                except (LookupError, ValueError):
+                    message = "this line takes back, or is about, what is not there"
+                    raise DataError(message, file=file, record=line.decision) from None
         self._log = jsonl.Log(file, sync=True)
 
     def add(self, line: Line) -> None:
