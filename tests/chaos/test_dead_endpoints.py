@@ -20,6 +20,7 @@ from goldassay.measures import extraction
 from goldassay.running.evaluate import evaluate
 from goldassay.tuning import tune
 from goldassay.tuning.audit import prove
+from goldassay.tuning.labelling import plan_labels
 from goldassay.tuning.options import TuneOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore:the program has failed on every example")
@@ -71,6 +72,21 @@ def tuned(lm: Any, folder: Path, optimizer: str = "bootstrap") -> object:
 def proven(lm: Any, folder: Path) -> object:
     options = TuneOptions(lm=lm, folder=folder, threads=4, progress=False)
     return prove(Years(), Years(), examples(100), METRIC, options)
+
+
+def drafted(lm: Any, folder: Path) -> object:
+    options = TuneOptions(lm=lm, folder=folder, threads=4, progress=False)
+    return plan_labels("extraction", {"before": Years(), "after": Years()}, examples(100), options)
+
+
+@pytest.mark.parametrize("work", [proven, drafted])
+def test_what_stops_outside_of_a_tuning_says_how_to_resume(
+    endpoint: Any, tmp_path: Path, work: Callable[..., object]
+) -> None:
+    endpoint.mode = "500"
+    with pytest.raises(RunStopped, match=rf"; fix it and resume with `resume={tmp_path}/r`$"):
+        work(model(endpoint), tmp_path / "r")
+    assert endpoint.calls < FEW
 
 
 @pytest.mark.parametrize("mode", ["wrong key", "500", "404"])

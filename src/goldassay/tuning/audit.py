@@ -32,7 +32,7 @@ from scipy import special
 
 from goldassay import files
 from goldassay._dspy_compat import input_keys, serialize_for_json
-from goldassay.exceptions import DataError, GoldassayError, LeakError, RunStopped
+from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.fields import Fields, Record, clusters, identity, names
 from goldassay.metric import AnyMetric
 from goldassay.running import Run
@@ -43,7 +43,7 @@ from goldassay.running.logs.tools import number, rows_of_table, system_of
 from goldassay.tuning.acceptance import Verdict
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.saved import ABOUT, Tuned, diff, read_about
-from goldassay.tuning.tuner import measured
+from goldassay.tuning.tuner import resumable
 from goldassay.tuning.verdict import (
     FRESH,
     LUCK,
@@ -475,11 +475,7 @@ def prove(
     leaks: dict[int, Leak] = {}
     for when, program in (("before", before), ("after", after)):
         leaks |= {leak.index: leak for leak in find_leaks(program, examples)}
-        try:
-            runs[when] = measured(program, examples, metric, f"test-{when}", options, resume=options.resume)
-        except RunStopped as stopped:
-            then = f"; fix it and resume with `resume={options.folder}`" if options.folder else ""
-            raise RunStopped(f"{stopped}{then}") from None
+        runs[when] = resumable(program, examples, metric, f"test-{when}", options)
     details = {
         "values": {when: run.value for when, run in runs.items()},
         "costs": {when: costs(run) for when, run in runs.items()},

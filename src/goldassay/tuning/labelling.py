@@ -27,7 +27,7 @@ from goldassay.statistics import Interval
 from goldassay.statistics.design import Design
 from goldassay.tuning.acceptance import MARGIN, Verdict
 from goldassay.tuning.options import TuneOptions
-from goldassay.tuning.tuner import measured
+from goldassay.tuning.tuner import resumable
 from goldassay.tuning.verdict import Audit, of_comparison
 from goldassay.tuning.wrappers import Examples
 
@@ -125,7 +125,7 @@ def plan_labels(
     options = options.resolved()
     answers: dict[str, list[Fields]] = {}
     for name, program in programs.items():
-        run = measured(program, inputs, Metric.of(without_gold), f"inputs-{name}", options, resume=options.resume)
+        run = resumable(program, inputs, Metric.of(without_gold), f"inputs-{name}", options)
         rows = [{**row["prediction"], "id": row["id"]} for row in run.rows if "prediction" in row]
         answers[name] = [json.loads(jsonl.dumps(row)) for row in rows]
     pool = Pool.of(task, [example.toDict() for example in inputs], answers)

@@ -220,6 +220,26 @@ def measured(
     return run
 
 
+def resumable(program: Module, examples: Examples, metric: AnyMetric, name: str, options: TuneOptions) -> Run:
+    """A run as `measured` makes it, outside of a tuning: if it stops, its error says how to resume it.
+
+    Args:
+        program: The program.
+        examples: The examples.
+        metric: What measures it.
+        name: The run's folder in that of the options.
+        options: How it is run, and whether an earlier run is resumed.
+
+    Raises:
+        RunStopped: A model answers no more.
+    """
+    try:
+        return measured(program, examples, metric, name, options, resume=options.resume)
+    except RunStopped as stopped:
+        then = f"; fix it and resume with `resume={options.folder}`" if options.folder else ""
+        raise RunStopped(f"{stopped}{then}") from None
+
+
 def _references(
     job: optimizers.Job, after: Run, examples: Examples, metric: AnyMetric, options: TuneOptions
 ) -> tuple[dict[str, Trial], str]:
