@@ -207,3 +207,20 @@ def test_the_benchmark_makes_its_tables(table: str) -> None:
     assert line.count("|") == head.count("|")
     assert rows
     assert all(row.count("|") == head.count("|") for row in rows)
+
+
+def test_what_later_labels_take_back_is_not_proven_and_its_p_says_so() -> None:
+    inputs = [{"id": f"{number:03}", "text": f"letter {number}"} for number in range(100)]
+    answers = {"a": [{**each, "label": "A"} for each in inputs], "b": [{**each, "label": "B"} for each in inputs]}
+    records = draft(Pool.of("classification", inputs, answers), n=40).records
+    labelled = [
+        {**record, "label": "B" if place < 12 or place % 5 == 0 else "A"} for place, record in enumerate(records)
+    ]
+    early = verdict("classification", labelled[:12], ["a", "b"])
+    late = verdict("classification", labelled, ["a", "b"])
+    assert early.proven
+    assert not late.proven
+    assert late.p > 0.05
+    assert late.low is not None
+    assert late.high is not None
+    assert late.low <= 0 <= late.high

@@ -122,9 +122,9 @@ class LabelVerdict:
         worth = "" if self.effective is None else f", worth {self.effective:.0f} with the judge"
         if self.proven:
             word = "better" if self.better > 0 else "worse"
-            why = f"proven with {self._labels}{worth} (p {self.p:.3f}, valid whenever you stop)"
+            why = f"proven with {self._labels}{worth} ({_p(self.p)}, valid whenever you stop)"
             return f"{second} is {word} than {first}: {gap}, {why}."
-        tests = f"p {self.p:.3f} whenever you stop, {self.test_p:.3f} if {self.labels} was fixed beforehand"
+        tests = f"{_p(self.p)} whenever you stop, {_p(self.test_p)} if {self.labels} was fixed beforehand"
         return (
             f"Whether {second} differs from {first} is not proven: {gap}, {self._labels}{worth} ({tests}); {self.more}."
         )
@@ -138,7 +138,7 @@ class LabelVerdict:
             text = f"the {self.left} disagreements left would not prove it if they go on as these do"
         else:
             text = f"about {self.needed} more labels would prove it if they go on as these do"
-        if self.limit is None:
+        if self.limit is None or not self.limit[0]:
             return text
         more, gain = self.limit
         return f"{text}; after {more} more that show none, no difference above {gain:.3f} remains possible"
@@ -275,9 +275,12 @@ def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdi
     interval = _difference(labels)
     direction = race.direction
     limit = None
+    p = race.p
     if interval is not None:
         interval, test_p = _settled(interval, test_p, float(weighted.sum()))
         direction = direction if test_p <= ALPHA and direction * interval.value > 0 else 0
+        if not direction:  # later labels may have taken back what a race had decided; a larger p is valid too
+            p = max(p, test_p, _p_of(interval))
         limit = give_up(interval, labels.left, GAIN * labels.width) if labels.width and labels.left else None
     else:
         direction = 0
@@ -285,7 +288,7 @@ def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdi
         systems,
         measure,
         interval,
-        race.p,
+        p,
         test_p,
         "sign" if len(sizes) == 0 or np.ptp(sizes) < 1e-9 * sizes.max() else "swap",
         len(labels.a),
@@ -333,6 +336,11 @@ def _settled(interval: Interval, p: float, gap: float) -> tuple[Interval, float]
     if interval.value > 0:
         return replace(interval, low=max(interval.low, 0.0)), p
     return replace(interval, high=min(interval.high, 0.0)), p
+
+
+def _p(value: float) -> str:
+    """A p-value for a sentence."""
+    return "p < 0.001" if value < 0.0005 else f"p {value:.3f}"
 
 
 def _reaching_zero(interval: Interval) -> Interval:
