@@ -131,13 +131,7 @@ def tune(
         then = f"continue with the same command and --resume {folder}"
         print(then if resumable else f"{optimizer} stores no state: the same command starts over", file=sys.stderr)
         raise
-    labels = None
-    if tuning.inputs:
-        try:
-            with terminal.working("both programs on inputs without gold"):
-                labels = _plan_labels(tuned, student, target, tuning, model, folder)
-        except GoldassayError as error:  # the tuning is done, and is shown
-            terminal.warn(f"no draft was written: {error}")
+    labels = _plan_labels(tuned, student, target, tuning, model, folder) if tuning.inputs else None
     _show(tuned, folder, json, labels)
 
 
@@ -149,7 +143,7 @@ def _plan_labels(
     model: Model,
     folder: Path,
 ) -> LabelPlan | None:
-    """What to label to settle a result that is not proven, written as a draft; None if it is proven."""
+    """What to label to settle a result that is not proven, written as a draft; None if it is, or if none can be."""
     from goldassay.systems import unlabelled
     from goldassay.tuning.labelling import plan_labels
     from goldassay.tuning.options import TuneOptions
@@ -161,7 +155,13 @@ def _plan_labels(
     options = TuneOptions(lm=model.lm, adapter=model.adapter, threads=tuning.threads, folder=folder, progress=False)
     programs = {"before": student, "after": tuned.program}
     gain = shrunk(trial.difference.difference, trial.difference.standard_error)
-    plan = plan_labels(target.task, programs, unlabelled(Path(str(tuning.inputs)), target), options, gains=(gain,))
+    try:
+        with terminal.working("both programs on inputs without gold"):
+            inputs = unlabelled(Path(str(tuning.inputs)), target)
+            plan = plan_labels(target.task, programs, inputs, options, gains=(gain,))
+    except GoldassayError as error:  # the tuning is done, and is shown
+        terminal.warn(f"no draft was written: {error}")
+        return None
     _write(plan, tuning.draft or DRAFT, target.task)
     return plan
 
