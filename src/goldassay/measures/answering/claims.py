@@ -34,7 +34,7 @@ from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Conventions, Error, Names
 from goldassay.measures.answering.matching import Assessed
-from goldassay.measures.answering.records import AnswerPair, FieldValue, Texts, extra
+from goldassay.measures.answering.records import AnswerPair, FieldValue, extra
 from goldassay.measures.judged import UNKNOWN, ClaimJudge, JudgedMean, JudgedMeasure, Verdict, unknown
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import divide, harmonic
@@ -97,7 +97,7 @@ def _noise(relevant: bool, correct: Floats, used: Floats, useful: Floats) -> Sha
     return _share(np.minimum(by_relevant if relevant else by_other, 1 - correct))
 
 
-RATES: dict[str, tuple[Texts, Callable[..., Share]]] = {
+RATES: dict[str, tuple[tuple[str, ...], Callable[..., Share]]] = {
     "claim_precision": ((BY_GOLD,), _share),
     "claim_recall": ((BY_ANSWER,), _share),
     "claim_f1": ((BY_GOLD, BY_ANSWER), _f1),

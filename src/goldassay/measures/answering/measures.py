@@ -264,7 +264,7 @@ def words_13a(text: str) -> list[str]:
     return text.split()
 
 
-def _grams(items: Sequence[str], n: int) -> Counter[Texts]:
+def _grams(items: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(items[at:] for at in range(n)), strict=False))
 
 

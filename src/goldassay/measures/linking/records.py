@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measure import Names, gold_field, pred_field
+from goldassay.measure import gold_field, pred_field
 from goldassay.text.spans import widened
 
 Ids = Mapping[str, Sequence[str]]
@@ -45,7 +45,7 @@ class Mention(NamedTuple):
     start: int
     end: int
     text: str
-    ids: Names
+    ids: tuple[str, ...]
     bases: Ids
     type: str = ""
     optional: bool = False
