@@ -15,6 +15,9 @@ from goldassay.exceptions import GoldassayError
 from goldassay.gold import load
 from goldassay.measures.classification import Accuracy
 from goldassay.metric import Metric
+from goldassay.reporting.exports import to_latex
+from goldassay.reporting.pages import report
+from goldassay.reporting.verdicts import run_sentence
 from goldassay.running import Run
 from goldassay.running.comparing import compare, compare_metric
 from goldassay.running.gates import gates
@@ -84,12 +87,16 @@ def test_a_gate_and_the_luck_of_many_candidates_need_a_random_sample(tmp_path: P
 
 
 @pytest.mark.parametrize("question", ["compare", "errors", "tuning"])
-def test_other_questions_tell_no_value_of_a_run(question: str) -> None:
-    first, second = run_of(4, question=question), run_of(12, question=question)
-    assert first.values == {}
-    assert first.interval is None
-    assert first.results["value"] is None
-    assert first.no_level in first.warnings
+def test_other_questions_tell_no_value_of_a_run(question: str, tmp_path: Path) -> None:
+    first, second = run_of(4, tmp_path / "run", question), run_of(12, question=question)
+    for each in (first, Run.load(tmp_path / "run")):
+        assert each.values == {}
+        assert each.interval is None
+        assert each.results["value"] is None
+        assert each.no_level in each.warnings
+        assert run_sentence(each, "ours") == f"ours has no value: {each.no_level}."
+        assert ">nan" not in report([each])
+        assert "nan" not in to_latex([each], ["ours"])
     with pytest.raises(GoldassayError):
         compare(first, second)
     with pytest.raises(GoldassayError):

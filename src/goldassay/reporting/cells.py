@@ -59,7 +59,7 @@ def written(cell: Value) -> str:
 
 def number(value: float | None, places: int = 4) -> str:
     """A value with four places; a dash without evidence."""
-    return "–" if value is None else f"{value:.{places}f}"
+    return "–" if value is None or value != value else f"{value:.{places}f}"
 
 
 def bounds(interval: Ends, sign: str = "") -> str:

@@ -47,7 +47,7 @@ def to_latex(runs: Sequence[Run], names: Sequence[str]) -> str:
     """Values with intervals as a booktabs table: a row a measure, a column a run."""
     columns: dict[str, dict[str, Cell]] = {}
     for name, run in zip(names, runs, strict=True):
-        values = (summary.overall(run), *summary.values(run))
+        values = [] if run.no_level else [summary.overall(run), *summary.values(run)]
         columns[name] = {value.label: (value.value, value.ends and value.ends[1:]) for value in values}
     return latex_table(columns)
 
@@ -220,7 +220,8 @@ def _fill(run: Run, client: Any, key: str, page: str) -> None:
             client.log_param(key, name, summary.model_name(value)[:TAG_LENGTH])
     numbers: Fields = {"examples": len(run.rows), "units": run.unit.split()[0], "failed": run.folded.failed}
     numbers |= {f"cost.{name}": value for name, value in run.cost.items() if isinstance(value, (int, float))}
-    named = {each.name: (each.value, each.interval) for each in (summary.overall(run), *summary.values(run))}
+    reported = [] if run.no_level else [summary.overall(run), *summary.values(run)]
+    named = {each.name: (each.value, each.interval) for each in reported}
     named |= {f"{name}.corrected": (each.corrected.value, each.corrected) for name, each in run.corrected.items()}
     for name, (value, interval) in named.items():
         numbers[name] = value

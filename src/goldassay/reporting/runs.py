@@ -34,7 +34,7 @@ def run(run: Run) -> None:
     title = f"{run.name}: {run.size}"
     values = summary.values(run)
     whole = summary.overall(run)
-    combined = whole.convention not in run.values
+    combined = whole.convention not in run.values and not run.no_level
     columns, cells = rows.of_values([whole, *values] if combined else values)
     print_table(f"{title}, {model}" if model else title, columns, cells)
     if combined:

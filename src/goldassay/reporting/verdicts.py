@@ -240,6 +240,8 @@ def _types(first: RunSummary, second: RunSummary) -> Iterator[PartDifference]:
 
 def run_sentence(run: Run, name: str) -> str:
     """The value of one run, in one sentence."""
+    if run.no_level:
+        return f"{name} has no value: {run.no_level}."
     key, measure = headline(run)
     reported = values(run)
     value = next((each for each in reported if each.name == key), overall(run))

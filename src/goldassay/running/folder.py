@@ -33,7 +33,7 @@ _fields: Any = {
     "measures": (dict[str, Fields], {}),
     "values": (dict[str, float], {}),
     "intervals": (dict[str, tuple[float, float]], {}),
-    "value": (float, 0.0),
+    "value": (float | None, 0.0),
 }
 Head = create_model("Head", __config__=ConfigDict(strict=True), **_fields)
 """The shape of ``run.json``, as far as what lists and shows runs relies on it."""

@@ -137,8 +137,8 @@ class Run(Displayed):
 
     @property
     def value(self) -> float:
-        """The metric's corpus value."""
-        return float(self.total.value)
+        """The metric's corpus value; NaN if the examples tell none."""
+        return math.nan if self.no_level else float(self.total.value)
 
     @property
     def design(self) -> Design | None:
