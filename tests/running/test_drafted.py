@@ -17,6 +17,7 @@ from goldassay.measures.classification import Accuracy
 from goldassay.metric import Metric
 from goldassay.reporting.exports import to_latex
 from goldassay.reporting.pages import report
+from goldassay.reporting.summary import RunSummary
 from goldassay.reporting.verdicts import run_sentence
 from goldassay.running import Run
 from goldassay.running.comparing import compare, compare_metric
@@ -111,3 +112,10 @@ def test_the_test_split_of_a_tuning_is_weighed_and_dev_is_not() -> None:
     assert found["test"].difference == pytest.approx(0.04)
     assert found["test"].before == pytest.approx(0.83)
     assert found["dev"].difference == pytest.approx(8 / 40)
+
+
+def test_the_parts_of_a_report_are_weighed_and_left_out_without_a_level(tmp_path: Path) -> None:
+    by_label = RunSummary(run_of(4, tmp_path / "level")).by["label"]["M"]
+    assert by_label["support"] == pytest.approx(1000, abs=1)
+    assert by_label["recall"] == pytest.approx(0.83, abs=0.001)
+    assert RunSummary(run_of(4, tmp_path / "compare", "compare")).by == {}

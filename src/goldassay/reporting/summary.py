@@ -21,6 +21,7 @@ from goldassay.measure import TASKS, target_met
 from goldassay.reporting.cells import estimate, labelled, number
 from goldassay.running.run import Run
 from goldassay.statistics import Interval
+from goldassay.statistics.design import SAMPLING
 from goldassay.tally import Confusion, Counts, Evidence
 
 GGUF = re.compile(r"local:(?:(?!\.gguf)[^\"\n])*?[/\\]([^/\\\"\n]+?\.gguf)")  # a model file by its path
@@ -85,7 +86,7 @@ class RunSummary:
         self.confusion: Confusion | None = None
         measures = run.about.get("measures", {}).values()
         named = [str(about.get("measure", "")).partition(".")[0] for about in measures]
-        traced = bool(run.rows) and all("gold" in row for row in run.rows)
+        traced = bool(run.rows) and all("gold" in row for row in run.rows) and not run.no_level
         for task in TASKS if traced else ():
             if task not in named or task not in EMPTY or (card := scorecard(run, task)) is None:
                 continue
@@ -274,9 +275,14 @@ def label_counts(confusion: Mapping[Any, Any]) -> dict[str, Counts]:
     }
 
 
+def _sampling(row: Record) -> Fields:
+    """How the example of a row was chosen, where its gold says so."""
+    return {SAMPLING: row[SAMPLING]} if SAMPLING in row else {}
+
+
 def scorecard(run: Run, task: str) -> Any:
     """The scorecard of a run's rows, equal to `goldassay score` for the same gold and predictions; None without."""
-    gold = [{"id": row["id"], **row.get("inputs", {}), **row["gold"]} for row in run.rows]
+    gold = [{"id": row["id"], **row.get("inputs", {}), **row["gold"], **_sampling(row)} for row in run.rows]
     predictions = [row.get("prediction") or EMPTY[task] for row in run.rows]
     try:
         return import_module(f"goldassay.measures.{task}").scorecard(gold, predictions)

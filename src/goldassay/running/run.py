@@ -232,10 +232,11 @@ class Run(Displayed):
     def breakdowns(self) -> dict[str, dict[str, Values]]:
         """For each facet that a measure counts by (records: ``field``), the precision, recall and F1 of its keys.
 
-        It is measured from the rows of all answers; empty without a trace, and where a program's fields have names
-        that only its own metric reads.
+        It is measured from the rows of all answers; empty without a trace, of examples chosen from strata, and where a
+        program's fields have names that only its own metric reads.
         """
-        if of_function(self.about) or not all("gold" in row for row in self.rows):
+        weighed = self.design is not None and (bool(self.no_level) or len(self.design.strata) > 1)
+        if weighed or of_function(self.about) or not all("gold" in row for row in self.rows):
             return {}
         measures = [parse(each["measure"]) for each in self.about.get("measures", {}).values()]
         parts = [part for measure in measures for part in measure.breakdown.items()]
