@@ -136,7 +136,9 @@ class _Disagreements:
         if len(ids) != design.population and (len(ids) > design.population or len(design.systems) == 2):
             what = f"{len(ids)} inputs have predictions, where the draft was made from {design.population}"
             raise DataError(f"{what}; compare the predictions of all of them")
-        names = (_system(outputs, sides[0], answers[0], first), _system(outputs, sides[1], answers[1], other))
+        ours = _systems(outputs, sides[0], answers[0], first)[0]
+        theirs = _systems(outputs, sides[1], answers[1], other)
+        names = (ours, next((name for name in theirs if name != ours), ours))
         differ = {key: not outputs.agree(answers[0].get(key), answers[1].get(key)) for key in ids}
         _check_sizes(design, differ)
         labelled = [identity(record, place) for place, record in enumerate(sides[0].pairs.gold)]
@@ -177,8 +179,8 @@ def _outputs(task: str, design: Design, measure: Measure[Any] | None, names: Seq
     return drafted
 
 
-def _system(outputs: Outputs, drafted: Drafted, answers: Mapping[str, Record], run: Run) -> str:
-    """The system of the draft whose suggestions the predictions of a run are.
+def _systems(outputs: Outputs, drafted: Drafted, answers: Mapping[str, Record], run: Run) -> list[str]:
+    """The systems of the draft whose suggestions the predictions of a run are.
 
     Raises:
         DataError: There is none: the labels tell nothing of other predictions.
@@ -196,7 +198,7 @@ def _system(outputs: Outputs, drafted: Drafted, answers: Mapping[str, Record], r
     if not systems:
         message = "these predictions are not those that the draft was made from, so its labels say little of them"
         raise DataError(f"{message}; draft again", file=run.folder or run.name, record=place or None)
-    return systems[0]
+    return systems
 
 
 def _check_sizes(design: Design, differ: Mapping[str, bool]) -> None:
