@@ -59,8 +59,8 @@ def test_types_ends_and_deletions_are_corrected_by_keys(show: Any) -> None:
     wrong = spans(TEXT, ("1992", "TOP"), ("de Kunsthal", "MUS"), ("opende", "TOP"), ("Rotterda", "TOP"))
     screen = show(desk(TEXT, weak=[wrong]))
     screen.press("ArrowDown", "2")  # 1992 is a time
-    screen.press("ArrowDown", "Backspace")  # opende is nothing
-    screen.press("ArrowDown", "Shift+ArrowRight", "e", "Shift+ArrowRight", "e")  # both ends of the museum
+    screen.press("ArrowDown", "Backspace")  # opende is nothing; the next span is active
+    screen.press("Shift+ArrowRight", "e", "Shift+ArrowRight", "e")  # both ends of the museum
     screen.press("ArrowDown", "Control+ArrowRight", "Enter")  # one character
     screen.decided(1)
     gold = spans(TEXT, ("1992", "TMP"), ("Kunsthal Rotterdam", "MUS"), ("Rotterdam", "TOP"))

@@ -213,7 +213,7 @@ export class TextView {
     return true;
   }
 
-  /* Selects the next place of some words after the selection, from the beginning again at the end. */
+  /* Selects the next place of some words, up to the end of the last of them; at the end it begins again. */
   find(words) {
     const from = this.range ? this.range[0] + 1 : 0;
     const folded = this.text.toLowerCase();
@@ -222,7 +222,9 @@ export class TextView {
     const hit = source.indexOf(query, from);
     const at = hit >= 0 ? hit : source.indexOf(query);
     if (!query || at < 0) return false;
-    this.range = [at, at + query.length];
+    const [starts, ends] = this.words;
+    const last = lastUpTo(starts, at + query.length - 1);
+    this.range = [at, Math.max(at + query.length, ends[last] ?? 0)];
     this.show();
     return true;
   }

@@ -98,9 +98,12 @@ export function edit(context) {
   }
   function remove() {
     if (!active) return context.say("Choose a span first: ↓ or a click.", true);
+    const all = items();
+    const next = all[all.findIndex((span) => isSame(span, active)) + 1] ?? null;
     const rest = spans().filter((span) => !isSame(span, active));
     refused.push(active);
-    active = null;
+    active = next;
+    if (next) view.select(next.start, next.end);
     return rest.length < spans().length ? write(rest) : update();
   }
   /* An end of the active span moved. */
@@ -137,7 +140,7 @@ export function edit(context) {
     { keys: ["ArrowDown"], label: "Next span", run: () => step(1) },
     { keys: ["ArrowUp"], label: "Span before", run: () => step(-1) },
     { keys: [" "], label: "Take the span of a system, or give it back", run: toggle },
-    { keys: ["Backspace", "Delete", "d"], label: "Delete the span", run: remove },
+    { keys: ["Backspace", "Delete", "d"], label: "Delete the span, and go to the next", run: remove },
     ...context.systems.map((system) => ({ keys: [system.letter], label: `Take all spans of ${system.name}`, run: () => context.change({ ...context.value, entities: sorted(spansOf(system.value)) }) })),
   ];
   return { body, update, keys, opened: () => { view.range = null; if (same(spans(), [])) getSelection().removeAllRanges(); } };
