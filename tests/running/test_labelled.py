@@ -161,6 +161,14 @@ def test_records_of_one_document_widen_the_interval() -> None:
     assert (together.high or 0) - (together.low or 0) > (alone.high or 0) - (alone.low or 0)
 
 
+def test_labels_of_one_document_are_one_piece_of_evidence() -> None:
+    gold, first, second = world(600, 0.6, 0.35, 0.0)
+    records = drafted(gold, {"a": first, "b": second}, 24)
+    grouped = [{**record, "document": f"d{place // 8}"} for place, record in enumerate(records)]
+    assert verdict("classification", records, ["a", "b"]).test_p < 0.001
+    assert verdict("classification", grouped, ["a", "b"]).test_p > 0.2  # three documents: 2 of 2 ** 3 signs are as far
+
+
 def test_the_direction_of_the_measure_counts() -> None:
     rng = random.Random(4)
     inputs = [{"id": str(number), "text": "x"} for number in range(300)]

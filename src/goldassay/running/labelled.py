@@ -31,7 +31,7 @@ from goldassay.gold.shapes import Record
 from goldassay.measure import Measure
 from goldassay.statistics import Interval
 from goldassay.statistics.design import Design
-from goldassay.statistics.evidence import Evidences, Floats
+from goldassay.statistics.evidence import Evidences, Floats, clustered
 from goldassay.statistics.paired import Comparison, cohens_dz, smallest_detectable
 from goldassay.statistics.sampling import (
     Race,
@@ -158,7 +158,7 @@ class LabelVerdict:
         """
         if self.interval is None:
             raise GoldassayError(self.sentence)
-        p = min(self.p, self.test_p) if complete or not self.left else self.p
+        p = self.test_p if complete or not self.left else self.p
         ends = _reaching_zero(self.interval) if p > ALPHA else self.interval
         error = (self.interval.high - self.interval.low) / 2 / float(scipy.special.ndtri(1 - ALPHA / 2))
         detectable = smallest_detectable(error)
@@ -270,6 +270,9 @@ def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdi
     race = Race()
     race.extend(running)
     weighted = amounts * weights[differ]
+    if labels.documents is not None:  # inputs of one document go wrong together: a document is swapped as a whole
+        documents = [document for document, other in zip(labels.documents, differ, strict=True) if other]
+        weighted = clustered(weighted[:, None], documents)[:, 0]
     test_p = swap_test(weighted)
     sizes = np.abs(weighted[weighted != 0])
     interval = _difference(labels)
