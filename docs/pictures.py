@@ -1,9 +1,10 @@
-"""The pictures of the README and the docs: a report, a list of runs and a tuning, as Chromium shows them.
+"""The pictures of the README and the docs: a report, lists of runs, a tuning and a review, as Chromium shows them.
 
     python docs/pictures.py BASELINE RUN TUNING RUNS
+    python docs/pictures.py DRAFT
 
 BASELINE and RUN are runs on the same gold, TUNING is the folder of a tuning, RUNS a folder of runs: those that
-`goldassay demo` and `goldassay tune extraction --optimizer patches` write will do.
+`goldassay demo` and `goldassay tune extraction --optimizer patches` write will do. DRAFT is one of `gold draft`.
 """
 
 from __future__ import annotations
@@ -11,21 +12,27 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Playwright, sync_playwright
 
+from goldassay import review
 from goldassay.reporting import pages
 from goldassay.reporting.pages.served import application
 from goldassay.serving import LocalServer
 
 IMAGES = Path(__file__).parent / "images"
 WIDTH = 1180
-HEIGHTS = {"report": 820, "tuning": 820, "runs": 560}
+HEIGHTS = {"report": 820, "tuning": 820, "runs": 560, "review": 560}
 
 
 def main() -> None:
     """Takes the pictures."""
+    if len(sys.argv) == 2:
+        with review(sys.argv[1]) as opened, sync_playwright() as play:
+            take(play, {"review": opened.url})
+        return
     baseline, run, tuning, runs = map(Path, sys.argv[1:])
     with tempfile.TemporaryDirectory() as folder, LocalServer(application(runs)) as server, sync_playwright() as play:
         addresses = {"runs": server.address}
@@ -33,15 +40,20 @@ def main() -> None:
             file = Path(folder) / f"{name}.html"
             file.write_text(pages.report(**pages.sources(places)), encoding="utf-8")
             addresses[name] = file.as_uri()
-        place = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-        browser = play.chromium.launch(executable_path=place, args=["--no-sandbox", "--disable-gpu"])
-        for name, address in addresses.items():
-            page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHTS[name]}, color_scheme="light")
-            page.goto(address)
-            page.evaluate("goldassay.charts()")
-            page.wait_for_timeout(500)
-            page.screenshot(path=IMAGES / f"{name}.png")
-        browser.close()
+        take(play, addresses)
+
+
+def take(play: Playwright, addresses: Mapping[str, str]) -> None:
+    """Take a picture of each address."""
+    place = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    browser = play.chromium.launch(executable_path=place, args=["--no-sandbox", "--disable-gpu"])
+    for name, address in addresses.items():
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHTS[name]}, color_scheme="light")
+        page.goto(address)
+        page.evaluate("globalThis.goldassay?.charts()")
+        page.wait_for_timeout(500)
+        page.screenshot(path=IMAGES / f"{name}.png")
+    browser.close()
 
 
 if __name__ == "__main__":
