@@ -53,6 +53,8 @@ gold validate names
 gold stats names
 gold split names
 gold agree gold.jsonl gold/names/extraction.jsonl --task extraction
+gold draft RUN --task extraction --n 4 --out draft.jsonl
+review draft.jsonl --task extraction --export
 runs list
 runs show RUN
 runs prune --keep 9
