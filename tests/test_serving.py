@@ -95,6 +95,8 @@ def test_it_listens_on_the_loopback_alone(server: LocalServer) -> None:
 
 
 WAITING = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 from starlette.applications import Starlette
 from goldassay.serving import LocalServer
 with LocalServer(Starlette()) as server:
@@ -109,5 +111,8 @@ def test_ctrl_c_ends_it() -> None:
         assert process.stdout
         assert process.stdout.readline().startswith("http://127.0.0.1:")
         os.kill(process.pid, signal.SIGINT)
-        assert process.communicate(timeout=20)[0] == "ended\n"
+        try:
+            assert process.communicate(timeout=20)[0] == "ended\n"
+        finally:
+            process.kill()
     assert process.returncode == 0
