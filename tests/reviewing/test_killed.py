@@ -17,12 +17,18 @@ from tests.reviewing.conftest import Client, decision, extraction, write_draft
 from goldassay.exceptions import GoldassayError
 from goldassay.reviewing import review
 
+START = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is born without it
+runpy.run_module("goldassay", run_name="__main__", alter_sys=True)
+"""
+
 
 class Process:
     """`goldassay review` as people start it."""
 
     def __init__(self, source: Path, *options: str) -> None:
-        command = [sys.executable, "-m", "goldassay", "review", str(source), "--no-browser", "--json", *options]
+        command = [sys.executable, "-c", START, "review", str(source), "--no-browser", "--json", *options]
         self.popen = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.popen.stdout
         self.answer = json.loads(self.popen.stdout.readline())
