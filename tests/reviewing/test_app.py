@@ -198,6 +198,9 @@ def test_guidelines_are_written_unless_somebody_else_wrote_them_meanwhile(start:
     status, answer = page.send("PUT", "guidelines", {**before, "text": "Mine"})
     assert (status, answer["text"]) == (409, saved["text"])
     assert page.send("PUT", "guidelines", {**saved, "text": "é" * 40_000})[0] == 422
+    more = {**saved, "text": f"{saved['text']}\nYears are times", "record": "r 1"}
+    status, saved = page.send("PUT", "guidelines", more)
+    assert (status, saved["text"]) == (200, "Towns are no organisations 🙂\nYears are times (record r 1)")
 
 
 def test_links_are_searched_in_the_knowledge_base(start: Start) -> None:

@@ -120,7 +120,7 @@ async def guidelines(request: Request) -> Response:
         current = folder.guidelines()
         if sent.version != current["version"]:
             return JSONResponse({"error": "somebody else changed the guidelines", **current}, 409)
-        folder.write_guidelines(sent.text)
+        folder.write_guidelines(sent.text, sent.record)
     return JSONResponse(folder.guidelines())
 
 

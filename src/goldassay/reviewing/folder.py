@@ -211,12 +211,16 @@ class Folder:
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         return {"text": text, "version": hashlib.sha256(text.encode()).hexdigest()[:16]}
 
-    def write_guidelines(self, text: str) -> None:
-        """Write the guidelines.
+    def write_guidelines(self, text: str, record: str | None = None) -> None:
+        """Write the guidelines; each new line ends with the record that prompted it.
 
         Raises:
             DataError: They are too long.
         """
+        if record is not None:
+            old = {"", *self.guidelines()["text"].splitlines()}
+            prompted = f" (record {' '.join(record.split())})"
+            text = "\n".join(line if line.rstrip() in old else line.rstrip() + prompted for line in text.splitlines())
         if len(text.encode("utf-8", "replace")) > MOST:
             raise DataError(f"guidelines have at most {MOST // 1024} KB")
         files.save(self.path / "guidelines.md", text)

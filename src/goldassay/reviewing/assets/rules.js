@@ -6,7 +6,7 @@ import { Refusal } from "./server.js";
 export function rules(server, setup, id) {
   const dialog = byId("rules");
   const text = make("textarea", { rows: 16, "aria-label": "Guidelines", spellcheck: "true", "data-own": "yes" });
-  const state = make("p", { class: "quiet", role: "status" }, id === null ? "" : `What you add is saved with the record ${id}.`);
+  const state = make("p", { class: "quiet", role: "status" }, id === null ? "" : `A line that you add ends with the record ${id}.`);
   text.value = setup.guidelines.text;
 
   async function save() {
