@@ -142,7 +142,7 @@ def test_a_single_run_shows_its_value_what_costs_most_and_the_worst_examples(
     assert "wrong boundary" in text or "missed" in text
     assert "all of them" in text
     page.click("text=all of them")
-    assert page.is_visible("#errors")
+    page.wait_for_selector("#errors", state="visible")
     page.click("nav a[href='#verdict']")
     page.click(".panel:has-text('Worst examples') a >> nth=0")
     page.wait_for_selector("#detail", state="visible")

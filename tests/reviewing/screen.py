@@ -28,6 +28,11 @@ class Screen:
             self.page.keyboard.press(key)
             self.settle()
 
+    def write(self, text: str) -> None:
+        """Type into the field that a key opened."""
+        self.page.wait_for_function("document.activeElement.matches('input, textarea, select')")
+        self.page.keyboard.type(text)
+
     def at(self) -> str:
         """The id of the record on the screen; empty at the end."""
         item = self.page.evaluate("document.documentElement.dataset.item")

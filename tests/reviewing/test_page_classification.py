@@ -66,7 +66,7 @@ def test_many_labels_have_capitals_and_are_found_by_typing(show: Any) -> None:
     screen.press("R")
     screen.press("1")
     screen.page.keyboard.press("/")
-    screen.page.keyboard.type("smell")
+    screen.write("smell")
     screen.page.wait_for_selector("#finder li:first-child:has-text('taste and smell')")
     screen.press("Enter")
     screen.decided(3)
@@ -108,10 +108,10 @@ def test_two_browsers_decide_the_same_queue(show: Any) -> None:
 def test_notes_skips_doubts_and_names_of_failures_are_written(show: Any) -> None:
     screen = show(desk(4))
     screen.press("n")
-    screen.page.keyboard.type("u s x: 1 <b>")
+    screen.write("u s x: 1 <b>")
     screen.press("Enter", "1")
     screen.press("f")
-    screen.page.keyboard.type("wrong tone")
+    screen.write("wrong tone")
     screen.press("Enter", "2", "s", "x")
     first, second, third, fourth = screen.desk.lines
     assert (first["note"], first["value"]) == ("u s x: 1 <b>", {"label": "question"})
@@ -125,7 +125,7 @@ def test_the_arrows_of_the_queue_and_going_to_an_id(show: Any) -> None:
     screen.press("j", "j", "k")
     assert screen.at() == "r1"
     screen.page.keyboard.press("g")
-    screen.page.keyboard.type("r27")
+    screen.write("r27")
     screen.page.wait_for_selector("#finder li:only-child")
     screen.press("Enter")
     screen.page.wait_for_selector("html[data-item='27']", state="attached")
@@ -156,7 +156,7 @@ def test_guidelines_are_edited_with_the_record_that_prompted_them(show: Any) -> 
     screen = show(desk(2))
     screen.press("r")
     screen.page.keyboard.press("Control+End")
-    screen.page.keyboard.type("\nThanks are praise.")
+    screen.write("\nThanks are praise.")
     screen.page.keyboard.press("Control+Enter")
     screen.page.wait_for_selector("#rules:not([open])", state="attached")
     assert screen.desk.guidelines == {"text": "A place is TOP.\nThanks are praise.", "version": 2, "record": "r0"}

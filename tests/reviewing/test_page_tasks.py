@@ -17,9 +17,11 @@ KNOWLEDGE = [
 def find(screen: Any, key: str, words: str) -> None:
     """Open a finder with a key, type words, and take the first option."""
     screen.page.keyboard.press(key)
-    screen.page.keyboard.type(words)
+    screen.page.wait_for_selector("#finder[open]")
+    screen.write(words)
     screen.page.wait_for_selector("#finder li")
     screen.press("Enter")
+    screen.page.wait_for_selector("#finder:not([open])", state="attached")
 
 
 def place(words: str, **more: Any) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def answering(n: int, **systems: str) -> Desk:
 def test_an_answer_is_right_partly_wrong_typed_or_absent(show: Any) -> None:
     screen = show(answering(6, only="Morel"))
     screen.press("1", "2", "3", "0", "Enter", "i")
-    screen.page.keyboard.type("Galerie Morel | Morel")
+    screen.write("Galerie Morel | Morel")
     screen.press("Enter")
     find(screen, "/", "van Galerie Morel")
     screen.press("m", "1")
@@ -104,13 +106,13 @@ def test_answers_of_two_systems_and_of_none(show: Any) -> None:
     screen.press("Enter")
     assert "Choose" in screen.page.inner_text("#message")
     screen.press("b", "Enter", "a", "u", "i")
-    screen.page.keyboard.type("1985")
+    screen.write("1985")
     screen.press("Enter")
     screen.decided(2)
     assert [value["answers"] for value in screen.desk.gold()] == [["Morel"], ["1985"]]
     empty = show(answering(1))
     empty.press("i")
-    empty.page.keyboard.type("j k u 1")
+    empty.write("j k u 1")
     empty.press("Enter")
     empty.decided(1)
     assert empty.desk.gold() == [{"answers": ["j k u 1"]}]
@@ -193,22 +195,22 @@ def test_a_record_is_filled_from_a_schema(show: Any) -> None:
     screen = show(Desk("records", [{"id": "r", "text": TEXT, "suggestions": {}}], ["record"], schema=SCHEMA))
     keyboard = screen.page.keyboard
     screen.press("i")
-    keyboard.type("Delft")
+    screen.write("Delft")
     keyboard.press("Tab")
-    keyboard.type("many")
+    screen.write("many")
     keyboard.press("Escape")
     assert "a integer is needed" in screen.page.inner_text("#message") or "integer" in screen.page.inner_text(
         "#message"
     )
     screen.press("i")
     keyboard.press("Control+A")
-    keyboard.type("1985")
+    screen.write("1985")
     keyboard.press("Escape")
     screen.press("ArrowDown", "ArrowDown", "i")
-    keyboard.type("10.5")
+    screen.write("10.5")
     keyboard.press("Escape")
     screen.press("ArrowDown", "1", "ArrowDown", "i", "ArrowDown", "ArrowDown", "i")
-    keyboard.type("psalter")
+    screen.write("psalter")
     keyboard.press("Escape")
     screen.press("ArrowDown", "Enter")
     screen.decided(1)
@@ -235,7 +237,7 @@ def test_fields_in_which_systems_differ_are_decided_one_by_one(show: Any) -> Non
     screen.press("a", "b", "a", "Enter")
     screen.press("B", "Enter")
     screen.press("A", "u", "a", "Backspace", "i")
-    screen.page.keyboard.type("diptych")
+    screen.write("diptych")
     screen.press("Enter")
     screen.decided(3)
     first, second, third = (value["record"] for value in screen.desk.gold())
@@ -269,9 +271,9 @@ def test_a_task_of_your_own_has_a_form_and_plain_good_or_bad(show: Any) -> None:
     records.append({"id": "none", "ticket": "No lift", "suggestions": {}})
     screen = show(Desk("ticket", records, ["urgency", "reply", "days"], fields=FIELDS))
     screen.press("+", "-", "2", "Enter", "Enter", "1", "ArrowDown", "i")
-    screen.page.keyboard.type("Soon.")
+    screen.write("Soon.")
     screen.page.keyboard.press("Tab")
-    screen.page.keyboard.type("3")
+    screen.write("3")
     screen.press("Enter")
     screen.decided(5)
     assert screen.desk.gold() == [
