@@ -99,7 +99,7 @@ def write_table(name: str, lines: list[str]) -> None:
 
 
 def traces() -> None:
-    """docs/how-to/gold-from-traces.md: a trace becomes a draft, is corrected, and scores the program that it is of."""
+    """docs/how-to/gold-draft.md: traces become a draft, are labelled, and score the program that it is of."""
     spans = []
     for number, (text, label) in enumerate([("Open?", "question"), ("Broken!", "praise")]):
         sides = {"input.value": json.dumps({"text": text}), "output.value": json.dumps({"label": label})}
@@ -107,13 +107,16 @@ def traces() -> None:
         spans.append({"traceId": str(number), "spanId": str(number), "name": "answer", "attributes": attributes})
     export = {"resourceSpans": [{"resource": {}, "scopeSpans": [{"spans": spans}]}]}
     Path("traces.json").write_text(json.dumps(export), encoding="utf-8")
-    step("goldassay gold from-traces traces.json --task classification --out draft.html")
-    step("goldassay gold from-traces traces.json --task classification --out draft.jsonl")
-    draft = Path("draft.jsonl").read_text(encoding="utf-8")
-    corrected = draft.replace('"label": "praise", "meta"', '"label": "complaint", "meta"')
-    Path("gold.jsonl").write_text(corrected, encoding="utf-8")
-    hold("1 of 2 suggestions were changed" in step("goldassay gold agree gold.jsonl --task classification"), "agree")
-    said = step("goldassay score classification --gold gold.jsonl --pred draft.jsonl --json")
+    step("goldassay gold draft traces.json --task classification --out draft.jsonl")
+    records = [json.loads(line) for line in Path("draft.jsonl").read_text(encoding="utf-8").splitlines()]
+    answers = [next(iter(record["suggestions"].values()))["label"] for record in records]
+    gold = [record | {"label": "question"} for record in records]
+    predictions = [{"id": record["id"], "label": label} for record, label in zip(records, answers, strict=True)]
+    for name, rows in (("gold.jsonl", gold), ("pred.jsonl", predictions)):
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    hold(sorted(answers) == ["praise", "question"], str(answers))
+    step("goldassay gold agree gold.jsonl --task classification")
+    said = step("goldassay score classification --gold gold.jsonl --pred pred.jsonl --json")
     hold(json.loads(said)["values"]["accuracy"] == 0.5, said)
 
 

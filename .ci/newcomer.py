@@ -18,7 +18,7 @@ from pathlib import Path
 LIMIT = 600
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?[^\n]*\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 ROOT = Path(__file__).resolve().parents[1]
-DOORS = ("how-to/audit", "how-to/logs", "how-to/existing-predictions", "how-to/gold-from-traces")
+DOORS = ("how-to/audit", "how-to/logs", "how-to/existing-predictions", "how-to/gold-draft")
 LETTERS = {
     "complaint": [
         "The tram was late again and nobody told us why.",
