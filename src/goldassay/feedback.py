@@ -1,16 +1,101 @@
-"""Feedback in words, rendered from the errors of one example: deterministic and bounded in length."""
+"""Feedback in words, rendered from the errors of one example: deterministic and bounded in length.
+
+Beside the errors it may have what a reviewer noted about the same or similar inputs (`ReviewNotes`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
-from goldassay.fields import is_example, names, read
+from goldassay import jsonl
+from goldassay.exceptions import DataError
+from goldassay.fields import Fields, identity, is_example, names, read
 from goldassay.measure import RECORD_ERRORS, Assessment, Error, failed
+from goldassay.secrets import redact
 from goldassay.tally import Evidence
 
 LIMIT = 1500  # characters of a feedback
+REVIEWED = "reviewed.jsonl"
+NEAR = 0.5  # the least similarity of inputs whose note is shown
+TITLE = 80  # characters of the similar inputs that are shown
+
+
+class ReviewNotes:
+    """What reviewers noted about outputs, by the inputs: the note of the reviewed record that is nearest to an example.
+
+    The record with the same inputs is the nearest, whatever its id; then the one with the same id if its inputs are
+    near; then, of those with a note, the one with the most similar inputs (the first of several). Similarity is the
+    cosine of TF-IDF vectors of character n-grams (2 to 4, inside words) of the inputs; near is at least `NEAR`. A
+    record that was read and has no failure has no note.
+
+    Args:
+        folder: The folder of a review, with its ``reviewed.jsonl``.
+
+    Raises:
+        DataError: It has none, or a line is no reviewed record.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        file = Path(folder) / REVIEWED
+        if not file.is_file():
+            raise DataError(f"no notes here: expected {REVIEWED}, which the export of a review writes", file=folder)
+        rows = list(jsonl.rows(file, what="a reviewed record", check=lambda row: (_note(row), {**row["fields"]})))
+        self.names = sorted({name for row in rows for name in row["fields"]})
+        self.notes = [_note(row) for row in rows]
+        self.texts = [self._text(row["fields"]) for row in rows]
+        by_note = sorted(range(len(rows)), key=lambda place: bool(self.notes[place]))
+        self.places = {self.texts[place]: place for place in by_note}  # of equal inputs the last with a note counts
+        self.ids = {identity(row, place): place for place, row in enumerate(rows)}
+
+    def about(self, example: object) -> str:
+        """The note of the reviewed record that is nearest to an example, without secrets; empty if none is near."""
+        text = self._text(example)
+        place = self.places.get(text)
+        if place is None and text:
+            place = self._nearest(text, self.ids.get(identity(example, "")))
+        if place is None or not self.notes[place]:
+            return ""
+        same = self.texts[place] == text
+        inputs = "these inputs" if same else f'similar inputs ("{self.texts[place][:TITLE]}")'
+        return redact(f"A reviewer noted on an earlier output for {inputs}: {self.notes[place]}")
+
+    def _nearest(self, text: str, same_id: int | None) -> int | None:
+        vectorizer, vectors = self._index
+        similarity = (vectors @ vectorizer.transform([text]).T).toarray().ravel()
+        if same_id is not None and similarity[same_id] >= NEAR:
+            return same_id
+        noted = [place for place, note in enumerate(self.notes) if note]
+        best = max(noted, key=lambda place: similarity[place], default=None)
+        return best if best is not None and similarity[best] >= NEAR else None
+
+    @cached_property
+    def _index(self) -> tuple[Any, Any]:
+        """The vectorizer, and a vector a record."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
+        return vectorizer, vectorizer.fit_transform(self.texts)
+
+    def _text(self, example: object) -> str:
+        """The inputs of an example as one text: the fields that reviewed records have, else those of its own."""
+        values = [read(example, name, None) for name in self.names]
+        if values.count(None) == len(values):
+            from goldassay._dspy_compat import input_keys  # imports DSPy
+
+            values = [read(example, name, None) for name in sorted(input_keys(example) or ())]
+        return " ".join(" ".join(str(value) for value in values if value is not None).split())
+
+
+def _note(row: Fields) -> str:
+    """What a reviewer noted about a record, in one line: the note, and the kinds of failure; empty of no failure."""
+    modes = ", ".join(row["modes"])
+    note = " ".join((row["note"] or "").split())
+    kinds = f"({modes})" if note and modes else modes
+    return " ".join(filter(None, (note, kinds)))
 
 
 def feedback(
@@ -19,6 +104,7 @@ def feedback(
     evidence: Evidence,
     pred_name: str | None = None,
     pred_trace: object = None,
+    note: str = "",
 ) -> str:
     """What is right, what is wrong and what the measures ask, for the predictor ``pred_name`` if it is named.
 
@@ -28,6 +114,7 @@ def feedback(
         evidence: Their tallies, with the score that they make together.
         pred_name: The predictor that the feedback is for.
         pred_trace: Its calls, as an optimizer hands them over.
+        note: A reviewer's, which stands before the errors if there are any.
     """
     lower = dict.fromkeys(evidence.worst, ", lower is better")
     values = [f"{key} {tally.value:.3f}{lower.get(key, '')}" for key, tally in evidence.items()]
@@ -39,6 +126,7 @@ def feedback(
     if pred_name:
         errors = _of_predictor(errors, pred_name, pred_trace, lines)
     lines += [_right(right)] if right else []
+    lines += [note] if note and (errors or failure) else []
     lines += [f"- {error.message}" for error in errors]
     lines += ["Nothing is wrong here."] if not errors and not failure else []
     return _cut(lines)

@@ -26,7 +26,7 @@ from goldassay.exceptions import (
     one_line,
     short_repr,
 )
-from goldassay.feedback import differences, feedback
+from goldassay.feedback import ReviewNotes, differences, feedback
 from goldassay.fields import Columns, Fields, identity, sides
 from goldassay.measure import (
     FAILURE,
@@ -87,6 +87,8 @@ class Metric:
         state_of_the_art: What the best systems reach, by the measure's name.
         pass_mark: The least score of an example that bootstrapping may learn from.
         columns: Renames fields (see `goldassay.fields`).
+        feedback_from: The folder of a review whose notes stand in the feedback of the same or similar inputs
+            (`goldassay.feedback.ReviewNotes`).
 
     >>> from goldassay.measures import extraction
     >>> metric = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
@@ -113,6 +115,7 @@ class Metric:
         state_of_the_art: Mapping[str, float] | None = None,
         pass_mark: float = 1.0,
         columns: Columns | None = None,
+        feedback_from: Path | str | None = None,
     ) -> None:
         if isinstance(measures, Measure):
             measures = [measures]
@@ -132,6 +135,7 @@ class Metric:
                 raise GoldassayError(f"a target for {key!r}, which is not among {', '.join(self.measures)}")
         self.pass_mark = pass_mark
         self.columns = dict(columns or {})
+        self.notes = None if feedback_from is None else ReviewNotes(feedback_from)
 
     @staticmethod
     def of(
@@ -142,6 +146,7 @@ class Metric:
         targets: Mapping[str, float] | None = None,
         lower_is_better: bool = False,
         worst: float | None = None,
+        feedback_from: Path | str | None = None,
     ) -> FunctionMetric:
         """Any function of (gold, prediction) as a metric, with intervals and paired tests.
 
@@ -159,6 +164,7 @@ class Metric:
             lower_is_better: The value is an error: a target is the most that it may be, and the score, which DSPy
                 maximises, is ``1 - value / worst``.
             worst: The largest value of an error, which an example counts on which the program fails; by default 1.
+            feedback_from: The folder of a review whose notes stand in the feedback, as in `Metric`.
 
         >>> import dspy
         >>> exact = Metric.of(lambda gold, pred: gold["label"] == pred["label"])
@@ -172,7 +178,7 @@ class Metric:
         (0.8, {'score': True})
         """
         measure = Returned(name, _return_kind(function), lower_is_better=lower_is_better, most=worst)
-        return FunctionMetric(function, measure, pass_mark, targets)
+        return FunctionMetric(function, measure, pass_mark, targets, feedback_from)
 
     @property
     def zero(self) -> Evidence:
@@ -301,12 +307,14 @@ class Metric:
             pred = failed_with(why)
         evidence = self.evidence(assessments)
         value = float(evidence.value)
+        errors = tuple(dict.fromkeys(error for assessment in assessments.values() for error in assessment.errors))
+        note = self.notes.about(gold) if self.notes and (errors or failed(pred)) else ""
         return Score(
             value,
-            feedback(pred, assessments, evidence, pred_name, pred_trace),
+            feedback(pred, assessments, evidence, pred_name, pred_trace, note),
             {key: float(evidence.score(key)) for key in evidence},
             evidence=evidence,
-            errors=tuple(dict.fromkeys(error for assessment in assessments.values() for error in assessment.errors)),
+            errors=errors,
             passed=target_met(value, self.pass_mark),
             failure=str(failed(pred) or ""),
         )
@@ -329,16 +337,22 @@ class FunctionMetric(Metric):
         measure: What its value is called, and in which direction it is better.
         pass_mark: The least score of an example that bootstrapping may learn from.
         targets: The value wanted, by name.
+        feedback_from: The folder of a review with notes.
     """
 
     raises = True
 
     def __init__(
-        self, function: Callable[..., Any], measure: Returned, pass_mark: float, targets: Mapping[str, float] | None
+        self,
+        function: Callable[..., Any],
+        measure: Returned,
+        pass_mark: float,
+        targets: Mapping[str, float] | None,
+        feedback_from: Path | str | None = None,
     ) -> None:
         if not callable(function):
             raise GoldassayError(f"a metric is a Metric or a function of (gold, prediction), not {function!r}")
-        super().__init__(measure, pass_mark=pass_mark)
+        super().__init__(measure, pass_mark=pass_mark, feedback_from=feedback_from)
         self.function = function
         self.main = measure.key
         self.targets = dict(targets or {})

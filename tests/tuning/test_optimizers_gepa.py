@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
 
 from goldassay import Metric
@@ -185,3 +186,34 @@ def test_a_state_that_would_run_something_is_refused_before_it_does(content: byt
         check_gepa_state(tmp_path)
     (tmp_path / "gepa_state.bin").write_bytes(pickle.dumps({"front": {1: {0, 1}}, "rng": (3, (1, 2), None)}))
     assert check_gepa_state(tmp_path)
+
+
+class Reading:
+    """A reflection model that keeps what it is shown, and proposes the rule."""
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+
+    def complete(self, request: Any) -> Any:
+        from dspy.lm15 import Message, Response, TextPart, Usage
+
+        self.prompts += [str(message.text) for message in request.messages]
+        message = Message.assistant([TextPart(json.dumps({"new_instruction": RULE}))])
+        return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=Usage())
+
+
+def test_gepa_reflects_on_the_notes_of_a_review(
+    lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    """The note on one example reaches the reflection for the examples that are like it, through a real GEPA."""
+    note = "Numbers are years here, and the program leaves them out."
+    row = {"id": gold["train"][0].id, "fields": {"text": gold["train"][0].text}, "modes": ["no years"], "note": note}
+    (tmp_path / "reviewed.jsonl").write_text(json.dumps(row) + "\n")
+    metric = Metric(extraction.SpanF1(), feedback_from=tmp_path)
+    engine = Reading()
+    reflection = dspy.LM("scripted/engine", engine=engine, cache=False)
+    tuned = tune(
+        names_program, gold, metric, "gepa", lm=lm, reflection_lm=reflection, settings=CALLS, progress=False
+    )  # fmt: skip
+    assert tuned.dev.after.value == 1.0
+    assert any(note in prompt for prompt in engine.prompts)
