@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from datetime import UTC, datetime
+from operator import itemgetter
+from pathlib import Path
 
 import yaml
 
 from goldassay import files, jsonl
+from goldassay.gold.modes import REVIEWED, ReviewedTrace, traces_as_text
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
+from goldassay.reviewing.folder import Folder
 from goldassay.reviewing.quality import GOOD
 from goldassay.reviewing.session import Session
+from goldassay.statistics.design import SAMPLING, sampling_of
 
 GOLD = "gold.jsonl"
 
@@ -75,6 +81,53 @@ def export(session: Session) -> Fields:
         "warnings": warnings,
         "systems": session.systems(),
     }
+
+
+def reviewed_traces(folder: Path) -> list[ReviewedTrace]:
+    """The traces of a review that somebody has read, in that order; ``reviewed.jsonl`` is written anew.
+
+    Another process may have the folder open.
+
+    Raises:
+        DataError: It is no folder of a review, or cannot be read.
+        StorageError: The file cannot be written.
+    """
+    with closing(Session(Folder.read(folder), read_only=True)) as session:
+        traces = traces_of(session)
+    files.save(folder / REVIEWED, traces_as_text(traces))
+    return traces
+
+
+def traces_of(session: Session) -> list[ReviewedTrace]:
+    """The traces that somebody has read, in that order.
+
+    What several reviewers noted is put together: a trace has every mode that one of them gave it, and the last note and
+    grade. A repeated visit measures the reviewer, and is left out.
+    """
+    folder = session.folder
+    journal = session.journal
+    traces: list[tuple[int, ReviewedTrace]] = []
+    for index, record in enumerate(folder.records):
+        lines = [line for line in journal.decisions(index).values() if line.kind != "skip" and line.visit != "repeat"]
+        if not lines:
+            continue
+        lines.sort(key=lambda line: journal.order[line.decision])
+        settled = session.queue.settled(index)
+        answers = {each.system: each.output for each in folder.suggestions(index)}
+        sampling = sampling_of(record[SAMPLING]) if record.get(SAMPLING) else None
+        trace = ReviewedTrace(
+            str(record["id"]),
+            folder.inputs(index),
+            next((answers[name] for name in folder.systems if name in answers), {}),
+            settled.value if settled else None,
+            tuple(dict.fromkeys(name for line in lines for name in line.modes)),
+            next((line.note for line in reversed(lines) if line.note), None),
+            next((line.grade for line in reversed(lines) if line.grade), None),
+            sampling,
+            (sampling.wave if sampling else None) or folder.settings.created,
+        )
+        traces.append((journal.order[lines[0].decision], trace))
+    return [trace for _, trace in sorted(traces, key=itemgetter(0))]
 
 
 def json_lines(rows: Iterable[Record]) -> str:

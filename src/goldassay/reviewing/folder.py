@@ -32,6 +32,7 @@ from goldassay.gold.drafts import GOLD_FIELDS, draft
 from goldassay.gold.formats import TASK_OF_FIELD
 from goldassay.gold.records import as_gold, candidate_ids
 from goldassay.gold.shapes import Fields
+from goldassay.running.about import now
 from goldassay.running.logs.sources import pool_of
 from goldassay.search import LabelEntry, LabelTable
 from goldassay.statistics.design import SAMPLING, Design
@@ -52,6 +53,7 @@ class Settings(BaseModel):
     who: str = Field(default="me", min_length=1, max_length=200)
     overlap: float = Field(default=0.0, ge=0, le=1)
     judge: bool = False
+    created: str | None = None
 
 
 @dataclass(frozen=True)
@@ -136,11 +138,23 @@ class Folder:
             _keep(path, "".join(f"{jsonl.dumps(record)}\n" for record in records).encode())
         else:
             raise GoldassayError(f"{first} is no draft; name the task of its inputs (`task=`) to draft them")
-        own = files.json_value(path / SETTINGS) if (path / SETTINGS).exists() else {}
+        own = files.json_value(path / SETTINGS) if (path / SETTINGS).exists() else {"created": now()}
         changes = {name: value for name, value in settings.items() if value is not None}
         chosen = files.validated(Settings, {**own, "task": task, **changes}, path / SETTINGS)
         files.save_json(path / SETTINGS, chosen.model_dump())
         return cls(path, chosen, records_of(path / DRAFT))
+
+    @classmethod
+    def read(cls, path: Path) -> Folder:
+        """The folder of a review as it is, of which nothing is changed.
+
+        Raises:
+            DataError: It is no folder of a review, or cannot be read.
+        """
+        if not (path / SETTINGS).exists():
+            raise DataError("no folder of a review; goldassay review makes one of traces", file=path)
+        settings = files.validated(Settings, files.json_value(path / SETTINGS), path / SETTINGS)
+        return cls(path, settings, records_of(path / DRAFT))
 
     @property
     def task(self) -> str:
@@ -170,10 +184,14 @@ class Folder:
         return list(present or GOLD_FIELDS.get(self.task, ())[:1])
 
     def fields(self, index: int) -> Fields:
-        """The fields of a record that a reviewer reads."""
-        record = self.records[index]
-        hidden = (*ABOUT, SAMPLING, SUGGESTIONS, *self.outputs)
-        return {name: value for name, value in (record | (record.get("meta") or {})).items() if name not in hidden}
+        """The fields of a record that a reviewer reads: its inputs, and what is known of it beside them."""
+        others = (self.records[index].get("meta") or {}).items()
+        return self.inputs(index) | {name: value for name, value in others if name not in (*ABOUT, *self.outputs)}
+
+    def inputs(self, index: int) -> Fields:
+        """The inputs of a record."""
+        hidden = (*ABOUT, *self.outputs)
+        return {name: value for name, value in self.records[index].items() if name not in hidden}
 
     def suggestions(self, index: int, visit: str = "first") -> list[Suggestion]:
         """The answers to a record: in compare in a random order that changes with the visit."""

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError
 from goldassay.reviewing.values import canonical
 
-Short = Field(max_length=200)
+Name = Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1, max_length=200)]
 Kind = Literal["label", "skip", "unsure", "undo", "reveal"]
 Visit = Literal["first", "repeat", "conflict"]
 
@@ -36,6 +36,7 @@ class Decision(BaseModel):
         good: Whether the first suggestion is good.
         note: A remark.
         modes: Names of what went wrong.
+        grade: How bad it is, 1 to 3.
         seconds: How long it took.
         undoes: The decision that an undo takes back; by default the reviewer's last.
     """
@@ -48,7 +49,8 @@ class Decision(BaseModel):
     choice: str | None = Field(default=None, max_length=200)
     good: bool | None = None
     note: str | None = Field(default=None, max_length=10_000)
-    modes: list[str] = []
+    modes: list[Name] = []
+    grade: int | None = Field(default=None, ge=1, le=3)
     seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     undoes: str | None = None
 
@@ -86,12 +88,13 @@ class Journal:
 
     Args:
         file: The file of the lines; it is made if there is none.
+        read_only: Whether nothing is added.
 
     Raises:
         DataError: A line is no decision.
     """
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, read_only: bool = False) -> None:
         self.lines: dict[str, Line] = {}
         self.order: dict[str, int] = {}
         self._undone: set[str] = set()
@@ -105,11 +108,11 @@ class Journal:
                 except (LookupError, ValueError):
                     message = "this line takes back, or is about, what is not there"
                     raise DataError(message, file=file, record=line.decision) from None
-        self._log = jsonl.Log(file, sync=True)
+        self._log = None if read_only else jsonl.Log(file, sync=True)
 
     def add(self, line: Line) -> None:
         """Write a decision, unless it is there already."""
-        if line.decision not in self.lines:
+        if self._log and line.decision not in self.lines:
             self._log.add(line.model_dump(exclude_defaults=True))
             self._apply(line)
 
@@ -155,4 +158,5 @@ class Journal:
 
     def close(self) -> None:
         """Close the file."""
-        self._log.close()
+        if self._log:
+            self._log.close()

@@ -27,7 +27,7 @@ PACE = 30  # decisions whose median says how long the next ones take
 SLOW = 0.5  # seconds from which figures are computed rarely: people do not wait for them
 RARELY = 10  # times as long as they took
 ITEM = re.compile(r"(0|[1-9][0-9]{0,8})(?::(repeat|conflict))?")
-OWN = {"decision", "kind", "value", "choice", "good", "note", "modes"}  # of a line: what its reviewer decided
+OWN = {"decision", "kind", "value", "choice", "good", "note", "modes", "grade"}  # of a line: what its reviewer decided
 Visit = tuple[int, str]
 
 
@@ -41,15 +41,17 @@ class Session:
 
     Args:
         folder: The folder.
+        read_only: Whether nothing is decided; then another process may have the folder open.
     """
 
     folder: Folder
+    read_only: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
     _computed: Fields = field(default_factory=dict)
     _pause: float = 0.0  # until when slow figures are not computed again
 
     def __post_init__(self) -> None:
-        self.journal = Journal(self.folder.path / "labels.jsonl")
+        self.journal = Journal(self.folder.path / "labels.jsonl", read_only=self.read_only)
         self.queue = Queue(len(self.folder.records), self.journal, self.folder.seed, self.folder.settings.overlap)
         self.quality = Quality(self.folder, self.journal, self.queue)
 

@@ -30,7 +30,7 @@ from goldassay.tally import Tally
 Question = Literal["compare", "level", "errors", "tuning"]
 SAMPLING = "sampling"
 """The field of a record that says how it was chosen."""
-OF_DESIGN = ("question", "population", "seed", "systems", "agreement")  # the same in every record of a draft
+OF_DESIGN = ("question", "population", "seed", "systems", "agreement", "wave")  # the same in every record of a draft
 NO_LEVEL = {
     "compare": "these examples were chosen where systems disagree: they tell how systems differ, not how good one is",
     "errors": "these examples were chosen for their likely errors: they tell what goes wrong, not how good a system is",
@@ -56,6 +56,7 @@ class Sampling(BaseModel):
         predicted: How many items each system predicted in the whole stratum, where outputs are lists.
         verdict: A judge's verdict of this record, where one was asked.
         verdict_mean: The mean of its verdicts over the stratum.
+        wave: When the draft was made that added it to a review, where several did.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -70,6 +71,7 @@ class Sampling(BaseModel):
     predicted: dict[str, NonNegativeInt] = Field(default_factory=dict)
     verdict: float | None = Field(default=None, allow_inf_nan=False)
     verdict_mean: float | None = Field(default=None, allow_inf_nan=False)
+    wave: str | None = None
 
     @model_validator(mode="after")
     def _agrees(self) -> Sampling:
@@ -101,6 +103,8 @@ class Design:
     def of(cls, records: Iterable[object], file: Path | str | None = None) -> Design | None:
         """The design of labelled records; None if none has a ``sampling``.
 
+        Waves that were drafted one after the other, each from its own inputs, are strata of all inputs.
+
         Args:
             records: The records.
             file: Their file, for errors.
@@ -130,6 +134,7 @@ class Design:
                 f"has no {SAMPLING}, and {len(samplings)} others have; labels outside the design cannot be weighed"
             )
             raise DataError(message, file=file, record=others[0])
+        samplings = _as_one_design(samplings, file)
         first = next(iter(samplings.values()))
         strata: dict[str, Sampling] = {}
         counts: Counter[str] = Counter()
@@ -272,7 +277,7 @@ class Design:
     def interval(
         self,
         tallies: Values,
-        zero: Tally,
+        zero: Tally | None = None,
         *,
         clusters: Sequence[Any] | None = None,
         bounds: tuple[float, float] | None = None,
@@ -281,8 +286,8 @@ class Design:
         """The value of one system over the population, with its interval.
 
         Args:
-            tallies: The tallies of the records.
-            zero: Their zero.
+            tallies: The tallies of the records, or plain numbers.
+            zero: The tallies' zero; None for plain numbers.
             clusters: The document of each record.
             bounds: Between which values the value lies.
             level: The share of such intervals that hold the value.
@@ -317,6 +322,36 @@ def sampling_of(value: Any, record: object = None, file: Path | str | None = Non
         field = ".".join([SAMPLING, *map(str, detail["loc"])])
         message = detail["msg"].removeprefix("Value error, ")
         raise DataError(f"{message[:1].lower()}{message[1:]}", file=file, record=record, field=field) from None
+
+
+def _as_one_design(samplings: dict[str, Sampling], file: Path | str | None) -> dict[str, Sampling]:
+    """Samplings of several waves as those of one design, whose strata are the waves' own; of one wave as they are.
+
+    A comparison has one population, so its waves are left apart.
+
+    Raises:
+        DataError: The records of a wave are of two designs, or the waves are for different questions.
+    """
+    waves: dict[str | None, Sampling] = {}
+    for name, sampling in samplings.items():
+        wave = waves.setdefault(sampling.wave, sampling)
+        _check_same(sampling, wave, OF_DESIGN, name, file)
+    first = next(iter(waves.values()))
+    if len(waves) < 2 or first.question == "compare":
+        return samplings
+    for name, sampling in samplings.items():
+        _check_same(sampling, first, ["question"], name, file)
+    shared = {
+        "population": sum(wave.population for wave in waves.values()),
+        "systems": tuple(dict.fromkeys(system for wave in waves.values() for system in wave.systems)),
+        "seed": first.seed,
+        "agreement": first.agreement,
+        "wave": None,
+    }
+    return {
+        name: sampling.model_copy(update={**shared, "stratum": f"{sampling.stratum} ({sampling.wave or 'first'})"})
+        for name, sampling in samplings.items()
+    }
 
 
 def _check_same(

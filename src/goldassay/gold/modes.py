@@ -1,0 +1,208 @@
+"""Failure modes: the kinds of failure that people named while they read traces, and how frequent each is.
+
+    traces = read_traces("week.review")
+    mode_shares(traces, read_modes("week.review"))
+
+The share of a mode is that among all traces, not among those that were read: a draft for ``errors`` has many likely
+failures, and each record says how it was chosen (`goldassay.statistics.design`). Its interval is that of the design;
+traces that do not say how they were chosen count as a simple random sample. Its cost is the mean over all traces of the
+grade, 1 to 3, of those with the mode and 0 of the others; where a reviewer gave no grade it counts as 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from goldassay import files, jsonl
+from goldassay.exceptions import DataError
+from goldassay.gold.shapes import Fields
+from goldassay.statistics.design import SAMPLING, Design, Question, Sampling
+from goldassay.statistics.intervals import Interval
+
+MODES = "modes.yaml"
+REVIEWED = "reviewed.jsonl"
+WORST = 3  # the highest grade
+
+
+@dataclass(frozen=True)
+class ReviewedTrace:
+    """A trace that a person read.
+
+    Args:
+        id: Its id.
+        fields: The inputs, as the record has them.
+        output: What the system answered; empty if nothing.
+        gold: The gold fields, corrected where the answer was wrong; None if no gold was made.
+        modes: What went wrong; empty if nothing.
+        note: The reviewer's remark.
+        grade: How bad it is, 1 to 3, where the reviewer graded it.
+        sampling: How it was chosen; None: as one of a simple random sample.
+        wave: When its draft was made, an ISO date.
+    """
+
+    id: str
+    fields: Fields = field(default_factory=dict)
+    output: Fields = field(default_factory=dict)
+    gold: Fields | None = None
+    modes: tuple[str, ...] = ()
+    note: str | None = None
+    grade: int | None = None
+    sampling: Sampling | None = None
+    wave: str | None = None
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A kind of failure: its name, what it is, and the ids of some traces that have it."""
+
+    name: str
+    description: str = ""
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModeShare:
+    """How frequent a mode is.
+
+    Args:
+        mode: The mode.
+        records: How many of the traces that were read have it.
+        share: Its share of all traces; None if the design tells none.
+        cost: The mean grade of a trace for this mode, from 0 to 3; None without grades.
+    """
+
+    mode: Mode
+    records: int
+    share: Interval | None = None
+    cost: Interval | None = None
+
+    def state(self) -> Fields:
+        """As JSON."""
+        return {
+            "name": self.mode.name,
+            "description": self.mode.description,
+            "records": self.records,
+            "share": self.share and self.share.state(),
+            "cost": self.cost and self.cost.state(),
+            "examples": list(self.mode.examples),
+        }
+
+
+def mode_shares(traces: Iterable[ReviewedTrace], modes: Iterable[Mode] = ()) -> list[ModeShare]:
+    """The share of each mode, most frequent first: of those named here, and all others that a trace has.
+
+    Raises:
+        DataError: Traces of two designs are mixed.
+
+    >>> traces = [ReviewedTrace(str(number), modes=("no total",) if number < 3 else ()) for number in range(30)]
+    >>> (share,) = mode_shares(traces)
+    >>> share.records, share.share and round(share.share.high, 2)
+    (3, 0.27)
+    """
+    reviewed = list(traces)
+    design = design_of(reviewed)
+    names = dict.fromkeys(name for trace in reviewed for name in trace.modes)
+    every = {name: Mode(name) for name in names} | {mode.name: mode for mode in modes}
+    shares: list[ModeShare] = []
+    for mode in every.values():
+        rows = [trace for trace in reviewed if mode.name in trace.modes]
+        share = _mean(design, [float(mode.name in trace.modes) for trace in reviewed], 1)
+        graded = any(trace.grade is not None for trace in rows)
+        costs = [float(trace.grade or 1) if mode.name in trace.modes else 0.0 for trace in reviewed]
+        shares.append(ModeShare(mode, len(rows), share, _mean(design, costs, WORST) if graded else None))
+    return sorted(shares, key=lambda each: (-(each.share.value if each.share else 0), -each.records, each.mode.name))
+
+
+def _mean(design: Design | None, values: Sequence[float], most: float) -> Interval | None:
+    """The mean of a value from 0 to ``most`` over all traces; None if some of them are unknown."""
+    if design is None or design.groups() is None:
+        return None
+    return design.interval(values, bounds=(0.0, most))
+
+
+def design_of(traces: Sequence[ReviewedTrace]) -> Design | None:
+    """How traces were chosen; None without traces.
+
+    Those without a sampling are a simple random sample: a stratum of their wave, which was read as a whole.
+
+    Raises:
+        DataError: Traces of two designs are mixed.
+    """
+    questions: list[Question] = [trace.sampling.question for trace in traces if trace.sampling]
+    question = questions[0] if questions else "level"
+    size = sum(trace.sampling is None for trace in traces)
+    plain = Sampling(question=question, stratum="all", size=size, population=size, position=0) if size else None
+    return Design.of({"id": trace.id, SAMPLING: trace.sampling or plain} for trace in traces)
+
+
+def waves(traces: Iterable[ReviewedTrace]) -> dict[str, list[ReviewedTrace]]:
+    """The traces of each wave, the oldest wave first."""
+    groups: dict[str, list[ReviewedTrace]] = {}
+    for trace in traces:
+        groups.setdefault(trace.wave or "", []).append(trace)
+    return dict(sorted(groups.items()))
+
+
+def since_new(traces: Sequence[ReviewedTrace]) -> int:
+    """How many traces were read, in this order, since a mode appeared for the first time.
+
+    >>> since_new([ReviewedTrace("a"), ReviewedTrace("b", modes=("slow",)), ReviewedTrace("c", modes=("slow",))])
+    1
+    """
+    seen: set[str] = set()
+    count = 0
+    for trace in traces:
+        count = count + 1 if seen.issuperset(trace.modes) else 0
+        seen.update(trace.modes)
+    return count
+
+
+class _ModesFile(BaseModel):
+    """What ``modes.yaml`` holds; ``revision`` is how many lines of the journal it was written from."""
+
+    modes: list[Mode] = []
+    revision: int = 0
+
+
+def read_traces(folder: Path | str) -> list[ReviewedTrace]:
+    """The traces that were read in a review, in that order.
+
+    Raises:
+        DataError: The folder has no ``reviewed.jsonl``, which ``goldassay review --export`` writes, or it is broken.
+    """
+    file = Path(folder) / REVIEWED
+    if not file.exists():
+        message = "no review was exported here, which would have written reviewed.jsonl"
+        raise DataError(message, file=folder)
+    return [files.validated(ReviewedTrace, row, file) for row in jsonl.rows(file, what="a trace")]
+
+
+def traces_as_text(traces: Iterable[ReviewedTrace]) -> str:
+    """Traces as ``reviewed.jsonl`` has them."""
+    adapter = TypeAdapter(ReviewedTrace)
+    return "".join(f"{jsonl.dumps(adapter.dump_python(trace, mode='json'))}\n" for trace in traces)
+
+
+def read_modes(folder: Path | str) -> list[Mode]:
+    """The modes of a review, with their descriptions; none if nobody named one.
+
+    Raises:
+        DataError: ``modes.yaml`` is broken.
+    """
+    return modes_file(folder).modes
+
+
+def modes_file(folder: Path | str) -> _ModesFile:
+    """The content of ``modes.yaml``.
+
+    Raises:
+        DataError: It is broken.
+    """
+    file = Path(folder) / MODES
+    value: Any = files.yaml_value(file) if file.exists() else {}
+    return files.validated(_ModesFile, value, file)
