@@ -53,7 +53,9 @@ class SystemOptions(use.FileOptions):
         "confidence, speed and robustness.",
     )
     weight: list[str] | None = use.for_result("MEASURE=W", "The weight of a measure in the ranking (repeat).")
-    out: Path | None = use.for_result("FOLDER", "Write the ranking, its tables and a report here.")
+    out: Path | None = use.for_result(
+        "FOLDER", "Write the ranking, its tables and a report here; of one file the report."
+    )
 
 
 def compare(
@@ -101,7 +103,7 @@ def compare(
         loaded = _loaded(runs, systems)
     elif systems.gold is None or len(runs) != 1:
         raise GoldassayError(HELP)
-    elif len(systems.pred or ()) == 1:
+    elif len(systems.pred or ()) == 1 and not systems.out:
         _rescore(task, systems, json)
         return
     else:
@@ -237,6 +239,8 @@ def _written(runs: Sequence[Run], weights: Mapping[str, float], seed: int, out: 
     from goldassay.reporting.exports import to_latex
     from goldassay.reporting.pages import report
 
+    if len(runs) == 1:
+        return [], files.save_all({out / "report.html": report(runs)})
     if runs[0].no_level:
         raise GoldassayError(f"a ranking needs values: {runs[0].no_level}")
     if not any(runs[0].zero.weights.values()):  # files, which have no metric: all values weigh the same
@@ -295,8 +299,9 @@ def _show(runs: Sequence[Run], seed: int, json: bool, ranking: Any) -> None:
             terminal.line(f"{run.name}: {text}")
     for place, each in zip(places[1:], verdicts, strict=True):
         shown.moved(each, (place, places[0]))
-    if ranking:
+    if ranking and ranking[0]:
         shown.ranking(ranking[0])
+    if ranking:
         terminal.echo(f"Written: {', '.join(map(str, ranking[1]))}")
     for each in verdicts:
         terminal.line(each.sentence, style=each.verdict if each.verdict in ("better", "worse") else "bold")

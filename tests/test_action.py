@@ -1,0 +1,313 @@
+"""The GitHub Action: its step, as ``action.yml`` has it, from a checkout of the repository, beside a small GitHub."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+TOKEN = "a-token-of-the-job"
+GOLD = ["question", "question", "complaint", "praise", "complaint", "question", "praise", "complaint"] * 5
+HOSTILE = "$(touch stolen) `touch stolen` ; touch stolen"
+
+
+class GitHub:
+    """The comments of pull request 7; ``status`` other than 200 refuses everything."""
+
+    def __init__(self) -> None:
+        self.comments: list[dict[str, Any]] = []
+        self.calls: list[str] = []
+        self.status = 200
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def add(self, body: str, kind: str) -> None:
+        self.comments.append({"id": len(self.comments) + 1, "body": body, "user": {"type": kind}})
+
+    def answer(self, method: str, path: str, body: dict[str, Any]) -> Any:
+        comments = re.fullmatch(r"/repos/team/letters/issues/7/comments(?:\?per_page=100&page=(\d+))?", path)
+        if method == "GET" and comments:
+            begin = 100 * (int(comments[1]) - 1)
+            return self.comments[begin : begin + 100]
+        if method == "POST" and comments:
+            self.add(body["body"], "Bot")
+            return self.comments[-1]
+        one = re.fullmatch(r"/repos/team/letters/issues/comments/(\d+)", path)
+        assert method == "PATCH"
+        assert one
+        self.comments[int(one[1]) - 1]["body"] = body["body"]
+        return self.comments[int(one[1]) - 1]
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        github = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+            def do_GET(self) -> None:
+                data = self.rfile.read(int(self.headers.get("content-length") or 0))
+                github.calls.append(f"{self.command} {self.path}")
+                right = github.status == 200 and self.headers["authorization"] == f"Bearer {TOKEN}"
+                answer = github.answer(self.command, self.path, json.loads(data or b"{}")) if right else {}
+                reply = json.dumps(answer).encode()
+                self.send_response(200 if right else 403)
+                self.send_header("content-length", str(len(reply)))
+                self.end_headers()
+                self.wfile.write(reply)
+
+            do_POST = do_PATCH = do_GET
+
+        return Handler
+
+
+@pytest.fixture
+def github() -> Iterator[GitHub]:
+    server = GitHub()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def checkout(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository as the runner has it."""
+    if not (root / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("this is no checkout of git")
+    place = tmp_path_factory.mktemp("action") / "goldassay"
+    subprocess.run(["git", "clone", "--quiet", "--shared", str(root), str(place)], check=True)
+    return place
+
+
+@dataclass
+class Ran:
+    status: int
+    comment: str
+    log: str
+    folder: Path
+
+    @property
+    def plain(self) -> str:
+        """The comment as a reader sees it."""
+        return html.unescape(self.comment)
+
+
+@dataclass
+class Runner:
+    """A workflow on a pull request of somebody's repository, in which goldassay is installed."""
+
+    checkout: Path
+    workspace: Path
+    github: GitHub
+    event: str = "pull_request"
+
+    def step(self, **inputs: str) -> Ran:
+        """The step that decides, as ``action.yml`` writes it."""
+        action = yaml.safe_load((self.checkout / "action.yml").read_text(encoding="utf-8"))
+        (step,) = [each for each in action["runs"]["steps"] if each.get("id") == "gate"]
+        given = {name: str(about["default"]) for name, about in action["inputs"].items()}
+        given |= {"token": TOKEN} | {name.replace("_", "-"): value for name, value in inputs.items()}
+        temp = self.workspace.parent / "temp"
+        python = temp / "goldassay" / "bin" / "python"
+        python.parent.mkdir(parents=True, exist_ok=True)
+        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+        python.chmod(0o755)
+        event = temp / "event.json"
+        event.write_text(json.dumps({"pull_request": {"number": 7}} if self.event == "pull_request" else {}))
+        for name in ("output", "summary"):
+            (temp / name).write_text("", encoding="utf-8")
+        environment = {name: given[value[len("${{ inputs.") : -len(" }}")]] for name, value in step["env"].items()}
+        environment |= {
+            "RUNNER_TEMP": str(temp),
+            "GITHUB_ACTION_PATH": str(self.checkout),
+            "GITHUB_API_URL": self.github.url,
+            "GITHUB_SERVER_URL": "https://github.example",
+            "GITHUB_REPOSITORY": "team/letters",
+            "GITHUB_RUN_ID": "12",
+            "GITHUB_EVENT_PATH": str(event),
+            "GITHUB_OUTPUT": str(temp / "output"),
+            "GITHUB_STEP_SUMMARY": str(temp / "summary"),
+        }
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=self.workspace,
+            env={**os.environ, **environment},
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        outputs = dict(line.split("=", 1) for line in (temp / "output").read_text(encoding="utf-8").splitlines())
+        folder = self.workspace / outputs["folder"]
+        comment = (folder / "comment.md").read_text(encoding="utf-8")
+        assert outputs["status"] == str(done.returncode)
+        assert (temp / "summary").read_text(encoding="utf-8") == comment
+        assert TOKEN not in comment + done.stdout
+        return Ran(done.returncode, comment, done.stdout, folder)
+
+
+@pytest.fixture
+def runner(checkout: Path, github: GitHub, tmp_path: Path) -> Runner:
+    workspace = tmp_path / "letters"
+    workspace.mkdir()
+    rows = [{"id": f"d{number}", "text": f"letter {number}", "label": label} for number, label in enumerate(GOLD)]
+    write(workspace / "gold.jsonl", rows)
+    write(workspace / "before.jsonl", [{"id": row["id"], "label": "question"} for row in rows])
+    after = [{"id": row["id"], "label": row["label"] if index % 10 else "praise"} for index, row in enumerate(rows)]
+    write(workspace / "after.jsonl", after)
+    return Runner(checkout, workspace, github)
+
+
+def write(file: Path, rows: list[dict[str, str]]) -> None:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+PREDICTIONS = {"task": "classification", "gold": "gold.jsonl", "pred": "before.jsonl\nafter.jsonl"}
+
+
+def test_a_comparison_is_a_comment_a_report_and_status_0(runner: Runner) -> None:
+    done = runner.step(**PREDICTIONS, fail_under="accuracy=.8\nmacro_f1=.5", fail_if_worse="true")
+    assert done.status == 0, done.log
+    (comment,) = runner.github.comments
+    assert comment["body"] == done.comment
+    assert "passed" in done.comment
+    assert "| accuracy | 0.375 [" in done.plain
+    assert "after.jsonl is better than before.jsonl by +0." in done.plain
+    assert "https://github.example/team/letters/actions/runs/12" in done.comment
+    assert "<html" in (done.folder / "predictions" / "report.html").read_text(encoding="utf-8")[:300]
+
+
+def test_the_next_push_updates_the_comment_and_no_other(runner: Runner) -> None:
+    mine = "<!-- goldassay: letters -->\nold"
+    for _ in range(130):
+        runner.github.add("Looks good to me.", "User")
+    runner.github.add(mine, "User")  # somebody quotes it
+    runner.github.add("<!-- goldassay: other -->", "Bot")  # another use of the action
+    first = runner.step(**PREDICTIONS, name="letters")
+    second = runner.step(**PREDICTIONS, name="letters", fail_under="accuracy=.99")
+    assert (first.status, second.status) == (0, 1)
+    assert len(runner.github.comments) == 133
+    assert runner.github.comments[130]["body"] == mine
+    assert runner.github.comments[-1]["body"] == second.comment
+    assert "a gate is missed" in second.comment
+    assert "accuracy is 0.9250, under 0.99" in second.plain  # 37 of 40
+
+
+def test_a_single_file_has_a_report_too(runner: Runner) -> None:
+    done = runner.step(task="classification", gold="gold.jsonl", pred="before.jsonl", fail_under="accuracy=.3")
+    assert done.status == 0
+    assert (done.folder / "predictions" / "report.html").is_file()
+
+
+def test_a_system_that_is_proven_worse_fails_if_that_is_a_gate(runner: Runner) -> None:
+    backwards = {**PREDICTIONS, "pred": "after.jsonl\nbefore.jsonl"}
+    assert runner.step(**backwards).status == 0
+    assert runner.step(**backwards, fail_if_worse="true").status == 1
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({}, "expected predictions"),
+        ({"pred": "after.jsonl"}, "need the inputs task, gold and pred"),
+        ({**PREDICTIONS, "gold": "none.jsonl"}, "none.jsonl"),
+        ({**PREDICTIONS, "pred": "--json"}, "begins with a hyphen"),
+        ({**PREDICTIONS, "fail_under": "accuracy=high"}, "accuracy=high"),
+        ({**PREDICTIONS, "fail_under": "no_such_value=.5"}, "no_such_value"),
+        ({**PREDICTIONS, "options": "split=test"}, "expected lines such as"),
+        ({"fail_over": "missing total=.05"}, "fail-over needs a review"),
+        ({"runs": "no-such-run"}, "no-such-run"),
+    ],
+)
+def test_a_wrong_call_is_status_2_and_says_why(runner: Runner, inputs: dict[str, str], message: str) -> None:
+    done = runner.step(**inputs)
+    assert done.status == 2
+    assert message in done.plain
+    assert runner.github.comments[0]["body"] == done.comment
+
+
+def test_what_a_shell_or_markdown_would_take_for_its_own_stays_text(runner: Runner) -> None:
+    name = f"{HOSTILE} @team [a](http:b) <img src=x> | cell ::error::no"
+    shutil.copy(runner.workspace / "after.jsonl", runner.workspace / f"{name.replace('/', '')}.jsonl")
+    done = runner.step(**{**PREDICTIONS, "pred": f"before.jsonl\n{name}.jsonl"}, name=name)
+    assert done.status == 0, done.comment
+    for file in runner.workspace.rglob("*"):
+        assert file.name != "stolen"
+    for markup in ("@team", "[a](", "<img", "`touch"):
+        assert markup not in done.comment
+    columns = {line.count(" | ") for line in done.comment.splitlines() if line.startswith("|")}
+    assert columns == {3}
+    before, _, rest = done.log.partition("::stop-commands::")
+    assert "::error" not in before
+    assert rest.strip().endswith(f"::{rest.split()[0]}::")
+
+
+def test_nothing_is_posted_without_a_pull_request_or_a_token(runner: Runner) -> None:
+    assert runner.step(**PREDICTIONS, token="").status == 0
+    runner.event = "push"
+    assert runner.step(**PREDICTIONS).status == 0
+    assert runner.github.calls == []
+
+
+def test_a_token_that_may_only_read_leaves_the_verdict(runner: Runner) -> None:
+    runner.github.status = 403
+    done = runner.step(**PREDICTIONS)
+    assert done.status == 0
+    assert "::warning::goldassay could not comment" in done.log
+
+
+def test_runs_are_compared_and_held_against_floors(runner: Runner) -> None:
+    program = "import dspy\n\n\nclass P(dspy.Module):\n    def forward(self, text):\n"
+    program += "        return dspy.Prediction(label='question')\n\n\nprogram = P()\n"
+    (runner.workspace / "program.py").write_text(program, encoding="utf-8")
+    command = [sys.executable, "-m", "goldassay", "eval", "program.py:program", "--task", "classification"]
+    command += ["--gold", "gold.jsonl", "--split", "all", "--quiet"]
+    for folder in ("first", "second"):
+        subprocess.run([*command, "--runs", folder], cwd=runner.workspace, check=True, capture_output=True)
+    places = [next((runner.workspace / folder).iterdir()) for folder in ("first", "second")]
+    runs = [str(place.relative_to(runner.workspace)) for place in places]
+    assert runner.step(runs="\n".join(runs), fail_under="accuracy=.3").status == 0
+    missed = runner.step(runs=runs[0], fail_under="accuracy=.5")
+    assert missed.status == 1
+    assert "accuracy is 0.375, under 0.5" in missed.plain
+    assert (missed.folder / "runs" / "report.html").is_file()
+
+
+def test_the_action_is_one_that_github_reads(root: Path) -> None:
+    action = yaml.safe_load((root / "action.yml").read_text(encoding="utf-8"))
+    assert set(action) == {"name", "description", "branding", "inputs", "outputs", "runs"}
+    assert action["runs"]["using"] == "composite"
+    used = set()
+    for about in action["inputs"].values():
+        assert set(about) == {"description", "default"}
+        assert isinstance(about["default"], str)
+    for output in action["outputs"].values():
+        assert set(output) == {"description", "value"}
+    for step in action["runs"]["steps"]:
+        assert set(step) <= {"name", "id", "if", "shell", "run", "env", "uses", "with"}
+        assert ("run" in step) != ("uses" in step)
+        if "run" in step:
+            assert step["shell"] == "bash"
+            assert "${{" not in step["run"], "an input would become text of the shell"
+            subprocess.run(["bash", "-n", "-c", step["run"]], check=True)
+        texts = [*step.get("env", {}).values(), *map(str, step.get("with", {}).values())]
+        used |= {name for text in texts for name in re.findall(r"\$\{\{ inputs\.([\w-]+) \}\}", text)}
+    assert used == set(action["inputs"])
+    assert action["inputs"]["token"]["default"] == "${{ github.token }}"
