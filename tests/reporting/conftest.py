@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,8 @@ from goldassay.measures import extraction
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
 
+PATIENCE = 90_000  # milliseconds: a machine that does much else is no failure
+
 
 @dataclass
 class Opened:
@@ -26,17 +29,26 @@ class Opened:
 
     def count(self) -> str:
         """How many examples the list shows, when a search is done."""
-        for _ in range(200):
-            text = str(self.page.inner_text("#count"))
-            if text and "searching" not in text:
-                return text
-            self.page.wait_for_timeout(50)
-        raise AssertionError("the search did not end")
+        self.page.wait_for_selector("#list:not([aria-busy])", state="attached")
+        return str(self.page.inner_text("#count"))
+
+    def busy(self) -> float:
+        """Seconds of processor time that the page's process has used, whatever else the machine does."""
+        session = self.page.context.new_cdp_session(self.page)
+        session.send("Performance.enable")
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return float(next(metric["value"] for metric in metrics if metric["name"] == "ProcessTime"))
+
+    def until(self, condition: str) -> None:
+        """Wait until a JavaScript condition holds; the page's own policy forbids Playwright to poll one."""
+        deadline = time.monotonic() + PATIENCE / 1000
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < deadline, condition
+            time.sleep(0.05)
 
     def search(self, words: str) -> str:
         """Type into the search field; how many examples are left."""
         self.page.fill("#search", words)
-        self.page.wait_for_timeout(250)
         return self.count()
 
     def violations(self) -> list[Any]:
@@ -69,6 +81,7 @@ def opened(chromium: Any) -> Iterator[Callable[..., Opened]]:
 
     def open_file(file: Path, *, theme: str = "light", width: int = 1280, hash: str = "") -> Opened:
         context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, offline=True)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         opened_page = Opened(context.new_page())
         opened_page.page.on("console", lambda message: opened_page.console.append(message.text))

@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 import uvicorn
 from tests.reviewing.desk import Desk
-from tests.reviewing.screen import Screen
+from tests.reviewing.screen import PATIENCE, Screen
 
 from goldassay.reviewing import Review
 from goldassay.reviewing import review as open_review
@@ -156,6 +156,7 @@ def show(chromium: Any) -> Iterator[Show]:
 
     def open_desk(desk: Desk, *, theme: str = "light", width: int = 1440, height: int = 900) -> Screen:
         context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+        context.set_default_timeout(1000 * PATIENCE)
         contexts.append(context)
         screen = Screen(context.new_page(), desk)
         screen.page.on("console", lambda message: screen.console.append(message.text))

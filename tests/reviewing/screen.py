@@ -9,6 +9,12 @@ from typing import Any
 import pytest
 from tests.reviewing.desk import Desk
 
+PATIENCE = 90.0  # seconds: a machine that does much else is no failure
+SETTLED = (
+    "html:is([data-state=ready], [data-state=finished]):not(:has(dialog[open] [aria-busy]))"
+    ":is(:not([data-busy]), :has(dialog[open]))"
+)
+
 
 @dataclass
 class Screen:
@@ -19,8 +25,8 @@ class Screen:
     console: list[str] = field(default_factory=list)
 
     def settle(self) -> None:
-        """Wait until what was pressed is done."""
-        self.page.wait_for_selector("html[data-state=ready], html[data-state=finished]", state="attached")
+        """Wait until what was pressed is done, or a dialog waits for more."""
+        self.page.wait_for_selector(SETTLED, state="attached")
 
     def press(self, *keys: str) -> None:
         """Press keys one after another, as Playwright names them."""
@@ -30,7 +36,7 @@ class Screen:
 
     def write(self, text: str) -> None:
         """Type into the field that a key opened."""
-        self.page.wait_for_function("document.activeElement.matches('input, textarea, select')")
+        self.page.wait_for_selector(":is(input, textarea, select):focus")
         self.page.keyboard.type(text)
 
     def at(self) -> str:
@@ -40,7 +46,8 @@ class Screen:
 
     def decided(self, n: int) -> None:
         """Wait until so many decisions are written."""
-        for _ in range(100):
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
             if len(self.desk.decisions()) == n:
                 return
             time.sleep(0.02)

@@ -244,6 +244,7 @@ def test_the_panel_says_what_is_decided_and_offers_to_go_on(show: Any) -> None:
         part in text for part in ["b is better than a", "This is decided", "kappa, ann and bob", "0.80 [0.50, 0.90]"]
     )
     screen.page.click("#panel button:has-text('Go on')")
+    screen.settle()
     assert "This is decided" not in screen.page.inner_text("#panel")
     screen.press("1")
     screen.page.click("#panel button:has-text('Write gold')")

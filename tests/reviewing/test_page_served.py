@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.reviewing.conftest import Start, classification, extraction, sampling
 from tests.reviewing.desk import Desk
-from tests.reviewing.screen import Screen
+from tests.reviewing.screen import PATIENCE, Screen
 
 from goldassay.gold import read
 
@@ -21,6 +21,7 @@ def browse(chromium: Any) -> Iterator[Any]:
 
     def open_page(url: str, who: str = "") -> Screen:
         context = chromium.new_context(viewport={"width": 1440, "height": 900})
+        context.set_default_timeout(1000 * PATIENCE)
         contexts.append(context)
         if who:
             context.add_init_script(f"localStorage.setItem('goldassay-reviewer', {who!r})")

@@ -33,6 +33,7 @@ export function find({ title, search, free = null }) {
     list.children[chosen]?.scrollIntoView({ block: "nearest" });
   }
   async function update() {
+    list.ariaBusy = "true";
     asked += 1;
     const number = asked;
     const query = field.value.trim();
@@ -42,8 +43,10 @@ export function find({ title, search, free = null }) {
     options = answer;
     chosen = 0;
     draw();
+    list.ariaBusy = null;
   }
   async function finish() {
+    list.ariaBusy = "true"; /* until the dialog is closed */
     await searching;
     result = options[chosen] ?? null;
     shut(dialog);

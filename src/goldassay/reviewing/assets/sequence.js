@@ -9,5 +9,9 @@ export function onFailure(handler) { failed = handler; }
 
 export function inOrder(run) {
   waiting += 1;
-  last = last.then(run).catch((error) => failed(error)).finally(() => { waiting -= 1; });
+  document.documentElement.dataset.busy = "yes";
+  last = last.then(run).catch((error) => failed(error)).finally(() => {
+    waiting -= 1;
+    if (!waiting) delete document.documentElement.dataset.busy;
+  });
 }

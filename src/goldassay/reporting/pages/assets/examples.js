@@ -117,6 +117,7 @@
   }
 
   function filter() {
+    list.ariaBusy = null;
     const type = state.type === "" ? -1 : Number(state.type);
     const strata = Object.entries(state.strata).filter(([, value]) => value !== "").map(([name, value]) => [index.strata[name], Number(value)]);
     shown = [];
@@ -262,6 +263,7 @@
   let waiting = 0;
   at("search").addEventListener("input", () => {
     clearTimeout(waiting);
+    list.ariaBusy = "true";
     waiting = setTimeout(async () => {
       state.search = at("search").value.trim();
       at("count").textContent = "searching …";
