@@ -131,6 +131,7 @@ def read(
     *,
     format: str | None = None,
     protocol: str | None = None,
+    drafts: bool = False,
     **options: Any,
 ) -> tuple[Pairs, Fields]:
     """Both sides, aligned, and the options of the task's scorecard: the one reader of `score` and the command line.
@@ -141,6 +142,7 @@ def read(
         predictions: The predictions.
         format: The format of files; guessed if not given.
         protocol: An official protocol by its name.
+        drafts: Keep records of a draft that have no gold.
         options: Those of `score`; ``None`` counts as not given.
 
     Raises:
@@ -164,7 +166,7 @@ def read(
         if "na_probs" in reading and {gold_format, pred_format} != {"squad"}:
             raise GoldassayError("na_probs is for files of the format squad; elsewhere a prediction has its confidence")
         chosen = set_options(task, gold) | chosen
-    aligned = pairs(task, gold, predictions, format=layout, **reading)
+    aligned = pairs(task, gold, predictions, format=layout, drafts=drafts, **reading)
     if reading.get("malformed") == "strict":
         aligned.warnings.append("tags were read as their scheme is written (malformed=strict)")
     if official:

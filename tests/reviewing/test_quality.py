@@ -5,15 +5,31 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reviewing.conftest import LABELS, Client, Start, classification, extraction, sampling, text_of
+from tests.reviewing.conftest import (
+    LABELS,
+    Client,
+    Start,
+    classification,
+    decision,
+    extraction,
+    sampling,
+    text_of,
+    write_draft,
+)
 from typer.testing import CliRunner
 
 from goldassay.cli import app
+from goldassay.reviewing import Review
 from goldassay.reviewing.journal import Decision
 from goldassay.reviewing.quality import Quality, missed_by_both, share_difference
+from goldassay.running.labelled import verdict
+from goldassay.statistics import holm
 
 
 def test_the_interval_of_what_both_missed_covers_it() -> None:
@@ -96,6 +112,153 @@ def test_choices_without_gold_count_in_the_verdict(start: Start) -> None:
     wins = sum(line.choice in ("1", "2") for line in opened.session.journal.in_force())
     assert verdict["difference"] == pytest.approx(wins / verdict["labels"] / 10)
     assert opened.export()["records"] == wins
+
+
+def files_of(opened: Review, records: list[dict[str, Any]], answer: dict[str, Any]) -> list[str]:
+    """The predictions of each system for all inputs of a draft; they agree where nothing was drafted."""
+    population = records[0]["sampling"]["population"]
+    arguments = []
+    for name in records[0]["sampling"]["systems"]:
+        rows = [{"id": record["id"], **record["suggestions"][name]} for record in records]
+        rows += [{"id": f"rest{number}", **answer} for number in range(len(records), population)]
+        arguments += ["--pred", str(write_draft(opened.folder / f"{name}.jsonl", rows))]
+    return arguments
+
+
+def compared(opened: Review, task: str, records: list[dict[str, Any]], answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """What `goldassay compare` says of the exported gold: a verdict for each system against the first."""
+    opened.export()
+    gold = ["--gold", str(opened.folder / "gold.jsonl"), *files_of(opened, records, answer)]
+    done = CliRunner().invoke(app, ["compare", task, *gold, "--json"])
+    assert done.exit_code == 0, done.output
+    return [each["labels"] for each in json.loads(done.stdout)["comparisons"]]
+
+
+SAME = ("difference", "low", "high", "p", "test_p", "labels", "disagreements", "left", "needed")
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("task", ["classification", "extraction"])
+def test_compare_on_exported_gold_says_what_the_page_says(start: Start, task: str, complete: bool) -> None:
+    """Answers that are both right or both wrong make no gold, and count in both places."""
+    if task == "classification":
+        records = classification(40)
+        other: dict[str, Any] = {"label": "none of them"}
+        answer: dict[str, Any] = {"label": LABELS[0]}
+    else:
+        span = {"start": 0, "end": 6, "type": "ORG"}
+        records = [
+            {**record, "sampling": sampling(number, 40, agreement="the same spans with the same types")}
+            | {"suggestions": {"a": {"entities": [span]}, "b": {"entities": []}}}
+            for number, record in enumerate(extraction(40))
+        ]
+        other = answer = {"entities": [{**span, "type": "PER"}]}
+    opened = start(records)
+    page = Client(opened.url)
+    order = [*range(39, 19, -1), *range(20)] if complete else range(10, 30)
+    for number in order:
+        sides = opened.session.folder.suggestions(number)
+        a = str([side.system for side in sides].index("a") + 1)
+        decisions: tuple[dict[str, Any], ...] = (
+            {"choice": "both"},
+            {"choice": "neither"},
+            {"choice": a},
+            {"choice": a, "value": other},
+        )
+        hidden = number in opened.session.queue.blind
+        page.decide(str(number), **({"value": other} if hidden else decisions[number % 4]))
+    page.post("reveal", {})
+    live = page.get("progress")["verdict"]
+    assert live["measure"] == "share of right answers"
+    wins = sum(number % 4 > 1 and number not in opened.session.queue.blind for number in order)
+    assert live["difference"] == pytest.approx(-wins / len(order) / 10)  # 40 of 400 differ; b is never right alone
+    (verdict,) = compared(opened, task, records, answer)
+    assert {name: verdict[name] for name in SAME} == pytest.approx({name: live[name] for name in SAME})
+
+
+def test_three_systems_have_a_verdict_that_is_corrected_for_their_pairs(start: Start) -> None:
+    """a is right on all, b on a third, c never: a is best once it is proven against both, by Holm's p-values."""
+    systems = ("a", "b", "c")
+    records = classification(60)
+    for number, record in enumerate(records):
+        right = LABELS[number % 3]
+        others = [label for label in LABELS if label != right]
+        answers = (right, right if number % 3 == 0 else others[0], others[1])
+        record["suggestions"] = {name: {"label": label} for name, label in zip(systems, answers, strict=True)}
+        stratum = "a=b|c" if number % 3 == 0 else "a|b|c"
+        record["sampling"] = sampling(number, 20 if number % 3 == 0 else 40, systems, stratum=stratum, population=600)
+        record["sampling"]["position"] = number // 3 if number % 3 == 0 else number - number // 3 - 1
+    opened = start(records)
+    page = Client(opened.url)
+    for number in range(12):
+        page.decide(str(number), value={"label": LABELS[number % 3]})
+    early = page.get("progress")
+    assert not early["decided"]
+    for number in range(12, 60):
+        page.decide(str(number), value={"label": LABELS[number % 3]})
+    live = page.get("progress")
+    assert live["decided"]
+    assert live["verdict"]["systems"] == ["a", "c"]
+    assert live["verdict"]["difference"] == pytest.approx(-60 / 600)
+    pairs = [
+        verdict(
+            "classification",
+            opened.session.quality.records([opened.session.queue.settled(index) for index in range(60)]),
+            pair,
+        )
+        for pair in combinations(systems, 2)
+    ]
+    assert live["verdict"]["p"] == pytest.approx(min(holm([each.p for each in pairs])))
+    assert live["verdict"]["p"] > min(each.p for each in pairs)
+    assert live["verdict"]["sentence"].count(" is worse than ") == 3
+    third = compared(opened, "classification", records, {"label": LABELS[0]})
+    assert {round(each["difference"], 6) for each in third if each["measure"] == "accuracy"} == {
+        -round(40 / 600, 6),
+        -0.1,
+    }
+
+
+def test_a_stratum_without_labels_is_not_taken_for_agreement(start: Start) -> None:
+    """Of three systems, that a and b agree on a stratum says nothing of a and c there."""
+    records = classification(40)
+    for number, record in enumerate(records):
+        record["suggestions"]["c"] = dict(record["suggestions"]["b"])
+        stratum = "a|b=c" if number % 2 else "a=b|c"
+        if stratum == "a=b|c":
+            record["suggestions"]["b"] = dict(record["suggestions"]["a"])
+        record["sampling"] = sampling(number // 2, 20, ("a", "b", "c"), stratum=stratum, population=400)
+    opened = start(records)
+    page = Client(opened.url)
+    for number in range(1, 40, 2):
+        page.decide(str(number), value={"label": LABELS[number % 3]})
+    page.post("reveal", {})
+    assert page.get("progress")["verdict"]["systems"] == ["a", "b"]
+    opened.export()
+    gold = ["--gold", str(opened.folder / "gold.jsonl"), *files_of(opened, records, {"label": LABELS[0]})]
+    done = CliRunner().invoke(app, ["compare", "classification", *gold, "--measure", "accuracy", "--json"])
+    answer = json.loads(done.stdout)
+    assert [Path(each["run"]).name for each in answer["comparisons"]] == ["b.jsonl"]
+
+
+def test_a_corrected_side_is_preferred_to_the_other(start: Start) -> None:
+    opened = start(classification(20))
+    page = Client(opened.url)
+    for number in range(20):
+        sides = opened.session.folder.suggestions(number)
+        best = str([side.system for side in sides].index("b") + 1)
+        choice = None if number in opened.session.queue.blind else best
+        page.decide(str(number), choice=choice, value={"label": "another"})
+    shown = next(number for number in range(20) if number not in opened.session.queue.blind)
+    page.decide(str(shown), choice="both")
+    page.post("reveal", {})
+    assert page.get("progress")["verdict"]["better"] == "b"
+    hidden = str(min(opened.session.queue.blind))
+    status, answer = page.send("POST", "decisions", decision(hidden, choice="1", value={"label": "another"}))
+    assert (status, answer["error"]) == (422, "no side '1'; there are none")
+    opened.export()
+    rows = [json.loads(line) for line in (opened.folder / "gold.jsonl").read_text().splitlines()]
+    assert Counter(len(row["preferred"]) for row in rows) == {0: 2, 1: 17, 2: 1}
+    assert [row["preferred"] for row in rows if "label" not in row] == [["a", "b"]]
 
 
 def test_a_task_of_your_own_without_a_metric_has_a_verdict(start: Start) -> None:

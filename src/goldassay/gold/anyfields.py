@@ -29,7 +29,8 @@ from goldassay.fields import read as field_at
 from goldassay.gold.formats import SPLITS, is_by_split
 from goldassay.gold.shapes import Fields, Record
 
-DRAFTED = ("sampling", "suggestions")  # of a draft: how a record was chosen, and what systems answered
+DRAFTED = ("sampling", "suggestions", "preferred")  # of a draft: how a record was chosen, what systems answered, whose
+# answers people took to be right
 ABOUT = ("id", "split", "language", "document", "strata", "meta", *DRAFTED)  # about a record, and no field of a task
 BESIDE = (*ABOUT, "text", "latency_ms", "error")  # columns of a table of records that are no field of the record
 FEW = 30  # values of a field that are counted one by one

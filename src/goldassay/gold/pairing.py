@@ -45,7 +45,7 @@ class Pairs:
 
     Gold that was chosen by a design (`goldassay.statistics.design`) has it in ``design``, and ``population`` are all
     predictions then: those of the inputs that the labelled ones stand for. ``unlabelled`` says how many drafted records
-    have no label.
+    have no gold.
     """
 
     gold: Records
@@ -69,6 +69,7 @@ def pairs(
     pred_format: str | None = None,
     skip_bad: int = 0,
     overlap: bool = False,
+    drafts: bool = False,
     **options: Unpack[ReadOptions],
 ) -> Pairs:
     """Gold and predictions of a task, aligned by id.
@@ -85,10 +86,11 @@ def pairs(
         pred_format: The format of the predictions, if it is another one.
         skip_bad: How many faults (a bad tag, a bad line) may be passed over; they are counted in a warning.
         overlap: Leave out, with a warning, predictions that gold does not have, and gold that a run was not asked.
+        drafts: Keep records of a draft that have no gold.
         options: How the format is read (`goldassay.gold.formats.ReadOptions`).
     """
     faults = Faults(skip_bad)
-    left = source_of(gold, task, "gold", format, faults=faults, **options)
+    left = source_of(gold, task, "gold", format, faults=faults, drafts=drafts, **options)
     name = pred_format or _format_of(pred, task, format, left)
     own_options = options if left.format in (name, "data") else {"map": options.get("map")}
     right = source_of(pred, task, "pred", name, faults=faults, **own_options)  # pyright: ignore[reportArgumentType]
@@ -108,17 +110,8 @@ def pairs(
         scored_pred = _among(scored_pred, answered)
     result = align(task, scored_gold, scored_pred, pred if is_file(pred) else None, faults)
     skipped = [f"{len(faults.errors)} faults were passed over; the first: {faults.errors[0]}"] if faults.errors else []
-    result.warnings = [
-        *left.warnings,
-        *right.warnings,
-        *result.warnings,
-        *skipped,
-        *_chosen_by_disagreement(split_gold),
-    ]
-    result.design = design
-    result.population = population
-    result.unlabelled = left.unlabelled
-    return result
+    warnings = [*left.warnings, *right.warnings, *result.warnings, *skipped, *_chosen_by_disagreement(split_gold)]
+    return replace(result, warnings=warnings, design=design, population=population, unlabelled=left.unlabelled)
 
 
 def _chosen_by_disagreement(gold: Records) -> list[str]:

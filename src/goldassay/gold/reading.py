@@ -42,6 +42,7 @@ def source_of(
     *,
     faults: Faults | None = None,
     audit: bool = False,
+    drafts: bool = False,
     **options: Unpack[ReadOptions],
 ) -> Source:
     """What to read and how; raises for a task, a format or an option that does not exist.
@@ -53,6 +54,7 @@ def source_of(
         format: The format; guessed if not given.
         faults: What happens to faults; by default the first one is raised.
         audit: Whether all faults are wanted, and offsets are left to the audit.
+        drafts: Whether records of a draft that have no gold are read, too.
         options: How the format is read.
     """
     workspace.known(task)
@@ -79,7 +81,7 @@ def source_of(
         raise GoldassayError(f"{form} has no option {wrong!r} for reading {task}; there are {there}")
     if paths:
         chosen["map"] = paths
-    return Source(Path(path), task, name, side, chosen, faults or Faults(), audit)
+    return Source(Path(path), task, name, side, chosen, faults or Faults(), audit, drafts)
 
 
 def is_file(place: object) -> bool:
@@ -98,7 +100,7 @@ def rows(source: Source) -> Iterator[Row]:
 def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
     """Rows validated against their task's shape; in an audit all that is wrong is reported, and spans are left alone.
 
-    Records of your own task may have any fields. Records of a draft that nobody labelled yet are left out.
+    Records of your own task may have any fields. Records of a draft without gold are left out, unless these are wanted.
 
     Raises:
         DataError: There are no records of gold.
@@ -108,6 +110,9 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
     for row in unchecked:
         if source.side == "gold" and not is_labelled(row.record, source.task):
             source.unlabelled += 1
+            if source.drafts:
+                with source.checking(line=row.line):
+                    yield row._replace(record={**row.record, "id": str(row.record["id"])})
             continue
         labelled += 1
         place: Fields = {"file": row.file or source.path, "line": row.line}
@@ -125,6 +130,8 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
             if spans and "text" in record and not source.audit:
                 prove(record["text"], record[spans], spans, record["id"])
             yield row._replace(record=record)
+    if source.drafts and source.unlabelled:
+        return
     if not labelled and source.side == "gold" and not source.faults.errors:
         what = (
             f"none of its {source.unlabelled} records is labelled yet" if source.unlabelled else "there are no records"
@@ -138,7 +145,7 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
 def records_of(source: Source) -> Sequence[Fields]:
     """The records of a source; those of a large file stay in it."""
     place = rows_of(source.path)
-    streamable = source.format in ("jsonl", "run") and not source.options and not source.faults.limit
+    streamable = source.format in ("jsonl", "run") and not (source.options or source.faults.limit or source.drafts)
     if streamable and place.is_file() and place.stat().st_size >= LARGE:
         stored = RecordFile.of(source)
         return list(stored) if stored.sampled else stored

@@ -31,8 +31,8 @@ Side = Literal["gold", "pred"]
 class Common(TypedDict, total=False):
     """What every gold record may have.
 
-    Records of a draft say how they were chosen (``sampling``, `goldassay.statistics.design`) and what systems answered
-    (``suggestions``).
+    Records of a draft say how they were chosen (``sampling``, `goldassay.statistics.design`), what systems answered
+    (``suggestions``), and whose answers a person took to be right (``preferred``, `goldassay.running.labelled`).
     """
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
@@ -44,6 +44,7 @@ class Common(TypedDict, total=False):
     meta: dict[str, Any]
     sampling: dict[str, Any]
     suggestions: dict[str, dict[str, Any]]
+    preferred: list[str]
 
 
 class Span(TypedDict):

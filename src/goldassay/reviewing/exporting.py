@@ -26,7 +26,8 @@ def export(session: Session) -> Fields:
     """Write ``gold.jsonl`` and ``card.yaml``; returns where, how many records, and what was left out.
 
     Where a judge was asked, ``judge.jsonl`` has people's labels beside its verdicts, for `goldassay judge align`.
-    A record is left out while its decisions differ or somebody is unsure, and where the decision made no gold.
+    Records whose decisions differ, on which somebody is unsure, or whose decision made no gold have none. Where systems
+    are compared, they stay in the file, so that a comparison counts them as the page does; else they are left out.
 
     Raises:
         StorageError: A file cannot be written.
@@ -35,13 +36,12 @@ def export(session: Session) -> Fields:
     with session.lock:
         settled = [session.queue.settled(index) for index in range(session.queue.count)]
         lines = session.journal.in_force()
-    records = []
-    for index, line in enumerate(settled):
-        if line and line.value is not None:
-            note = {"meta": {**(folder.records[index].get("meta") or {}), "note": line.note}} if line.note else {}
-            records.append({**folder.records[index], **line.value, **note})
+    records = session.quality.records(settled)
+    with_gold = {line.record for line in settled if line and line.value is not None}
+    labelled = [record for record in records if record["id"] in with_gold]
+    gold = records if folder.mode == "compare" else labelled
     decided = {line.index for line in lines if line.kind != "skip"}
-    left_out = len(decided) - len(records)
+    left_out = len(decided) - len(labelled)
     state = session.quality.state(lines, settled)
     card = {
         "name": folder.path.stem,
@@ -49,7 +49,7 @@ def export(session: Session) -> Fields:
         "created": datetime.now(UTC).date().isoformat(),
         "files": {folder.task: GOLD},
         **({} if folder.task in TASKS else {"inputs": list(folder.fields(0))}),
-        "tasks": {folder.task: {"records": len(records)}},
+        "tasks": {folder.task: {"records": len(labelled)}},
         "review": {
             "records_in_draft": session.queue.count,
             "decided": len(decided),
@@ -65,18 +65,20 @@ def export(session: Session) -> Fields:
         if line.visit == "first" and good is not None and verdict is not None:
             row = judged.setdefault(line.record, {"id": line.record, "verdict": verdict >= GOOD, "labels": {}})
             row["labels"][line.who] = good
-    contents = {GOLD: json_lines(records), "card.yaml": yaml.safe_dump(card, sort_keys=False, allow_unicode=True)}
+    contents = {GOLD: json_lines(gold), "card.yaml": yaml.safe_dump(card, sort_keys=False, allow_unicode=True)}
     if judged:
         contents["judge.jsonl"] = json_lines(judged.values())
     files.save_all({folder.path / name: text for name, text in contents.items()})
     warnings = []
     if left_out:
-        warnings.append(f"{left_out} decided records are left out: conflicts, unsure, or no gold")
+        warnings.append(
+            f"{left_out} decided records have no gold: conflicts, unsure, or answers that are all right or wrong"
+        )
     if session.queue.count > len(decided):
         warnings.append(f"{session.queue.count - len(decided)} records of the draft are not decided")
     return {
         "path": str(folder.path / GOLD),
-        "records": len(records),
+        "records": len(labelled),
         "left_out": left_out,
         "warnings": warnings,
         "systems": session.systems(),

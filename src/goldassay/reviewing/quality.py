@@ -21,11 +21,11 @@ from math import exp, log, sqrt
 from goldassay.gold.agreement import agree
 from goldassay.gold.shapes import Fields
 from goldassay.measure import TASKS
-from goldassay.reviewing.folder import SUGGESTIONS, Folder
+from goldassay.reviewing.folder import Folder
 from goldassay.reviewing.journal import Journal, Line
 from goldassay.reviewing.queue import Queue
 from goldassay.reviewing.values import canonical, items
-from goldassay.running.labelled import verdict
+from goldassay.running.labelled import PREFERRED, ranked, verdict
 from goldassay.statistics.intervals import wilson
 
 FIGURES = ("observed", "cohen_kappa", "strict_f1", "partial_f1", "triple_f1", "field_f1")
@@ -151,42 +151,66 @@ class Quality:
         second = sum(len(b) for _, b in pairs)
         return missed_by_both(first, second, sum(len(a & b) for a, b in pairs)) if first and second else None
 
-    def difference(self, settled: Sequence[Line | None], hidden: bool) -> Fields | None:
-        """The verdict on two systems; None if the draft does not compare two.
+    def records(self, settled: Sequence[Line | None]) -> list[Fields]:
+        """The records of the draft with the gold of their decisions, in the order of these; the others follow.
 
-        If every decision made gold, the task's measure compares them. Else, and for a task of your own, whose metric
-        may ask a model, the systems are compared by the share of answers that were taken to be right: those that were
-        chosen, or equal what was typed.
+        Where systems are compared, each decided record names those whose answers are right (``preferred``): those that
+        were chosen or say the same, else those that equal the gold.
+
+        Args:
+            settled: The decision that is the gold of each record, or None.
+        """
+        order = self.journal.order
+        lines = sorted((line for line in settled if line), key=lambda line: order[line.decision])
+        decided = {line.index for line in lines}
+        records = []
+        for line in lines:
+            record = {**self.folder.records[line.index], **(line.value or {})}
+            if line.note:
+                record["meta"] = {**(record.get("meta") or {}), "note": line.note}
+            if self.folder.mode == "compare":
+                record[PREFERRED] = self.preferred(line)
+            records.append(record)
+        return [*records, *(record for index, record in enumerate(self.folder.records) if index not in decided)]
+
+    def preferred(self, line: Line) -> list[str]:
+        """The systems whose answers a decision takes to be right."""
+        answers = {each.system: canonical(each.value) for each in self.folder.suggestions(line.index)}
+        if line.choice in ("both", "neither"):
+            return list(answers) if line.choice == "both" else []
+        sides = {str(number): name for number, name in enumerate(line.shown, start=1)}
+        best = answers.get(sides.get(line.choice or "", ""), canonical(line.value))
+        return [name for name, answer in answers.items() if answer == best]
+
+    def difference(self, settled: Sequence[Line | None], hidden: bool) -> Fields | None:
+        """The verdict on the systems; None if the draft does not compare them.
+
+        Of several pairs it is the best supported one, corrected for their number, with the sentences of all that are
+        proven. It is decided once one system is better than each other one.
+
+        Args:
+            settled: The decision that is the gold of each record, or None.
+            hidden: Whether the systems' names are hidden.
         """
         design = self.folder.design
-        lines = {line.index: line for line in settled if line}
-        if design is None or design.question != "compare" or len(design.systems) != 2 or not lines:
+        if design is None or self.folder.mode != "compare" or not any(settled):
             return None
-        order = sorted(lines, key=lambda index: self.journal.order[lines[index].decision])
-        rest = [record for index, record in enumerate(self.folder.records) if index not in lines]
-        if self.folder.task in TASKS and all(line.value is not None for line in lines.values()):
-            gold = [{**self.folder.records[index], **(lines[index].value or {})} for index in order]
-            result = verdict(self.folder.task, [*gold, *rest], design.systems)
-        else:
-            plain = [{**record, SUGGESTIONS: {}} for record in rest]
-            rights = [self._rights(lines[index]) for index in order]
-            result = verdict("classification", [*rights, *plain], design.systems)
-            result = replace(result, measure="share of right answers")
+        records = self.records(settled)
+        pairs = list(combinations(design.systems, 2))
+        verdicts = ranked([verdict(self.folder.task, records, pair) for pair in pairs])
         if hidden:
-            result = replace(result, systems=("A", "B"))
-        return {**result.state(), "more": result.needed}
-
-    def _rights(self, line: Line) -> Fields:
-        """A record of whether each answer was taken to be right, as one of classification."""
-        record = self.folder.records[line.index]
-        rights = dict.fromkeys(self.folder.systems, line.choice == "both")
-        if line.choice and line.choice.isdigit():
-            rights[line.shown[int(line.choice) - 1]] = True
-        elif line.value is not None:
-            value = canonical(line.value)
-            rights = {each.system: canonical(each.value) == value for each in self.folder.suggestions(line.index)}
-        labels = {name: {"label": "right" if right else "wrong"} for name, right in rights.items()}
-        return {"id": record["id"], "text": "", "label": "right", "sampling": record["sampling"], SUGGESTIONS: labels}
+            letters = {name: chr(ord("A") + place) for place, name in enumerate(design.systems)}
+            verdicts = [
+                replace(each, systems=(letters[each.systems[0]], letters[each.systems[1]])) for each in verdicts
+            ]
+        first = verdicts[0]
+        wins = Counter(each.systems[each.better > 0] for each in verdicts if each.proven)
+        return {
+            **first.state(),
+            "sentence": " ".join(each.sentence for each in verdicts if each.proven or each is first),
+            "more": first.needed,
+            "decided": len(design.systems) - 1 in wins.values(),
+        }
 
     def judged(self, index: int) -> float | None:
         """A judge's verdict of the answer to a record, where one was asked."""

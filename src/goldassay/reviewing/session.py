@@ -188,6 +188,7 @@ class Session:
         with self.lock:
             if decision.decision not in self.journal.lines:
                 self.journal.add(self._line(decision, who, sitting))
+                self._pause = 0.0 if decision.kind == "reveal" else self._pause
             line = self.journal.lines[decision.decision]
             undone = self.journal.lines[line.undoes] if line.kind == "undo" and line.undoes else None
             item = undone.item if undone else line.item
@@ -225,23 +226,23 @@ class Session:
         record = self.folder.records[index]
         if decision.kind != "label":
             return None
-        value = self._chosen(decision, shown) if decision.value is None else decision.value
+        chosen = self._chosen(decision, shown)
+        value = chosen if decision.value is None else decision.value
         if value is not None:
             check_value(value, record, self.folder.task, self.folder.outputs)
-        elif decision.good is not False and decision.choice not in ("both", "neither"):
+        elif decision.good is not False and decision.choice is None:
             raise DataError("a label needs a value or a choice", record=record["id"])
         return value
 
     def _chosen(self, decision: Decision, shown: Sequence[Suggestion]) -> Fields | None:
         """The value of the side that was chosen; of both sides if they say the same."""
-        if decision.choice == "both" and len({canonical(each.value) for each in shown}) == 1:
-            return shown[0].value
-        if decision.choice in (None, "both", "neither"):
-            return None
-        sides = {str(number): each.value for number, each in enumerate(shown, start=1)}
-        if decision.choice not in sides:
-            raise DataError(f"no side {decision.choice!r}; there are {', '.join([*sides, 'both', 'neither'])}")
-        return sides[decision.choice]
+        sides: dict[str, Fields | None] = {str(number): each.value for number, each in enumerate(shown, start=1)}
+        if sides:
+            same = len(set(map(canonical, sides.values()))) == 1
+            sides |= {"both": sides["1"] if same else None, "neither": None}
+        if decision.choice is not None and decision.choice not in sides:
+            raise DataError(f"no side {decision.choice!r}; there are {', '.join(sides) or 'none'}")
+        return sides.get(decision.choice or "")
 
     def _judged(self, line: Line) -> Fields | None:
         """A judge's verdict of the answer, now that a person has decided, and whether they agree."""
@@ -292,7 +293,7 @@ class Session:
             "minutes": None if pace is None else left * pace / 60,
             "sitting": {"done": len(mine), "minutes": sum(line.seconds for line in mine) / 60},
             "verdict": self._computed.get("verdict"),
-            "decided": bool((self._computed.get("verdict") or {}).get("proven")),
+            "decided": (self._computed.get("verdict") or {}).get("decided", False),
             "systems": systems,
             "quality": self._computed.get("quality") or {},
             "judge": self._computed.get("judge"),

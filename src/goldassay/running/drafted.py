@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +15,10 @@ from goldassay.fields import identity
 from goldassay.gold import Pairs
 from goldassay.gold.outputs import NO_OUTPUT, predicted
 from goldassay.gold.outputs import Comparison as Outputs
+from goldassay.gold.reading import select
 from goldassay.gold.shapes import Record
-from goldassay.measure import TASKS, Measure
-from goldassay.running.labelled import Labels, LabelVerdict, agreeing, decide
+from goldassay.measure import TASKS, Measure, registered
+from goldassay.running.labelled import Labels, LabelVerdict, agreeing, decide, decided
 from goldassay.secrets import scrub
 from goldassay.statistics.design import Design
 from goldassay.statistics.evidence import Evidences
@@ -34,17 +37,96 @@ class Drafted:
         task: The task.
         pairs: The labelled records with their predictions, the design, and the predictions of all inputs.
         measures: The measures by the names of their values; empty for a task of your own.
+        file: The file of predictions.
+        records: All records of the draft, labelled or not.
     """
 
     task: str
     pairs: Pairs
     measures: Mapping[str, Measure[Any]]
+    file: Path
+    records: Sequence[Record]
 
+    @cached_property
     def answers(self) -> dict[str, Record]:
         """The predictions by id, as drafts compare them."""
         left_out = NO_OUTPUT if self.task in TASKS else ("id",)
         every = [(identity(record, place), record) for place, record in enumerate(self.pairs.population)]
         return {name: {key: record[key] for key in record if key not in left_out} for name, record in every}
+
+    def outputs(self, measure: Measure[Any] | None = None) -> Outputs:
+        """How the draft compared outputs, which must not be looser than what a measure reads.
+
+        Args:
+            measure: The measure; without one, any comparison will do.
+
+        Raises:
+            GoldassayError: It is looser.
+        """
+        strict = Outputs(self.task)
+        agreement = self.pairs.design.agreement if self.pairs.design else ""
+        if self.task not in TASKS:
+            return strict
+        own = strict if measure is None else Outputs(self.task, measure.key)
+        names = [*self.measures, *(each.key for each in registered(f"goldassay.measures.{self.task}"))]
+        candidates = [strict, own, *(Outputs(self.task, name) for name in names)]
+        drafted = next((each for each in candidates if each.words == agreement), None)
+        if drafted is None:
+            message = f"the draft takes as agreement {agreement!r}, which is for another measure than {names[0]}"
+            raise GoldassayError(f"{message}; name the measure that it was drafted for")
+        covers = measure is None or drafted.words == own.words or not drafted.reads_output_alone
+        if not covers and not (drafted.words == strict.words and own.reads_output_alone):
+            what = f"{own.measure} may tell apart what the draft takes as agreement ({agreement})"
+            raise GoldassayError(f"{what}: draft records for the measure {own.measure}")
+        return drafted
+
+    def systems(self, outputs: Outputs) -> list[str]:
+        """The systems of the draft whose suggestions the predictions are.
+
+        Args:
+            outputs: How the draft compared outputs.
+
+        Raises:
+            DataError: There is none: the labels tell nothing of other predictions.
+        """
+        systems = list(self.pairs.design.systems) if self.pairs.design else []
+        place = ""
+        for number, record in enumerate(self.records):
+            name = identity(record, number)
+            own = outputs.canonical(scrub(self.answers.get(name)))
+            suggestions = record.get("suggestions") or {}
+            same = [system for system in systems if outputs.canonical(suggestions.get(system)) == own]
+            place = place or ("" if same else name)
+            systems = [system for system in systems if system in same]
+        if not systems:
+            message = "these predictions are not those that the draft was made from, so its labels say little of them"
+            raise DataError(f"{message}; draft again", file=self.file, record=place or None)
+        return systems
+
+
+def decided_pairs(task: str, both: Pairs) -> tuple[Pairs, bool]:
+    """The records of a draft that people decided, and whether systems are compared by whose answers are right.
+
+    Args:
+        task: The task.
+        both: All records of the draft, with predictions.
+
+    Raises:
+        DataError: Nothing is decided.
+    """
+    places, by_choice = decided(both.gold, task)
+    left = len(both.gold) - len(places)
+    if not places or both.design is None:
+        raise DataError(f"none of the {left} records is labelled yet")
+    undecided = [f"{left} of the {len(both.gold)} gold records are not labelled yet and are left out"] if left else []
+    return replace(
+        both,
+        gold=select(both.gold, places),
+        pred=select(both.pred, places),
+        warnings=[*both.warnings, *undecided],
+        design=both.design.only(places),
+        unlabelled=left,
+    ), by_choice
 
 
 def verdict_of(first: Run, other: Run, name: str) -> LabelVerdict:
@@ -59,7 +141,7 @@ def verdict_of(first: Run, other: Run, name: str) -> LabelVerdict:
         GoldassayError: The design tells nothing of these runs, or not by this measure.
         DataError: The predictions are not those that the draft was made from.
     """
-    design = first.design
+    design = first.drafted.pairs.design if first.drafted else first.design
     if design is None or design.question in ("errors", "tuning"):
         raise GoldassayError(
             "these examples were not chosen to compare systems; draft records for the question compare"
@@ -129,15 +211,14 @@ class _Disagreements:
             what = "these runs have answers to the drafted examples only"
             raise GoldassayError(f"{what}; compare their predictions of all inputs with the labelled file as the gold")
         measure = sides[0].measures.get(name)
-        task = sides[0].task
-        outputs = _outputs(task, design, measure, list(sides[0].measures))
-        answers = sides[0].answers(), sides[1].answers()
+        outputs = sides[0].outputs(measure)
+        answers = sides[0].answers, sides[1].answers
         ids = sorted({*answers[0], *answers[1]})
         if len(ids) != design.population and (len(ids) > design.population or len(design.systems) == 2):
             what = f"{len(ids)} inputs have predictions, where the draft was made from {design.population}"
             raise DataError(f"{what}; compare the predictions of all of them")
-        ours = _systems(outputs, sides[0], answers[0], first)[0]
-        theirs = _systems(outputs, sides[1], answers[1], other)
+        ours = sides[0].systems(outputs)[0]
+        theirs = sides[1].systems(outputs)
         names = (ours, next((name for name in theirs if name != ours), ours))
         differ = {key: not outputs.agree(answers[0].get(key), answers[1].get(key)) for key in ids}
         _check_sizes(design, differ)
@@ -155,50 +236,6 @@ class _Disagreements:
 
 def _answer(answers: Mapping[str, Record], name: str) -> dict[str, Any] | None:
     return {"id": name, **answers[name]} if name in answers else None
-
-
-def _outputs(task: str, design: Design, measure: Measure[Any] | None, names: Sequence[str]) -> Outputs:
-    """How the draft compared outputs, which must not be looser than what the measure reads.
-
-    Raises:
-        GoldassayError: It is.
-    """
-    strict = Outputs(task)
-    if task not in TASKS or measure is None:
-        return strict
-    own = Outputs(task, measure.key)
-    candidates = [strict, own, *(Outputs(task, name) for name in names)]
-    drafted = next((each for each in candidates if each.words == design.agreement), None)
-    if drafted is None:
-        message = f"the draft takes as agreement {design.agreement!r}, which is for another measure than {names[0]}"
-        raise GoldassayError(f"{message}; name the measure that it was drafted for")
-    covers = drafted.words == own.words or not drafted.reads_output_alone
-    if not covers and not (drafted.words == strict.words and own.reads_output_alone):
-        what = f"{measure.key} may tell apart what the draft takes as agreement ({design.agreement})"
-        raise GoldassayError(f"{what}: draft records for the measure {measure.key}")
-    return drafted
-
-
-def _systems(outputs: Outputs, drafted: Drafted, answers: Mapping[str, Record], run: Run) -> list[str]:
-    """The systems of the draft whose suggestions the predictions of a run are.
-
-    Raises:
-        DataError: There is none: the labels tell nothing of other predictions.
-    """
-    design = drafted.pairs.design
-    systems = list(design.systems) if design else []
-    place = ""
-    for number, record in enumerate(drafted.pairs.gold):
-        name = identity(record, number)
-        own = outputs.canonical(scrub(answers.get(name)))
-        suggestions = record.get("suggestions") or {}
-        same = [system for system in systems if outputs.canonical(suggestions.get(system)) == own]
-        place = place or ("" if same else name)
-        systems = [system for system in systems if system in same]
-    if not systems:
-        message = "these predictions are not those that the draft was made from, so its labels say little of them"
-        raise DataError(f"{message}; draft again", file=run.folder or run.name, record=place or None)
-    return systems
 
 
 def _check_sizes(design: Design, differ: Mapping[str, bool]) -> None:

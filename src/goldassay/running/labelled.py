@@ -28,11 +28,11 @@ from goldassay.gold.outputs import Comparison as Outputs
 from goldassay.gold.outputs import predicted
 from goldassay.gold.records import empty_prediction, is_labelled
 from goldassay.gold.shapes import Record
-from goldassay.measure import Measure
+from goldassay.measure import TASKS, Measure
 from goldassay.statistics import Interval
 from goldassay.statistics.design import Design
 from goldassay.statistics.evidence import Evidences, Floats, clustered
-from goldassay.statistics.paired import Comparison, cohens_dz, smallest_detectable
+from goldassay.statistics.paired import Comparison, cohens_dz, holm, smallest_detectable
 from goldassay.statistics.sampling import (
     Race,
     Stratum,
@@ -50,6 +50,10 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 GAIN = 0.02  # of the scale of a value: a smaller difference is not worth labels
 AGREE = "agree"
+PREFERRED = "preferred"
+"""The field of a record with the systems whose answers a person took to be right."""
+RIGHT = "share of right answers"
+"""The value that systems have where people chose between answers without making gold."""
 
 
 @dataclass(frozen=True)
@@ -389,20 +393,21 @@ def verdict(
         raise GoldassayError("these records have no sampling: nothing says which inputs they stand for")
     if unknown := next((name for name in pair if name not in whole.systems), None):
         raise GoldassayError(f"no system {unknown!r} in this draft; there are {', '.join(whole.systems)}")
-    labelled = [place for place, record in enumerate(records) if is_labelled(record, task)]
+    by_name = measure is None or isinstance(measure, str)
+    labelled, by_choice = decided(records, task, metric=not by_name)
     gold = [records[place] for place in labelled]
     answers = [[_suggested(record, name, task) for record in gold] for name in pair]
     outputs = Outputs(task, measure if isinstance(measure, str) else None)
     suggested = [_suggested(record, name, task) for record in records for name in pair]
-    chosen: Measure[Any] | None = None
-    metric: Metric | None = None
-    if isinstance(measure, Measure):
-        chosen = measure
-    elif measure is None or isinstance(measure, str):
-        chosen = outputs.headline(each for each in suggested if each)
+    chosen: Any = outputs.headline(each for each in suggested if each) if by_name else measure
+    if by_choice:
+        chosen = None
+        name = RIGHT
+        zero: Any = Mean()
+        tallies: Any = [Mean.of(system in record[PREFERRED]) for system in pair for record in gold]
     else:
-        metric = measure
-    name, zero, tallies = _measured(gold, answers, chosen or metric or workspace.metric(task))
+        name, zero, tallies = _measured(gold, answers, chosen or workspace.metric(task))
+    chosen = chosen if isinstance(chosen, Measure) else None
     design = whole.only(labelled)
     matrix = Evidences(tallies, zero) if gold else Evidences([zero], zero)
     half = len(gold)
@@ -419,6 +424,39 @@ def verdict(
         bool(chosen and chosen.lower_is_better),
     )
     return decide(labels, pair, name)
+
+
+def ranked(verdicts: Sequence[LabelVerdict]) -> list[LabelVerdict]:
+    """Verdicts on the same labels with Holm's correction for their number, the best supported first.
+
+    The p-values that hold whenever one stops are corrected, so what is proven is proven whenever one stops, too.
+
+    Args:
+        verdicts: The verdicts on pairs of systems.
+    """
+    p_values = holm([each.p for each in verdicts])
+    corrected = [
+        replace(each, p=p, better=each.better if p <= ALPHA else 0) for each, p in zip(verdicts, p_values, strict=True)
+    ]
+    return sorted(corrected, key=lambda each: (not each.proven, each.p, each.test_p))
+
+
+def decided(records: Sequence[Record], task: str, *, metric: bool = False) -> tuple[list[int], bool]:
+    """The places of the records that people decided, and whether systems are compared by whose answers are right.
+
+    They are if people chose between answers without making gold, since gold alone would leave these records out, and
+    in a task of your own, whose metric may ask a model.
+
+    Args:
+        records: The records of a draft.
+        task: The task.
+        metric: Whether a metric was named.
+    """
+    chosen = [place for place, record in enumerate(records) if record.get(PREFERRED) is not None]
+    labelled = [place for place, record in enumerate(records) if is_labelled(record, task)]
+    without_metric = task not in TASKS and not metric
+    by_choice = bool(chosen) and (without_metric or not {*chosen} <= {*labelled})
+    return (chosen if by_choice else labelled), by_choice
 
 
 def _suggested(record: Record, system: str, task: str) -> dict[str, Any] | None:

@@ -10,10 +10,13 @@ from typing import Any
 from goldassay import fields, workspace
 from goldassay.exceptions import GoldassayError
 from goldassay.gold.anyfields import DRAFTED
+from goldassay.gold.outputs import measure_named
 from goldassay.gold.records import INPUTS
+from goldassay.gold.shapes import Fields
 from goldassay.measure import TASKS
 from goldassay.running.comparing import from_predictions
-from goldassay.running.drafted import Drafted
+from goldassay.running.drafted import Drafted, decided_pairs
+from goldassay.running.labelled import PREFERRED, RIGHT
 from goldassay.running.run import Run
 from goldassay.scorecard import Scorecard
 from goldassay.scoring import card_of, read
@@ -52,21 +55,30 @@ def from_file(
     Raises:
         GoldassayError: A side cannot be read, or the task has no value of a name.
     """
-    aligned, chosen = read(task, gold, file, **options)
+    aligned, chosen = read(task, gold, file, drafts=True, **options)
     if task == "retrieval" and measures:
         chosen["measures"] = measures
-    if limit is not None and aligned.design:
-        raise GoldassayError("gold that a design chose is compared whole; leave the limit out")
+    by_choice = False
+    records = aligned.gold
+    if aligned.design:
+        if limit is not None:
+            raise GoldassayError("gold that a design chose is compared whole; leave the limit out")
+        aligned, by_choice = decided_pairs(task, aligned)
     sides = replace(aligned, gold=aligned.gold[:limit], pred=aligned.pred[:limit], warnings=[])
-    card = card_of(task, sides, chosen, intervals=False)
-    if task in TASKS:
-        names = _names(card, measures)
-        values: Any = {name: card.measures[name] for name in names}
+    measured: Any = sides.gold, sides.pred
+    values: Any = {}
+    drafted = Drafted(task, sides, values, file, records)
+    if by_choice:
+        measured = _rights(drafted)
+        values = {RIGHT: measure_named("classification", "accuracy")}
+    elif task in TASKS:
+        card = card_of(task, sides, chosen, intervals=False)
+        values = {name: card.measures[name] for name in _names(card, measures)}
+        drafted = replace(drafted, measures=values)
     else:
         values = workspace.metric(task)
-    run = from_predictions(sides.gold, sides.pred, values, name=file.name, file=file, protocol=chosen.get("protocol"))
-    if sides.design:
-        run.drafted = Drafted(task, sides, values if task in TASKS else {})
+    run = from_predictions(*measured, values, name=file.name, file=file, protocol=chosen.get("protocol"))
+    run.drafted = drafted if sides.design else None
     run.about["warnings"] = [*aligned.warnings, *run.about.get("warnings", ())]
     for row, evidence, record, prediction in zip(run.rows, run.evidence, sides.gold, sides.pred, strict=True):
         gold_fields = {name: fields.read(record, name) for name in fields.names(record)}
@@ -75,6 +87,13 @@ def from_file(
         row["prediction"] = {name: fields.read(prediction, name) for name in fields.names(prediction)}
         row["score"] = float(evidence.value)
     return run
+
+
+def _rights(drafted: Drafted) -> tuple[list[Fields], list[Fields]]:
+    """Whether people took each answer to be right, as gold and predictions of a classification."""
+    system = drafted.systems(drafted.outputs())[0]
+    gold = [{**record, "label": "right"} for record in drafted.pairs.gold]
+    return gold, [{"label": "right" if system in record[PREFERRED] else "wrong"} for record in gold]
 
 
 def _names(card: Scorecard, measures: Sequence[str]) -> Sequence[str]:

@@ -220,7 +220,7 @@ class Design:
             rows = self.places[name]
             if same and known:
                 continue
-            if len(rows) > 1 or len(rows) == self.sizes[name] or not groups[same]:
+            if len(rows) != 1 or len(rows) == self.sizes[name] or not groups[same]:
                 groups[same].append(([name], rows))
             else:
                 names, others = groups[same][0]

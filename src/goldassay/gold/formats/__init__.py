@@ -75,6 +75,7 @@ class Source:
         options: The options of the format.
         faults: What happens to faults.
         audit: Whether all faults are wanted, and offsets are left to the audit.
+        drafts: Whether records of a draft that have no gold are read, too.
     """
 
     path: Path
@@ -84,11 +85,12 @@ class Source:
     options: Mapping[str, Any] = field(default_factory=dict)
     faults: Faults = field(default_factory=Faults)
     audit: bool = False
+    drafts: bool = False
     warnings: list[str] = field(default_factory=list)
     repeats: dict[str, str] = field(default_factory=dict)
     """Names of questions whose id repeats, and that id; set where the official scorer counts each of them."""
     unlabelled: int = 0
-    """How many records of a draft have no label yet and are left out."""
+    """How many records of a draft have no gold."""
     numbered: bool = False
     """Whether ids are numbers of rows, because the file has none; set by readers of tables."""
 

@@ -41,6 +41,8 @@ def _tasks(source: Source) -> Iterator[Row]:
             name = str(data.get("id", task.get("id", number)))
             with source.checking(record=name):
                 results = [item for item in task.get(part) or () if not item.get("was_cancelled")]
+                if source.drafts and not results:
+                    yield Row({"id": name, **_data_fields(data, source)})
                 for first in results[:1]:
                     empty = False
                     annotations = _annotations(first.get("result") or [], data["text"], source.task)
