@@ -65,7 +65,7 @@ def from_file(
             raise GoldassayError("gold that a design chose is compared whole; leave the limit out")
         aligned, by_choice = decided_pairs(task, aligned)
     sides = replace(aligned, gold=aligned.gold[:limit], pred=aligned.pred[:limit], warnings=[])
-    measured: Any = sides.gold, sides.pred
+    measured = (sides.gold, sides.pred)
     values: Any = {}
     drafted = Drafted(task, sides, values, file, records)
     if by_choice:
@@ -89,7 +89,7 @@ def from_file(
     return run
 
 
-def _rights(drafted: Drafted) -> tuple[list[Fields], list[Fields]]:
+def _rights(drafted: Drafted) -> tuple[Sequence[Fields], Sequence[Fields]]:
     """Whether people took each answer to be right, as gold and predictions of a classification."""
     system = drafted.systems(drafted.outputs())[0]
     gold = [{**record, "label": "right"} for record in drafted.pairs.gold]
