@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import random
+import uuid
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reviewing.conftest import Client, Start, extraction
+import yaml
+from tests.reviewing.conftest import Client, Start, extraction, write_draft
+from typer.testing import CliRunner
 
+from goldassay.cli import app
 from goldassay.exceptions import DataError
-from goldassay.gold.modes import read_traces
+from goldassay.gold import read, write
+from goldassay.gold.audit import audit
+from goldassay.gold.modes import read_modes, read_traces
+from goldassay.reviewing import review as open_review
 from goldassay.reviewing.exporting import reviewed_traces
+from goldassay.reviewing.folder import Folder
+from goldassay.reviewing.journal import Decision, ModeChange, NothingToUndoError
+from goldassay.reviewing.session import Session
 
 SPAN = {"start": 0, "end": 6, "type": "ORG"}
 
@@ -60,3 +74,233 @@ def test_a_folder_that_is_no_review_is_one_line(start: Start) -> None:
     review = start(extraction())
     with pytest.raises(DataError, match="no folder of a review"):
         reviewed_traces(review.folder.parent)
+
+
+def change(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"change": str(uuid.uuid4()), "kind": kind, **fields}
+
+
+def named(page: Client) -> dict[str, list[str]]:
+    """The ids of each mode's records."""
+    return {mode["name"]: [each["id"] for each in mode["examples"]] for mode in page.get("modes")["modes"]}
+
+
+def test_modes_are_renamed_merged_moved_described_and_taken_back(start: Start) -> None:
+    review = start(extraction())
+    page = Client(review.url)
+    for item, mode in (("0", "no place"), ("1", "no plase"), ("2", "slow"), ("3", "slow")):
+        page.decide(item, **empty(modes=[mode], note=f"note {item}"))
+    page.decide("4", **empty(note="odd"))
+    state = page.get("modes")
+    assert state["untagged"] == [{"item": "4", "id": "d4", "note": "odd"}]
+    assert (state["read"], state["since_new"], state["population"]) == (5, 2, 40)
+    page.post("modes", change("merge", mode="no plase", to="no place"))
+    page.post("modes", change("rename", mode="no place", to="place  missing"))
+    page.post("modes", change("describe", mode="place missing", description="a place of the text is absent"))
+    page.post("modes", change("move", mode="slow", to="very slow", items=["3", "4"]))
+    page.post("modes", change("move", to="odd", items=["4"]))
+    assert named(page) == {"place missing": ["d0", "d1"], "odd": ["d4"], "slow": ["d2"], "very slow": ["d3"]}
+    assert page.record("1")["decision"]["modes"] == ["place missing"]
+    setup = {mode["name"]: mode["description"] for mode in page.get("setup")["modes"]}
+    assert setup["place missing"] == "a place of the text is absent"
+    share = next(mode for mode in page.get("modes")["modes"] if mode["name"] == "odd")["share"]
+    assert share["value"] == pytest.approx(0.2)
+    assert share["low"] < 0.2 < share["high"]
+    for expected in ("move", "move", "describe", "rename", "merge"):
+        answer = page.post("modes", change("undo"))
+        assert answer["undone"]["change"] == expected
+    assert named(page) == {"slow": ["d2", "d3"], "no place": ["d0"], "no plase": ["d1"]}
+    assert page.send("POST", "modes", change("undo"))[0] == 409
+    assert Client(review.url, "bo").send("POST", "modes", change("undo"))[0] == 409
+
+
+def test_the_same_change_twice_is_one_line(start: Start) -> None:
+    review = start(extraction())
+    page = Client(review.url)
+    page.decide("0", **empty(modes=["slow"]))
+    sent = change("rename", mode="slow", to="late")
+    assert page.post("modes", sent) == page.post("modes", sent)
+    assert len((review.folder / "labels.jsonl").read_text().splitlines()) == 2
+    page.decide("1", **empty(modes=["slow"]))
+    assert named(page) == {"late": ["d0"], "slow": ["d1"]}, "a mode that is named after the change is another one"
+    page.undo()
+    page.decide("0", **empty(modes=["rude"]))
+    assert page.undo()["undone"]["modes"] == ["rude"]
+    assert page.record("0")["decision"]["modes"] == ["late"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        (change("rename", mode="quick", to="x"), "no mode 'quick'; there are slow"),
+        (change("rename", mode="slow", to="slow"), "merge the two"),
+        (change("merge", mode="slow"), "name the mode that the records get"),
+        (change("describe", description="x"), "name the mode"),
+        (change("move", to="x", items=["40"]), "no item '40'"),
+        (change("rename", mode="slow", to="  "), "to: "),
+        (change("drop", mode="slow"), "kind: "),
+    ],
+)
+def test_a_change_that_cannot_be_made_is_refused_and_not_written(start: Start, sent: Any, message: str) -> None:
+    review = start(extraction())
+    page = Client(review.url)
+    page.decide("0", **empty(modes=["slow"]))
+    status, answer = page.send("POST", "modes", sent)
+    assert status in (400, 422)
+    assert message in answer["error"]
+    assert len((review.folder / "labels.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_description_that_is_edited_by_hand_is_kept(start: Start) -> None:
+    review = start(extraction())
+    page = Client(review.url)
+    page.decide("0", **empty(modes=["slow"]))
+    page.post("modes", change("describe", mode="slow", description="late"))
+    file = review.folder / "modes.yaml"
+    content = yaml.safe_load(file.read_text())
+    assert [(mode["name"], mode["examples"]) for mode in content["modes"]] == [("slow", ["d0"])]
+    content["modes"][0]["description"] = "takes a minute"
+    content["modes"].append({"name": "rude", "description": "insults"})
+    file.write_text(yaml.safe_dump(content))
+    reviewed_traces(review.folder)
+    page.post("modes", change("rename", mode="slow", to="sluggish"))
+    modes = {mode.name: mode.description for mode in read_modes(review.folder)}
+    assert modes == {"sluggish": "takes a minute", "rude": "insults"}
+    page.post("modes", change("undo"))
+    page.post("modes", change("undo"))
+    assert [mode.name for mode in read_modes(review.folder)] == ["slow", "rude"]
+    review.close()
+    with open_review(review.folder) as again:
+        modes = {mode["name"]: mode["description"] for mode in Client(again.url).get("modes")["modes"]}
+    assert modes == {"slow": "takes a minute", "rude": "insults"}
+    file.write_text("modes: [")
+    with pytest.raises(DataError, match="modes.yaml"):
+        open_review(review.folder)
+
+
+class Model:
+    """Decisions and changes, each replayed from the first that was not taken back."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str, Any]] = []
+
+    def undo(self, who: str, modes: bool) -> bool:
+        own = [place for place, line in enumerate(self.lines) if line[1] == who and (line[0] != "decision") is modes]
+        if own:
+            del self.lines[own[-1]]
+        return bool(own)
+
+    def state(self) -> dict[str, set[str]]:
+        state: dict[tuple[str, str], set[str]] = {}
+        for kind, who, value in self.lines:
+            if kind == "decision":
+                state[value[0], who] = set(value[1])
+            for (item, _), modes in state.items():
+                applies = kind in ("rename", "merge") or (kind == "move" and item in value.items)
+                if applies and kind != "decision" and (value.mode is None or value.mode in modes):
+                    modes -= {value.mode}
+                    modes.add(value.to)
+        items: dict[str, set[str]] = {}
+        for (item, _), modes in state.items():
+            items.setdefault(f"d{item}", set()).update(modes)
+        return items
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    source = write_draft(tmp_path / "draft.jsonl", extraction(6))
+    folder = Folder.open([source], overlap=1.0)
+    model = Model()
+    names = ["a", "b", "c", "d"]
+
+    def step(session: Session) -> None:
+        who = rng.choice(["ann", "bo"])
+        kind = rng.choice(["decision"] * 4 + ["rename", "merge", "move", "describe", "undo", "undo modes"])
+        identity = str(uuid.uuid4())
+        if kind == "decision":
+            item = str(rng.randrange(6))
+            modes = rng.sample(names, rng.randrange(3))
+            sent = {"item": item, "kind": "label", "value": {"entities": []}, "modes": modes}
+            session.decide(Decision.model_validate({"decision": identity, **sent}), who, "")
+            model.lines.append((kind, who, (item, modes)))
+        elif kind == "undo":
+            if model.undo(who, modes=False):
+                session.decide(Decision(decision=identity, kind="undo"), who, "")
+        elif kind == "undo modes":
+            if model.undo(who, modes=True):
+                session.change_modes(ModeChange(change=identity, kind="undo"), who)
+        else:
+            mode = rng.choice([*names, None]) if kind == "move" else rng.choice(names)
+            items = [str(rng.randrange(6)) for _ in range(3)]
+            sent = {"kind": kind, "mode": mode, "to": rng.choice(names), "items": items, "description": identity}
+            made = ModeChange.model_validate({"change": identity, **sent})
+            try:
+                session.change_modes(made, who)
+                model.lines.append((kind, who, made))
+            except DataError:
+                return
+
+    def folded(session: Session) -> dict[str, set[str]]:
+        return {trace.id: set(trace.modes) for trace in session.modes.traces()}
+
+    for _ in range(6):
+        with closing(Session(folder)) as session:
+            assert folded(session) == model.state()
+            for _ in range(10):
+                step(session)
+                assert folded(session) == model.state()
+            listed = session.modes.listed(session.modes.traces())
+        with (folder.path / "labels.jsonl").open("a") as stream:
+            stream.write('{"kind": "modes", "change": "rena')  # killed while it wrote
+        with closing(Session(folder, read_only=True)) as again:
+            assert again.modes.listed(again.modes.traces()) == listed
+    with closing(Session(folder)) as session:
+        for who in ("ann", "bo"):
+            while model.undo(who, modes=True):
+                session.change_modes(ModeChange(change=str(uuid.uuid4()), kind="undo"), who)
+            while model.undo(who, modes=False):
+                session.decide(Decision(decision=str(uuid.uuid4()), kind="undo"), who, "")
+        with pytest.raises(NothingToUndoError):
+            session.change_modes(ModeChange(change="last", kind="undo"), "ann")
+        assert folded(session) == {}
+        assert session.modes.listed([]) == []
+
+
+def test_exported_gold_has_its_errors_in_every_format(start: Start, tmp_path: Path) -> None:
+    records = extraction(20)
+    for record in records:
+        record["sampling"]["question"] = "errors"
+    review = start(records)
+    page = Client(review.url)
+    page.decide("0", **empty(modes=["slow", "no place"], note="Bonn", grade=2))
+    page.decide("1", value={"entities": [SPAN]})
+    page.decide("2", good=False, modes=["slow"])
+    page.post("modes", change("rename", mode="slow", to="late"))
+    review.export()
+    file = review.folder / "gold.jsonl"
+    rows = read(file, task="extraction")
+    errors = [{"mode": mode, "note": "Bonn", "grade": 2} for mode in ("late", "no place")]
+    assert [row["errors"] for row in rows] == [errors, []]
+    assert audit(str(review.folder), task="extraction").clean
+    for name in ("gold.csv", "gold.jsonl"):
+        labels = [{"id": row["id"], "text": row["text"], "label": "M", "errors": row["errors"]} for row in rows]
+        write(tmp_path / name, labels, task="classification")
+        assert [row["errors"] for row in read(tmp_path / name, task="classification")] == [errors, []]
+    assert [trace.id for trace in read_traces(review.folder)] == ["d0", "d1", "d2"], "also one without gold"
+    done = CliRunner().invoke(app, ["review", str(review.folder), "--export", "--json"])
+    assert json.loads(done.stdout)["records"] == 2, "while the page is open"
+
+
+def test_gold_of_a_review_without_modes_has_no_errors(start: Start) -> None:
+    review = start(extraction(20))
+    Client(review.url).decide("0", **empty(note="sure"))
+    review.export()
+    (row,) = read(review.folder / "gold.jsonl", task="extraction")
+    assert "errors" not in row
+
+
+def test_a_column_of_another_table_that_is_called_errors_stays_beside(tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_text("id,text,label,errors\na,x,M,3\n")
+    (row,) = read(tmp_path / "gold.csv", task="classification")
+    assert row["meta"] == {"errors": "3"}

@@ -44,7 +44,7 @@ def review(
     chosen = {**vars(options), "judge": options.judge or None}
     folder = Folder.open(sources, chosen.pop("task"), seed=seed, **chosen)
     if export:
-        with closing(Session(folder)) as session:
+        with closing(Session(folder, read_only=True)) as session:
             written = exporting.export(session)
         terminal.warn(*written["warnings"])
         terminal.output(written, json, lambda gold: print(f"{gold['path']}: {gold['records']} records"))

@@ -107,7 +107,7 @@ class Pool:
         """
         if name in self.inputs:
             raise DataError("duplicate document id; each record needs its own", record=name)
-        gold = GOLD_FIELDS.get(self.task, ())
+        gold = (*GOLD_FIELDS[self.task], "errors") if self.task in TASKS else ()
         own = {key: value for key, value in record.items() if key not in (*gold, "id", SAMPLING, "suggestions")}
         shape = SHAPES["gold"][self.task].__annotations__ if self.task in TASKS else own
         fields = {key: value for key, value in own.items() if key in shape}

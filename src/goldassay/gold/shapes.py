@@ -28,11 +28,21 @@ FORBID = ConfigDict(extra="forbid")
 Side = Literal["gold", "pred"]
 
 
+class Failure(TypedDict, total=False):
+    """What a person saw going wrong: a failure mode (`goldassay.gold.modes`), the remark, and how bad it is, 1 to 3."""
+
+    __pydantic_config__ = FORBID  # type: ignore[misc]
+    mode: Required[str]
+    note: str | None
+    grade: int | None
+
+
 class Common(TypedDict, total=False):
     """What every gold record may have.
 
     Records of a draft say how they were chosen (``sampling``, `goldassay.statistics.design`), what systems answered
-    (``suggestions``), and whose answers a person took to be right (``preferred``, `goldassay.running.labelled`).
+    (``suggestions``), and whose answers a person took to be right (``preferred``, `goldassay.running.labelled`); those
+    of a review what went wrong (``errors``), where somebody looked for it.
     """
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
@@ -45,6 +55,7 @@ class Common(TypedDict, total=False):
     sampling: dict[str, Any]
     suggestions: dict[str, dict[str, Any]]
     preferred: list[str]
+    errors: list[Failure]
 
 
 class Span(TypedDict):

@@ -20,8 +20,8 @@ from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.gold.shapes import Fields
 from goldassay.reviewing.exporting import export
 from goldassay.reviewing.folder import Folder
-from goldassay.reviewing.journal import Decision
-from goldassay.reviewing.session import NothingToUndoError, Session
+from goldassay.reviewing.journal import Decision, ModeChange, NothingToUndoError
+from goldassay.reviewing.session import Session
 
 LARGEST = 4 * 1024 * 1024  # bytes of a request
 MOST = 16  # records of a request
@@ -63,6 +63,7 @@ def application(session: Session) -> Starlette:
         Route("/progress", show_progress),
         Route("/search", search),
         Route("/guidelines", guidelines, methods=["GET", "PUT"]),
+        Route("/modes", modes, methods=["GET", "POST"]),
         Route("/export", write_gold, methods=["POST"]),
     ]
     app = Starlette(routes=routes, exception_handlers={GoldassayError: show_error, HTTPException: show_error})
@@ -122,6 +123,16 @@ async def guidelines(request: Request) -> Response:
             return JSONResponse({"error": "somebody else changed the guidelines", **current}, 409)
         folder.write_guidelines(sent.text, sent.record)
     return JSONResponse(folder.guidelines())
+
+
+async def modes(request: Request) -> Response:
+    """The failure modes, or a change of them."""
+    session: Session = request.app.state.session
+    if request.method == "POST":
+        change = validated(ModeChange, await body(request))
+        return JSONResponse(await run_in_threadpool(session.change_modes, change, who(request)["who"]))
+    with session.lock:
+        return JSONResponse(session.modes.state())
 
 
 async def write_gold(request: Request) -> Response:

@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import closing
 from datetime import UTC, datetime
-from operator import itemgetter
 from pathlib import Path
 
 import yaml
 
 from goldassay import files, jsonl
-from goldassay.gold.modes import REVIEWED, ReviewedTrace, traces_as_text
+from goldassay.gold.modes import ReviewedTrace
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
 from goldassay.reviewing.folder import Folder
 from goldassay.reviewing.quality import GOOD
 from goldassay.reviewing.session import Session
-from goldassay.statistics.design import SAMPLING, sampling_of
 
 GOLD = "gold.jsonl"
 
 
 def export(session: Session) -> Fields:
     """Write ``gold.jsonl`` and ``card.yaml``; returns where, how many records, and what was left out.
+
+    If somebody named a failure mode, or the draft is for errors, each record has its ``errors``: the modes, with note
+    and grade; none means that it was read and nothing went wrong. ``reviewed.jsonl`` has all records that were read.
 
     Where a judge was asked, ``judge.jsonl`` has people's labels beside its verdicts, for `goldassay judge align`.
     Records whose decisions differ, on which somebody is unsure, or whose decision made no gold have none. Where systems
@@ -36,7 +37,10 @@ def export(session: Session) -> Fields:
     with session.lock:
         settled = [session.queue.settled(index) for index in range(session.queue.count)]
         lines = session.journal.in_force()
+        traces = {trace.id: trace for trace in session.modes.save()}
     records = session.quality.records(settled)
+    if (folder.design and folder.design.question == "errors") or any(trace.modes for trace in traces.values()):
+        records = [with_errors(record, traces.get(record["id"])) for record in records]
     with_gold = {line.record for line in settled if line and line.value is not None}
     labelled = [record for record in records if record["id"] in with_gold]
     gold = records if folder.mode == "compare" else labelled
@@ -85,8 +89,16 @@ def export(session: Session) -> Fields:
     }
 
 
+def with_errors(record: Record, trace: ReviewedTrace | None) -> Fields:
+    """A record with what went wrong in it, if somebody read it."""
+    if trace is None:
+        return dict(record)
+    errors = [{"mode": mode, "note": trace.note, "grade": trace.grade} for mode in trace.modes]
+    return {**record, "errors": errors}
+
+
 def reviewed_traces(folder: Path) -> list[ReviewedTrace]:
-    """The traces of a review that somebody has read, in that order; ``reviewed.jsonl`` is written anew.
+    """The traces of a review that somebody has read, in that order, and writes ``reviewed.jsonl`` and ``modes.yaml``.
 
     Another process may have the folder open.
 
@@ -95,41 +107,7 @@ def reviewed_traces(folder: Path) -> list[ReviewedTrace]:
         StorageError: The file cannot be written.
     """
     with closing(Session(Folder.read(folder), read_only=True)) as session:
-        traces = traces_of(session)
-    files.save(folder / REVIEWED, traces_as_text(traces))
-    return traces
-
-
-def traces_of(session: Session) -> list[ReviewedTrace]:
-    """The traces that somebody has read, in that order.
-
-    What several reviewers noted is put together: a trace has every mode that one of them gave it, and the last note and
-    grade. A repeated visit measures the reviewer, and is left out.
-    """
-    folder = session.folder
-    journal = session.journal
-    traces: list[tuple[int, ReviewedTrace]] = []
-    for index, record in enumerate(folder.records):
-        lines = [line for line in journal.decisions(index).values() if line.kind != "skip" and line.visit != "repeat"]
-        if not lines:
-            continue
-        lines.sort(key=lambda line: journal.order[line.decision])
-        settled = session.queue.settled(index)
-        answers = {each.system: each.output for each in folder.suggestions(index)}
-        sampling = sampling_of(record[SAMPLING]) if record.get(SAMPLING) else None
-        trace = ReviewedTrace(
-            str(record["id"]),
-            folder.inputs(index),
-            next((answers[name] for name in folder.systems if name in answers), {}),
-            settled.value if settled else None,
-            tuple(dict.fromkeys(name for line in lines for name in line.modes)),
-            next((line.note for line in reversed(lines) if line.note), None),
-            next((line.grade for line in reversed(lines) if line.grade), None),
-            sampling,
-            (sampling.wave if sampling else None) or folder.settings.created,
-        )
-        traces.append((journal.order[lines[0].decision], trace))
-    return [trace for _, trace in sorted(traces, key=itemgetter(0))]
+        return session.modes.save()
 
 
 def json_lines(rows: Iterable[Record]) -> str:

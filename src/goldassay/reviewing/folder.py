@@ -6,6 +6,8 @@
     draft.jsonl     the records to label, with suggestions and how they were chosen
     labels.jsonl    the decisions, one a line
     guidelines.md   what the reviewers agreed on
+    modes.yaml      the failure modes: name, description, examples; edit the descriptions as you like
+    reviewed.jsonl  the records that were read, with their modes, also those without gold
     gold.jsonl      the labelled records (``--export``), and card.yaml, which says how good the labels are
     knowledge.jsonl for linking, if you put it there: ``{"id", "label", "aliases", "description"}`` a line
     schema.json     for records, if you put it there: their JSON Schema

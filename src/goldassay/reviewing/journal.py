@@ -4,6 +4,10 @@ Nothing is ever rewritten: a decision that is made again is another line, and an
 that it takes back. The state of a review is what its lines say, read from the first to the last, so a process that is
 killed loses nothing that was answered. A line has the id that the page gave its decision: sent twice, it is written
 once.
+
+A change of the modes (what went wrong) is a line too. The modes of a decision are those that it names, with every later
+change that was not undone, in order; so a mode that is renamed has its new name in all records, and an undo brings back
+the old one.
 """
 
 from __future__ import annotations
@@ -16,12 +20,16 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from goldassay import jsonl
-from goldassay.exceptions import DataError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reviewing.values import canonical
 
 Name = Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1, max_length=200)]
 Kind = Literal["label", "skip", "unsure", "undo", "reveal"]
 Visit = Literal["first", "repeat", "conflict"]
+
+
+class NothingToUndoError(GoldassayError):
+    """Every decision, or change of the modes, of this reviewer is undone."""
 
 
 class Decision(BaseModel):
@@ -83,6 +91,58 @@ class Line(Decision):
         )
 
 
+class ModeChange(BaseModel):
+    """A change of the modes as the page sends it.
+
+    Args:
+        change: Its id, made by the page.
+        kind: ``rename`` and ``merge`` give all records of ``mode`` the mode ``to``; ``move`` gives it to some of them,
+            or adds it if there is no ``mode``; ``describe`` says what ``mode`` is; ``undo`` takes back the last change.
+        mode: The mode that is changed.
+        to: The mode that records get.
+        items: The records that move.
+        description: What the mode is.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    change: str = Field(min_length=1, max_length=200)
+    kind: Literal["rename", "merge", "move", "describe", "undo"]
+    mode: Name | None = None
+    to: Name | None = None
+    items: list[str] = []
+    description: str = Field(default="", max_length=10_000)
+
+
+class ModeLine(BaseModel):
+    """A change of the modes in the journal, with the ids of its records and who made it when."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    decision: str
+    kind: Literal["modes"]
+    change: Literal["rename", "merge", "move", "describe", "undo"]
+    mode: str = ""
+    to: str = ""
+    records: list[str] = []
+    description: str = ""
+    undoes: str = ""
+    who: str
+    when: str
+
+    def applied(self, modes: list[str], record: str) -> list[str]:
+        """The modes of a record after this change."""
+        moved = self.change == "move" and record in self.records
+        if self.change in ("rename", "merge") or (moved and self.mode):
+            modes = [self.to if mode == self.mode else mode for mode in modes]
+        elif moved:
+            modes = [*modes, self.to]
+        return list(dict.fromkeys(modes))
+
+
+def parsed(row: Mapping[str, Any]) -> Line | ModeLine:
+    """A line of the journal."""
+    return ModeLine.model_validate(row) if row.get("kind") == "modes" else Line.model_validate(row)
+
+
 class Journal:
     """The decisions of a review: what was written, and what is in force.
 
@@ -96,13 +156,14 @@ class Journal:
 
     def __init__(self, file: Path, *, read_only: bool = False) -> None:
         self.lines: dict[str, Line] = {}
+        self.changes: dict[str, ModeLine] = {}
         self.order: dict[str, int] = {}
         self._undone: set[str] = set()
         self._history: dict[tuple[int, str, str], list[Line]] = {}
         self._current: dict[int, dict[tuple[str, str], Line]] = {}
         if file.exists():
-            for row in jsonl.rows(file, what="a decision", check=Line.model_validate):
-                line = Line.model_validate(row)
+            for row in jsonl.rows(file, what="a decision", check=parsed):
+                line = parsed(row)
                 try:
                     self._apply(line)
                 except (LookupError, ValueError):
@@ -110,14 +171,20 @@ class Journal:
                     raise DataError(message, file=file, record=line.decision) from None
         self._log = None if read_only else jsonl.Log(file, sync=True)
 
-    def add(self, line: Line) -> None:
-        """Write a decision, unless it is there already."""
-        if self._log and line.decision not in self.lines:
+    def add(self, line: Line | ModeLine) -> None:
+        """Write a decision or a change of the modes, unless it is there already."""
+        if self._log and line.decision not in self.order:
             self._log.add(line.model_dump(exclude_defaults=True))
             self._apply(line)
 
-    def _apply(self, line: Line) -> None:
-        self.order[line.decision] = len(self.lines)
+    def _apply(self, line: Line | ModeLine) -> None:
+        if isinstance(line, ModeLine):
+            if line.change == "undo" and line.undoes not in self.changes:
+                raise LookupError(line.undoes)
+            self.order[line.decision] = len(self.order)
+            self.changes[line.decision] = line
+            return
+        self.order[line.decision] = len(self.order)
         self.lines[line.decision] = line
         if line.kind == "reveal":
             return
@@ -150,6 +217,32 @@ class Journal:
         """The decision that a reviewer's next undo takes back."""
         own = (line for line in reversed(self.lines.values()) if line.who == who and line.decision not in self._undone)
         return next((line for line in own if line.kind not in ("undo", "reveal")), None)
+
+    def changes_in_force(self, until: int | None = None) -> list[ModeLine]:
+        """The changes of the modes that nobody took back; only those among the first lines ``until`` there."""
+        limit = len(self.order) if until is None else until
+        changes = [change for change in self.changes.values() if self.order[change.decision] < limit]
+        undone = {change.undoes for change in changes}
+        return [change for change in changes if change.change != "undo" and change.decision not in undone]
+
+    def modes(self, line: Line) -> list[str]:
+        """The modes of a decision: those that it names, with the changes since then."""
+        modes = line.modes
+        for change in self.changes_in_force():
+            if self.order[change.decision] > self.order[line.decision]:
+                modes = change.applied(modes, line.record)
+        return modes
+
+    def descriptions(self, until: int | None = None) -> dict[str, str]:
+        """The modes that have been described; ``until`` as for `changes_in_force`."""
+        texts: dict[str, str] = {}
+        for change in self.changes_in_force(until):
+            if change.change == "describe":
+                texts[change.mode] = change.description
+            elif change.change != "move" and change.mode in texts:
+                text = texts.pop(change.mode)
+                texts[change.to] = texts.get(change.to) or text
+        return texts
 
     @property
     def revealed(self) -> bool:

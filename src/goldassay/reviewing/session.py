@@ -12,13 +12,15 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError
 from goldassay.gold import anyfields
+from goldassay.gold.modes import modes_file
 from goldassay.gold.records import candidate_ids
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
 from goldassay.reviewing.folder import Folder, Suggestion
-from goldassay.reviewing.journal import Decision, Journal, Line
+from goldassay.reviewing.journal import Decision, Journal, Line, ModeChange, NothingToUndoError
+from goldassay.reviewing.modes import Modes
 from goldassay.reviewing.quality import GOOD, Quality
 from goldassay.reviewing.queue import Queue
 from goldassay.reviewing.values import canonical, check_value
@@ -29,10 +31,6 @@ RARELY = 10  # times as long as they took
 ITEM = re.compile(r"(0|[1-9][0-9]{0,8})(?::(repeat|conflict))?")
 OWN = {"decision", "kind", "value", "choice", "good", "note", "modes", "grade"}  # of a line: what its reviewer decided
 Visit = tuple[int, str]
-
-
-class NothingToUndoError(GoldassayError):
-    """Every decision of this reviewer is undone."""
 
 
 @dataclass
@@ -51,14 +49,17 @@ class Session:
     _pause: float = 0.0  # until when slow figures are not computed again
 
     def __post_init__(self) -> None:
+        modes_file(self.folder.path)  # a file that cannot be read is an error now, not later on the page
         self.journal = Journal(self.folder.path / "labels.jsonl", read_only=self.read_only)
         self.queue = Queue(len(self.folder.records), self.journal, self.folder.seed, self.folder.settings.overlap)
         self.quality = Quality(self.folder, self.journal, self.queue)
+        self.modes = Modes(self.folder, self.journal, self.queue)
 
     def setup(self, who: str, sitting: str) -> Fields:
         """What a page needs once."""
         folder = self.folder
         with self.lock:
+            modes = self.modes.listed(self.modes.traces())
             return {
                 "title": folder.path.stem,
                 "task": folder.task,
@@ -79,7 +80,7 @@ class Session:
                 "next": self.queue.next(who, sitting),
                 "guidelines": folder.guidelines(),
                 "judge": folder.settings.judge,
-                "modes": list(dict.fromkeys(name for line in self.journal.in_force() for name in line.modes)),
+                "modes": [{"name": mode.name, "description": mode.description} for mode in modes],
                 "progress": self.progress(who, sitting),
             }
 
@@ -141,7 +142,7 @@ class Session:
                 "fields": self.folder.fields(index),
                 "suggestions": list(self._sides(index, visit)),
                 "blind": self._is_blind(index, visit),
-                "decision": decision and decision.model_dump(include=OWN),
+                "decision": decision and self._own(decision),
             }
 
     def _is_blind(self, index: int, visit: str) -> bool:
@@ -199,8 +200,24 @@ class Session:
                 "next": [item, *(each for each in ahead if each != item)][: len(ahead) or 1] if undone else ahead,
                 "progress": self.progress(who, sitting),
                 "judge": self._judged(line),
-                "undone": undone and undone.model_dump(include=OWN),
+                "undone": undone and self._own(undone),
             }
+
+    def _own(self, line: Line) -> Fields:
+        """What its reviewer decided, with the modes as they are called now."""
+        return {**line.model_dump(include=OWN), "modes": self.journal.modes(line)}
+
+    def change_modes(self, change: ModeChange, who: str) -> Fields:
+        """Write a change of the modes; returns them as the page shows them.
+
+        Raises:
+            DataError: There is no such item or mode, or the change lacks a name.
+            NothingToUndoError: There is nothing to undo.
+            StorageError: The change cannot be written.
+        """
+        with self.lock:
+            records = [self.folder.records[self.place(item)[0]]["id"] for item in change.items]
+            return self.modes.change(change, who, records)
 
     def _line(self, decision: Decision, who: str, sitting: str) -> Line:
         """A checked decision with all that the journal says of it."""
@@ -266,7 +283,7 @@ class Session:
         """
         with self.lock:
             self.queue.keep(sitting)
-            revision = len(self.journal.lines)
+            revision = len(self.journal.order)
             lines = self.journal.in_force()
             decided = [line for line in lines if line.kind != "skip" and line.visit == "first"]
             times = [line.seconds for line in self.journal.lines.values() if line.who == who and line.seconds][-PACE:]

@@ -45,7 +45,7 @@ COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = files.resource("columns.js
 INSTEAD = {"label": ("labels", "score"), "answers": ("reference",)}
 LISTS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
 NUMBERS = ("score", "weight", "confidence", "latency_ms")
-JSON = ("meta", "strata", "citations", "answer_starts", "probabilities", *anyfields.DRAFTED)
+JSON = ("meta", "strata", "citations", "answer_starts", "probabilities", "errors", *anyfields.DRAFTED)
 EMPTY_CELLS = ("answer", "answers", "label", "labels", "secondary_labels", "text")
 """Fields of which an empty cell says that there is none."""
 
@@ -129,7 +129,12 @@ def _record(row: Fields, source: Source) -> Fields:
     if record.get("answer", "") is None:
         record["answer"] = ""
     shape: Any = _schema(source.task, source.side)
-    record |= {name: row.pop(name) for name in [*row] if name in shape["properties"] and name not in record}
+    if str(row.get("errors", "")).startswith("["):  # else a column of this name is one's own
+        record["errors"] = row.pop("errors")
+        if isinstance(record["errors"], str):
+            record["errors"] = jsonl.value(record["errors"])
+    own = [name for name in row if name in shape["properties"] and name not in (*record, "errors")]
+    record |= {name: row.pop(name) for name in own}
     required = [*shape["required"], *(["label"] if source.task == "classification" else [])]
     for name in [] if drafted else required:
         if name != "id" and not {name, *INSTEAD.get(name, ())} & record.keys():
@@ -297,7 +302,7 @@ def write(path: str | Path, records: Iterable[Record], task: str, side: Side) ->
     several_records = list(records)
     to_fill = "" if all(is_labelled(record, task) for record in several_records) else LABELS[task][0]
     names = {"label": "gold_type", "secondary_labels": "secondary_types"} if side == "gold" else {}
-    columns = [*COLUMNS[task][side], *anyfields.DRAFTED]
+    columns = [*COLUMNS[task][side], *anyfields.DRAFTED, "errors"]
     fields = [
         field
         for field in columns

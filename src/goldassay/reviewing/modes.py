@@ -1,0 +1,179 @@
+"""The failure modes of a review: which traces have them, what they are, and how they change.
+
+They are what the journal's lines say. ``modes.yaml`` is written from them, for people and for the tools that come after
+a review; a description that somebody edits in it becomes a line of the journal. A mode that is added there needs one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from operator import itemgetter
+
+import yaml
+
+from goldassay import files
+from goldassay.exceptions import DataError
+from goldassay.gold.modes import (
+    MODES,
+    REVIEWED,
+    Mode,
+    ReviewedTrace,
+    mode_shares,
+    modes_file,
+    since_new,
+    traces_as_text,
+)
+from goldassay.gold.shapes import Fields
+from goldassay.reviewing.folder import Folder
+from goldassay.reviewing.journal import Journal, ModeChange, ModeLine, NothingToUndoError
+from goldassay.reviewing.queue import Queue
+from goldassay.running.about import now
+from goldassay.statistics.design import SAMPLING, sampling_of
+
+EXAMPLES = 5  # ids of a mode in the file
+BY_HAND = "modes.yaml"  # who edited a description in the file
+
+
+@dataclass
+class Modes:
+    """The modes of a review.
+
+    Args:
+        folder: The folder.
+        journal: The decisions.
+        queue: Which decisions are settled.
+    """
+
+    folder: Folder
+    journal: Journal
+    queue: Queue
+
+    def traces(self) -> list[ReviewedTrace]:
+        """The traces that somebody has read, in that order.
+
+        What several reviewers noted is put together: a trace has every mode that one of them gave it, and the last note
+        and grade. A repeated visit measures the reviewer, and is left out.
+        """
+        folder = self.folder
+        order = self.journal.order
+        traces: list[tuple[int, ReviewedTrace]] = []
+        for index, record in enumerate(folder.records):
+            decisions = self.journal.decisions(index).values()
+            lines = [line for line in decisions if line.kind != "skip" and line.visit != "repeat"]
+            if not lines:
+                continue
+            lines.sort(key=lambda line: order[line.decision])
+            settled = self.queue.settled(index)
+            answers = {each.system: each.output for each in folder.suggestions(index)}
+            sampling = sampling_of(record[SAMPLING]) if record.get(SAMPLING) else None
+            trace = ReviewedTrace(
+                str(record["id"]),
+                folder.inputs(index),
+                next((answers[name] for name in folder.systems if name in answers), {}),
+                settled.value if settled else None,
+                tuple(dict.fromkeys(mode for line in lines for mode in self.journal.modes(line))),
+                next((line.note for line in reversed(lines) if line.note), None),
+                next((line.grade for line in reversed(lines) if line.grade), None),
+                sampling,
+                (sampling.wave if sampling else None) or folder.settings.created,
+            )
+            traces.append((order[lines[0].decision], trace))
+        return [trace for _, trace in sorted(traces, key=itemgetter(0))]
+
+    def listed(self, traces: Sequence[ReviewedTrace]) -> list[Mode]:
+        """The modes that a trace has, and those that somebody described, with the first traces that have them."""
+        examples: dict[str, list[str]] = {}
+        for trace in traces:
+            for mode in trace.modes:
+                examples.setdefault(mode, []).append(trace.id)
+        texts = self.journal.descriptions() | self._edited()
+        names = dict.fromkeys([*examples, *texts])
+        return [Mode(name, texts.get(name, ""), tuple(examples.get(name, ())[:EXAMPLES])) for name in names]
+
+    def _edited(self) -> dict[str, str]:
+        """The descriptions in the file that are not those it was written with."""
+        content = modes_file(self.folder.path)
+        written = self.journal.descriptions(content.revision)
+        return {mode.name: mode.description for mode in content.modes if mode.description != written.get(mode.name, "")}
+
+    def save(self) -> list[ReviewedTrace]:
+        """Write ``modes.yaml`` and ``reviewed.jsonl``; returns the traces that were read.
+
+        Raises:
+            DataError: ``modes.yaml`` was edited and is broken now.
+            StorageError: A file cannot be written.
+        """
+        traces = self.traces()
+        modes = self.listed(traces)
+        for name, text in self._edited().items():
+            about = {"decision": f"{BY_HAND} {len(self.journal.order)}", "who": BY_HAND, "when": now()}
+            self.journal.add(ModeLine(**about, kind="modes", change="describe", mode=name, description=text))
+        contents = {REVIEWED: traces_as_text(traces)}
+        if modes or (self.folder.path / MODES).exists():
+            state: Fields = {"modes": [{**asdict(mode), "examples": list(mode.examples)} for mode in modes]}
+            state["revision"] = len(self.journal.order)
+            contents[MODES] = yaml.safe_dump(state, sort_keys=False, allow_unicode=True)
+        files.save_all({self.folder.path / name: text for name, text in contents.items()})
+        return traces
+
+    def state(self) -> Fields:
+        """The modes as the page shows them."""
+        traces = self.traces()
+        items = {str(record["id"]): str(index) for index, record in enumerate(self.folder.records)}
+
+        def listed(chosen: Sequence[ReviewedTrace]) -> list[Fields]:
+            return [{"item": items[trace.id], "id": trace.id, "note": trace.note} for trace in chosen]
+
+        modes: list[Fields] = []
+        for share in mode_shares(traces, self.listed(traces)):
+            examples = [trace for trace in traces if share.mode.name in trace.modes]
+            cost = share.cost and share.cost.value
+            modes.append({**share.state(), "cost": cost, "examples": listed(examples)})
+        return {
+            "modes": modes,
+            "untagged": listed([trace for trace in traces if trace.note and not trace.modes]),
+            "read": len(traces),
+            "since_new": since_new(traces),
+            "population": self.folder.design.population if self.folder.design else None,
+        }
+
+    def change(self, change: ModeChange, who: str, records: Sequence[str]) -> Fields:
+        """Write a change of the modes; returns them as the page shows them.
+
+        Args:
+            change: The change.
+            who: The reviewer.
+            records: The ids of its items.
+
+        Raises:
+            DataError: There is no such mode, or the change lacks a name.
+            NothingToUndoError: There is nothing to undo.
+            StorageError: The change cannot be written.
+        """
+        if change.change not in self.journal.changes:
+            self.save()  # what was edited by hand came before this change
+            self.journal.add(self._line(change, who, records))
+            self.save()
+        undone = self.journal.changes.get(self.journal.changes[change.change].undoes)
+        return {**self.state(), "undone": undone and undone.model_dump(include={"change", "mode", "to"})}
+
+    def _line(self, change: ModeChange, who: str, records: Sequence[str]) -> ModeLine:
+        """A checked change with all that the journal says of it."""
+        about = {"decision": change.change, "kind": "modes", "change": change.kind, "who": who, "when": now()}
+        if change.kind == "undo":
+            own = [line for line in self.journal.changes_in_force() if line.who == who]
+            if not own:
+                raise NothingToUndoError("there is no change of the modes to undo")
+            return ModeLine.model_validate({**about, "undoes": own[-1].decision})
+        names = [mode.name for mode in self.listed(self.traces())]
+        if change.mode is None and change.kind != "move":
+            raise DataError("name the mode", field="mode")
+        if change.mode not in (None, *names) and change.kind != "describe":
+            raise DataError(f"no mode {change.mode!r}; there are {', '.join(names) or 'none'}", field="mode")
+        if change.to is None and change.kind != "describe":
+            raise DataError("name the mode that the records get", field="to")
+        if change.kind == "rename" and change.to in names:
+            raise DataError(f"there is a mode {change.to!r} already; merge the two", field="to")
+        sent = change.model_dump(include={"mode", "to", "description"}, exclude_none=True)
+        return ModeLine.model_validate({**about, **sent, "records": list(records)})
