@@ -221,8 +221,8 @@ def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_pat
         if kind == "decision":
             item = str(rng.randrange(6))
             modes = rng.sample(names, rng.randrange(3))
-            sent = {"item": item, "kind": "label", "value": {"entities": []}, "modes": modes}
-            session.decide(Decision.model_validate({"decision": identity, **sent}), who, "")
+            label = {"item": item, "kind": "label", "value": {"entities": []}, "modes": modes}
+            session.decide(Decision.model_validate({"decision": identity, **label}), who, "")
             model.lines.append((kind, who, (item, modes)))
         elif kind == "undo":
             if model.undo(who, modes=False):
@@ -233,7 +233,13 @@ def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_pat
         else:
             mode = rng.choice([*names, None]) if kind == "move" else rng.choice(names)
             items = [str(rng.randrange(6)) for _ in range(3)]
-            sent = {"kind": kind, "mode": mode, "to": rng.choice(names), "items": items, "description": identity}
+            sent: dict[str, Any] = {
+                "kind": kind,
+                "mode": mode,
+                "to": rng.choice(names),
+                "items": items,
+                "description": identity,
+            }
             made = ModeChange.model_validate({"change": identity, **sent})
             try:
                 session.change_modes(made, who)

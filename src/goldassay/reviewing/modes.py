@@ -107,8 +107,9 @@ class Modes:
         traces = self.traces()
         modes = self.listed(traces)
         for name, text in self._edited().items():
-            about = {"decision": f"{BY_HAND} {len(self.journal.order)}", "who": BY_HAND, "when": now()}
-            self.journal.add(ModeLine(**about, kind="modes", change="describe", mode=name, description=text))
+            identity = f"{BY_HAND} {len(self.journal.order)}"
+            edit = {"decision": identity, "kind": "modes", "change": "describe", "mode": name, "description": text}
+            self.journal.add(ModeLine.model_validate({**edit, "who": BY_HAND, "when": now()}))
         contents = {REVIEWED: traces_as_text(traces)}
         if modes or (self.folder.path / MODES).exists():
             state: Fields = {"modes": [{**asdict(mode), "examples": list(mode.examples)} for mode in modes]}
