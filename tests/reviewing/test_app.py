@@ -110,6 +110,16 @@ def test_a_choice_of_a_side_is_that_system_s_value(start: Start) -> None:
     assert page.get("progress")["systems"] == ["a", "b"]
 
 
+def test_of_errors_no_answer_is_hidden(start: Start) -> None:
+    """Who is asked what goes wrong has to see it; a hidden answer would count as one without failure."""
+    opened = start(classification(40, question="errors"))
+    page = Client(opened.url)
+    records = [page.record(str(index)) for index in range(40)]
+    assert opened.session.queue.blind
+    assert not any(record["blind"] for record in records)
+    assert all(record["suggestions"] for record in records)
+
+
 def test_the_names_of_the_sides_do_not_reach_the_page_before_the_end(start: Start) -> None:
     records = json.loads(json.dumps(classification(20)).replace('"a"', '"prompt-old"').replace('"b"', '"prompt-new"'))
     page = Client(start(records).url)

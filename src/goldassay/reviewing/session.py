@@ -146,7 +146,10 @@ class Session:
             }
 
     def _is_blind(self, index: int, visit: str) -> bool:
-        return visit != "conflict" and index in self.queue.blind and bool(self.folder.suggestions(index))
+        design = self.folder.design
+        if visit == "conflict" or (design and design.question == "errors"):  # the answer is what is judged
+            return False
+        return index in self.queue.blind and bool(self.folder.suggestions(index))
 
     def _shown(self, index: int, visit: str) -> list[Suggestion]:
         """The suggestions of a visit; of a conflict the values that reviewers gave."""
