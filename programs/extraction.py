@@ -1,8 +1,9 @@
 """Extraction: named entities of heritage texts, by a language model and by patterns.
 
 ``program`` asks a model for names with their types and finds their offsets by code. ``baseline`` needs no model: it
- knows what dates and identifiers look like, which words name an institution and which words come before a place, and
- after ``fit`` the names that it saw in training.
+knows what dates and identifiers look like, which words name an institution and which words come before a place, and
+after ``fit`` the names that it saw in training. ``prompted`` needs none either: it knows English alone, and obeys rules
+of its prompt, so that patches can be tried without a model.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, Literal
 
 import dspy
@@ -117,6 +119,8 @@ class PatternExtraction(dspy.Module):
     def __init__(self) -> None:
         super().__init__()
         self.names: dict[str, str] = {}
+        self.places = PLACE
+        self.institutions = INSTITUTIONS
 
     def fit(self, train: Sequence[Any]) -> PatternExtraction:
         """The baseline that also knows the names of ``train``, each with the type that it mostly has there."""
@@ -144,17 +148,18 @@ class PatternExtraction(dspy.Module):
             yield match.start(), match.end(), "TMP"
         for match in CODE.finditer(text):
             yield match.start(), match.end(), "IDENTIFIER"
-        for kind, pattern in INSTITUTIONS.items():
+        for kind, pattern in self.institutions.items():
             for match in pattern.finditer(text):
                 if not match["alone"] or match["alone"].casefold() != match["name"].casefold():
                     yield match.start("name"), match.end("name"), kind
-        for match in PLACE.finditer(text):
+        for match in self.places.finditer(text):
             yield match.start(1), match.end(1), "TOP"
         for name, kind in self.names.items():
             for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
                 yield match.start(), match.end(), kind
 
 
+@cache
 def _institution(words: str) -> re.Pattern[str]:
     """A name with one of these words in it: alone it names nothing, so other words of the name must be around it."""
     head = rf"(?:(?!(?:{START})\b){CAPITAL} (?:{LINK} )?){{0,3}}"
@@ -165,8 +170,57 @@ def _institution(words: str) -> re.Pattern[str]:
     return re.compile(rf"(?P<name>{head}{key}{tail})")
 
 
+@cache
+def _place(words: str) -> re.Pattern[str]:
+    """A name behind one of these words."""
+    return re.compile(rf"\b(?i:{words}) ((?!(?:{START})\b){CAPITAL}(?: {CAPITAL})*)")
+
+
 INSTITUTIONS = {kind: _institution(words) for kind, words in KEYWORDS.items()}
-PLACE = re.compile(rf"\b(?i:{WHERE}) ((?!(?:{START})\b){CAPITAL}(?: {CAPITAL})*)")
+PLACE = _place(WHERE)
+ENGLISH = {
+    "GRP.HER.MUS": "museum|gallery",
+    "GRP.HER.ARC": "archives?",
+    "GRP.HER.LIB": "library",
+    "GRP.HER.SOC": "society|trust|fund|association",
+    "TOP": "in|at|near|from|around|in the|of the|outside|grounds of",
+}
+RULE = re.compile(
+    r"\b(GRP\.HER\.(?:MUS|ARC|LIB|SOC) also|TOP after) ((?:[^\W\d]+(?: [^\W\d]+)?)(?:, [^\W\d]+(?: [^\W\d]+)?)*)"
+)
+
+
+class PromptedPatterns(dspy.Module):
+    """Patterns for English that obey their prompt; no model.
+
+    Two kinds of rules add to what it knows, ``TOP after te, bei`` and ``GRP.HER.ARC also archief, Archiv``, wherever
+    they are in the instructions, and so do the names in demonstrations.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.extract = dspy.Predict(Extract)
+
+    def forward(self, text: str) -> dspy.Prediction:
+        """The entities of a text, as `PatternExtraction` finds them with the words of the prompt."""
+        words = dict(ENGLISH)
+        instructions = self.extract.dump_state()["signature"]["instructions"]
+        for head, more in RULE.findall(instructions):
+            kind = head.split()[0]
+            words[kind] = "|".join([words[kind], *map(re.escape, more.split(", "))])
+        patterns = PatternExtraction()
+        patterns.places = _place(words.pop("TOP"))
+        patterns.institutions = {kind: _institution(keys) for kind, keys in words.items()}
+        for demo in self.extract.demos:
+            mentions = [mention if isinstance(mention, dict) else mention.model_dump() for mention in demo["mentions"]]
+            patterns.names.update(
+                {mention["text"]: mention["type"] for mention in mentions if len(mention["text"]) > 2}
+            )
+        return patterns(text=text)
+
+    def to_demo(self, example: Any) -> dict[str, Any]:
+        """A gold example as a demonstration, as `Extraction` has it."""
+        return Extraction.to_demo(program, example)
 
 
 class Together(dspy.Module):
@@ -194,3 +248,4 @@ class Together(dspy.Module):
 
 program = Extraction()
 baseline = PatternExtraction()
+prompted = PromptedPatterns()

@@ -218,3 +218,19 @@ def test_the_baseline_is_worth_something(programs: ModuleType, heritage: dict[st
     for example in heritage["dev"]:
         total = total + SpanF1()(example, fitted(text=example.text)).tally
     assert total.value > 0.75
+
+
+def test_prompted_patterns_obey_rules_and_demonstrations(programs: ModuleType) -> None:
+    text = "Het Stadsarchief te Delft, near Breda."
+    plain = programs.PromptedPatterns()
+    assert [span["text"] for span in plain(text=text).entities] == ["Breda"]
+    ruled = programs.PromptedPatterns()
+    rules = 'Mind "places": TOP after te, bei. Also: GRP.HER.ARC also archief; nothing else.'
+    ruled.extract.signature = ruled.extract.signature.with_instructions(rules)
+    names = [(span["text"], span["type"]) for span in ruled(text=text).entities]
+    assert names == [("Stadsarchief", "GRP.HER.ARC"), ("Delft", "TOP"), ("Breda", "TOP")]
+    shown = programs.PromptedPatterns()
+    shown.extract.demos = [
+        dspy.Example(text="", **shown.to_demo({"entities": [{"start": 0, "end": 5, "type": "TOP", "text": "Delft"}]}))
+    ]
+    assert [span["text"] for span in shown(text=text).entities] == ["Delft", "Breda"]
