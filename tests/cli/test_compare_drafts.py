@@ -15,6 +15,7 @@ from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import write
 from goldassay.gold.drafts import Pool, draft
+from goldassay.running.labelled import verdict
 
 Records = list[dict[str, Any]]
 LABELS = "MALGO"
@@ -141,6 +142,65 @@ def test_three_systems_are_ranked_by_all_pairs(tmp_path: Path) -> None:
     truth = sum(a["label"] == g["label"] for a, g in zip(second, gold, strict=True)) / 600
     truth -= sum(a["label"] == g["label"] for a, g in zip(first, gold, strict=True)) / 600
     assert result["comparisons"][0]["difference"] == pytest.approx(truth, abs=0.04)
+
+
+def span_systems(n: int, *recalls: float) -> tuple[Records, dict[str, Records]]:
+    """Gold spans of n texts, some long and some short, and systems that find this share of them."""
+    rng = random.Random(3)
+    gold: Records = []
+    answers: dict[str, Records] = {f"s{number}": [] for number in range(len(recalls))}
+    for number in range(n):
+        spans = [{"start": 4 * k, "end": 4 * k + 3, "type": "T"} for k in range(rng.choice([1, 2, 12]))]
+        gold.append({"id": f"t{number}", "text": "abc " * 12, "entities": spans})
+        luck = [rng.random() for _ in spans]
+        for (name, rows), recall in zip(answers.items(), recalls, strict=True):
+            own = [span for span, drawn in zip(spans, luck, strict=True) if drawn < recall]
+            late = [{**span, "type": "U"} for span in spans if int(name[1:]) and span["start"] == 40]
+            rows.append({"id": f"t{number}", "entities": [*own, *late]})
+    return gold, answers
+
+
+def test_counts_of_three_systems_are_scaled_by_what_each_predicts(tmp_path: Path) -> None:
+    """From the files of predictions and from the draft alone it is the same estimate, near that of all gold."""
+    gold, answers = span_systems(400, 0.6, 0.75, 0.9)
+    inputs = [{"id": record["id"], "text": record["text"]} for record in gold]
+    truth = {record["id"]: record["entities"] for record in gold}
+    drafted = draft(Pool.of("extraction", inputs, answers), n=120).records
+    records = [{**record, "entities": truth[record["id"]]} for record in drafted]
+    files = [saved(tmp_path / f"{name}.jsonl", rows) for name, rows in answers.items()]
+    preds = [part for file in files for part in ("--pred", file)]
+    command = ["compare", "extraction", *preds, "--measure", "strict_f1", "--json", "--gold"]
+    complete = json.loads(run(*command, saved(tmp_path / "all.jsonl", gold)).stdout)["comparisons"]
+    result = json.loads(run(*command, saved(tmp_path / "some.jsonl", records)).stdout)
+    for each, whole, name in zip(result["comparisons"], complete, ["s1", "s2"], strict=True):
+        alone = verdict("extraction", records, ["s0", name])
+        assert each["difference"] == pytest.approx(alone.difference)
+        assert each["difference"] == pytest.approx(whole["difference"], abs=0.02)
+        assert each["interval"]["high"] - each["interval"]["low"] < 0.09
+    pairs = result["pairs"]
+    assert [pair["systems"] for pair in pairs] == [
+        ["s0.jsonl", "s1.jsonl"],
+        ["s0.jsonl", "s2.jsonl"],
+        ["s1.jsonl", "s2.jsonl"],
+    ]
+    assert {pair["pairs"] for pair in pairs} == {3}
+    assert "of 3 pairs tested together" in pairs[2]["sentence"]
+    assert all(
+        pair["sentence"] in " ".join(run(*command[:-2], "--gold", tmp_path / "some.jsonl").stdout.split())
+        for pair in pairs
+    )
+
+
+def test_a_measure_that_counts_otherwise_than_the_draft_of_three_systems_is_one_line(tmp_path: Path) -> None:
+    gold, answers = span_systems(200, 0.6, 0.75, 0.9)
+    inputs = [{"id": record["id"], "text": record["text"]} for record in gold]
+    truth = {record["id"]: record["entities"] for record in gold}
+    drafted = draft(Pool.of("extraction", inputs, answers), n=120).records
+    half = [{**each, "sampling": {**each["sampling"], "predicted": {"s0": 1, "s1": 1, "s2": 1}}} for each in drafted]
+    records = [{**record, "entities": truth[record["id"]]} for record in half]
+    preds = [part for name, rows in answers.items() for part in ("--pred", saved(tmp_path / f"{name}.jsonl", rows))]
+    message = refusal("compare", "extraction", *preds, "--gold", saved(tmp_path / "gold.jsonl", records))
+    assert "draft records for the question compare and the measure strict_f1" in message
 
 
 def other(files: dict[str, Path], tmp_path: Path, **changes: Records) -> dict[str, Path]:

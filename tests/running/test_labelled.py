@@ -12,7 +12,7 @@ from benchmarks.labels import QUICK, TABLES, decided, drawn, labelled, mended
 from goldassay.exceptions import GoldassayError
 from goldassay.gold.drafts import Pool, draft
 from goldassay.measures import classification
-from goldassay.running.labelled import verdict
+from goldassay.running.labelled import corrected, verdict
 
 Records = list[dict[str, Any]]
 LABELS = "MALGO"
@@ -167,6 +167,34 @@ def test_labels_of_one_document_are_one_piece_of_evidence() -> None:
     grouped = [{**record, "document": f"d{place // 8}"} for place, record in enumerate(records)]
     assert verdict("classification", records, ["a", "b"]).test_p < 0.001
     assert verdict("classification", grouped, ["a", "b"]).test_p > 0.2  # three documents: 2 of 2 ** 3 signs are as far
+
+
+def test_labels_of_few_documents_are_never_proven_by_their_number() -> None:
+    """All 60 are wins, but the inputs of a document go wrong together: three documents are three fair coins."""
+    gold, first, second = world(600, 0.6, 0.35, 0.0)
+    records = drafted(gold, {"a": first, "b": second}, 60)
+    grouped = [{**record, "document": f"d{place % 3}"} for place, record in enumerate(records)]
+    assert verdict("classification", records, ["a", "b"]).proven
+    assert not verdict("classification", grouped, ["a", "b"]).proven
+    assert verdict("classification", grouped, ["a", "b"]).p > 0.2
+    many = [{**record, "document": f"d{place % 30}"} for place, record in enumerate(records)]
+    assert verdict("classification", many, ["a", "b"]).proven
+
+
+def test_the_verdicts_on_several_pairs_are_corrected_for_their_number() -> None:
+    gold, first, second = world(600, 0.7, 0.3, 0.06, seed=3)
+    third = world(600, 0.7, 0.3, 0.06, seed=4)[2]
+    records = drafted(gold, {"a": first, "b": second, "c": third}, 150)
+    alone = [verdict("classification", records, pair) for pair in (["a", "b"], ["a", "c"], ["b", "c"])]
+    together = corrected(alone)
+    assert sorted(each.p for each in together)[0] == pytest.approx(min(1.0, 3 * min(each.p for each in alone)))
+    assert all(after.p >= before.p for before, after in zip(alone, together, strict=True))
+    for each in together:
+        assert each.low is not None
+        assert each.high is not None
+        assert (each.low <= 0 <= each.high) == (each.test_p > 0.05)
+        assert each.proven == (each.p <= 0.05)
+    assert corrected(alone[:1]) == alone[:1]
 
 
 def test_the_direction_of_the_measure_counts() -> None:

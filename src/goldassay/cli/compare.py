@@ -287,6 +287,7 @@ def _show(runs: Sequence[Run], seed: int, json: bool, ranking: Any) -> None:
                 name: {str(run.folder): [rank.low, rank.high] for run, rank in zip(usable, each, strict=True)}
                 for name, each in ranks.items()
             },
+            "pairs": [each.state() for each in comparisons.pairs],
             "not_available": [str(run.folder) for run in runs if not run.available],
         }
         body |= {"protocol": protocol} if protocol else {}
@@ -305,6 +306,9 @@ def _show(runs: Sequence[Run], seed: int, json: bool, ranking: Any) -> None:
         terminal.echo(f"Written: {', '.join(map(str, ranking[1]))}")
     for each in verdicts:
         terminal.line(each.sentence, style=each.verdict if each.verdict in ("better", "worse") else "bold")
+    others = len(usable) - 1
+    for pair in comparisons.pairs[others : others * (others + 1) // 2]:  # by the first measure, without the baseline
+        terminal.line(pair.sentence, style="bold")
 
 
 def _rescore(task: str, systems: SystemOptions, json: bool) -> None:

@@ -376,8 +376,13 @@ class _Plan:
             parts = "|".join("=".join(group) for group in groups.values())
             kinds[name] = AGREE if len(groups) == 1 else parts
         disputed = Counter(kind for kind in kinds.values() if kind != AGREE)
-        rare = {kind for kind, count in disputed.items() if len(systems) == 2 or count < RARE * disputed.total()}
-        return _by({name: DISAGREE if kind in rare else kind for name, kind in kinds.items()})
+        least = disputed.total() if len(systems) == 2 else RARE * disputed.total()
+        merged: Counter[str] = Counter()
+        for kind, count in sorted(disputed.items(), key=lambda item: (item[1], item[0])):
+            if count < least or 0 < merged.total() < least:  # together they are not rare either
+                merged[kind] = count
+        pooled = {*merged} if len(systems) > 2 else {*disputed}
+        return _by({name: DISAGREE if kind in pooled else kind for name, kind in kinds.items()})
 
     def _bands(self, noun: str, values: Mapping[str, float]) -> Strata:
         """The inputs by a number: by its values if there are few, else in thirds."""

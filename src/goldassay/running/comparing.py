@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from goldassay import workspace
 from goldassay.display import Displayed
@@ -22,7 +22,7 @@ from goldassay.running import asynchronous, logs
 from goldassay.running.about import described_measures
 from goldassay.running.drafted import verdict_of, weighed
 from goldassay.running.hashing import gold_hash
-from goldassay.running.labelled import LabelVerdict
+from goldassay.running.labelled import LabelVerdict, corrected
 from goldassay.running.rows import measured_row
 from goldassay.running.run import Run
 from goldassay.scorecard import Batches, Scorecard, fold
@@ -86,12 +86,22 @@ class RunComparison:
 
 
 class RunComparisons(list[RunComparison], Displayed):
-    """Runs against a ``baseline``, by every measure; ``notes`` say which measures the gold does not tell, and why."""
+    """Runs against a ``baseline``, by every measure; ``notes`` say which measures the gold does not tell, and why.
 
-    def __init__(self, baseline: Run, comparisons: Sequence[RunComparison], notes: Sequence[str] = ()) -> None:
+    On gold that a design chose, ``pairs`` are the verdicts on all pairs of runs, tested together.
+    """
+
+    def __init__(
+        self,
+        baseline: Run,
+        comparisons: Sequence[RunComparison],
+        notes: Sequence[str] = (),
+        pairs: Sequence[LabelVerdict] = (),
+    ) -> None:
         super().__init__(comparisons)
         self.baseline = baseline
         self.notes = list(dict.fromkeys(notes))
+        self.pairs = list(pairs)
 
 
 def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -> RunComparisons:
@@ -111,52 +121,77 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
     ('score', 1.0, ('0', '1', '2', '3'))
     """
     first, *others = [run for place in runs for run in ([place] if isinstance(place, Run) else logs.runs_at(place))]
-    results = []
-    notes: list[str] = []
     for other in others:
         check_comparable(first, other)
-        for name in _common(first, other):
-            try:
-                verdict, comparison = _compared(first, other, name, test, seed)
-            except GoldassayError as error:
-                if not first.design or isinstance(error, DataError):
-                    raise
-                notes.append(str(error))
-                continue
-            pairs_of_evidence = zip(first.rows, first.evidence, other.evidence, strict=True)
-            gaps = [
-                (float(after.score(name)) - float(before.score(name)), str(row["id"]))
-                for row, before, after in pairs_of_evidence
-            ]
-            won = tuple(key for gap, key in sorted(gaps, key=lambda pair: -pair[0]) if gap > 1e-12)
-            lost = tuple(key for gap, key in sorted(gaps, key=itemgetter(0)) if gap < -1e-12)
-            results.append(RunComparison(other, name, comparison, None, won, lost, name in first.zero.worst, verdict))
-    if notes and not results:
-        raise GoldassayError(notes[0])
+    if first.design:
+        return _compare_by_design([first, *others])
+    results = []
+    for other in others:
+        for name in [name for name in first.values if name in other.values]:
+            ours = other.tallies(name)
+            theirs = first.tallies(name)
+            how: dict[str, Any] = {"clusters": first.clusters, "bounds": first.bounds(name), "test": test, "seed": seed}
+            results.append(_side_by_side(first, other, name, paired(ours, theirs, first.zero[name], **how)))
     weighted = [place for place, each in enumerate(results) if first.zero.weights.get(each.measure, 1.0)]
     for place, p in zip(weighted, holm([results[place].comparison.p for place in weighted]), strict=True):
         results[place] = replace(results[place], corrected=p)
-    return RunComparisons(first, results, notes)
+    return RunComparisons(first, results)
 
 
-def _common(first: Run, other: Run) -> list[str]:
-    """The values that two runs have; on gold that tells no level, what they measure."""
-    if first.design:
-        return [name for name in first.zero if name in other.zero]
-    return [name for name in first.values if name in other.values]
+def _side_by_side(
+    first: Run,
+    other: Run,
+    name: str,
+    comparison: Comparison,
+    p: float | None = None,
+    verdict: LabelVerdict | None = None,
+) -> RunComparison:
+    """A comparison with its corrected p-value and the examples that were won and lost."""
+    sides = zip(first.rows, first.evidence, other.evidence, strict=True)
+    gaps = [(float(after.score(name)) - float(before.score(name)), str(row["id"])) for row, before, after in sides]
+    won = tuple(key for gap, key in sorted(gaps, key=lambda pair: -pair[0]) if gap > 1e-12)
+    lost = tuple(key for gap, key in sorted(gaps, key=itemgetter(0)) if gap < -1e-12)
+    return RunComparison(other, name, comparison, p, won, lost, name in first.zero.worst, verdict)
 
 
-def _compared(first: Run, other: Run, name: str, test: str, seed: int) -> tuple[LabelVerdict | None, Comparison]:
-    """The second run less the first, by one measure; on gold that a design chose, with the verdict of the labels."""
-    if first.design:
-        verdict = verdict_of(first, other, name)
-        complete = first.drafted is not None and not first.drafted.pairs.unlabelled
-        return verdict, verdict.comparison(complete)
-    ours = other.tallies(name)
-    theirs = first.tallies(name)
-    bounds = first.bounds(name)
-    zero = first.zero[name]
-    return None, paired(ours, theirs, zero, clusters=first.clusters, test=test, bounds=bounds, seed=seed)
+def _compare_by_design(runs: Sequence[Run]) -> RunComparisons:
+    """Runs on gold that a design chose, by every measure that its labels tell; all pairs are tested together.
+
+    Raises:
+        GoldassayError: The labels tell nothing of these runs, by no measure.
+    """
+    first, *others = runs
+    by_name, notes = _verdicts(runs)
+    if notes and not by_name:
+        raise GoldassayError(notes[0])
+    complete = first.drafted is not None and not first.drafted.pairs.unlabelled
+    claims = [name for name in by_name if first.zero.weights.get(name, 1.0)]
+    p_values = holm([verdict.comparison(complete).p for name in claims for verdict in by_name[name]])
+    results: list[RunComparison] = []
+    together: list[LabelVerdict] = []
+    for name, verdicts in by_name.items():
+        place = claims.index(name) * len(verdicts) if name in claims else None
+        of_pairs = corrected(verdicts)
+        together += of_pairs
+        for number, other in enumerate(others):  # the pairs of the first run come first
+            comparison = of_pairs[number].comparison(complete)
+            p = None if place is None else p_values[place + number]
+            results.append(_side_by_side(first, other, name, comparison, p, of_pairs[number]))
+    return RunComparisons(first, results, notes, together)
+
+
+def _verdicts(runs: Sequence[Run]) -> tuple[dict[str, list[LabelVerdict]], list[str]]:
+    """The verdict on each pair of runs by each measure that labels tell, and why they do not tell the others."""
+    by_name: dict[str, list[LabelVerdict]] = {}
+    notes: list[str] = []
+    for name in [name for name in runs[0].zero if all(name in run.zero for run in runs)]:
+        try:
+            by_name[name] = [verdict_of(a, b, name) for a, b in combinations(runs, 2)]
+        except DataError:
+            raise
+        except GoldassayError as error:
+            notes.append(str(error))
+    return by_name, notes
 
 
 def compare_metric(first: Run, other: Run, clusters: Sequence[object] | None = None, seed: int = 0) -> Comparison:
@@ -187,7 +222,7 @@ def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:
     for other in others:
         check_comparable(first, other)
     if first.design:
-        return _ranked_by_design(runs, seed)
+        return _ranked_by_design(runs)
     return {
         name: ranks(
             [run.tallies(name) for run in runs],
@@ -201,18 +236,15 @@ def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:
     }
 
 
-def _ranked_by_design(runs: Sequence[Run], seed: int) -> dict[str, list[Rank]]:
+def _ranked_by_design(runs: Sequence[Run]) -> dict[str, list[Rank]]:
     """The ranks by each measure that labels tell, from the verdicts on all pairs."""
-    by_name: dict[str, list[Rank]] = {}
+    complete = runs[0].drafted is not None and not runs[0].drafted.pairs.unlabelled
     pairs_of_runs = list(combinations(range(len(runs)), 2))
-    for name in _common(runs[0], runs[1]):
-        try:
-            results = [_compared(runs[b], runs[a], name, "permutation", seed)[1] for a, b in pairs_of_runs]
-        except DataError:
-            raise
-        except GoldassayError:  # `compare` says why
-            continue
-        by_name[name] = places(results, pairs_of_runs, len(runs), lower_is_better=name in runs[0].zero.worst)
+    by_name: dict[str, list[Rank]] = {}
+    for name, verdicts in _verdicts(runs)[0].items():  # `compare` says why there are no others
+        results = [verdict.comparison(complete) for verdict in verdicts]  # the second run less the first
+        lowest_first = name not in runs[0].zero.worst
+        by_name[name] = places(results, pairs_of_runs, len(runs), lower_is_better=lowest_first)
     return by_name
 
 

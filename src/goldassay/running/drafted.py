@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
@@ -18,7 +19,7 @@ from goldassay.gold.outputs import Comparison as Outputs
 from goldassay.gold.reading import select
 from goldassay.gold.shapes import Record
 from goldassay.measure import TASKS, Measure, registered
-from goldassay.running.labelled import Labels, LabelVerdict, agreeing, decide, decided
+from goldassay.running.labelled import Labels, LabelVerdict, agreeing, decide, decided, predicted_by_design
 from goldassay.secrets import scrub
 from goldassay.statistics.design import Design
 from goldassay.statistics.evidence import Evidences
@@ -223,15 +224,32 @@ class _Disagreements:
         differ = {key: not outputs.agree(answers[0].get(key), answers[1].get(key)) for key in ids}
         _check_sizes(design, differ)
         labelled = [identity(record, place) for place, record in enumerate(sides[0].pairs.gold)]
+        inputs = [{"id": key, "text": "", "question": "", "query": ""} for key in ids]
+        counts = [predicted(measure, inputs, [_answer(own, key) for key in ids]) for own in answers]
         totals: dict[str, tuple[float, float]] = {}
-        if len(design.systems) == 2 and measure is not None:
-            inputs = [{"id": key, "text": "", "question": "", "query": ""} for key in ids]
-            counts = [predicted(measure, inputs, [_answer(own, key) for key in ids]) for own in answers]
-            strata = np.array([differ[key] for key in ids])
-            for stratum, rows in (("agree", ~strata), ("disagree", strata)) if all(counts) else ():
-                totals[stratum] = (float(np.sum(counts[0], where=rows)), float(np.sum(counts[1], where=rows)))
+        if all(counts):
+            totals = _totals(design, names, np.array(counts).T, np.array([differ[key] for key in ids]), name)
         same = agreeing(design, names)
         return cls([differ.get(key, False) for key in labelled], same, totals)
+
+
+def _totals(
+    design: Design, names: tuple[str, str], counts: NDArray[np.int64], differ: NDArray[np.bool_], name: str
+) -> dict[str, tuple[float, float]]:
+    """By stratum, how much two systems predict in all of it; where others decide the strata too, as the draft says.
+
+    Raises:
+        GoldassayError: The draft counted predictions for another measure.
+    """
+    if len(design.systems) == 2:
+        parts = {"agree": counts[~differ].sum(axis=0), "disagree": counts[differ].sum(axis=0)}
+        return {stratum: (float(first), float(second)) for stratum, (first, second) in parts.items()}
+    totals = predicted_by_design(design, names)
+    covered = sum(design.sizes.values()) == design.population
+    if covered and np.sum([*totals.values()], axis=0).tolist() != counts.sum(axis=0).tolist():
+        what = f"{name} counts predictions in another way than the measure of this draft"
+        raise GoldassayError(f"{what}: draft records for the question compare and the measure {name}")
+    return totals
 
 
 def _answer(answers: Mapping[str, Record], name: str) -> dict[str, Any] | None:

@@ -38,6 +38,7 @@ from goldassay.statistics.sampling import (
     Stratum,
     additions,
     estimate,
+    first_of_documents,
     give_up,
     labels_needed,
     swap_test,
@@ -76,6 +77,7 @@ class LabelVerdict:
         lower_is_better: Whether a lower value is better.
         better: B is proven to be better (1) or worse (−1); 0 is not proven.
         effect: Cohen's dz of the labelled differences.
+        pairs: For how many pairs of systems, all tested together, p and test_p are corrected.
     """
 
     systems: tuple[str, str]
@@ -93,6 +95,7 @@ class LabelVerdict:
     lower_is_better: bool = False
     better: int = 0
     effect: float = 0.0
+    pairs: int = 1
 
     @property
     def difference(self) -> float | None:
@@ -124,11 +127,12 @@ class LabelVerdict:
         lower = ", where lower is better" if self.lower_is_better else ""
         gap = f"{ends.value:+.3f} [{ends.low:+.3f}, {ends.high:+.3f}] {self.measure}{lower}"
         worth = "" if self.effective is None else f", worth {self.effective:.0f} with the judge"
+        several = f", of {self.pairs} pairs tested together" if self.pairs > 1 else ""
         if self.proven:
             word = "better" if self.better > 0 else "worse"
-            why = f"proven with {self._labels}{worth} ({_p(self.p)}, valid whenever you stop)"
+            why = f"proven with {self._labels}{worth} ({_p(self.p)}, valid whenever you stop{several})"
             return f"{second} is {word} than {first}: {gap}, {why}."
-        tests = f"{_p(self.p)} whenever you stop, {_p(self.test_p)} if {self.labels} was fixed beforehand"
+        tests = f"{_p(self.p)} whenever you stop, {_p(self.test_p)} if {self.labels} was fixed beforehand{several}"
         return (
             f"Whether {second} differs from {first} is not proven: {gap}, {self._labels}{worth} ({tests}); {self.more}."
         )
@@ -188,6 +192,7 @@ class LabelVerdict:
             "needed": self.needed,
             "give_up": None if self.limit is None else {"labels": self.limit[0], "gain": self.limit[1]},
             "effective_labels": self.effective,
+            "pairs": self.pairs,
             "sentence": self.sentence,
         }
 
@@ -271,12 +276,13 @@ def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdi
     else:
         amounts = additions(labels.a, labels.b, labels.evidences, weights=weights)[differ]
         running = additions(labels.a, labels.b, labels.evidences, weights=weights, running=True)[differ]
-    race = Race()
-    race.extend(running)
     weighted = amounts * weights[differ]
     if labels.documents is not None:  # inputs of one document go wrong together: a document is swapped as a whole
         documents = [document for document, other in zip(labels.documents, differ, strict=True) if other]
         weighted = clustered(weighted[:, None], documents)[:, 0]
+        running = first_of_documents(running, documents)
+    race = Race()
+    race.extend(running)
     test_p = swap_test(weighted)
     sizes = np.abs(weighted[weighted != 0])
     interval = _difference(labels)
@@ -308,6 +314,30 @@ def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdi
         -direction if labels.lower_is_better else direction,
         cohens_dz(amounts) if len(amounts) else 0.0,
     )
+
+
+def corrected(verdicts: Sequence[LabelVerdict]) -> list[LabelVerdict]:
+    """The verdicts on all pairs of several systems, with p-values corrected for their number (Holm 1979).
+
+    That any pair is called different which is not has a chance of 5 % at most, whenever one stops. Each interval is
+    that of its pair alone.
+
+    Args:
+        verdicts: The verdict on each pair, by one measure.
+    """
+    results: list[LabelVerdict] = []
+    sequential = holm([each.p for each in verdicts])
+    fixed = holm([each.test_p for each in verdicts])
+    for each, p, test_p in zip(verdicts, sequential, fixed, strict=True):
+        interval = each.interval
+        if interval is not None and test_p > ALPHA:
+            interval = _reaching_zero(interval)
+        shown = max(p, test_p) <= ALPHA
+        later = p if shown else max(p, test_p)
+        better = each.better if shown else 0
+        pairs = len(verdicts)
+        results.append(replace(each, interval=interval, p=later, test_p=test_p, better=better, pairs=pairs))
+    return results
 
 
 def _difference(labels: Labels) -> Interval | None:
@@ -418,7 +448,7 @@ def verdict(
         matrix.matrix[half : 2 * half],
         [not outputs.agree(*both) for both in zip(*answers, strict=True)],
         agreeing(design, pair),
-        _predicted_by_design(design, pair) if _counts_alike(outputs, chosen, gold, answers) else {},
+        predicted_by_design(design, pair) if _counts_alike(outputs, chosen, gold, answers) else {},
         clusters(gold),
         getattr(chosen, "known_limits", (0.0, 1.0)),
         bool(chosen and chosen.lower_is_better),
@@ -427,18 +457,12 @@ def verdict(
 
 
 def ranked(verdicts: Sequence[LabelVerdict]) -> list[LabelVerdict]:
-    """Verdicts on the same labels with Holm's correction for their number, the best supported first.
-
-    The p-values that hold whenever one stops are corrected, so what is proven is proven whenever one stops, too.
+    """Verdicts on all pairs of systems, corrected for their number, the best supported first.
 
     Args:
         verdicts: The verdicts on pairs of systems.
     """
-    p_values = holm([each.p for each in verdicts])
-    corrected = [
-        replace(each, p=p, better=each.better if p <= ALPHA else 0) for each, p in zip(verdicts, p_values, strict=True)
-    ]
-    return sorted(corrected, key=lambda each: (not each.proven, each.p, each.test_p))
+    return sorted(corrected(verdicts), key=lambda each: (not each.proven, each.p, each.test_p))
 
 
 def decided(records: Sequence[Record], task: str, *, metric: bool = False) -> tuple[list[int], bool]:
@@ -481,8 +505,13 @@ def _measured(
     return name, measure.zero[name], [measure.assess_or_fail(*pair)[0][name].tally for pair in pairs]
 
 
-def _predicted_by_design(design: Design, systems: tuple[str, str]) -> dict[str, tuple[float, float]]:
-    """By stratum, how many items two systems predict in all of it, where the design says so."""
+def predicted_by_design(design: Design, systems: tuple[str, str]) -> dict[str, tuple[float, float]]:
+    """By stratum, how many items two systems predict in all of it, where the design says so.
+
+    Args:
+        design: The design.
+        systems: The names of the systems.
+    """
     first, second = systems
     totals: dict[str, tuple[float, float]] = {}
     for name, sampling in design.strata.items():

@@ -337,6 +337,28 @@ def _running(gaps: Floats, sums: Floats, evidences: Evidences) -> Floats:
     return amounts
 
 
+def first_of_documents(differences: Floats, documents: Sequence[Hashable]) -> Floats:
+    """The differences for a `Race`, of each document only the first that is not 0; the others are 0.
+
+    Inputs of one document go wrong together, so after its first difference the sign of the next is no fair coin. The
+    first one's is, whatever the documents before it showed.
+
+    Args:
+        differences: Those of the labels, in the order of labelling.
+        documents: The document of each.
+
+    >>> first_of_documents(np.array([0.0, 1.0, 1.0, -1.0]), ["a", "a", "a", "b"]).tolist()
+    [0.0, 1.0, 0.0, -1.0]
+    """
+    seen: set[Hashable] = set()
+    firsts = np.zeros(len(differences))
+    for place, document in enumerate(documents):
+        if differences[place] and document not in seen:
+            seen.add(document)
+            firsts[place] = differences[place]
+    return firsts
+
+
 @dataclass
 class Race:
     """A betting test in both directions that may be read after every label (`goldassay.statistics.sequential`).
