@@ -306,9 +306,10 @@ def _show(runs: Sequence[Run], seed: int, json: bool, ranking: Any) -> None:
         terminal.echo(f"Written: {', '.join(map(str, ranking[1]))}")
     for each in verdicts:
         terminal.line(each.sentence, style=each.verdict if each.verdict in ("better", "worse") else "bold")
-    others = len(usable) - 1
-    for pair in comparisons.pairs[others : others * (others + 1) // 2]:  # by the first measure, without the baseline
-        terminal.line(pair.sentence, style="bold")
+    with_baseline = [each.verdict for each in comparisons]
+    for pair in comparisons.pairs:
+        if pair not in with_baseline and pair.measure == comparisons.pairs[0].measure:
+            terminal.line(pair.sentence, style="bold")
 
 
 def _rescore(task: str, systems: SystemOptions, json: bool) -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
+from math import comb
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -160,37 +161,47 @@ def _compare_by_design(runs: Sequence[Run]) -> RunComparisons:
     Raises:
         GoldassayError: The labels tell nothing of these runs, by no measure.
     """
-    first, *others = runs
     by_name, notes = _verdicts(runs)
     if notes and not by_name:
         raise GoldassayError(notes[0])
-    complete = first.drafted is not None and not first.drafted.pairs.unlabelled
-    claims = [name for name in by_name if first.zero.weights.get(name, 1.0)]
-    p_values = holm([verdict.comparison(complete).p for name in claims for verdict in by_name[name]])
+    first = runs[0]
+    claims = {
+        (name, pair): verdict.comparison(_is_complete(first)).p
+        for name, verdicts in by_name.items()
+        for pair, verdict in verdicts.items()
+        if first.zero.weights.get(name, 1.0)
+    }
+    p_values = dict(zip(claims, holm([*claims.values()]), strict=True))
     results: list[RunComparison] = []
     together: list[LabelVerdict] = []
     for name, verdicts in by_name.items():
-        place = claims.index(name) * len(verdicts) if name in claims else None
-        of_pairs = corrected(verdicts)
-        together += of_pairs
-        for number, other in enumerate(others):  # the pairs of the first run come first
-            comparison = of_pairs[number].comparison(complete)
-            p = None if place is None else p_values[place + number]
-            results.append(_side_by_side(first, other, name, comparison, p, of_pairs[number]))
+        for pair, verdict in zip(verdicts, corrected([*verdicts.values()]), strict=True):
+            together.append(verdict)
+            if pair[0] == 0:
+                comparison = verdict.comparison(_is_complete(first))
+                p = p_values.get((name, pair))
+                results.append(_side_by_side(first, runs[pair[1]], name, comparison, p, verdict))
     return RunComparisons(first, results, notes, together)
 
 
-def _verdicts(runs: Sequence[Run]) -> tuple[dict[str, list[LabelVerdict]], list[str]]:
-    """The verdict on each pair of runs by each measure that labels tell, and why they do not tell the others."""
-    by_name: dict[str, list[LabelVerdict]] = {}
+def _is_complete(run: Run) -> bool:
+    """Whether all that was drafted is labelled, so that the number of labels was fixed beforehand."""
+    return run.drafted is not None and not run.drafted.pairs.unlabelled
+
+
+def _verdicts(runs: Sequence[Run]) -> tuple[dict[str, dict[tuple[int, int], LabelVerdict]], list[str]]:
+    """By measure, the verdict on each pair of runs that labels tell, by their numbers; and why they tell no others."""
+    by_name: dict[str, dict[tuple[int, int], LabelVerdict]] = {}
     notes: list[str] = []
-    for name in [name for name in runs[0].zero if all(name in run.zero for run in runs)]:
+    for name, (a, b) in product(runs[0].zero, combinations(range(len(runs)), 2)):
         try:
-            by_name[name] = [verdict_of(a, b, name) for a, b in combinations(runs, 2)]
+            verdict = verdict_of(runs[a], runs[b], name)
         except DataError:
             raise
         except GoldassayError as error:
             notes.append(str(error))
+        else:
+            by_name.setdefault(name, {})[a, b] = verdict
     return by_name, notes
 
 
@@ -237,14 +248,13 @@ def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:
 
 
 def _ranked_by_design(runs: Sequence[Run]) -> dict[str, list[Rank]]:
-    """The ranks by each measure that labels tell, from the verdicts on all pairs."""
-    complete = runs[0].drafted is not None and not runs[0].drafted.pairs.unlabelled
-    pairs_of_runs = list(combinations(range(len(runs)), 2))
+    """The ranks by each measure that labels tell of all pairs."""
     by_name: dict[str, list[Rank]] = {}
     for name, verdicts in _verdicts(runs)[0].items():  # `compare` says why there are no others
-        results = [verdict.comparison(complete) for verdict in verdicts]  # the second run less the first
-        lowest_first = name not in runs[0].zero.worst
-        by_name[name] = places(results, pairs_of_runs, len(runs), lower_is_better=lowest_first)
+        if len(verdicts) == comb(len(runs), 2):
+            results = [verdict.comparison(_is_complete(runs[0])) for verdict in verdicts.values()]  # B less A
+            lowest_first = name not in runs[0].zero.worst
+            by_name[name] = places(results, [*verdicts], len(runs), lower_is_better=lowest_first)
     return by_name
 
 
