@@ -601,7 +601,8 @@ def several(draws: int) -> Iterator[str]:
                 width = np.mean([i.high - i.low for i in ends])
                 level = any(each.test_p <= 0.05 for each in equal)
                 stopped = any(each.proven for each in equal)
-                rows.append((level, stopped, np.mean([each.test_p <= 0.05 for each in verdicts[1:]]), held, width))
+                proven = float(np.mean([each.test_p <= 0.05 for each in verdicts[1:]]))
+                rows.append((level, stopped, proven, float(held), float(width)))
             level, stopped, proven, coverage, width = np.mean(rows, axis=0).tolist()
             power = f"{proven:.3f}" if third else "–"
             yield (

@@ -193,7 +193,8 @@ def _verdicts(runs: Sequence[Run]) -> tuple[dict[str, dict[tuple[int, int], Labe
     """By measure, the verdict on each pair of runs that labels tell, by their numbers; and why they tell no others."""
     by_name: dict[str, dict[tuple[int, int], LabelVerdict]] = {}
     notes: list[str] = []
-    for name, (a, b) in product(runs[0].zero, combinations(range(len(runs)), 2)):
+    names = [name for name in runs[0].zero if all(name in run.zero for run in runs)]
+    for name, (a, b) in product(names, combinations(range(len(runs)), 2)):
         try:
             verdict = verdict_of(runs[a], runs[b], name)
         except DataError:
