@@ -1,7 +1,8 @@
-"""``goldassay gold …``: validate, count, split, convert gold; measure the agreement of annotators."""
+"""``goldassay gold …``: validate, count, split, convert gold; the agreement of annotators; what went wrong."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -197,6 +198,29 @@ NEXT = {
     "tuning": "goldassay gold split {gold} --task {task} --out FOLDER",
 }
 """The command that takes the labels, by question."""
+
+
+@use.command(app)
+def modes(
+    folder: Annotated[Path, use.argument("FOLDER", "The folder of a review.")],
+    fail_over: list[str] | None = use.for_result(
+        "NAME=SHARE", "Exit with status 1 if the share of this mode (not its interval) is higher (repeat)."
+    ),
+    json: bool = False,
+) -> None:
+    """Count what went wrong: the failure modes of a review, each with its share of all traces."""
+    from goldassay.gold.modes import ModeTable, over, read_modes
+    from goldassay.reviewing.exporting import reviewed_traces
+
+    traces = reviewed_traces(folder)
+    table = ModeTable.of(traces, read_modes(folder))
+    terminal.output(table, json, tables.modes)
+    terminal.warn(*table.warnings)
+    missed = over(table.shares, use.numbers("--fail-over", fail_over))
+    for message in missed:
+        print(f"goldassay: {message}", file=sys.stderr)
+    if missed:
+        raise SystemExit(1)
 
 
 @use.command(app)

@@ -192,7 +192,7 @@ def numbers(flag: str, texts: Sequence[str] | None) -> dict[str, float]:
     >>> numbers("--fail-under", ["strict_f1=.8"])
     {'strict_f1': 0.8}
     """
-    pairs = [text.partition("=") for text in texts or ()]
+    pairs = [text.rpartition("=") for text in texts or ()]
     try:
         return {name.strip(): float(number) for name, _, number in pairs}
     except ValueError:

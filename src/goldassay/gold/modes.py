@@ -11,7 +11,7 @@ grade, 1 to 3, of those with the mode and 0 of the others; where a reviewer gave
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from goldassay import files, jsonl
-from goldassay.exceptions import DataError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.shapes import Fields
-from goldassay.statistics.design import SAMPLING, Design, Question, Sampling
+from goldassay.statistics.design import SAMPLING, UNCOVERED, Design, Question, Sampling
 from goldassay.statistics.intervals import Interval
 
 MODES = "modes.yaml"
@@ -160,6 +160,77 @@ def since_new(traces: Sequence[ReviewedTrace]) -> int:
         count = count + 1 if seen.issuperset(trace.modes) else 0
         seen.update(trace.modes)
     return count
+
+
+@dataclass(frozen=True)
+class ModeTable:
+    """The modes of a review, and how much was read.
+
+    Args:
+        shares: The share of each mode, most frequent first.
+        read: How many traces were read.
+        since_new: How many of them since a mode appeared for the first time.
+        untagged: How many have a note and no mode.
+        population: How many traces there are; None if they do not say how they were chosen.
+        warnings: What a reader of the shares should know.
+    """
+
+    shares: list[ModeShare]
+    read: int
+    since_new: int
+    untagged: int
+    population: int | None
+    warnings: list[str]
+
+    @classmethod
+    def of(cls, traces: Sequence[ReviewedTrace], modes: Iterable[Mode] = ()) -> ModeTable:
+        """The table of traces in the order in which they were read.
+
+        Raises:
+            DataError: Traces of two designs are mixed.
+        """
+        shares = mode_shares(traces, modes)
+        warnings: list[str] = []
+        sampled = [trace for trace in traces if trace.sampling]
+        if traces and len(sampled) < len(traces):
+            warnings.append(
+                f"{len(traces) - len(sampled)} traces count as a random sample: how they were chosen is not known"
+            )
+        if any(share.share is None for share in shares):
+            warnings.append(f"no shares: {UNCOVERED}")
+        design = design_of(sampled)
+        untagged = sum(bool(trace.note) and not trace.modes for trace in traces)
+        population = design.population if design else None
+        return cls(shares, len(traces), since_new(traces), untagged, population, warnings)
+
+    def state(self) -> Fields:
+        """As JSON."""
+        return {
+            "modes": [share.state() for share in self.shares],
+            **{name: value for name, value in vars(self).items() if name != "shares"},
+        }
+
+
+def over(shares: Iterable[ModeShare], limits: Mapping[str, float]) -> list[str]:
+    """A message for each mode whose share is over its limit, or not known; the share itself counts, not its interval.
+
+    Raises:
+        GoldassayError: There is no mode of a name.
+
+    >>> over([ModeShare(Mode("slow"), 4, Interval(0.08, 0.02, 0.2))], {"slow": 0.05})
+    ['slow is 0.0800, over 0.05']
+    """
+    by_name = {share.mode.name: share.share for share in shares}
+    messages: list[str] = []
+    for name, limit in limits.items():
+        if name not in by_name:
+            raise GoldassayError(f"no mode {name!r} for the limit {limit:g}; there are {', '.join(by_name) or 'none'}")
+        share = by_name[name]
+        if share is None:
+            messages.append(f"{name} has no share, so it is not known to be at most {limit:g}")
+        elif not share.value <= limit:
+            messages.append(f"{name} is {share.value:.4f}, over {limit:g}")
+    return messages
 
 
 class _ModesFile(BaseModel):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # a table loads nothing of what it shows
     from goldassay.gold.agreement import Agreement
     from goldassay.gold.audit import Audit
     from goldassay.gold.drafts import Draft
+    from goldassay.gold.modes import ModeTable
     from goldassay.gold.splits import Split
     from goldassay.judges.agreement import JudgeAgreement, JudgedRate, LabelPlan, MeanGrade
     from goldassay.judges.audit import JudgeAudit
@@ -141,6 +142,22 @@ def gold_draft(result: Draft) -> None:
     if result.agreement:
         line(f"agreement: {result.agreement}")
     line(f"once they are labelled: {result.answer}")
+
+
+def modes(result: ModeTable) -> None:
+    """The failure modes with their shares, and whether new ones still appear."""
+    graded = any(each.cost for each in result.shares)
+    cells: rows.Rows = []
+    for each in result.shares:
+        cost = [each.cost] if graded else []
+        cells.append([each.mode.name, each.records, each.share, *cost, ", ".join(each.mode.examples[:3])])
+    of_all = f" of {result.population:,}" if result.population else ""
+    columns = ["mode", "records", f"share{INTERVAL}", *([f"cost{INTERVAL}"] if graded else []), "examples"]
+    print_table(f"{result.read}{of_all} traces read", columns, cells)
+    if result.shares:
+        line(f"no new mode in the last {result.since_new} records")
+    if result.untagged:
+        line(f"{result.untagged} notes without a mode")
 
 
 def agreement(result: Agreement) -> None:
