@@ -84,43 +84,34 @@ class Coefficient(Keyed[Any, Number]):
     @property
     def value(self) -> Number:
         """1 - disagreement / disagreement by chance."""
-        observed, expected = self._disagreement()
-        return 1.0 - divide(observed, expected * (abs(expected) > ZERO))
+        observed, expected, varies = self._disagreement()
+        return 1.0 - divide(observed, expected * varies)
 
     @property
     def defined(self) -> float | None:
         """The value; None if nothing was compared or nothing varies."""
-        return float(self.value) if self.weight and abs(float(self._disagreement()[1])) > ZERO else None
+        return float(self.value) if self.weight and self._disagreement()[2] else None
 
-    def _disagreement(self) -> tuple[Any, Any]:
-        """The disagreement that was observed, and that by chance: for numbers, mean squared differences."""
-        if self.kind == "cohen":
-            return disagreement(self)
-        n: Any = self.weight
-        first: dict[Any, Any] = {}
-        second: dict[Any, Any] = {}
-        for (a, b), count in self.items():
-            first[a] = first.get(a, 0.0) + count
-            second[b] = second.get(b, 0.0) + count
-        if self.kind not in LEVELS[1:]:
-            same = sum((count for (a, b), count in self.items() if a == b), 0.0)
-            without = float(self.kind == "nominal")
-            chance = sum((count * (second.get(value, 0.0) - without) for value, count in first.items()), 0.0)
-            return 1.0 - divide(same, n, 1.0), 1.0 - divide(chance, n * (n - without), 1.0)
-        place = {value: index for index, value in enumerate(sorted(first))}
-        margin = np.array([first[value] for value in place])
+    def _disagreement(self) -> tuple[Number, Number, Number]:
+        """The disagreement that was observed, that by chance, and whether there is any by chance."""
+        values: dict[Any, Any] = {value: value for pair in self for value in pair}
+        n = self.weight
         if self.kind == "ordinal":
             # The ranks between two values: everything from one to the other, less half of both ends.
-            values = np.cumsum(margin, axis=0) - margin / 2
-        else:
-            values = np.array([*place]).reshape(-1, *(1,) * (margin.ndim - 1))
-        gaps = values[:, None] - values[None, :]
-        if self.kind == "ratio":
-            total = values[:, None] + values[None, :]
-            gaps = np.divide(gaps, total, out=np.zeros_like(gaps), where=total != 0)
-        observed = sum((count * gaps[place[a], place[b]] ** 2 for (a, b), count in self.items()), 0.0)
-        expected = (margin[:, None] * margin[None, :] * gaps**2).sum(axis=(0, 1))
-        return divide(observed, n), divide(expected, n * (n - 1))
+            below = 0.0
+            for value in sorted(values):
+                margin = sum((count for (first, _), count in self.items() if first == value), 0.0)
+                values[value] = below + margin / 2
+                below = below + margin
+
+        def distance(a: float, b: float) -> Number:
+            gap = values[a] - values[b]
+            return (divide(gap, values[a] + values[b]) if self.kind == "ratio" else gap) ** 2
+
+        observed, expected = disagreement(self, distance if self.kind in LEVELS[1:] else None)
+        if self.kind in LEVELS:  # without replacement, n (n - 1) pairs of values meet by chance
+            observed = observed * divide(n - 1.0, n)
+        return observed, expected, abs(expected) > ZERO * n * n
 
 
 def _number(value: object) -> float:
