@@ -18,30 +18,19 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from goldassay.exceptions import DataError
+from goldassay.files import resource
 from goldassay.gold.shapes import SHAPES, Fields, Record, Side
 from goldassay.measure import FAILURE, NO_PREDICTION, TASKS
 
 SAMPLING = "sampling"  # the field of `goldassay.statistics.design`, which loads numpy
 SPANS = {"extraction": "entities", "linking": "links"}
-INPUTS = {
-    "extraction": "text",
-    "classification": "text",
-    "linking": "text",
-    "retrieval": "query",
-    "answering": "question",
-    "triples": "text",
-    "records": "text",
-}
-LABELS = {
-    "extraction": ("entities",),
-    "classification": ("label", "labels", "score"),
-    "linking": ("links",),
-    "retrieval": ("relevant",),
-    "answering": ("answers",),
-    "triples": ("triples",),
-    "records": ("record",),
-}
-"""The fields that labelling adds, one of which gold has."""
+TABLE: dict[str, Fields] = resource("tasks.json")
+"""Of each task what differs: its ``input``; the ``labels`` (fields that labelling adds, one of which gold has); the
+``empty`` prediction, and whether it has ``failed`` (no answer is not the same as an answer that abstains); the ``unit``
+that is counted in a record, its name and its field; the values by which files are ``compared`` (each one more costs
+power, since the tests are corrected for their number)."""
+INPUTS: dict[str, str] = {task: row["input"] for task, row in TABLE.items()}
+LABELS: dict[str, Sequence[str]] = {task: row["labels"] for task, row in TABLE.items()}
 # The names of alternatives in the locations of pydantic's errors.
 UNION_STEPS = re.compile(r"dict\[|list\[|function-|constrained-|(str|int|float|bool|none)$")
 
@@ -110,7 +99,7 @@ def is_labelled(record: object, task: str) -> bool:
     """
     if not isinstance(record, Mapping) or record.get(SAMPLING) is None:
         return True
-    names: tuple[str, ...] = LABELS.get(task, ())
+    names = LABELS.get(task, ())
     suggestions = record.get("suggestions")
     if task not in TASKS and isinstance(suggestions, Mapping):
         names = tuple(name for answer in suggestions.values() for name in answer)
@@ -194,20 +183,12 @@ def _short(text: str, most: int = 64) -> str:
 
 
 FAILED = {FAILURE: NO_PREDICTION}
-EMPTY: dict[str, Fields] = {
-    "extraction": {"entities": []},
-    "classification": {"label": None, **FAILED},
-    "linking": {"links": []},
-    "retrieval": {"results": []},
-    "answering": {"answer": None, **FAILED},  # not the same as an answer that abstains
-    "triples": {"triples": [], **FAILED},  # not the same as a prediction of no statements
-    "records": {"record": None, **FAILED},
-}
 
 
 def empty_prediction(name: str, task: str) -> Fields:
     """The prediction of a gold record that has none."""
-    return {"id": name, **deepcopy(EMPTY.get(task, FAILED))}
+    row = TABLE.get(task, {"empty": {}, "failed": True})
+    return {"id": name, **deepcopy(row["empty"]), **(FAILED if row.get("failed") else {})}
 
 
 def as_prediction(record: Record, task: str) -> Fields:

@@ -24,7 +24,7 @@ from goldassay.fields import check_unique
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, answering, tables
 from goldassay.gold.reading import is_file, mapped, reported_records, select, source_of, splits_of
-from goldassay.gold.records import INPUTS, grades, labels_of, leaves
+from goldassay.gold.records import INPUTS, TABLE, grades, labels_of, leaves
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
 
@@ -296,16 +296,6 @@ def _sources(folder: Path, entry: Any, task: str) -> list[Fields]:
     return sources
 
 
-UNITS = {
-    "extraction": ("entities", "entities"),
-    "classification": ("secondary labels", "secondary_labels"),
-    "linking": ("links", "links"),
-    "retrieval": ("judgements", "relevant"),
-    "answering": ("answers", "answers"),
-    "triples": ("triples", "triples"),
-    "records": ("fields", "record"),
-}
-"""What is counted in a record beside the record itself: its name and its field."""
 TALLIED = {"extraction": ("type",), "triples": ("predicate", "object_type", "verdict")}
 """Fields of spans and statements whose values are counted."""
 
@@ -321,7 +311,7 @@ def stats(gold: GoldSet) -> Fields:
 
 def of_task(task: str, records: Sequence[Record]) -> Fields:
     """The counts of one task's records."""
-    unit, field = UNITS.get(task, ("records", ""))
+    unit, field = TABLE[task]["unit"] if task in TABLE else ("records", "")
     by: dict[str, dict[str, tuple[int, int]]] = {}
     for record in records:
         keys = {"split": record.get("split"), "language": record.get("language"), **(record.get("strata") or {})}
@@ -346,9 +336,9 @@ def counted(task: str, records: Sequence[Record]) -> Fields:
     """
     optional = {name: [record.get(name[:-1]) for record in records] for name in ("splits", "languages")}
     counts: Fields = {"records": len(records)} | _tables(optional)
-    if task not in UNITS:
+    if task not in TABLE:
         return counts | anyfields.counted(records)
-    unit, field = UNITS[task]
+    unit, field = TABLE[task]["unit"]
     items = [item for record in records for item in record.get(field) or ()]
     if task == "answering":
         counts |= {"questions": len(records), "unanswerable": sum(not record["answers"] for record in records)}

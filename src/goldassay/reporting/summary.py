@@ -29,13 +29,8 @@ MISSED = "(missed)"  # in a confusion matrix of spans
 SPURIOUS = "(spurious)"
 ONE_SIDED = (MISSED, SPURIOUS)
 SIDES = {"MISSED": MISSED, "SPURIOUS": SPURIOUS}  # by the scorecard's names
-EMPTY: dict[str, Fields] = {
-    "extraction": {"entities": []},
-    "linking": {"links": []},
-    "triples": {"triples": []},
-    "classification": {"label": ""},
-}
-"""The tasks whose scorecards have values by type, label or property, each with the prediction of a failed example."""
+BROKEN_DOWN = ("extraction", "linking", "triples", "classification")
+"""The tasks whose scorecards have values by type, label or property."""
 FACETS = ("type", "label", "property", "domain")
 
 
@@ -88,12 +83,12 @@ class RunSummary:
         named = [str(about.get("measure", "")).partition(".")[0] for about in measures]
         traced = bool(run.rows) and all("gold" in row for row in run.rows) and not run.no_level
         for task in TASKS if traced else ():
-            if task not in named or task not in EMPTY or (card := scorecard(run, task)) is None:
+            if task not in named or task not in BROKEN_DOWN or (card := scorecard(run, task)) is None:
                 continue
             self.by |= {facet: keys for facet, keys in card.by.items() if facet in FACETS}
             facet = next((facet for facet in FACETS if facet in card.by), "")
             parts: Any = card.tallies.get("strict_macro_f1", card.tallies.get("macro_f1", {}))
-            self.counts[facet] = label_counts(parts) or {k: n for k, n in parts.items() if isinstance(n, Counts)}
+            self.counts[facet] = parts.by_label() if isinstance(parts, Confusion) else parts
             if cells := card.by.get("confusion"):
                 pairs = {(gold, label): n for gold, row in cells.items() for label, n in row.items() if n}
                 named_cells: Any = {(SIDES.get(a, a), SIDES.get(b, b)): float(n) for (a, b), n in pairs.items()}
@@ -258,23 +253,6 @@ def confidences(run: Run) -> NDArray[np.float64]:
     return table if len(table) and np.ptp(table[:, 0]) else table[:0]
 
 
-def label_counts(confusion: Mapping[Any, Any]) -> dict[str, Counts]:
-    """The counts of each label from a confusion: (gold, predicted) and how often, a number or an array of them.
-
-    >>> label_counts({("A", "A"): 3, ("B", "A"): 1})
-    {'A': Counts(tp=3, fp=1, fn=0), 'B': Counts(tp=0, fp=0, fn=1)}
-    """
-    cells = {pair: number for pair, number in confusion.items() if isinstance(pair, tuple)}
-    return {
-        label: Counts(
-            cells.get((label, label), 0),
-            sum(number for (gold, predicted), number in cells.items() if predicted == label != gold),
-            sum(number for (gold, predicted), number in cells.items() if gold == label != predicted),
-        )
-        for label in dict.fromkeys(label for pair in cells for label in pair)
-    }
-
-
 def _sampling(row: Record) -> Fields:
     """How the example of a row was chosen, where its gold says so."""
     return {SAMPLING: row[SAMPLING]} if SAMPLING in row else {}
@@ -283,7 +261,7 @@ def _sampling(row: Record) -> Fields:
 def scorecard(run: Run, task: str) -> Any:
     """The scorecard of a run's rows, equal to `goldassay score` for the same gold and predictions; None without."""
     gold = [{"id": row["id"], **row.get("inputs", {}), **row["gold"], **_sampling(row)} for row in run.rows]
-    predictions = [row.get("prediction") or EMPTY[task] for row in run.rows]
+    predictions = [row.get("prediction") or None for row in run.rows]
     try:
         return import_module(f"goldassay.measures.{task}").scorecard(gold, predictions)
     except (GoldassayError, KeyError, TypeError, ValueError, AttributeError):

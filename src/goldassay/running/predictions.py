@@ -11,7 +11,7 @@ from goldassay import fields, workspace
 from goldassay.exceptions import GoldassayError
 from goldassay.gold.anyfields import DRAFTED
 from goldassay.gold.outputs import measure_named
-from goldassay.gold.records import INPUTS
+from goldassay.gold.records import INPUTS, TABLE
 from goldassay.gold.shapes import Fields
 from goldassay.measure import TASKS
 from goldassay.running.comparing import from_predictions
@@ -20,17 +20,6 @@ from goldassay.running.labelled import PREFERRED, RIGHT
 from goldassay.running.run import Run
 from goldassay.scorecard import Scorecard
 from goldassay.scoring import card_of, read
-
-DEFAULT_VALUES = {
-    "extraction": ("strict_f1", "partial_f1"),
-    "classification": ("accuracy", "macro_f1"),
-    "linking": ("hits@1", "mrr", "nil_f1"),
-    "retrieval": ("nDCG@10", "RR", "AP"),
-    "answering": ("exact_match", "f1"),
-    "triples": ("precision", "recall", "f1"),
-    "records": ("field_f1", "record_accuracy", "tree_edit_accuracy"),
-}
-"""The values that files are compared by: each one more costs power, since the tests are corrected for their number."""
 
 
 def from_file(
@@ -48,7 +37,7 @@ def from_file(
         task: The task.
         gold: The file of gold.
         file: The file of predictions.
-        measures: The names of values; by default `DEFAULT_VALUES`, or those of a protocol.
+        measures: The names of values; by default the usual ones of the task, or those of a protocol.
         limit: Only so many examples.
         options: Those of `goldassay.score`.
 
@@ -98,7 +87,7 @@ def _rights(drafted: Drafted) -> tuple[Sequence[Fields], Sequence[Fields]]:
 
 def _names(card: Scorecard, measures: Sequence[str]) -> Sequence[str]:
     """The values that a file is compared by."""
-    default = [name for name in DEFAULT_VALUES[card.task] if name in card.measures]
+    default = [name for name in TABLE[card.task]["compared"] if name in card.measures]
     names = measures or default or list(card.measures)  # a protocol has its own
     if unknown := next((name for name in names if name not in card.measures), None):
         raise GoldassayError(f"{card.task} has no value {unknown!r} here; there are {', '.join(card.measures)}")
