@@ -17,7 +17,7 @@ does not depend on order (`matching`), or in the order of the official HIPE scor
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
@@ -57,8 +57,9 @@ class SpanMeasure(Measure[T, SpanBatch]):
     shares = ("bounds",)
     choices = {"bounds": ("given", "word"), "matching": ("one-to-one", "hipe")}
 
-    bounds: str = field(default="given", kw_only=True)
-    matching: str = field(default="one-to-one", kw_only=True)
+    _: KW_ONLY
+    bounds: str = "given"
+    matching: str = "one-to-one"
 
     def batch(self, gold: Examples, pred: Examples) -> SpanBatch:
         """The spans of all documents, matched."""

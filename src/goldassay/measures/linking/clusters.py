@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from math import fsum
 from typing import Any, ClassVar
 
@@ -219,9 +219,10 @@ class Clusters(LinkMeasure[Clusterings | Overlaps]):
     metric: str = "b_cubed"
     rate: str = "f1"
     over: str = "all"
-    scope: str = field(default="document", kw_only=True)
-    typed: bool = field(default=False, kw_only=True)
-    linked: bool = field(default=False, kw_only=True)
+    _: KW_ONLY
+    scope: str = "document"
+    typed: bool = False
+    linked: bool = False
     name = "{start}{metric}{among}_{rate}"
     in_key: ClassVar[Names] = ("metric", "rate", "typed", "linked")
     choices = {

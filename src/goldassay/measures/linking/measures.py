@@ -14,7 +14,7 @@ P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn).
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from hashlib import sha256
 from typing import ClassVar
 
@@ -57,8 +57,9 @@ class LinkMeasure(Measure[T, MentionBatch]):
         "rate": tuple(RATES),
     }
 
-    equivalent: IdPairs = field(default=(), kw_only=True)
-    bounds: str = field(default="given", kw_only=True)
+    _: KW_ONLY
+    equivalent: IdPairs = ()
+    bounds: str = "given"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -243,9 +244,10 @@ class LinkF1(_Counted):
     k: int = 1
     over: str = "all"
     matching: str = "one-to-one"
-    match: str = field(default="overlap", kw_only=True)
-    rate: str = field(default="f1", kw_only=True)
-    typed: bool = field(default=False, kw_only=True)
+    _: KW_ONLY
+    match: str = "overlap"
+    rate: str = "f1"
+    typed: bool = False
     name = "{start}{noun}{among}_{rate}{at}"
     in_key: ClassVar[Names] = ("match", "rate", "typed")
 

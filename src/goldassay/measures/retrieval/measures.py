@@ -6,7 +6,7 @@ queries. A query without relevant documents counts 0, as in trec_eval, except fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,8 +36,9 @@ class Ranked(Measure[Mean, RankingBatch]):
     fixed: ClassVar[Conventions] = {"unjudged": "irrelevant", "no_relevant": "0"}
     choices = {"ties": TIES, "missing": (0, "skip")}
 
-    ties: str = field(default="docno_desc", kw_only=True)
-    missing: int | str = field(default=0, kw_only=True)
+    _: KW_ONLY
+    ties: str = "docno_desc"
+    missing: int | str = 0
 
     def __init_subclass__(cls) -> None:
         cls.name = cls.__name__
