@@ -14,7 +14,6 @@ from benchmarks.harness import close, versus
 from goldassay.measure import Measure
 from goldassay.measures.extraction import SemEval, SpanBatch, SpanF1, evaluate_tags, scorecard
 from goldassay.measures.extraction.matching import SCHEMAS
-from goldassay.statistics.evidence import summed
 
 KINDS = ["GRP.HER.MUS", "GRP.HER.ARC", "GRP.HER.LIB", "GRP.HER.SOC", "TOP", "TMP", "IDENTIFIER"]
 Spans = list[tuple[int, int, str]]
@@ -116,7 +115,7 @@ def main(n: int = 10_000) -> None:
 
     def ours() -> Any:
         batch = SpanBatch(*exclusive)
-        counts = {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
+        counts = {schema: batch.semeval(schema).summed for schema in SCHEMAS}
         return {("ent_type" if k == "type" else k): tuple(v.state().values()) for k, v in counts.items()}
 
     versus(f"SemEval's four schemas, {len(simple_pairs)} sentences", "nervaluate", nervaluate, ours, close, 20)

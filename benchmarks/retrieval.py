@@ -12,7 +12,6 @@ from benchmarks.harness import close, versus
 
 from goldassay.measures import retrieval
 from goldassay.measures.retrieval.records import RankingBatch
-from goldassay.statistics.evidence import summed
 
 CUTS = (5, 10, 20)
 NAMES = {
@@ -68,7 +67,7 @@ def compare(queries: int, depth: int, target: float) -> None:
 
     def ours() -> Any:
         batch = RankingBatch(list(qrels.values()), [run.get(query) or {} for query in qrels], list(qrels))
-        return {name: summed(retrieval.named(name).tallies(batch)).value for name in names}
+        return {name: retrieval.named(name).tallies(batch).summed.value for name in names}
 
     versus(job, "pytrec_eval", lambda: pytrec_eval(qrels, run), ours, close, target)
     versus(job, "ir_measures", lambda: ir_measures(qrels, run), ours, close, 5)

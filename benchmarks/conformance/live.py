@@ -30,7 +30,6 @@ from goldassay.measures import classification, retrieval
 from goldassay.measures.answering import rouge
 from goldassay.measures.extraction import SpanBatch, evaluate_tags
 from goldassay.statistics import compare, holm, wilson
-from goldassay.statistics.evidence import summed
 
 LETTERS = {"IOB1": "IB", "IOB2": "IB", "IOE2": "IE", "IOBES": "BIES", "BILOU": "BILU"}
 """The schemes that seqeval has finished (of IOE1 its source says that it is not)."""
@@ -93,9 +92,9 @@ def nervaluate(result: SuiteResult) -> None:
     }
     ours = SpanBatch(gold, pred)
     for theirs, schema in SCHEMAS.items():
-        _counted(result, f"{schema}, all types", results["overall"][theirs], summed(ours.semeval(schema)))
+        _counted(result, f"{schema}, all types", results["overall"][theirs], ours.semeval(schema).summed)
         for kind, batch in batches.items():
-            _counted(result, f"{schema}, {kind}", results["entities"][kind][theirs], summed(batch.semeval(schema)))
+            _counted(result, f"{schema}, {kind}", results["entities"][kind][theirs], batch.semeval(schema).summed)
 
 
 def _counted(result: SuiteResult, what: str, theirs: Any, ours: Any) -> None:

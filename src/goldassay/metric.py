@@ -272,12 +272,10 @@ class Metric:
 
     def _by(self, card: Scorecard, shared: Batches) -> Fields:
         """The counts by key of the measures that have some."""
-        from goldassay.statistics.evidence import summed
-
         pairs = [sides(self.columns, *pair) for pair in zip(shared.gold, shared.pred, strict=True)]
         batches = Batches(*zip(*pairs, strict=True)) if pairs else shared
         parts = [part for measure in self.measures.values() for part in measure.breakdown.items()]
-        return {facet: by_key(summed(shared.weighted(by.tallies(batches.of(by))))) for facet, by in parts}
+        return {facet: by_key(shared.weighted(by.tallies(batches.of(by))).summed) for facet, by in parts}
 
     def __call__(
         self,

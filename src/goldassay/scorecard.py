@@ -372,9 +372,7 @@ def fold(
 
 def from_evidence(task: str, measures: Mapping[str, Measure], tallies: Record, shared: Batches) -> Scorecard:
     """The scorecard of evidence: by name the tallies of every example, whose fields are arrays."""
-    from goldassay.statistics.evidence import summed
-
-    totals = {name: summed(shared.weighted(tallies[name])) for name in tallies}
+    totals = {name: shared.weighted(tallies[name]).summed for name in tallies}
     card = Scorecard(task, len(shared.gold), shared=shared, measures=dict(measures), tallies=tallies, totals=totals)
     for name, measure in measures.items():
         total = totals[name]

@@ -18,7 +18,6 @@ from goldassay.measure import Measure, parse, stored
 from goldassay.measures import classification as c
 from goldassay.metric import failed_with
 from goldassay.scorecard import Batches, fold
-from goldassay.statistics.evidence import summed
 
 LABELS = ["a", "b", "c", "d"]
 
@@ -26,7 +25,7 @@ LABELS = ["a", "b", "c", "d"]
 def corpus(measure: Measure[Any], gold: list[Any], pred: list[Any]) -> float:
     """The value of the corpus: one after the other, at once, and read back."""
     one_by_one = sum((measure(*pair).tally for pair in zip(gold, pred, strict=True)), measure.zero)
-    at_once = summed(measure.tallies(measure.batch(gold, pred)))
+    at_once = measure.tallies(measure.batch(gold, pred)).summed
     assert float(at_once.value) == pytest.approx(float(one_by_one.value))
     assert parse(stored(measure)) == measure
     card = fold(measure.task, [measure], Batches(gold, pred))

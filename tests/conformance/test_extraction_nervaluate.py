@@ -17,7 +17,6 @@ from nervaluate import Evaluator
 
 from goldassay.measures.extraction import SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts
-from goldassay.statistics.evidence import summed
 
 KINDS = ["LOC", "PER"]
 NAMES = {"strict": "strict", "exact": "exact", "partial": "partial", "ent_type": "type"}
@@ -47,7 +46,7 @@ def oracle(gold: list[Side], pred: list[Side]) -> tuple[dict[str, Any], dict[str
 def evaluate_spans(gold: list[Side], pred: list[Side]) -> dict[str, SemEvalCounts]:
     """Ours in the four schemas."""
     batch = SpanBatch(gold, pred)
-    return {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
+    return {schema: batch.semeval(schema).summed for schema in SCHEMAS}
 
 
 def evaluate_spans_by_type(gold: list[Side], pred: list[Side]) -> dict[str, dict[str, SemEvalCounts]]:

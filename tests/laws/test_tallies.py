@@ -15,7 +15,7 @@ from tests.laws.test_laws import pairs, registered
 
 import goldassay.gold.agreement.coefficients
 from goldassay.measure import TASKS, Measure
-from goldassay.statistics.evidence import chosen, joined, row, scaled, stacked, summed
+from goldassay.statistics.evidence import chosen, joined, row, scaled, stacked
 from goldassay.tally import Keyed, Mean, Tally
 
 for task in TASKS:
@@ -93,7 +93,7 @@ class Length(Measure[Mean, list[str]]):
 
 def test_an_item_of_a_batch_that_is_no_pair_is_tallied_as_it_is() -> None:
     corpus = Length().tallies(Length().batch(["", ""], ["one word", "no more than these"]))
-    assert summed(corpus).value == 3.0  # (2 + 4) / 2
+    assert corpus.summed.value == 3.0  # (2 + 4) / 2
     assert Length()("", "three words here").tally.value == 3.0
 
 
@@ -109,17 +109,17 @@ def test_many_examples_in_one_tally_are_the_examples(task: str, measure: Measure
     corpus = measure.tallies(measure.batch(*map(list, zip(*pairs(task, 3), strict=True))))
     value = float(sum(examples[1:], examples[0]).value)
     assert type(corpus) is type(zero)
-    assert float(summed(corpus).value) == pytest.approx(value)
-    assert float(summed(zero.from_columns(corpus.to_columns())).value) == pytest.approx(value)
-    assert float(summed(joined([stacked(examples[:2], zero), stacked(examples[2:], zero)], zero)).value) == (
+    assert float(corpus.summed.value) == pytest.approx(value)
+    assert float(zero.from_columns(corpus.to_columns()).summed.value) == pytest.approx(value)
+    assert float(joined([stacked(examples[:2], zero), stacked(examples[2:], zero)], zero).summed.value) == (
         pytest.approx(value)
     )
     some = [0, len(examples) - 1]
     part = sum((examples[place] for place in some), zero)
-    assert float(summed(chosen(corpus, some)).value) == pytest.approx(float(part.value))
+    assert float(chosen(corpus, some).summed.value) == pytest.approx(float(part.value))
     weights = np.zeros(len(examples))
     weights[some] = 1.0
-    assert float(summed(scaled(corpus, weights.tolist())).value) == pytest.approx(float(part.value))
+    assert float(scaled(corpus, weights.tolist()).summed.value) == pytest.approx(float(part.value))
     assert float(row(corpus, 0).value) == pytest.approx(float(examples[0].value))
 
 
@@ -148,9 +148,9 @@ def test_a_tally_of_ones_own_has_defaults() -> None:
     assert tally.classes == ([], "")
     assert tally.repaired(lambda sides: 1.0) == Longest(0.0, 0.0)  # no number of it is known to be an error
     both = stacked([tally, Longest(3.0, 1.0)], Longest())
-    assert summed(both) == Longest(12.0, 3.0)
-    assert summed(chosen(both, [1])) == Longest(3.0, 1.0)
-    assert summed(scaled(both, [2.0, 0.0])) == Longest(18.0, 4.0)
+    assert both.summed == Longest(12.0, 3.0)
+    assert chosen(both, [1]).summed == Longest(3.0, 1.0)
+    assert scaled(both, [2.0, 0.0]).summed == Longest(18.0, 4.0)
 
 
 def test_a_tally_needs_its_five_members() -> None:

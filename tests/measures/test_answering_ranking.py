@@ -21,7 +21,6 @@ from goldassay.measures.answering import (
     final_score,
 )
 from goldassay.running.guard import failure
-from goldassay.statistics.evidence import summed
 
 LONG = " ".join(["word"] * 51)
 MEDIUM = " ".join(["word"] * 31)
@@ -146,7 +145,7 @@ def calibrated(statistic: str, sure: list[float], right: list[float]) -> float:
     gold = [{"answers": ["1800"] if each else ["1900"]} for each in right]
     pred = [{"answer": "1800", "confidence": each} for each in sure]
     measure = answering.Calibration(statistic=statistic)
-    return float(summed(measure.tallies(measure.batch(gold, pred))).value)
+    return float(measure.tallies(measure.batch(gold, pred)).summed.value)
 
 
 def test_calibration_by_hand() -> None:

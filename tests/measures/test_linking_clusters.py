@@ -12,7 +12,6 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import parse, stored
 from goldassay.measures import linking as ln
 from goldassay.scorecard import Batches, fold
-from goldassay.statistics.evidence import summed
 
 Clustering = list[set[int]]
 RATES = ("recall", "precision", "f1")
@@ -30,7 +29,7 @@ def corpus(measure: Any, documents: list[tuple[Clustering, Clustering]]) -> floa
     gold = [{"text": f"text {i}", "links": gold_links(g)} for i, (g, _) in enumerate(documents)]
     pred = [{"links": answers(p)} for _, p in documents]
     one_by_one = sum((measure(*pair).tally for pair in zip(gold, pred, strict=True)), measure.zero)
-    at_once = summed(measure.tallies(measure.batch(gold, pred)))
+    at_once = measure.tallies(measure.batch(gold, pred)).summed
     assert float(at_once.value) == pytest.approx(float(one_by_one.value))
     assert parse(stored(measure)) == measure
     return float(one_by_one.value)

@@ -29,7 +29,6 @@ from goldassay.measures.classification.scorecard import matrix
 from goldassay.measures.extraction import SpanBatch, evaluate_tags, spans
 from goldassay.measures.linking.measures import MRR, Coverage, HitsAt
 from goldassay.scorecard import RATES, Batches, Values, fold
-from goldassay.statistics.evidence import summed
 from goldassay.tally import Counts
 from goldassay.text import spans as tagging
 
@@ -46,7 +45,7 @@ def token_level_metrics(
     1.0
     """
     batch = SpanBatch([{"text": text, "entities": gold_spans}], [{"entities": pred_spans}])
-    by_type = {kind: summed(counts) for kind, counts in batch.by_type("token").items()}
+    by_type = {kind: counts.summed for kind, counts in batch.by_type("token").items()}
     metrics = {kind: {**_rates(counts), "support": int(counts.tp + counts.fn)} for kind, counts in by_type.items()}
     macro = {rate: sum(row[rate] for row in metrics.values()) / (len(metrics) or 1) for rate in RATES}
     return {**metrics, "macro_avg": macro}
@@ -76,7 +75,7 @@ def entity_level_metrics(
     if len(pred_entities) != len(gold_entities):
         lengths = f"{len(gold_entities)} gold documents against {len(pred_entities)} predicted ones"
         raise GoldassayError(f"{lengths}; they must be aligned")
-    total = summed(SpanBatch(gold_entities, pred_entities).counts(match_type))
+    total = SpanBatch(gold_entities, pred_entities).counts(match_type).summed
     return {**_rates(total), **_counted(total), "match_type": match_type}
 
 

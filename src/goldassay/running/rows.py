@@ -17,7 +17,7 @@ from goldassay import jsonl
 from goldassay.fields import Fields, Record, cluster, identity, read
 from goldassay.measure import Assessment
 from goldassay.statistics.design import SAMPLING, Design
-from goldassay.statistics.evidence import chosen, joined, scaled, stacked, summed
+from goldassay.statistics.evidence import chosen, joined, scaled, stacked
 from goldassay.tally import Evidence, flat, nested
 
 Row = dict[str, Any]
@@ -183,13 +183,13 @@ class Folded:
         if design.weights is None:
             return
         weighted = {key: scaled(columns, design.weights) for key, columns in self.columns.items()}
-        self.total = zero.with_items({key: summed(columns) for key, columns in weighted.items()})
+        self.total = zero.with_items({key: columns.summed for key, columns in weighted.items()})
         places: dict[tuple[str, str], list[int]] = {}
         for place, row in enumerate(rows):
             for belongs in facets(row).items():
                 places.setdefault(belongs, []).append(place)
         for (name, key), part in sorted(places.items()):
-            total = zero.with_items({each: summed(chosen(columns, part)) for each, columns in weighted.items()})
+            total = zero.with_items({each: chosen(columns, part).summed for each, columns in weighted.items()})
             self.by_stratum.setdefault(name, {})[key] = {"examples": len(part), **values(total)}
 
 

@@ -204,16 +204,6 @@ def row(tallies: T, index: int) -> T:
     return tallies.from_state(nested({path: number for path, number in numbers.items() if path[:-1] in seen}))
 
 
-def summed(tally: T) -> T:
-    """The evidence of all examples together, from a tally whose fields are arrays.
-
-    >>> from goldassay.tally import Counts
-    >>> summed(stacked([Counts(1, 0, 0), Counts(1, 2, 0)], Counts()))
-    Counts(tp=2.0, fp=2.0, fn=0.0)
-    """
-    return tally.summed
-
-
 def _rows(tally: Tally) -> dict[Path, Any]:
     """The columns of a tally, from which `_from_columns` makes it again."""
     return flat(tally.to_columns())

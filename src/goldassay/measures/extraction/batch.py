@@ -62,9 +62,8 @@ def plain_columns(documents: Sequence[Entities]) -> list[list[Any]]:
 class SpanBatch:
     """Aligned records, or bare lists of spans; each count is made when it is first needed.
 
-    >>> from goldassay.statistics.evidence import summed
     >>> batch = SpanBatch([[(0, 5, "A"), (7, 9, "B")]], [[(0, 4, "A"), (7, 9, "C")]])
-    >>> summed(batch.counts("partial")), batch.confusion
+    >>> batch.counts("partial").summed, batch.confusion
     (Counts(tp=1, fp=1, fn=1), Counter({('A', 'A'): 1, ('B', 'C'): 1}))
     """
 

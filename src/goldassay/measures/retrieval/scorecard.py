@@ -16,7 +16,6 @@ from goldassay.measures import Examples
 from goldassay.measures.retrieval.measures import MEASURES, Ranked
 from goldassay.measures.retrieval.records import RankingBatch
 from goldassay.scorecard import Batches, Scorecard, Sections, by_example, fold, valued
-from goldassay.statistics.evidence import summed
 
 NAME = re.compile(r"(?P<name>[A-Za-z]+)\s*(?:\((?P<inner>.*)\))?\s*(?:@\s*(?P<k>\d+))?", re.DOTALL)
 KNOWN: dict[str, type[Ranked]] = {measure.name: type(measure) for measure in MEASURES}
@@ -120,8 +119,8 @@ def band(gold: Examples, pred: Examples, measures: Measures = None) -> dict[str,
     batch = RankingBatch.of(gold, pred)
     bands = {}
     for name, measure in chosen(measures).items():
-        low = valued(summed(replace(measure, ties="worst").tallies(batch)))
-        high = valued(summed(replace(measure, ties="best").tallies(batch)))
+        low = valued(replace(measure, ties="worst").tallies(batch).summed)
+        high = valued(replace(measure, ties="best").tallies(batch).summed)
         if low is not None and high is not None:
             bands[name] = (low, high)
     return bands
