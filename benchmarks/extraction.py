@@ -72,7 +72,7 @@ def main(n: int = 10_000) -> None:
     gold, pred = [tags(g, k) for g, _, k in data], [tags(p, k) for _, p, k in data]
 
     def seqeval(**options: Any) -> Any:
-        report = classification_report(gold, pred, output_dict=True, **options)
+        report: Any = classification_report(gold, pred, output_dict=True, **options)
         return {k: {("f1" if name == "f1-score" else name): v for name, v in row.items()} for k, row in report.items()}
 
     versus(
@@ -125,7 +125,8 @@ def main(n: int = 10_000) -> None:
     measures: list[Measure[Any]] = [SpanF1(), SpanF1("partial"), SpanF1("exact"), SpanF1("token"), *schemes]
 
     def one_by_one() -> Any:
-        totals = {m.key: sum((m(*pair).tally for pair in zip(records, answers, strict=True)), m.zero) for m in measures}
+        pairs = list(zip(records, answers, strict=True))
+        totals: dict[str, Any] = {m.key: sum((m(*pair).tally for pair in pairs), m.zero) for m in measures}
         return {key: total.value for key, total in totals.items()}
 
     def at_once() -> Any:
