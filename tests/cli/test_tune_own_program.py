@@ -11,7 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError, LeakError
+from goldassay.exceptions import DataError, GoldassayError, LeakError
+from goldassay.gold import load
+from goldassay.gold.drafts import Pool, draft
+from goldassay.gold.splits import split
+from goldassay.reviewing import review
+from goldassay.reviewing.journal import Decision
 
 PROGRAM = """
 import dspy
@@ -183,3 +188,44 @@ def test_a_program_that_shows_what_it_is_measured_on_is_named(workspace: Path, l
     assert warning in " ".join(compared.stderr.split())
     other = CliRunner().invoke(app, ["eval", *OWN, "--split", "test", "--json"])
     assert "program's prompts" not in other.output
+
+
+@pytest.mark.parametrize(
+    ("question", "sides"), [("compare", "train 28, dev 12"), ("level", "train 28, dev 6, test 6"), ("tuning", "")]
+)
+def test_the_exported_gold_of_a_review_is_tuned_on_as_it_is(
+    workspace: Path, names_gold: list[Any], question: str, sides: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Gold without splits is split here; a test side is made only where it tells a value."""
+    gold = {example.id: example.toDict() for example in names_gold[:40]}
+    inputs = [{"id": name, "text": record["text"]} for name, record in gold.items()]
+    answers = {
+        "one": [{"id": name, "entities": record["entities"]} for name, record in gold.items()],
+        "two": [{"id": name, "entities": []} for name in gold],
+    }
+    systems = answers if question == "compare" else {"one": answers["one"]}
+    chosen = draft(Pool.of("extraction", inputs, systems), question, n=40)
+    Path("draft.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in chosen.records))
+    with review("draft.jsonl") as opened:
+        for number, record in enumerate(chosen.records):
+            value = {"entities": gold[record["id"]]["entities"]}
+            decision = Decision(decision=str(number), item=str(number), kind="label", value=value)
+            opened.session.decide(decision, "ann", "")
+        opened.export()
+    for place in ("draft.review", "draft.review/gold.jsonl"):
+        words = (*OWN[:-1], place, "--optimizer", "labeled", "--out", place.replace("/", "-") + "-tuned")
+        caplog.clear()
+        run("tune", *words[:-2], "--plan")
+        assert [f"has no splits: {sides} at random" in text for text in caplog.messages] == ([True] if sides else [])
+        run("tune", *words)
+    about = json.loads((workspace / "draft.review-tuned" / "tuning.json").read_text())
+    assert (about["test"] is not None) == (question == "level")
+
+
+def test_a_python_tuning_splits_gold_as_the_command_does(workspace: Path, names_gold: list[Any]) -> None:
+    rows = [{key: value for key, value in example.toDict().items() if key != "split"} for example in names_gold]
+    Path("whole.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    part = load("whole.jsonl", task="extraction").extraction
+    assert {name: len(side) for name, side in part.for_tuning(3).items()} == split(rows, seed=3).sizes
+    with pytest.raises(DataError, match="tuning needs train and dev; there are odd"):
+        load([{**row, "split": "odd"} for row in rows], task="extraction").extraction.for_tuning()

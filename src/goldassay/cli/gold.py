@@ -195,7 +195,7 @@ NEXT = {
     "compare": "goldassay compare {task} --gold {gold} --pred {pred}",
     "level": "goldassay score {task} --gold {gold} --pred {pred}",
     "errors": "goldassay score {task} --gold {gold} --pred {pred}",
-    "tuning": "goldassay gold split {gold} --task {task} --out FOLDER",
+    "tuning": "goldassay tune {task} --gold {gold}",
 }
 """The command that takes the labels, by question."""
 

@@ -91,6 +91,7 @@ def tune(
     from goldassay.tuning import load_state
     from goldassay.tuning import tune as tune_program
     from goldassay.tuning.saved import RESUMABLE
+    from goldassay.tuning.tuner import splits_of
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     if (program is None) == (judge is None):
@@ -106,7 +107,7 @@ def tune(
     student: Any = target.tunable()
     _, part = task_gold(source.gold, target, **source.reading())
     student = indexed(student, part.passages)
-    splits = {name: list(getattr(part, name))[: source.limit] for name in ("train", "dev", "test")}
+    splits = {name: list(examples)[: source.limit] for name, examples in splits_of(part, seed).items()}
     student = student if models.state is None else load_state(student, models.state)
     model = for_program(student, models.lm)
     if plan:

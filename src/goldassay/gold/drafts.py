@@ -31,7 +31,7 @@ from goldassay.fields import identity
 from goldassay.gold.outputs import NO_OUTPUT, Comparison, as_text, of_corpus, predicted
 from goldassay.gold.records import INPUTS, LABELS, SPANS, empty_prediction, is_labelled
 from goldassay.gold.shapes import SHAPES, Fields, Record
-from goldassay.gold.splits import grouped, value_of
+from goldassay.gold.splits import TUNING_SPLITS, grouped, split, value_of
 from goldassay.measure import TASKS, check_choice
 from goldassay.secrets import redact, scrub
 from goldassay.statistics.design import SAMPLING, Sampling, sampling_of
@@ -296,6 +296,7 @@ class _Plan:
         self.by = by
         self.seed = seed
         self.warnings: list[str] = []
+        self._sides: Mapping[str, str] = {}
         self._hide()
         self.measure = comparison.headline(answer for each in pool.answers.values() for answer in each.values())
         self.agreement = comparison.words if len(pool.answers) > 1 else ""
@@ -354,12 +355,14 @@ class _Plan:
         return _by(signs)
 
     def _for_tuning(self) -> Strata:
-        """One of each cluster of near-equal texts, by the strata of the inputs."""
+        """One of each cluster of near-equal texts, by the strata of the inputs; each is for train or dev."""
         names = sorted(self.pool.inputs)
         clusters = grouped([{"id": str(index), "text": self.pool.text(name)} for index, name in enumerate(names)])
         rng = random.Random(f"{self.seed} clusters")
         chosen = [names[rng.choice(members)] for members in clusters]
         facts = {name: self.pool.inputs[name].get("strata") or {} for name in chosen}
+        division = split([self.pool.inputs[name] for name in chosen], ratios=TUNING_SPLITS, factors=(), seed=self.seed)
+        self._sides = division.of
         return _by(
             {name: ", ".join(f"{key}={value}" for key, value in facts[name].items()) or "all" for name in chosen}
         )
@@ -445,7 +448,8 @@ class _Plan:
     def _record(self, stratum: str, position: int) -> Fields:
         """The record at a place of a stratum's order, without secrets."""
         name = self.order[stratum][position]
-        record = {**self.pool.inputs[name], **self._suggestions(name)}
+        side = {"split": self._sides[name]} if name in self._sides else {}
+        record = {**side, **self.pool.inputs[name], **self._suggestions(name)}
         sampling = self._sampling(stratum, position, name).model_dump(mode="json", exclude_none=True)
         hidden: Fields = scrub(record)
         return {**hidden, SAMPLING: sampling}

@@ -11,6 +11,7 @@ goldassay.exceptions.DataError: no gold set 'no-such-set': neither a file, nor a
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -130,6 +131,29 @@ class TaskSet:
             there = ", ".join(self.splits) or "none; its records have no 'split' (goldassay gold split makes them)"
             raise DataError(f"no split {name!r} of {self.task}; there are {there}", file=self.place)
         return select(self.all, (place for place, split in enumerate(splits_of(self.records)) if split == name))
+
+    def for_tuning(self, seed: int = 0) -> dict[str, Sequence[dspy.Example]]:
+        """The examples of train, dev and test, to tune with; gold without splits is split by `splits.for_tuning`.
+
+        Args:
+            seed: Seeds the order in which gold is split.
+
+        Raises:
+            DataError: The splits have other names.
+        """
+        from goldassay.gold import splits  # loads numpy
+
+        sides = splits_of(self.records)
+        if not self.splits:
+            division = splits.for_tuning(self.records, seed)
+            sides = [division.of[str(record["id"])] for record in self.records]
+            sizes = ", ".join(f"{name} {size}" for name, size in division.sizes.items())
+            message = "%s has no splits: %s at random, documents and near duplicates together (seed %d)"
+            logging.getLogger("goldassay").warning(message, self.place, sizes, seed)
+        elif not {"train", "dev"} <= {*self.splits}:
+            raise DataError(f"tuning needs train and dev; there are {', '.join(self.splits)}", file=self.place)
+        places = {name: [at for at, side in enumerate(sides) if side == name] for name in splits.DATASET_SPLITS}
+        return {name: select(self.all, each) for name, each in places.items()}
 
     @cached_property
     def passages(self) -> list[Fields]:

@@ -89,6 +89,7 @@ def filled(sides: Sequence[str], sizes: Sequence[int], shares: Mapping[str, floa
 
 
 DATASET_SPLITS = {"train": 0.70, "dev": 0.15, "test": 0.15}
+TUNING_SPLITS = {"train": 0.70, "dev": 0.30}
 STRATIFICATION_FACTORS = ("custodian_type", "country", "data_tier", "source_type")
 CONTENT = ("text", "query", "question")
 
@@ -159,6 +160,22 @@ def split(
     of = {index: side for members, side in zip(groups, sides, strict=True) for index in members}
     by_id = {str(record["id"]): of[index] for index, record in enumerate(records)}
     return Split(by_id, shares, len(groups), deviations(records, by_id, shares, used))
+
+
+def for_tuning(records: Sequence[Record], seed: int = 0) -> Split:
+    """Records without splits on train, dev and test; without a test side that would tell no value.
+
+    That of drafted records tells one only if the draft is for a level and the side has records of each stratum.
+
+    Args:
+        records: The records.
+        seed: Seeds the order.
+    """
+    from goldassay.statistics.design import Design
+
+    division = split(records, seed=seed)
+    design = Design.of([record for record in records if division.of[str(record["id"])] == "test"])
+    return split(records, ratios=TUNING_SPLITS, seed=seed) if design and design.no_level else division
 
 
 def deviations(

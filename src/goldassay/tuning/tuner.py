@@ -14,6 +14,7 @@ from dspy import Module
 from goldassay._dspy_compat import Teleprompter
 from goldassay.exceptions import DataError, GoldassayError, RunStopped, one_line
 from goldassay.fields import Fields, read, shared_text
+from goldassay.gold import TaskSet
 from goldassay.metric import AnyMetric
 from goldassay.running import Run, asynchronous, leaks
 from goldassay.running.account import Account
@@ -22,6 +23,7 @@ from goldassay.running.comparing import compare_metric
 from goldassay.running.evaluate import RunOptions
 from goldassay.running.guard import guarded, unguarded
 from goldassay.running.hashing import fingerprint
+from goldassay.statistics.design import SAMPLING, Design
 from goldassay.tuning import optimizers, saved
 from goldassay.tuning import plan as preflight
 from goldassay.tuning.acceptance import Verdict, one_look
@@ -48,7 +50,8 @@ def tune(
 
     Args:
         program: Any DSPy module with a predictor.
-        gold: The splits train, dev and test (or none) as attributes or keys.
+        gold: The splits train, dev and test (or none) as attributes or keys; the task of a gold set without splits is
+            split (`goldassay.gold.splits.for_tuning`).
         metric: A `Metric`, or any function of (gold, prediction).
         optimizer: A name of `goldassay.tuning.OPTIMIZERS`, DSPy's own name of a class (``"MIPROv2"``), or an optimizer.
         options: `TuneOptions`; ``changes`` replace fields of it.
@@ -60,7 +63,7 @@ def tune(
         RunStopped: A model answers no more.
     """
     options = replace(options or TuneOptions(), **changes).resolved()
-    splits: dict[str, list[Any]] = {name: list(read(gold, name, None) or []) for name in ("train", "dev", "test")}
+    splits = splits_of(gold, options.seed)
     _check_material(program, splits)
     name, optimize = optimizers.resolve(optimizer)
     _check_splits(program, splits, name, options)
@@ -96,6 +99,24 @@ def tune(
 
 
 atune = asynchronous(tune)
+
+
+def splits_of(gold: Any, seed: int = 0) -> dict[str, list[dspy.Example]]:
+    """The examples of train, dev and test.
+
+    Train and dev need to tell no level, so examples that a draft chose for another question count alike there.
+
+    Args:
+        gold: The splits, as `tune` takes them.
+        seed: Of the split of gold without splits.
+    """
+    sides = gold.for_tuning(seed) if isinstance(gold, TaskSet) else gold
+    splits = {name: list(read(sides, name, None) or []) for name in ("train", "dev", "test")}
+    for name in ("train", "dev"):
+        design = Design.of(splits[name])
+        if design and design.no_level:
+            splits[name] = [example.without(SAMPLING) for example in splits[name]]
+    return splits
 
 
 def _check_material(program: Module, splits: Splits) -> None:
