@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import webbrowser
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,7 +19,10 @@ class ReviewOptions:
 
     task: use.OfTask = None
     question: str | None = use.for_gold("QUESTION", "Of a new draft: compare, level, errors or tuning.", "--for")
-    n: int = use.for_gold("N", "Of a new draft: at most so many records.", min=1, default=40)
+    n: int = use.for_gold("N", "Of a new draft or wave: at most so many records.", min=1, default=40)
+    add: list[Path] | None = use.for_gold(
+        "TRACES", "Draft a wave of new traces into FOLDER, the first SOURCE (repeat)."
+    )
     who: str | None = use.option("NAME", "Who labels (default: me). Others open the address with ?who=NAME.")
     overlap: float | None = use.option("SHARE", "The share of the records that two reviewers label.", min=0, max=1)
     judge: bool = use.flag("--judge", "Show the judge's verdict of the draft once a record is decided.")
@@ -40,9 +44,14 @@ def review(
     from goldassay.reviewing import Review, exporting
     from goldassay.reviewing.folder import Folder
     from goldassay.reviewing.session import Session
+    from goldassay.reviewing.waves import add_wave
 
     chosen = {**vars(options), "judge": options.judge or None}
-    folder = Folder.open(sources, chosen.pop("task"), seed=seed, **chosen)
+    added = chosen.pop("add")
+    folder = Folder.open(sources[:1] if added else sources, chosen.pop("task"), seed=seed, **chosen)
+    if added:
+        folder, messages = add_wave(folder, [*added, *sources[1:]], n=options.n, seed=seed)
+        print("\n".join(messages), file=sys.stderr)
     if export:
         with closing(Session(folder, read_only=True)) as session:
             written = exporting.export(session)

@@ -7,6 +7,7 @@ measures the reviewers, and `exporting` writes the gold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -15,6 +16,7 @@ from goldassay.reviewing.app import application
 from goldassay.reviewing.exporting import export
 from goldassay.reviewing.folder import Folder
 from goldassay.reviewing.session import Session
+from goldassay.reviewing.waves import add_wave
 from goldassay.serving import LocalServer
 
 __all__ = ["Review", "review"]
@@ -30,6 +32,7 @@ class ReviewOptions(TypedDict, total=False):
         who: Who labels, where the page does not say.
         overlap: The share of the records that two reviewers label.
         judge: Whether the judge's verdicts of the draft are shown beside people.
+        add: New traces, of which a wave is drafted into the folder.
     """
 
     question: str | None
@@ -38,6 +41,7 @@ class ReviewOptions(TypedDict, total=False):
     who: str | None
     overlap: float | None
     judge: bool | None
+    add: Sequence[str | Path]
 
 
 class Review:
@@ -95,4 +99,10 @@ def review(*sources: str | Path, task: str | None = None, port: int = 0, **optio
         GoldassayError: Another process has the folder open, the port cannot be used, or nothing can be drafted.
         DataError: The draft cannot be read.
     """
-    return Review(Folder.open([Path(source) for source in sources], task, **options), port)
+    new = options.pop("add", ())
+    folder = Folder.open([Path(source) for source in sources], task, **options)
+    if new:
+        folder, _ = add_wave(
+            folder, [Path(source) for source in new], n=options.get("n", 40), seed=options.get("seed", 0)
+        )
+    return Review(folder, port)

@@ -2,7 +2,7 @@
 
 ::
 
-    review.json     task, reviewer, share for two reviewers
+    review.json     task, reviewer, share for two reviewers, what the draft was made of
     draft.jsonl     the records to label, with suggestions and how they were chosen
     labels.jsonl    the decisions, one a line
     guidelines.md   what the reviewers agreed on
@@ -20,6 +20,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from os.path import relpath
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,7 +49,16 @@ HEAD = 4096  # bytes of a file that say whether it is a draft
 
 
 class Settings(BaseModel):
-    """The settings of a review, which stay the same when it goes on."""
+    """The settings of a review, which stay the same when it goes on.
+
+    Args:
+        task: The task.
+        who: The reviewer, where the page names none.
+        overlap: The share of the records that two reviewers label.
+        judge: Whether the judge's verdicts are shown.
+        created: When the folder was made.
+        sources: The files and folders that its records were drafted from, relative to the folder.
+    """
 
     model_config = ConfigDict(extra="forbid")
     task: str
@@ -56,6 +66,7 @@ class Settings(BaseModel):
     overlap: float = Field(default=0.0, ge=0, le=1)
     judge: bool = False
     created: str | None = None
+    sources: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -127,6 +138,7 @@ class Folder:
             GoldassayError: The sources have no task, or do not allow the question.
         """
         first = sources[0]
+        drafted = False
         if len(sources) == 1 and (first / SETTINGS).exists():
             path = first
             task = str(files.json_value(path / SETTINGS)["task"])
@@ -138,9 +150,11 @@ class Folder:
             path = Path(first.name).with_suffix(SUFFIX)
             records = draft(pool_of(sources, task), question, n=n, seed=seed).records
             _keep(path, "".join(f"{jsonl.dumps(record)}\n" for record in records).encode())
+            drafted = True
         else:
             raise GoldassayError(f"{first} is no draft; name the task of its inputs (`task=`) to draft them")
-        own = files.json_value(path / SETTINGS) if (path / SETTINGS).exists() else {"created": now()}
+        new = {"created": now(), "sources": [relpath(source, path) for source in sources if drafted]}
+        own = files.json_value(path / SETTINGS) if (path / SETTINGS).exists() else new
         changes = {name: value for name, value in settings.items() if value is not None}
         chosen = files.validated(Settings, {**own, "task": task, **changes}, path / SETTINGS)
         files.save_json(path / SETTINGS, chosen.model_dump())
@@ -157,6 +171,11 @@ class Folder:
             raise DataError("no folder of a review; goldassay review makes one of traces", file=path)
         settings = files.validated(Settings, files.json_value(path / SETTINGS), path / SETTINGS)
         return cls(path, settings, records_of(path / DRAFT))
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files and folders that the records were drafted from."""
+        return [self.path / place for place in self.settings.sources]
 
     @property
     def task(self) -> str:
@@ -268,9 +287,11 @@ def is_draft(file: Path) -> bool:
 
 
 def _keep(path: Path, content: bytes) -> None:
-    """Keep a draft, or one that was continued (``gold draft --more``), in the folder that has its labels."""
+    """Keep a draft in the folder that has its labels, also one that was continued there or by ``gold draft --more``."""
     file = path / DRAFT
     old = file.read_bytes() if file.exists() else b""
+    if old.startswith(content):
+        return
     if not content.startswith(old):
         raise DataError(
             f"its labels are of another draft; go on with them ({path}), or move the folder away", file=path
