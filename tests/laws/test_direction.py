@@ -168,6 +168,8 @@ def test_what_tuning_accepts(task: str, measure: Measure[Any]) -> None:
     before, after = both.worse.cases, both.better.cases
     gain = effect(after, before, both.gold, "dev", {}, zero=both.better.zero, resamples=200)
     assert gain.difference > 0
+    assert gain.before is not None
+    assert gain.after is not None
     assert gain.after > gain.before
     bench = Bench(both.gold, Metric(measure), {measure.key: 0.0}, resamples=200)
     assert bench.drops(after, before) == ""

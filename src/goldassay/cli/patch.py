@@ -6,24 +6,29 @@ which ``goldassay eval TASK --state programs/patches/TASK`` loads.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from goldassay import workspace
 from goldassay.cli import options as use
+from goldassay.cli.proof import ProofOptions, draft_changes, labelled, note_change, notes_of, settled, unread
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal
 from goldassay.reporting import tuning as tables
 
 if TYPE_CHECKING:
+    import dspy
+
     from goldassay.tuning.patches import Patch
     from goldassay.tuning.service import PatchFolder
 
 app = use.commands("Edits of a program's prompts, made from its errors: propose, test, apply, revert.")
 Patches = Annotated[list[str], use.argument("PATCH...", "Ids or files.")]
+Modes = Annotated[Path | None, use.for_gold("FOLDER", "Note it in this review too (default: that of the patch).")]
 
 
 def _folder(program: str, task: str | None = None) -> tuple[workspace.Target, PatchFolder]:
@@ -49,32 +54,48 @@ def patterns(run: use.Run, json: bool = False) -> None:
 @use.command(app)
 def propose(
     program: use.Name,
-    run: Annotated[Path, use.for_gold("RUN", "A run of this program on the train split.")],
+    run: Path | None = use.for_gold("RUN", "A run of this program on the train split."),
+    modes: Path | None = use.for_gold("FOLDER", "A review instead: patches from its notes, the worst mode first."),
+    mode: str | None = use.for_gold("NAME", "Only this mode of failure of --modes."),
     task: use.OfTask = None,
     reflection_lm: use.ReflectionLm = None,
     limit: int = use.for_result("N", "Propose at most N.", min=1, default=12),
     json: bool = False,
 ) -> None:
-    """Propose patches for the error patterns of a run, and write them as files."""
+    """Propose patches for the error patterns of a run, or for what a person noted, and write them as files."""
     from goldassay.lm import for_program
+
+    if (run is None) == (modes is None) or (mode and run):
+        raise GoldassayError("patches are proposed from a run (--run), or from the notes of a review (--modes, --mode)")
+    target, patches = _folder(program, task)
+    lm: Any = for_program(patches.current, reflection_lm).lm if reflection_lm else None
+    if modes is not None:
+        proposed = patches.propose_from(notes_of(modes, target), mode, reflection_lm=lm, most=limit)
+    else:
+        proposed = _from_run(Path(str(run)), target, patches, lm, limit)
+    if not proposed and not json:
+        terminal.line(f"This {'run' if run else 'review'} has no errors that a patch could be made from.")
+        return
+    _show(patches.all(), json)
+
+
+def _from_run(
+    place: Path, target: workspace.Target, patches: PatchFolder, lm: dspy.BaseLM | None, limit: int
+) -> list[Patch]:
+    """Patches for the errors of a run."""
     from goldassay.running import Run
     from goldassay.systems import examples
     from goldassay.tuning.edits import Edit
     from goldassay.tuning.instructions import reflection
     from goldassay.tuning.service import EDITS
 
-    target, patches = _folder(program, task)
-    evaluated = Run.load(run)
+    run = Run.load(place)
     edits: list[Edit] = list(EDITS)
-    if reflection_lm:
-        lm: Any = for_program(patches.current, reflection_lm).lm
+    if lm is not None:
         edits.append(partial(reflection, lm=lm))
-    gold = (evaluated.about.get("settings") or {}).get("gold")  # of the split train
+    gold = (run.about.get("settings") or {}).get("gold")  # of the split train
     train = examples(gold, target, "train").examples
-    if not patches.propose(evaluated, train, edits=edits, most=limit) and not json:
-        terminal.line("This run has no errors that a patch could be made from.")
-        return
-    _show(patches.all(), json)
+    return patches.propose(run, train, edits=edits, most=limit)
 
 
 @dataclass(frozen=True)
@@ -92,48 +113,97 @@ class TestOptions(use.SetOptions):
 def test(
     program: use.Name,
     source: TestOptions,
+    proof: ProofOptions,
     patches: list[str] | None = use.argument("PATCH...", "Ids or files (default: all)."),
     force: bool = False,
     json: bool = False,
 ) -> None:
     """Test patches against the current program: paired, corrected for their number.
 
-    Choose on dev; test is for the final proof. --force also tests patches made for another version.
+    Choose on dev; test is for the final proof. --force also tests patches made for another version. Without gold,
+    --modes tests on the records that were read, and --inputs proves one patch by labels of what it changes.
     """
     from goldassay.lm import for_program
     from goldassay.running.evaluate import RunOptions
     from goldassay.systems import examples, indexed
+    from goldassay.tuning.acceptance import REVIEWED
     from goldassay.tuning.service import SPLITS
 
+    if proof.inputs or proof.review:
+        _prove(program, source, proof, patches or [], force, json)
+        return
     if source.split not in SPLITS:
         raise GoldassayError(f"patches are tested on dev, and on test for the final proof, not on {source.split}")
     target, folder = _folder(program, source.task)
-    data = examples(source.gold, target, source.split)
-    folder.program = indexed(folder.program, data.passages)
+    split = source.split
+    if proof.modes:
+        split = REVIEWED
+        measured: Sequence[dspy.Example] = notes_of(proof.modes, target).required
+    else:
+        data = examples(source.gold, target, split)
+        measured = data.examples
+        folder.program = indexed(folder.program, data.passages)
     model = for_program(folder.current, source.lm)
     metric = workspace.metric(target.task, source.metric)
     options = RunOptions(lm=model.lm, adapter=model.adapter, threads=source.threads)
-    tested = folder.test(patches or [], data.examples, metric, source.split, options, any_version=force)
+    tested = folder.test(patches or [], measured, metric, split, options, any_version=force)
     _show(tested, json)
     for _, patch in tested:
-        if not any(effect.split == source.split for effect in patch.effects):
+        if not any(effect.split == split for effect in patch.effects):
             terminal.warn(f"{patch.id} is {patch.reason}")
 
 
+def _prove(program: str, source: TestOptions, proof: ProofOptions, patches: list[str], force: bool, json: bool) -> None:
+    """Draft what one patch changes, have it labelled, and write the verdict into the patch."""
+    from goldassay.lm import for_program
+    from goldassay.running.hashing import fingerprint
+    from goldassay.tuning.options import TuneOptions
+    from goldassay.tuning.proof import Proof
+
+    if len(patches) != 1:
+        raise GoldassayError("labels prove one patch at a time: name it")
+    target, folder = _folder(program, source.task)
+    reviewed = proof.review
+    if reviewed is None:
+        patch, after = folder.with_patch(patches[0], force)
+        before = folder.current
+        place = folder.folder / f"{patch.id}-{fingerprint(before)[:6]}.jsonl"
+        if not place.exists():  # else somebody may have labelled some of it
+            modes = proof.modes or (Path(patch.review) if patch.review else None)
+            inputs = unread(Path(str(proof.inputs)), target, patch, notes_of(modes, target) if modes else None)
+            model = for_program(before, source.lm)
+            options = TuneOptions(lm=model.lm, adapter=model.adapter, threads=source.threads, progress=False)
+            options = replace(options, folder=place.with_suffix(".runs"), resume=True)
+            plan = draft_changes(target.task, {"before": before, patch.id: after}, inputs, options, place)
+            print(f"{plan.sentence}.", file=sys.stderr)
+        if proof.no_review:
+            terminal.output({"patch": patch.id, "draft": str(place)}, json, lambda draft: print(draft["draft"]))
+            return
+        reviewed = labelled(place, target.task, proof)
+    verdict, changes = settled(reviewed, target.task)
+    proven = Proof(folder.prove(patches[0], verdict), verdict, changes)
+    terminal.output(proven, json, lambda proof: terminal.line(*proof.lines))
+
+
 @use.command(app)
-def apply(program: use.Name, patches: Patches, force: bool = False) -> None:
+def apply(program: use.Name, patches: Patches, modes: Modes = None, force: bool = False) -> None:
     """Apply patches (with --force also those of another version); `eval --state programs/patches/TASK` uses them."""
     _, folder = _folder(program)
     for patch in folder.apply(patches, any_version=force):
         note = f" Note: it was rejected: {patch.reason}" if patch.status == "rejected" else ""
         terminal.line(f"Applied {patch.id}.{note}")
+        note_change(patch, modes, "applied")
     terminal.line(f"Try it:  goldassay eval {program} --state {folder.folder}")
 
 
 @use.command(app)
-def revert(program: use.Name, patches: Patches) -> None:
+def revert(program: use.Name, patches: Patches, modes: Modes = None) -> None:
     """Revert applied patches."""
-    terminal.line(*(f"Reverted {patch}." for patch in _folder(program)[1].revert(patches)))
+    _, folder = _folder(program)
+    applied = {patch.id: patch for patch in folder.applied}
+    for name in folder.revert(patches):
+        terminal.line(f"Reverted {name}.")
+        note_change(applied[name], modes, "reverted")
 
 
 @use.command(app, "list")

@@ -245,7 +245,8 @@ def patch(patch: Patch, diff: Sequence[str]) -> None:
     line(f"{patch.id} {patch.status} {patch.reason}", style="bold")
     line(f"why: {patch.rationale}")
     for effect in patch.effects:
-        values = f"{effect.before:.4f} → {effect.after:.4f}, {signed(effect.difference, effect, 4)}"
+        ends = "" if effect.before is None else f"{effect.before:.4f} → {effect.after:.4f}, "
+        values = f"{ends}{signed(effect.difference, effect, 4)}"
         sure = "which also chose it, so no interval" if effect.chosen else f"p {effect.p:.4f}"
         line(f"on {effect.split}: {values}, {sure}, {effect.size}, {effect.calls} calls")
     _diff(diff)

@@ -113,3 +113,17 @@ def reviewed_traces(folder: Path) -> list[ReviewedTrace]:
 def json_lines(rows: Iterable[Record]) -> str:
     """Rows as JSON Lines."""
     return "".join(f"{jsonl.dumps(row)}\n" for row in rows)
+
+
+def labels_of(folder: Path) -> tuple[list[Fields], dict[str, tuple[str, ...]]]:
+    """The records of a review with their labels, in the order of these, and the modes of failure of each by its id.
+
+    Another process may have the folder open.
+
+    Raises:
+        DataError: It is no folder of a review, or cannot be read.
+    """
+    with closing(Session(Folder.read(folder), read_only=True)) as session:
+        settled = [session.queue.settled(index) for index in range(session.queue.count)]
+        modes = {trace.id: trace.modes for trace in session.modes.traces()}
+        return session.quality.records(settled), modes

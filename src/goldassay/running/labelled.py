@@ -113,6 +113,18 @@ class LabelVerdict:
         return None if self.interval is None else self.interval.high
 
     @property
+    def gain(self) -> Comparison:
+        """By how much B is better, as far as labels tell when one stops: B − A, or A − B where lower is better.
+
+        Raises:
+            GoldassayError: The difference is not known.
+        """
+        comparison = self.comparison(complete=False)
+        if not self.lower_is_better:
+            return comparison
+        return replace(comparison, difference=-comparison.difference, interval=comparison.interval.reversed)
+
+    @property
     def proven(self) -> bool:
         """Whether one is better, whenever one stops."""
         return self.better != 0

@@ -52,6 +52,11 @@ class Interval:
     n: int = 0
     method: str = "wilson"
 
+    @property
+    def reversed(self) -> Interval:
+        """The interval of the difference taken the other way round."""
+        return replace(self, value=-self.value, low=-self.high, high=-self.low)
+
     def state(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)

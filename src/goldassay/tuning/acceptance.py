@@ -21,6 +21,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
+from goldassay.running.labelled import LabelVerdict
 from goldassay.running.run import Case
 from goldassay.statistics import Comparison
 
@@ -28,6 +29,8 @@ ALPHA = 0.05
 KEEP = 0.2
 EARLY = 0.2  # of alpha, for accepting at a look before the last
 NEEDED = 0.5  # the two-sided p up to which an edit contributes something, if the bundle is worse without it
+LABELS = "labels"  # the split of an effect that was estimated from labels of disagreements
+REVIEWED = "reviewed"  # that of records that a person read, and corrected where they were wrong
 MARGIN = 0.05  # an interval within it shows that there is no larger difference
 
 
@@ -54,6 +57,7 @@ class Status(StrEnum):
 class Effect(BaseModel):
     """The difference that a patch made to the corpus value on one split, measured and paired.
 
+    Labels of what two programs answered differently tell the difference alone: ``before`` and ``after`` are None.
     ``chosen`` says that these examples also chose the patch. The estimate is then too good, so it has no interval, and
     ``p`` is only what the rule of keeping went by.
     """
@@ -61,8 +65,8 @@ class Effect(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     split: str
-    before: float
-    after: float
+    before: float | None = None
+    after: float | None = None
     difference: float
     low: float | None = None
     high: float | None = None
@@ -77,6 +81,8 @@ class Effect(BaseModel):
     @property
     def size(self) -> str:
         """How many examples it was measured on, and the documents that they belong to, if any two share one."""
+        if self.split == LABELS:
+            return f"{self.n} labels"
         return f"{self.n} examples{f' in {self.documents} documents' if self.documents else ''}"
 
     @property
@@ -236,19 +242,34 @@ class CampaignVerdict:
 def after_test(difference: float, p: float, split: str, before: Status) -> tuple[Status, str]:
     """The status of a patch that was measured alone on a split, and the reason.
 
-    It is kept if dev shows it better, and proven if test does; what dev rejected, test cannot prove.
+    It is kept if dev or reviewed records show it better, and proven if test does; what dev rejected, test cannot prove.
+    Reviewed records are few: one that may be better by them stays as it was.
 
     Args:
         difference: Its gain.
         p: That of the gain, corrected for the number of patches.
-        split: ``dev`` or ``test``.
+        split: ``dev``, ``test`` or ``reviewed``.
         before: The status that it had.
     """
     reason = f"corrected p {p:.4f} on {split}"
     if not is_better(difference, p):
-        return Status.REJECTED, reason
+        open_ = split == REVIEWED and difference > 0
+        return (before if open_ else Status.REJECTED), reason
     if split != "test":
         return Status.KEPT, reason
     if before == Status.REJECTED:
         return Status.REJECTED, f"{reason}, but rejected on dev"
     return Status.PROVEN, reason
+
+
+def after_labels(verdict: LabelVerdict, before: Status) -> tuple[Status, str]:
+    """The status of a patch whose program was held against the one without it by labels of disagreements; the reason.
+
+    Args:
+        verdict: The verdict, which holds whenever the labelling stops; the program with the patch is the second system.
+        before: The status that the patch had.
+    """
+    reason = verdict.sentence.partition(": ")[2]
+    if verdict.better > 0:
+        return Status.PROVEN, reason
+    return (Status.REJECTED if verdict.better < 0 else before), reason

@@ -23,7 +23,6 @@ from goldassay.fields import Fields, Record
 from goldassay.gold.drafts import AGREE, Draft, Pool, draft
 from goldassay.metric import Metric
 from goldassay.running.labelled import verdict
-from goldassay.statistics import Interval
 from goldassay.statistics.design import Design
 from goldassay.tuning.acceptance import MARGIN, Verdict
 from goldassay.tuning.options import TuneOptions
@@ -159,10 +158,5 @@ def of_labels(
     about |= {"findings": (result.sentence,), "details": details}
     if result.interval is None:
         return Audit(str(Verdict.UNKNOWN), None, None, None, 1, population, population, "none", **about)
-    comparison = result.comparison(complete=False)
-    if result.lower_is_better:
-        ends = comparison.interval
-        turned = Interval(-ends.value, -ends.high, -ends.low, ends.level, ends.n, ends.method)
-        comparison = replace(comparison, difference=-comparison.difference, interval=turned)
-    audit = of_comparison(comparison, examples=population, **about)
+    audit = of_comparison(result.gain, examples=population, **about)
     return replace(audit, clusters=population, needed=result.needed, more=None, fresh=None, target=None)

@@ -8,7 +8,7 @@ stage the sequential test by betting (`goldassay.statistics.sequential_test`) ma
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from goldassay.statistics import compare, contributions
 from goldassay.statistics.design import Design
 from goldassay.statistics.sequential import LEAST, sequential_test, stages
 from goldassay.tally import Evidence
-from goldassay.tuning.acceptance import ALPHA, EARLY, CandidateResult, Effect, Outcome, ended_early
+from goldassay.tuning.acceptance import ALPHA, EARLY, REVIEWED, CandidateResult, Effect, Outcome, ended_early
 from goldassay.tuning.wrappers import Examples
 
 WINS = 5  # examples: with fewer wins and no loss no test at .05 shows anything (2^-5 = .031)
@@ -202,7 +202,7 @@ def effect(
     documents = clusters(examples)
     old = [case.evidence for case in before]
     new = [case.evidence for case in after]
-    design = Design.of(examples) if split == "test" else None
+    design = _design(examples, split)
     if design:
         difference = weighed(old, new, zero, design, documents)
         value = design.interval(old, zero, clusters=documents).value
@@ -223,6 +223,19 @@ def effect(
         tokens=int(cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)),
         seconds=round(float(cost.get("seconds", 0.0)), 3),
     )
+
+
+def _design(examples: Examples, split: str) -> Design | None:
+    """How the examples of a split are weighed; None if all count the same.
+
+    Records that were drafted for their likely errors are a random sample inside each stratum, so a difference can be
+    weighed though the question was another one. Without a record of some stratum those that are there count the same.
+    """
+    design = Design.of(examples) if split in ("test", REVIEWED) else None
+    if design is None or split == "test":
+        return design
+    level = replace(design, first=design.first.model_copy(update={"question": "level"}))
+    return None if level.no_level else level
 
 
 def evaluated(program: Module, examples: Examples, metric: AnyMetric, options: RunOptions = QUIET) -> Run:

@@ -52,7 +52,8 @@ class Patch(BaseModel):
     every input; ``set_form`` has answers written as ``text``: ``json`` or ``lines``.
 
     ``status`` is ``kept`` if the patch was best on the examples that chose it, and ``proven`` if a test of this patch
-    alone says so. Of a patch that was tested with others ``reason`` says whether their program is proven.
+    alone says so. Of a patch that was tested with others ``reason`` says whether their program is proven. A patch that
+    was made from the notes of a review has its folder in ``review``, and the mode of failure in ``mode``.
 
     >>> patch = Patch(predictor="extract", action="add_instruction", text="Extract years.")
     >>> patch.section, patch.status.value, patch.id
@@ -69,6 +70,8 @@ class Patch(BaseModel):
     example: Fields | None = None
     rationale: str = ""
     pattern: str = ""
+    mode: str = ""
+    review: str = ""
     examples: list[str] = Field(default_factory=list)
     proposer: str = ""
     priority: int = 1

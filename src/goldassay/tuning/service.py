@@ -12,18 +12,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import dspy
+
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
 from goldassay.running import Run
 from goldassay.running.evaluate import RunOptions
 from goldassay.running.hashing import fingerprint
+from goldassay.running.labelled import LabelVerdict
+from goldassay.running.leaks import find_leaks
 from goldassay.running.run import Case
 from goldassay.statistics import holm
-from goldassay.tuning.acceptance import ALPHA, Status, after_test
+from goldassay.tuning.acceptance import ALPHA, LABELS, REVIEWED, Effect, Status, after_labels, after_test
 from goldassay.tuning.edits import Diagnosis, Edit, covering, propose_patches
 from goldassay.tuning.instructions import rules
-from goldassay.tuning.measuring import effect, evaluated, failure
+from goldassay.tuning.measuring import WINS, effect, evaluated, failure
+from goldassay.tuning.noted import Notes
 from goldassay.tuning.patches import Patch, apply, check_patch, read, write
 from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import STATE, diff, load_state
@@ -85,15 +90,28 @@ def measure(
         raise GoldassayError(f"the program {why}")
     measured = []
     for patch, program in candidates:
-        run = evaluated(program, examples, metric, options.changed(name=patch.id))
         patch.effects = [old for old in patch.effects if old.split != split]
+        reviewed = split == REVIEWED
+        places = independent(patch, program, examples) if reviewed else [*range(len(examples))]
+        if reviewed and len(places) < WINS:
+            patch.reason = f"not available on {split}: only {len(places)} corrected records did not make it"
+            continue
+        own = [examples[place] for place in places]
+        run = evaluated(program, own, metric, options.changed(name=patch.id))
         if why := failure(run):
             patch.reason = f"not available on {split}: the program {why}"
             continue
-        patch.effects.append(effect(run.cases, first.cases, examples, split, run.cost, zero=first.zero, level=level))
+        before = [first.cases[place] for place in places]
+        patch.effects.append(effect(run.cases, before, own, split, run.cost, zero=first.zero, level=level))
         measured.append(patch)
     adjusted = holm([patch.effects[-1].p for patch in measured])
     return {patch.id: float(p) for patch, p in zip(measured, adjusted, strict=True)}
+
+
+def independent(patch: Patch, program: Module, examples: Examples) -> list[int]:
+    """The places of the examples that a patch was not made from, and that the program with it does not show."""
+    made = {*patch.examples, *(leak.id for leak in find_leaks(program, examples))}
+    return [place for place, example in enumerate(examples) if identity(example, place) not in made]
 
 
 class PatchFolder:
@@ -154,13 +172,50 @@ class PatchFolder:
         examples = demonstrations(program, train)
         check_train(run.cases, examples)
         proposed = propose_patches(Diagnosis(find(run.cases), program, examples), edits)
-        versions = (fingerprint(self.program), fingerprint(program))
+        self._add(proposed, most)
+        return proposed
+
+    def propose_from(
+        self,
+        notes: Notes,
+        mode: str | None = None,
+        *,
+        reflection_lm: dspy.BaseLM | None = None,
+        most: int = 12,
+    ) -> list[Patch]:
+        """Patches for the modes of failure of a review, the costliest first; the first ``most`` new ones are written.
+
+        Args:
+            notes: The notes.
+            mode: The one mode to take.
+            reflection_lm: A model that proposes edits from notes and traces, too.
+            most: How many are written at most.
+
+        Raises:
+            GoldassayError: There is no such mode, or nothing to make a patch from.
+        """
+        program = self.current
+        train = demonstrations(program, notes.corrected)
+        edits = notes.edits(reflection_lm)
+        proposed: list[Patch] = []
+        for pattern in notes.patterns(mode):
+            own = [example for example in train if str(example["id"]) in pattern.documents]
+            patches = propose_patches(Diagnosis([pattern], program, own), edits)
+            for patch in patches:
+                patch.mode = pattern.kind
+                patch.review = str(notes.folder)
+            proposed += patches
+        self._add(proposed, most)
+        return proposed
+
+    def _add(self, proposed: Sequence[Patch], most: int) -> None:
+        """Write the first ``most`` patches that the folder does not have for this version of the program."""
+        versions = (fingerprint(self.program), fingerprint(self.current))
         present = {old.id for _, old in self.all() if old.status == Status.APPLIED or old.program in versions}
         new = [patch for patch in proposed if patch.id not in present][:most]
         for number, patch in enumerate(new, start=1):
             patch.priority = number
             write(patch, self.folder)
-        return proposed
 
     def test(
         self,
@@ -179,7 +234,7 @@ class PatchFolder:
             names: Ids or files.
             examples: The examples of the split.
             metric: A `Metric`, or any function of (gold, prediction).
-            split: ``dev``, or ``test`` for the final proof.
+            split: ``dev``, or ``test`` for the final proof; ``reviewed``: each on the records that did not make it.
             options: How the program is run.
             any_version: Measure patches of another version of the program, too.
 
@@ -187,21 +242,17 @@ class PatchFolder:
             GoldassayError: There is nothing to measure, a patch is applied, or none could be measured.
             LeakError: A patch shows an example of the split.
         """
-        if split not in SPLITS:
+        if split not in (*SPLITS, REVIEWED):
             raise GoldassayError(f"patches are measured on dev, and on test for the final proof, not on {split}")
         files = [self.find(name) for name in names] or [file for file, each in self.all() if each.status != "applied"]
         if not files:
             raise GoldassayError(f"there are no patches in {self.folder} to test; goldassay patch propose makes some")
-        patches = [read(file) for file in files]
-        current = self.current
-        candidates = []
-        for patch in patches:
-            if patch.status == Status.APPLIED:
-                raise GoldassayError(f"{patch.id} is applied: revert it to test it")
+        candidates = [self.with_patch(str(file), any_version) for file in files]
+        patches = [patch for patch, _ in candidates]
+        for patch in patches if split != REVIEWED else ():
             check_patch(patch, {split: examples})
-            candidates.append((patch, self._with(current, patch, any_version)))
         level = 1 - ALPHA / len(patches)
-        adjusted = measure(current, candidates, examples, metric, split, options, level)
+        adjusted = measure(self.current, candidates, examples, metric, split, options, level)
         for file, patch in zip(files, patches, strict=True):
             if patch.id in adjusted:
                 gain = patch.effects[-1].difference
@@ -210,6 +261,43 @@ class PatchFolder:
         if not adjusted:
             raise GoldassayError(f"no patch could be measured; {patches[0].id} is {patches[0].reason}")
         return list(zip(files, patches, strict=True))
+
+    def with_patch(self, name: str, any_version: bool = False) -> tuple[Patch, Module]:
+        """A patch that is not applied, and the program with it.
+
+        Raises:
+            GoldassayError: There is no such patch, it is applied, or does not fit.
+        """
+        patch = read(self.find(name))
+        if patch.status == Status.APPLIED:
+            raise GoldassayError(f"{patch.id} is applied: revert it to test it")
+        return patch, self._with(self.current, patch, any_version)
+
+    def prove(self, name: str, verdict: LabelVerdict) -> Patch:
+        """Write the verdict of labels, of the program without a patch and with it, as the patch's.
+
+        Raises:
+            GoldassayError: There is no such patch, or the verdict is on another one.
+        """
+        file = self.find(name)
+        patch = read(file)
+        if verdict.systems[-1] != patch.id:
+            raise GoldassayError(f"these labels are about {verdict.systems[-1]}, not about {patch.id}")
+        patch.effects = [old for old in patch.effects if old.split != LABELS]
+        if verdict.interval is not None:
+            gain = verdict.gain
+            by_labels = Effect(
+                split=LABELS,
+                difference=gain.difference,
+                low=gain.interval.low,
+                high=gain.interval.high,
+                p=gain.p,
+                n=verdict.labels,
+            )
+            patch.effects.append(by_labels)
+        patch.status, patch.reason = after_labels(verdict, patch.status)
+        write(patch, file)
+        return patch
 
     def apply(self, names: Sequence[str], *, any_version: bool = False) -> list[Patch]:
         """Apply patches to the program's state, in the order given; all of them, or none if one does not fit.

@@ -1,0 +1,104 @@
+"""The proof of a patch by labels: whether the program is better with it, and whether other failures are more frequent.
+
+Both come from the answers that differ with the patch, labelled without knowing which is which
+(`goldassay.running.labelled`). A mode of failure that was named is wrong with the answers that were not taken to be
+right; the change of its share is tested like any difference of two systems, and the tests of all modes are corrected
+together (Holm 1979).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from goldassay.fields import Fields, Record
+from goldassay.running.labelled import PREFERRED, LabelVerdict, ranked, verdict
+from goldassay.statistics import Interval
+from goldassay.statistics.design import SAMPLING, Design
+from goldassay.tuning.acceptance import ALPHA
+from goldassay.tuning.patches import Patch
+
+UNTOLD = (
+    "Whether another mode of failure became more frequent cannot be told: none was named. In the review, name what is "
+    "wrong with the answers that you do not choose (key m), or align a judge of the mode (goldassay judge from-modes)."
+)
+
+
+@dataclass(frozen=True)
+class ModeChange:
+    """How the share of a mode of failure among all inputs changed; ``p`` is corrected for the number of modes."""
+
+    mode: str
+    change: Interval
+    p: float
+    by: str = "the review"
+
+    @property
+    def rose(self) -> bool:
+        """Whether it became more frequent."""
+        return self.change.value > 0 and self.p <= ALPHA
+
+    def __str__(self) -> str:
+        ends = self.change
+        return f"{self.mode} {ends.value:+.3f} [{ends.low:+.3f}, {ends.high:+.3f}], p {self.p:.3f}, by {self.by}"
+
+    def state(self) -> Fields:
+        """As JSON."""
+        return {"mode": self.mode, **self.change.state(), "p": self.p, "more_frequent": self.rose, "by": self.by}
+
+
+def mode_changes(task: str, records: Sequence[Record], modes: Mapping[str, Collection[str]]) -> list[ModeChange]:
+    """The change of each mode's share, from the records of a blinded review.
+
+    Args:
+        task: The task.
+        records: The records in the order of their labels, each with the systems whose answers are right.
+        modes: The modes that were named, by the record's id.
+    """
+    design = Design.of(records)
+    names = dict.fromkeys(mode for record in records for mode in modes.get(str(record["id"]), ()))
+    verdicts = []
+    for mode in names:
+        rows = []
+        for record in records:
+            row = {key: record[key] for key in ("id", SAMPLING, "suggestions", "document") if key in record}
+            if PREFERRED in record:
+                failed = mode in modes.get(str(record["id"]), ())
+                row[PREFERRED] = record[PREFERRED] if failed or design is None else design.systems
+            rows.append(row)
+        verdicts.append(replace(verdict(task, rows, design.systems if design else ()), measure=mode))
+    told = [(each.measure, each.gain) for each in ranked(verdicts) if each.interval is not None]
+    return [ModeChange(mode, gain.interval.reversed, gain.p) for mode, gain in told]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The verdict on a patch, and the change of each mode of failure.
+
+    Args:
+        patch: The patch, with the verdict written into it.
+        verdict: The verdict of the labels.
+        changes: The modes that were named, or that a judge tells.
+    """
+
+    patch: Patch
+    verdict: LabelVerdict
+    changes: Sequence[ModeChange] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """The verdict, and what is known of the modes, for people."""
+        if not self.changes:
+            return [self.verdict.sentence, UNTOLD]
+        rose = [change for change in self.changes if change.rose]
+        head = "No mode of failure is shown to have become more frequent."
+        if rose:
+            head = f"More frequent than before: {', '.join(change.mode for change in rose)}."
+        shares = "; ".join(map(str, self.changes))
+        return [self.verdict.sentence, f"{head} Change of each mode's share of all inputs: {shares}."]
+
+    def state(self) -> Fields:
+        """As JSON."""
+        patch = {"id": self.patch.id, "status": str(self.patch.status), "reason": self.patch.reason}
+        modes = [change.state() for change in self.changes]
+        return {"patch": patch, "verdict": self.verdict.state(), "modes": modes, "sentences": self.lines}
