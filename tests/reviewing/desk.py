@@ -51,6 +51,7 @@ class Desk:
             **setup,
         }
         self.lines: list[dict[str, Any]] = []
+        self.changes: list[dict[str, Any]] = []
         self.guidelines = {"text": "A place is TOP.", "version": 1}
         self.fail_next = 0
         self.lock = threading.Lock()
@@ -75,7 +76,7 @@ class Desk:
     def progress(self) -> dict[str, Any]:
         done = sum(line["kind"] != "skip" for line in self.decisions().values())
         return {
-            "revision": len(self.lines),
+            "revision": len(self.lines) + len(self.changes),
             "done": done,
             "left": len(self.records) - done,
             "total": len(self.records),
@@ -152,6 +153,65 @@ class Desk:
     async def get_progress(self, request: Request) -> Response:
         return JSONResponse(self.progress())
 
+    def modes_of(self, line: Mapping[str, Any]) -> list[str]:
+        """The modes of a decision after the changes that came later."""
+        names = list(line.get("modes", []))
+        for change in self.changes:
+            if self.lines.index(line) >= change["lines"]:
+                continue
+            if change["kind"] in ("rename", "merge"):
+                names = [change["to"] if name == change["mode"] else name for name in names]
+            if change["kind"] == "move" and line["item"] in change["items"]:
+                names = [name for name in names if name != change["mode"]] + [change["to"]]
+        return list(dict.fromkeys(names))
+
+    def modes(self) -> dict[str, Any]:
+        """What the tab of modes shows."""
+        read = sorted(self.decisions().values(), key=self.lines.index)
+        described = {each["mode"]: each["description"] for each in self.changes if each["kind"] == "describe"}
+        rows: dict[str, list[dict[str, Any]]] = {}
+        untagged = []
+        newest = 0
+        for number, line in enumerate(read):
+            record = self.records[int(line["item"])]
+            row = {"item": line["item"], "id": record["id"], "note": line["note"], "grade": line.get("grade")}
+            row["text"] = str(record.get("text", ""))[:160]
+            names = self.modes_of(line)
+            newest = number + 1 if set(names) - set(rows) else newest
+            for name in names:
+                rows.setdefault(name, []).append(row)
+            if line["note"] and not names:
+                untagged.append(row)
+        modes = []
+        for name, examples in sorted(rows.items(), key=lambda pair: -len(pair[1])):
+            share = len(examples) / len(read)
+            grades = [row["grade"] for row in examples if row["grade"]]
+            modes.append(
+                {
+                    "name": name,
+                    "description": described.get(name, ""),
+                    "records": len(examples),
+                    "share": {"value": share, "low": share / 2, "high": min(1.0, share * 1.6)},
+                    "cost": sum(grades) / len(read) if grades else None,
+                    "examples": examples,
+                }
+            )
+        figures = {"read": len(read), "since_new": len(read) - newest, "population": 10 * len(self.records)}
+        return {"modes": modes, "untagged": untagged, **figures}
+
+    async def change_modes(self, request: Request) -> Response:
+        if request.method == "GET":
+            return JSONResponse(self.modes())
+        change = await request.json()
+        undone = None
+        if change["kind"] == "undo":
+            if not self.changes:
+                return JSONResponse({"error": "there is nothing to undo"}, 409)
+            undone = self.changes.pop()
+        else:
+            self.changes.append({**change, "lines": len(self.lines)})
+        return JSONResponse({**self.modes(), "undone": undone})
+
     async def search(self, request: Request) -> Response:
         words = request.query_params["q"].lower()
         return JSONResponse({"results": [each for each in self.knowledge if words in each["label"].lower()][:20]})
@@ -182,6 +242,7 @@ class Desk:
             Route("/token/records", self.post_records, methods=["POST"]),
             Route("/token/decisions", self.post_decisions, methods=["POST"]),
             Route("/token/progress", self.get_progress),
+            Route("/token/modes", self.change_modes, methods=["GET", "POST"]),
             Route("/token/search", self.search),
             Route("/token/guidelines", self.guide, methods=["GET", "PUT"]),
             Route("/token/export", self.export, methods=["POST"]),

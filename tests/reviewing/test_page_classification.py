@@ -110,9 +110,9 @@ def test_notes_skips_doubts_and_names_of_failures_are_written(show: Any) -> None
     screen.press("n")
     screen.write("u s x: 1 <b>")
     screen.press("Enter", "1")
-    screen.press("f")
+    screen.press("m")
     screen.write("wrong tone")
-    screen.press("Enter", "2", "s", "x")
+    screen.press("Enter", "Enter", "2", "s", "x")
     first, second, third, fourth = screen.desk.lines
     assert (first["note"], first["value"]) == ("u s x: 1 <b>", {"label": "question"})
     assert (second["modes"], second["note"]) == (["wrong tone"], None)
@@ -186,7 +186,16 @@ HOSTILE = "<img src=x onerror=alert(1)></script><b>'\"&{{7*7}}\u202e\0"
 
 def test_hostile_texts_labels_and_ids_stay_text(show: Any) -> None:
     records = [{"id": HOSTILE, "text": HOSTILE, HOSTILE: HOSTILE, "suggestions": {HOSTILE: {"label": HOSTILE}}}]
-    screen = show(Desk("classification", records, ["label"], labels=["a", HOSTILE], modes=[HOSTILE], title=HOSTILE))
+    screen = show(
+        Desk(
+            "classification",
+            records,
+            ["label"],
+            labels=["a", HOSTILE],
+            modes=[{"name": HOSTILE, "description": HOSTILE}],
+            title=HOSTILE,
+        )
+    )
     assert screen.page.query_selector("main img, main b, header img, aside img") is None
     screen.press("g")
     assert screen.page.query_selector("#finder img") is None

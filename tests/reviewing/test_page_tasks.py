@@ -88,7 +88,7 @@ def test_an_answer_is_right_partly_wrong_typed_or_absent(show: Any) -> None:
     screen.write("Galerie Morel | Morel")
     screen.press("Enter")
     find(screen, "/", "van Galerie Morel")
-    screen.press("m", "1")
+    screen.press("v", "1")
     screen.decided(6)
     lines = [(line["value"], line["good"], line["modes"]) for line in screen.desk.lines]
     assert lines == [

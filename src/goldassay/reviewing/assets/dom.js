@@ -16,6 +16,13 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/* A shape of a drawing. */
+export function shape(name, attributes) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  return element;
+}
+
 /* A button with its key; `click` runs in order with the keys. The mouse does not take the selection of a text away. */
 export function button(label, key, click, attributes = {}) {
   const cap = key ? make("kbd", {}, key) : null;

@@ -1,17 +1,10 @@
 /* Progress, pace, the verdict so far, and how far people and judges can be trusted. */
 
-import { byId, button, make } from "./dom.js";
+import { byId, button, count, make, shape } from "./dom.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const rate = (value) => value.toFixed(2);
 const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
 const percent = (value) => `${Math.round(100 * value)} %`;
-
-function shape(name, attributes) {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  return element;
-}
 
 /* The difference with its interval on a line with zero, as the report draws it. */
 function gap({ difference, low, high }) {
@@ -30,7 +23,7 @@ const row = (name, value, ends = null) => make("div", {}, make("dt", {}, name), 
 
 export function minutes(value) {
   if (value === null || value === undefined) return "";
-  return value < 1 ? "less than a minute" : value < 90 ? `about ${Math.round(value)} minutes` : `about ${(value / 60).toFixed(1)} hours`;
+  return value < 1 ? "less than a minute" : value < 90 ? `about ${count(Math.round(value), "minute")}` : `about ${(value / 60).toFixed(1)} hours`;
 }
 
 export class Panel {

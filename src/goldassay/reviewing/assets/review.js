@@ -4,6 +4,7 @@
 import { byId, button, make, plain, same, shut, startTheme, tags, toggleTheme } from "./dom.js";
 import { find, matching } from "./finder.js";
 import { Keys, sign } from "./keys.js";
+import { Modes, pickModes } from "./modes.js";
 import { Panel } from "./panel.js";
 import { rules } from "./rules.js";
 import { inOrder, onFailure } from "./sequence.js";
@@ -26,6 +27,7 @@ const server = new Server((waiting) => say(waiting ? "The server does not answer
 const keys = new Keys(bindings);
 let setup = null;
 let panel = null;
+let modes = null;
 let current = { item: null, context: null };
 const unfinished = new Map(); /* what was edited and left without a decision */
 
@@ -51,14 +53,27 @@ class Context {
     this.server = server;
     this.decide = decide;
     this.history = [];
-    this.modes = new Set(record.decision?.modes ?? []);
     this.choice = null;
-    this.good = null;
     this.started = performance.now();
     this.task = TASKS[setup.task] ?? own;
     const isChoice = record.suggestions.length > 1 && (setup.mode === "compare" || record.visit === "conflict");
     this.editor = isChoice ? compare : this.task;
-    this.value = record.decision?.value ?? (isChoice ? null : this.editor.start(this));
+    this.initial = isChoice ? null : this.editor.start(this);
+    this.restore(record.decision);
+  }
+
+  /* What was decided before. A side that was chosen as it is comes back as the choice. */
+  restore(decision) {
+    const isSide = this.editor === compare && this.record.suggestions.some((side) => same(side.value, decision?.value));
+    this.value = isSide ? null : decision?.value ?? this.initial;
+    this.modes = new Set(decision?.modes ?? []);
+    this.grade = decision?.grade ?? null;
+    if (this.value !== null && /^\d$/.test(decision?.choice ?? "")) this.choice = decision.choice;
+  }
+
+  /* Whether a failure was named, and the answer of the one system was not corrected. */
+  get isFailure() {
+    return setup.question === "errors" && this.modes.size > 0 && this.record.suggestions.length === 1 && same(this.value, this.initial);
   }
 
   /* Suggestions with the letters that take them: a, b, c, d. */
@@ -89,13 +104,14 @@ class Context {
 
 /* From record to record. */
 
-async function open(item, value = undefined) {
+async function open(item, undone = null) {
+  showTab("record");
   if (current.context?.history.length) unfinished.set(current.item, current.context);
   const record = await server.record(item);
-  const restored = value === undefined ? unfinished.get(item) : undefined;
+  const restored = undone ? undefined : unfinished.get(item);
   const context = restored ?? new Context(record);
   unfinished.delete(item);
-  if (value !== undefined && value !== null) context.value = value;
+  if (undone) context.restore(undone);
   context.started = performance.now();
   current = { item, context };
   if (!restored) context.view = context.editor.edit(context);
@@ -105,6 +121,7 @@ async function open(item, value = undefined) {
   document.activeElement?.blur();
   context.view.update();
   drawKeys();
+  drawNamed();
   context.view.opened?.();
   root.dataset.item = item;
   root.dataset.state = "ready";
@@ -150,6 +167,7 @@ function finished() {
     make("p", {}, "Write the gold from here, or at any time from the command line."),
     make("p", {}, button("Write gold.jsonl", null, () => panel.export()))));
   drawKeys();
+  drawNamed();
   root.dataset.item = "";
   root.dataset.state = "finished";
 }
@@ -162,14 +180,16 @@ async function decide(kind, more = {}) {
   const note = byId("note").value.trim() || null;
   let value = null;
   if (kind === "label") {
+    if (context.isFailure && !("value" in more)) more = { good: false, value: null };
     value = "value" in more ? more.value : context.value;
-    const choice = more.choice ?? context.choice;
-    const problem = value === null && !choice && more.good === undefined ? "Choose first." : value !== null && !choice ? context.task.check(value, context) : null;
+    const isOpen = value === null && !(more.choice ?? context.choice) && more.good === undefined;
+    const problem = isOpen ? "Choose first." : value === null ? null : context.task.check(value, context);
     if (problem) return say(problem, true);
   }
-  const decision = { item, kind, value, choice: more.choice ?? context.choice, good: more.good ?? context.good, note, modes: [...context.modes], seconds: Math.round(performance.now() - context.started) / 1000, undoes: null };
+  const about = { value, choice: more.choice ?? context.choice, good: more.good ?? null, note, modes: [...context.modes], ...(context.grade ? { grade: context.grade } : {}) };
   const before = context.record.decision;
-  if (kind === "label" && before?.kind === "label" && same(before.value ?? null, value) && same([before.choice, before.good, before.note].map((each) => each ?? null), [decision.choice, decision.good, note])) return step(1);
+  if (kind === "label" && before?.kind === "label" && Object.keys({ ...about, grade: 0 }).every((name) => same(before[name] ?? null, about[name] ?? null))) return step(1);
+  const decision = { item, kind, ...about, seconds: Math.round(performance.now() - context.started) / 1000, undoes: null };
   root.dataset.state = "saving";
   const answer = await server.decide(decision);
   context.record.decision = decision;
@@ -188,7 +208,7 @@ async function undo() {
   receive(answer);
   setup.next = answer.next;
   current.context = null;
-  await open(answer.item, answer.undone?.value ?? null);
+  await open(answer.item, answer.undone);
   if (answer.undone?.note) byId("note").value = answer.undone.note;
   say(`Taken back: ${record.id}`);
 }
@@ -198,15 +218,42 @@ function receive(answer) {
   panel.draw(answer.progress);
 }
 
-/* What went wrong: names of failures, those of this folder and new ones. */
-async function nameFailure() {
+/* What went wrong with the record: modes, and how bad it is. */
+async function nameModes() {
+  await pickModes(setup, current.context);
+  drawNamed();
+}
+
+function drawNamed() {
   const { context } = current;
-  const options = () => setup.modes.map((name) => ({ label: name, description: context.modes.has(name) ? "named; choose it again to take it back" : "" }));
-  const option = await find({ title: "What went wrong?", search: (query) => matching(options(), query), free: (label) => ({ label, description: "a new kind of failure" }) });
-  if (!option) return;
-  if (!setup.modes.includes(option.label)) setup.modes.push(option.label);
-  if (!context.modes.delete(option.label)) context.modes.add(option.label);
-  say(context.modes.size ? `Went wrong: ${[...context.modes].join(", ")}` : "");
+  const named = context ? [...context.modes].map((name) => make("span", { class: "tag strong", dir: "auto" }, name)) : [];
+  byId("named").replaceChildren(...(context ? [button("Mode", "m", nameModes)] : []), ...named, context?.grade ? make("span", { class: "tag" }, `grade ${context.grade}`) : "");
+}
+
+/* The two tabs: the record, and the modes of all records. */
+function showTab(name) {
+  root.dataset.tab = name;
+  for (const tab of byId("tabs").children) {
+    const isOpen = tab.id === `tab-${name}`;
+    tab.ariaSelected = String(isOpen);
+    tab.tabIndex = isOpen ? 0 : -1;
+    byId(tab.getAttribute("aria-controls")).hidden = !isOpen;
+  }
+}
+async function switchTab(name = root.dataset.tab === "modes" ? "record" : "modes") {
+  showTab(name);
+  say("");
+  if (name === "modes") await modes.show();
+  drawKeys();
+}
+
+/* Modes have other names, or other records: what was fetched has the old ones. */
+function renamed(from, to) {
+  server.records.clear();
+  for (const context of [current.context, ...unfinished.values()]) {
+    if (context?.modes.delete(from)) context.modes.add(to);
+  }
+  drawNamed();
 }
 
 /* Keys and buttons: the same list makes the toolbar, the keys and their help. */
@@ -214,7 +261,8 @@ async function nameFailure() {
 const isEnter = (binding) => binding.keys.includes("Enter");
 
 function common() {
-  const { context } = current;
+  const isModes = root.dataset.tab === "modes";
+  const context = isModes ? null : current.context;
   const shown = context?.record.suggestions.length ? context.record.suggestions[0] : null;
   const isPlain = setup.mode === "label" && shown;
   const onRecord = context ? [
@@ -226,14 +274,18 @@ function common() {
       { keys: ["-"], label: "Bad", main: context.task === own, run: () => decide("label", { good: false, value: null }) },
     ] : []),
     { keys: ["n"], label: "Write a note", run: () => byId("note").focus() },
-    { keys: ["f"], label: "Name what went wrong", run: nameFailure },
+    { keys: ["m"], label: "Name what went wrong: modes, and a grade", run: nameModes },
   ] : [];
-  return [
-    ...onRecord,
+  const inQueue = [
     { keys: ["u"], label: "Undo", main: true, run: undo },
     { keys: ["k"], label: "Back", main: true, run: () => step(-1) },
     { keys: ["j"], label: "On", main: true, run: () => step(1) },
+  ];
+  return [
+    ...onRecord,
+    ...(isModes ? [] : inQueue),
     { keys: ["g"], label: "Go to an id", run: go },
+    { keys: ["f"], label: isModes ? "Back to the record" : "Failure modes: what goes wrong, and how often", main: isModes ? "Records" : false, run: () => switchTab() },
     { keys: ["r"], label: "Guidelines", run: () => rules(server, setup, current.context?.record.id ?? null) },
     { keys: ["p"], label: "Progress and verdict", run: () => panel.toggle() },
     { keys: ["t"], label: "Light or dark", run: toggleTheme },
@@ -243,7 +295,8 @@ function common() {
 
 /* Asked for at every key, since some depend on what is active. The task's own keys come first. */
 function bindings() {
-  return [...(current.context?.view.keys() ?? []), ...common()];
+  const own = root.dataset.tab === "modes" ? modes.keys() : current.context?.view.keys() ?? [];
+  return [...own, ...common()];
 }
 
 function drawKeys() {
@@ -272,6 +325,17 @@ async function start() {
   document.title = `${setup.title} – goldassay`;
   byId("title").textContent = setup.title;
   panel = new Panel(server, setup, say);
+  modes = new Modes(server, setup, { say, open, renamed, redraw: drawKeys });
+  for (const tab of byId("tabs").children) {
+    tab.addEventListener("click", () => inOrder(() => switchTab(tab.id.slice(4))));
+    tab.addEventListener("keydown", (event) => {
+      if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
+      event.stopPropagation();
+      const other = tab.nextElementSibling ?? tab.previousElementSibling;
+      other.focus();
+      other.click();
+    });
+  }
   byId("open-panel").addEventListener("click", () => panel.toggle());
   byId("open-rules").addEventListener("click", () => rules(server, setup, current.context?.record.id ?? null));
   byId("note").addEventListener("keydown", (event) => { if (event.key === "Enter") say("The note goes with the decision."); });
@@ -279,7 +343,9 @@ async function start() {
   setInterval(async () => {
     if (document.visibilityState !== "visible") return;
     const progress = await server.ask("progress").catch(() => null);
-    if (progress) receive({ progress });
+    if (!progress) return;
+    if (progress.revision !== setup.progress.revision) await modes.follow(); /* somebody else named or changed modes */
+    receive({ progress });
   }, POLL);
   await follow(setup.next);
 }

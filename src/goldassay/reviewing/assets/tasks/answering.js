@@ -84,7 +84,7 @@ export function edit(context) {
     { keys: ["i"], label: "Type the answer", main: "Type", run: () => field.select() },
     ...context.systems.map((system) => ({ keys: [system.letter], label: `Take the answer of ${system.name}`, run: () => context.change({ ...context.value, ...system.value }) })),
     ...(text ? textKeys(view, context) : []),
-    ...(hasEvidence ? [{ keys: ["m"], label: "The words are evidence, or not", main: "Evidence", run: mark }] : []),
+    ...(hasEvidence ? [{ keys: ["v"], label: "The words are evidence, or not", main: "Evidence", run: mark }] : []),
   ];
   return { body, update, keys };
 }

@@ -15,6 +15,7 @@ export function edit(context) {
   function correct(place) {
     context.history.push(context.value);
     context.value = sides[place].value;
+    if (!isConflict) context.choice = sides[place].key; /* the one that is corrected is the better one */
     enter();
     context.update();
   }
@@ -34,6 +35,7 @@ export function edit(context) {
   }
   function update() {
     if (context.value === null) {
+      context.choice = null;
       if (inner || !body.firstChild) overview();
       return;
     }

@@ -127,7 +127,7 @@ export function edit(context) {
     if (active && !items().some((span) => isSame(span, active))) active = null;
     const marks = [...proposals().map((span) => ({ span, style: "proposal " })), ...spans().map((span) => ({ span, style: "" }))];
     view.draw(marks.map(({ span, style }) => ({ start: span.start, end: span.end, kind: `${style}${kind(types, span.type)}`, label: `${span.type}${style ? "?" : ""}`, active: active !== null && isSame(span, active), item: span })));
-    chips.replaceChildren(...types.map((type, place) => button(make("mark", { class: kind(types, type) }, type), shortcuts[place], () => choose(type), { "aria-pressed": String(active?.type === type), class: "choice" })), button("Another type", "m", chooseOther, { class: "choice" }));
+    chips.replaceChildren(...types.map((type, place) => button(make("mark", { class: kind(types, type) }, type), shortcuts[place], () => choose(type), { "aria-pressed": String(active?.type === type), class: "choice" })), button("Another type", "o", chooseOther, { class: "choice" }));
     const all = items();
     list.replaceChildren(...all.map(row));
     list.hidden = !all.length;
@@ -135,7 +135,7 @@ export function edit(context) {
   }
   const keys = () => [
     ...types.map((type, place) => ({ keys: [shortcuts[place]].filter(Boolean), label: `The words are ${type}`, run: () => choose(type) })).filter((each) => each.keys.length),
-    { keys: ["m"], label: "Another type, also a new one", run: chooseOther },
+    { keys: ["o"], label: "Another type, also a new one", run: chooseOther },
     ...textKeys(view, context, { moved, before: () => { if (active) { active = null; update(); } } }),
     { keys: ["ArrowDown"], label: "Next span", run: () => step(1) },
     { keys: ["ArrowUp"], label: "Span before", run: () => step(-1) },
