@@ -96,6 +96,25 @@ def test_records_for_two_are_labelled_by_two_and_their_conflicts_are_settled(sta
     assert review.export()["left_out"] == 0
 
 
+def test_two_pages_settle_different_conflicts_and_each_is_settled_once(start: Start) -> None:
+    review = start(classification(12), overlap=1.0)
+    pages = [Client(review.url, who) for who in ("ann", "bo", "cy", "cy")]
+    for page, label in zip(pages[:2], LABELS[:2], strict=True):
+        for index in range(12):
+            page.decide(str(index), value={"label": label})
+    ahead = [page.get("setup")["next"] for page in pages]
+    assert all(len(items) == 1 and items[0].endswith(":conflict") for items in ahead)
+    settled: list[str] = []
+    while any(ahead):
+        assert len({item for items in ahead for item in items}) == sum(map(len, ahead))
+        for number, page in enumerate(pages):
+            if ahead[number]:
+                settled += ahead[number]
+                ahead[number] = page.decide(ahead[number][0], value={"label": LABELS[0]})["next"]
+    assert sorted(settled) == sorted(f"{index}:conflict" for index in range(12))
+    assert review.session.queue.conflicts() == []
+
+
 def test_what_is_skipped_again_waits_behind_what_was_skipped_before(start: Start) -> None:
     page = Client(start(extraction(5)).url)
     for item in "01234":
@@ -112,10 +131,14 @@ def test_a_conflict_can_be_skipped_and_left_to_others(start: Start) -> None:
     for index in range(5):
         ann.decide(str(index), value={"label": LABELS[0]})
         bo.decide(str(index), value={"label": LABELS[index < 2]})
-    assert ann.get("setup")["next"] == ["0:conflict", "1:conflict"]
-    assert ann.decide("0:conflict", kind="skip")["next"] == ["1:conflict", "0:conflict"]
+    opened.session.queue.leases.clear()
+    assert ann.get("setup")["next"] == ["0:conflict"]
+    assert ann.decide("0:conflict", kind="skip")["next"] == ["1:conflict"]
     assert ann.decide("1:conflict", kind="unsure")["next"] == ["0:conflict"]
-    assert bo.get("setup")["next"] == ["0:conflict", "1:conflict"]
+    assert bo.get("setup")["next"] == ["1:conflict"]
+    assert bo.decide("1:conflict", value={"label": LABELS[1]})["next"] == []
+    assert ann.decide("0:conflict", kind="unsure")["next"] == []
+    assert bo.get("setup")["next"] == ["0:conflict"]
 
 
 def test_a_record_that_somebody_was_unsure_of_goes_to_another(start: Start) -> None:

@@ -34,10 +34,10 @@ def one_in(block: int, count: int, rng: random.Random) -> set[int]:
 
 @dataclass
 class Lease:
-    """The records that an open page has fetched, and when it was last heard of."""
+    """The items that an open page has fetched, and when it was last heard of."""
 
     who: str
-    records: set[int]
+    items: list[str]
     seen: float
 
 
@@ -76,7 +76,7 @@ class Queue:
             items.append(item)
             if len(items) == count:
                 break
-        self.leases[sitting] = Lease(who, {int(item) for item in items if item.isdigit()}, now)
+        self.leases[sitting] = Lease(who, items, now)
         return items
 
     def keep(self, sitting: str) -> None:
@@ -84,30 +84,34 @@ class Queue:
         if sitting in self.leases:
             self.leases[sitting].seen = time.monotonic()
 
-    def _taken(self, who: str, sitting: str, now: float) -> set[int]:
-        """The records that other open pages have; a record for two is taken by the same reviewer's pages alone."""
+    def _taken(self, who: str, sitting: str, now: float) -> set[str]:
+        """The items that other open pages have; a record for two is taken by the same reviewer's pages alone."""
         self.leases = {name: lease for name, lease in self.leases.items() if now - lease.seen < IDLE}
-        taken: set[int] = set()
-        for name, lease in self.leases.items():
-            if name != sitting:
-                taken |= lease.records if lease.who == who else lease.records - self.shared
-        return taken
+        others = [lease for name, lease in self.leases.items() if name != sitting]
+        for_two = {str(index) for index in self.shared}
+        return {
+            item
+            for lease in others
+            for item in lease.items
+            if lease.who == who or (item not in for_two and not item.endswith("repeat"))
+        }
 
-    def _items(self, who: str, taken: set[int]) -> Iterator[str]:
+    def _items(self, who: str, taken: set[str]) -> Iterator[str]:
         own = {index: line for index in range(self.count) if (line := self.journal.current(index, who))}
         skipped = sorted((index for index, line in own.items() if line.kind == "skip"), key=self._moment(who, "first"))
         waiting = [*(index for index in range(self.count) if index not in own), *skipped]
-        rest = [index for index in waiting if index not in taken and self.is_for(index, who)]
+        rest = [index for index in waiting if str(index) not in taken and self.is_for(index, who)]
         moment = self._moment(who, "first")
         moments = sorted(map(moment, own))
         for index in self.repeats(who):
             since = len(moments) - bisect_right(moments, moment(index))
-            if self.journal.current(index, who, "repeat") is None and (since >= APART or not rest):
+            is_due = self.journal.current(index, who, "repeat") is None and (since >= APART or not rest)
+            if is_due and f"{index}:repeat" not in taken:
                 yield f"{index}:repeat"
         yield from map(str, rest)
         conflicts = [index for index in self.conflicts() if self.may_settle(index, who)]
-        for index in sorted(conflicts, key=self._moment(who, "conflict")):
-            yield f"{index}:conflict"
+        items = [f"{index}:conflict" for index in sorted(conflicts, key=self._moment(who, "conflict"))]
+        yield from [item for item in items if item not in taken][:1]  # the others are for whoever is at work
 
     def _moment(self, who: str, visit: str) -> Callable[[int], int]:
         """When a reviewer decided on a record, for sorting: what was skipped last comes last."""
