@@ -163,8 +163,9 @@ function follow(next) {
 
 function finished() {
   current = { item: "", context: null };
-  byId("record").replaceChildren(make("div", { class: "finished" }, make("h2", {}, "Every record is decided."),
-    make("p", {}, "Write the gold from here, or at any time from the command line."),
+  const isAll = !setup.progress.left && !setup.progress.conflicts;
+  byId("record").replaceChildren(make("div", { class: "finished" }, make("h2", {}, isAll ? "Every record is decided." : "Other people have the rest."),
+    make("p", {}, isAll ? "Write the gold from here, or at any time from the command line." : "What they leave comes here by itself."),
     make("p", {}, button("Write gold.jsonl", null, () => panel.export()))));
   drawKeys();
   drawNamed();
@@ -346,6 +347,10 @@ async function start() {
     if (!progress) return;
     if (progress.revision !== setup.progress.revision) await modes.follow(); /* somebody else named or changed modes */
     receive({ progress });
+    if (root.dataset.state === "finished" && root.dataset.tab === "record" && progress.left + progress.conflicts) inOrder(async () => {
+      const { next } = await server.ask("setup");
+      if (next.length) await follow(next);
+    });
   }, POLL);
   await follow(setup.next);
 }
