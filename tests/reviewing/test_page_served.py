@@ -19,8 +19,8 @@ from goldassay.gold import read
 def browse(chromium: Any) -> Iterator[Any]:
     contexts = []
 
-    def open_page(url: str, who: str = "") -> Screen:
-        context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    def open_page(url: str, who: str = "", theme: str = "light", width: int = 1440) -> Screen:
+        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
         context.set_default_timeout(1000 * PATIENCE)
         contexts.append(context)
         if who:
@@ -144,3 +144,141 @@ def test_two_reviewers_get_different_records_and_settle_their_conflicts(start: S
     bob.press("1")
     last = journal(review.folder)[-1]
     assert (last["who"], last["item"].endswith(":conflict")) == ("bob", True)
+
+
+def letters(n: int) -> list[dict[str, Any]]:
+    """Answers to letters, drafted to find errors: half of them looked likely to fail."""
+    return [
+        {
+            "id": f"l{number}",
+            "letter": f"Letter {number} asks for a refund.",
+            "suggestions": {"bot": {"reply": "Hello."}},
+            "sampling": sampling(
+                number // 2,
+                5 * n // 2,
+                ["bot"],
+                question="errors",
+                stratum="likely" if number % 2 else "rest",
+                population=5 * n,
+            ),
+        }
+        for number in range(n)
+    ]
+
+
+def name_mode(screen: Screen, typed: str, *then: str) -> None:
+    screen.press("m")
+    screen.write(typed)
+    screen.press("Enter", *then)
+
+
+def table(screen: Screen) -> dict[str, str]:
+    """The modes of the tab with their numbers of records."""
+    rows = screen.page.query_selector_all(".mode:not(.fresh)")
+    return {row.query_selector(".mode-name").inner_text(): row.query_selector(".quiet").inner_text() for row in rows}
+
+
+def test_modes_by_keyboard_alone_with_the_real_server(start: Start, browse: Any) -> None:
+    review = start(letters(12), task="reply")
+    screen = browse(review.url)
+    for typed, grade in (("missing total", "2"), ("wrong tone", "1"), ("invented date", "3")):
+        name_mode(screen, typed, grade)
+        screen.press("Enter")
+    for typed in ("tot", "ton", "dat", "tot"):  # completed
+        name_mode(screen, typed, "Enter")
+        screen.press("Enter")
+    screen.press("n")
+    screen.write("no greeting")
+    screen.press("Enter", *["Enter"] * 5)
+    assert state(screen) == "finished"
+    screen.press("f")
+    named = {
+        "missing total": "3 records",
+        "wrong tone": "2 records",
+        "invented date": "2 records",
+        "Notes without a mode": "1 record",
+    }
+    assert table(screen) == named
+    text = screen.page.inner_text("#modes")
+    assert "No new mode in the last 9 records." in text
+    assert "12 of 60 traces read · 3 modes · 1 note without a mode" in text
+    assert screen.page.query_selector_all(".mode svg.share")
+    screen.press("e")
+    screen.write("no total")
+    screen.press("Enter")
+    screen.press("m")  # merged
+    screen.write("tone")
+    screen.press("Enter")
+    assert table(screen)["wrong tone"] == "5 records"
+    screen.press("ArrowRight", " ", " ", "m")  # split
+    screen.write("rude")
+    screen.press("Enter", "d")
+    screen.write("Not how one writes to a customer.")
+    screen.page.keyboard.press("Escape")
+    screen.settle()
+    assert {"rude": "2 records", "wrong tone": "3 records"}.items() <= table(screen).items()
+    assert "Not how one writes" in (review.folder / "modes.yaml").read_text(encoding="utf-8")
+    assert [line["kind"] for line in journal(review.folder)][-4:] == ["modes"] * 4
+    screen.press("u", "u", "u", "u")
+    assert table(screen) == named
+    screen.press("u")
+    assert "no change" in screen.page.inner_text("#message")
+    screen.press("f", "u")  # and decisions, back to the first
+    while state(screen) != "finished" and "nothing to undo" not in screen.page.inner_text("#message"):
+        screen.press("u")
+    assert screen.page.get_attribute("html", "data-item") == "0"
+    assert "missing total" in screen.page.inner_text("#named")
+    assert "grade 2" in screen.page.inner_text("#named")
+
+
+def test_two_browsers_see_each_others_modes(start: Start, browse: Any) -> None:
+    review = start(letters(12), task="reply")
+    ann = browse(review.url, "ann")
+    bob = browse(review.url, "bob")
+    name_mode(ann, "missing total", "2")
+    ann.press("Enter", "f")
+    bob.press("f")
+    assert table(bob) == {"missing total": "1 record"}
+    bob.press("e")
+    bob.write("no total")
+    bob.press("Enter")
+    ann.page.wait_for_selector(".mode-name:text-is('no total')")
+    bob.press("f")
+    name_mode(bob, "no", "Enter")
+    bob.press("Enter")
+    ann.page.wait_for_selector(".mode:has-text('2 records')")
+    ann.press("f", "m")
+    ann.page.wait_for_selector("#finder li:has-text('no total')")
+    assert bob.console == ann.console == []
+
+
+def test_dragging_with_the_real_server(start: Start, browse: Any) -> None:
+    review = start(letters(8), task="reply")
+    screen = browse(review.url)
+    for typed in ("one", "two", "three", "one"):
+        name_mode(screen, typed, "Enter")
+        screen.press("Enter")
+    screen.press("f")
+    screen.page.drag_and_drop(".mode:has-text('three')", ".mode:has-text('two')")
+    screen.page.wait_for_selector("#message:has-text('three is part of two')")
+    assert table(screen) == {"one": "2 records", "two": "2 records"}
+    screen.page.drag_and_drop(".mode-records li:first-child", ".mode.fresh")
+    screen.page.wait_for_selector("#finder[open]")
+    screen.write("four")
+    screen.press("Enter")
+    screen.page.wait_for_selector("#message:has-text('moved to four')")
+    assert table(screen) == {"one": "2 records", "two": "1 record", "four": "1 record"}
+    screen.page.click(".mode-records .link")
+    screen.page.wait_for_selector("#record:not([hidden])")
+    assert screen.console == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_nothing_on_the_modes_of_the_real_server(start: Start, browse: Any, theme: str, width: int) -> None:
+    screen = browse(start(letters(8), task="reply").url, theme=theme, width=width)
+    for typed in ("missing total", "wrong tone", "tone"):
+        name_mode(screen, typed, "2")
+        screen.press("Enter")
+    screen.press("f", "ArrowRight")
+    assert screen.violations() == []
