@@ -1,10 +1,11 @@
-"""The pictures of the README and the docs: a report, lists of runs, a tuning and a review, as Chromium shows them.
+"""The pictures of the README and the docs: a report, lists of runs, a tuning, a review and its modes, in Chromium.
 
     python docs/pictures.py BASELINE RUN TUNING RUNS
-    python docs/pictures.py DRAFT
+    python docs/pictures.py DRAFT REVIEWED
 
 BASELINE and RUN are runs on the same gold, TUNING is the folder of a tuning, RUNS a folder of runs: those that
-`goldassay demo` and `goldassay tune extraction --optimizer patches` write will do. DRAFT is one of `gold draft`.
+`goldassay demo` and `goldassay tune extraction --optimizer patches` write will do. DRAFT is one of `gold draft`,
+REVIEWED the folder of a review in which failure modes were named.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ from goldassay.serving import LocalServer
 
 IMAGES = Path(__file__).parent / "images"
 WIDTH = 1180
-HEIGHTS = {"report": 820, "tuning": 820, "runs": 560, "review": 560}
+HEIGHTS = {"report": 820, "tuning": 820, "runs": 560, "review": 560, "modes": 640}
+KEYS = {"modes": ("f", "ArrowDown", "ArrowRight", "Space")}
 
 
 def main() -> None:
     """Takes the pictures."""
-    if len(sys.argv) == 2:
-        with review(sys.argv[1]) as opened, sync_playwright() as play:
-            take(play, {"review": opened.url})
+    if len(sys.argv) == 3:
+        draft, reviewed = map(Path, sys.argv[1:])
+        with review(draft) as first, review(reviewed) as second, sync_playwright() as play:
+            take(play, {"review": first.url, "modes": second.url})
         return
     baseline, run, tuning, runs = map(Path, sys.argv[1:])
     with tempfile.TemporaryDirectory() as folder, LocalServer(application(runs)) as server, sync_playwright() as play:
@@ -52,6 +55,9 @@ def take(play: Playwright, addresses: Mapping[str, str]) -> None:
         page.goto(address)
         page.evaluate("globalThis.goldassay?.charts()")
         page.wait_for_timeout(500)
+        for key in KEYS.get(name, ()):
+            page.keyboard.press(key)
+            page.wait_for_timeout(200)
         page.screenshot(path=IMAGES / f"{name}.png")
     browser.close()
 
