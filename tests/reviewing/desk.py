@@ -153,7 +153,7 @@ class Desk:
     async def get_progress(self, request: Request) -> Response:
         return JSONResponse(self.progress())
 
-    def modes_of(self, line: Mapping[str, Any]) -> list[str]:
+    def modes_of(self, line: dict[str, Any]) -> list[str]:
         """The modes of a decision after the changes that came later."""
         names = list(line.get("modes", []))
         for change in self.changes:

@@ -217,8 +217,7 @@ def test_hostile_names_notes_and_ids_stay_text(show: Any) -> None:
     both = read(desk(20), {HOSTILE: 2, "plain": 1})
     for line in both.lines:
         line["note"] = HOSTILE
-    for record in both.records:
-        record.update(id=HOSTILE + record["id"], text=HOSTILE)
+    both.records = [{**record, "id": HOSTILE + record["id"], "text": HOSTILE} for record in both.records]
     both.setup["modes"] = [{"name": HOSTILE, "description": HOSTILE}]
     both.changes.append({"kind": "describe", "mode": HOSTILE, "description": HOSTILE, "lines": 9})
     screen = show(both)
