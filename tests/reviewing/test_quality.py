@@ -27,9 +27,10 @@ from typer.testing import CliRunner
 from goldassay.cli import app
 from goldassay.reviewing import Review
 from goldassay.reviewing.journal import Decision
-from goldassay.reviewing.quality import Quality, missed_by_both, share_difference
+from goldassay.reviewing.quality import Quality, missed_by_both
 from goldassay.running.labelled import verdict
 from goldassay.statistics import holm
+from goldassay.statistics.intervals import share_difference
 
 
 def test_the_interval_of_what_both_missed_covers_it() -> None:
@@ -51,7 +52,7 @@ def test_the_interval_of_anchoring_covers_it() -> None:
         shown = sum(rng.random() < 0.85 for _ in range(180))
         hidden = sum(rng.random() < 0.7 for _ in range(20))
         ends = share_difference((shown, 180), (hidden, 20))
-        covered += ends["low"] <= 0.15 <= ends["high"]
+        covered += ends.low <= 0.15 <= ends.high
     assert 0.92 < covered / 600 < 0.99
 
 

@@ -139,6 +139,37 @@ def test_the_interval_of_a_rate_stays_within_its_bounds() -> None:
     assert 0.8 < result.low < 0.95
 
 
+def test_few_labels_that_are_all_alike_do_not_make_a_stratum_certain() -> None:
+    """13 labels without a hit leave room for Wilson's 3 of 13 in 350 of 400 inputs: .875 * .228 beside the others."""
+    strata = [Stratum(350, values([0] * 13)), Stratum(50, values([1] * 6 + [0] * 21))]
+    result = estimate(strata, RATE, bounds=(0.0, 1.0))
+    assert result.value == pytest.approx(50 / 400 * 6 / 27)
+    assert result.high - result.value == pytest.approx(0.875 * 0.228, abs=0.02)
+    assert 0 < result.low < result.value
+    scaled = [replace(each, evidence=each.evidence * (3, 1)) for each in strata]
+    grades = estimate(scaled, RATE, bounds=(0.0, 3.0))
+    assert (grades.value, grades.low, grades.high) == pytest.approx((3 * result.value, 3 * result.low, 3 * result.high))
+
+
+@pytest.mark.parametrize("judge", [None, (0.8, 0.1), (0.3, 0.3)])
+def test_a_rare_failure_is_covered_by_drafts_of_likely_failures(judge: tuple[float, float] | None) -> None:
+    """27 labels of a likely eighth, 13 of the rest: one variance for both ends held .05 in .75 to .86 of samples."""
+    covered = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        failed = rng.random(400) < 0.05
+        likely = rng.random(400) < np.where(failed, 0.6, 0.1)
+        yes = rng.random(400) < np.where(failed, *(judge or (0, 0)))
+        strata = []
+        for places, n in ((np.flatnonzero(likely), 27), (np.flatnonzero(~likely), 13)):
+            labelled = rng.permutation(places)[:n]
+            verdicts = yes[labelled] * 1.0 if judge else None
+            strata.append(Stratum(len(places), values(failed[labelled]), None, verdicts, float(yes.mean())))
+        interval = estimate(strata, RATE, bounds=(0.0, 1.0))
+        covered += interval.low <= 0.05 <= interval.high
+    assert 0.925 <= covered / 400 <= 0.985
+
+
 def test_a_stratum_without_labels_is_an_error() -> None:
     with pytest.raises(GoldassayError, match="400 examples has no label"):
         estimate([Stratum(100, values([1.0, 0.0])), Stratum(400, np.zeros((0, 2)))], RATE)

@@ -10,6 +10,7 @@ relevance      question, answer                 full, partial, none, evasion    
 criterion      criterion, question, answer      yes, no                                   yes
 preference     question, first, second          first, second, tie                        first
 rubric         question, answer                 your own levels, the worst first          the best
+failure        input, output                    yes, no                                   yes
 =============  ===============================  ========================================  =========
 
 Every input is data: it comes as a JSON string (see `goldassay.judges.judge.data`) and is never an instruction.
@@ -245,6 +246,17 @@ def scale(text: str) -> Question:
     meanings = {first: "the worst", last: "the best"}
     steps = range(first, last + step, step)
     return rubric({str(number): meanings.get(number, f"between {first} and {last}") for number in steps})
+
+
+def failure(name: str, description: str = "") -> Question:
+    """The question whether an output has a kind of failure that a person named.
+
+    >>> failure("net for total", "The net sum is given as the total.").inputs
+    ('input', 'output')
+    """
+    about = " ".join(f"{name}: {description}".split()) if description else name
+    asked = f"Does the output have this failure?\n{about}\nOther failures do not count."
+    return _closed("failure", "Failure", asked, "input output", {"yes": 1.0, "no": 0.0})
 
 
 def question(name: str, levels: Mapping[str, str] | None = None) -> Question:

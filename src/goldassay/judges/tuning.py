@@ -69,12 +69,12 @@ def splits(labels: Labels, *, seed: int = 0) -> dict[str, list[dspy.Example]]:
     items = [item for item in labels.items if item.label is not None]
     if not items:
         raise DataError("no item has a label, so there is nothing to tune on", file=labels.source or None)
-    examples = _examples(items, labels.question)
+    labelled = examples(items, labels.question)
     split_of = {item.id: item.split for item in items}
     if not all(split_of.values()):
-        rows = [{"id": each.id, "text": text_of(each), "strata": {"label": each.label}} for each in examples]
+        rows = [{"id": each.id, "text": text_of(each), "strata": {"label": each.label}} for each in labelled]
         split_of = dict(split(rows, ratios=RATIOS, factors=["label"], seed=seed).of)
-    parts = {name: [example for example in examples if split_of[example.id] == name] for name in RATIOS}
+    parts = {name: [example for example in labelled if split_of[example.id] == name] for name in RATIOS}
     if not parts["train"] or not parts["dev"]:
         raise DataError(
             f"{len(items)} items with a label are too few for train, dev and test: label more, and items that are less "
@@ -84,7 +84,7 @@ def splits(labels: Labels, *, seed: int = 0) -> dict[str, list[dspy.Example]]:
     return parts
 
 
-def _examples(items: Sequence[JudgedItem], question: Question) -> list[Any]:
+def examples(items: Sequence[JudgedItem], question: Question) -> list[Any]:
     """DSPy examples; a label that several verdicts count as is shown as none of them."""
     rows = []
     for item in items:

@@ -26,7 +26,7 @@ from goldassay.reviewing.journal import Journal, Line
 from goldassay.reviewing.queue import Queue
 from goldassay.reviewing.values import canonical, items
 from goldassay.running.labelled import PREFERRED, ranked, verdict
-from goldassay.statistics.intervals import wilson
+from goldassay.statistics.intervals import share_difference, wilson
 
 FIGURES = ("observed", "cohen_kappa", "strict_f1", "partial_f1", "triple_f1", "field_f1")
 RESAMPLES = 500
@@ -38,20 +38,6 @@ def share(successes: int, n: int) -> Fields:
     """A share with Wilson's interval."""
     low, high = wilson(successes, n)
     return {"n": n, "value": successes / n, "low": low, "high": high}
-
-
-def share_difference(a: tuple[int, int], b: tuple[int, int]) -> Fields:
-    """The difference of two independent shares, each as (successes, n), with Newcombe's interval.
-
-    >>> {name: round(value, 4) for name, value in share_difference((56, 70), (48, 80)).items()}
-    {'value': 0.2, 'low': 0.0524, 'high': 0.3339}
-    """
-    first = share(*a)
-    second = share(*b)
-    value = first["value"] - second["value"]
-    below = sqrt((first["value"] - first["low"]) ** 2 + (second["high"] - second["value"]) ** 2)
-    above = sqrt((first["high"] - first["value"]) ** 2 + (second["value"] - second["low"]) ** 2)
-    return {"value": value, "low": value - below, "high": value + above}
 
 
 def missed_by_both(first: int, second: int, both: int) -> Fields:
@@ -113,7 +99,8 @@ class Quality:
         if not counts[True] or not counts[False]:
             return None
         difference = share_difference((same[False], counts[False]), (same[True], counts[True]))
-        return {"shown": counts[False], "hidden": counts[True], **difference}
+        ends = {"value": difference.value, "low": difference.low, "high": difference.high}
+        return {"shown": counts[False], "hidden": counts[True], **ends}
 
     def slips(self, labels: Sequence[Line]) -> Fields | None:
         """The share of records that a reviewer labelled otherwise when they came again."""

@@ -259,15 +259,17 @@ class Design:
         strata: list[Stratum] = []
         for names, rows in groups:
             samplings = [self.samplings[place] for place in rows]
-            judged = len(names) == 1 and all(each.verdict is not None for each in samplings)
+            judged = all(each.verdict is not None for each in samplings)
+            size = sum(self.sizes[name] for name in names)
+            verdicts = sum(self.sizes[name] * (self.strata[name].verdict_mean or 0.0) for name in names)
             counted = [predicted[name] for name in names if name in predicted]
             strata.append(
                 Stratum(
-                    sum(self.sizes[name] for name in names),
+                    size,
                     evidence[rows],
                     np.sum(counted, axis=0, dtype=float) if len(counted) == len(names) else None,
                     np.array([each.verdict for each in samplings], float) if judged else None,
-                    self.strata[names[0]].verdict_mean or 0.0,
+                    verdicts / size,
                     [documents[place] for place in rows] if documents else (),
                 )
             )

@@ -18,9 +18,13 @@ A judge's verdicts, known for a whole stratum, are a covariate there: the estima
 stratum − that of the labelled ones), with λ the regression of u on the verdicts. That is narrower if the judge is any
 good, and not wrong if it is not.
 
+The mean of values between bounds over several strata, such as the share of a failure, has Wilson's ends of each
+stratum, combined as MOVER combines them (`_in_strata`): thirteen labels without the failure do not show that a stratum
+of 350 has none. With one variance for both ends such intervals held the truth in .74 to .92 of drafts for errors.
+
 Sources: Cochran, Sampling Techniques, 1977 (ratio estimates in strata, two phases); Satterthwaite 1946; Fisch et al.,
-Stratified prediction-powered inference, 2024. Coverage, power, and what fails (expansion by the number of texts for F1:
-.79 to .90): docs/labels.md.
+Stratified prediction-powered inference, 2024; Zou and Donner 2008 (MOVER). Coverage, power, and what fails (expansion
+by the number of texts for F1: .79 to .90): docs/labels.md.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import STEP, Evidences, Floats, slope
 from goldassay.statistics.intervals import Interval, effective_number, wilson_ends
 from goldassay.statistics.sequential import STAKES, Bets
-from goldassay.tally import Path
+from goldassay.tally import Mean, Path
 
 PREDICTED = {"tp", "fp", "correct", "incorrect", "partial", "spurious"}  # counts whose sum is what is predicted
 EXTRA = 2  # examples that differ as much as those seen, one up and one down (as Bonett and Price 2012, for pairs)
@@ -157,6 +161,9 @@ def estimate(
     for stratum in strata:
         if not len(stratum.evidence):
             raise GoldassayError(f"a stratum of {stratum.size} examples has no label, so nothing is known of it")
+    plain_mean = isinstance(evidences.zero, Mean) and all((each.evidence[:, 1] == 1).all() for each in strata)
+    if plain_mean and bounds and systems == 1 and len(strata) > 1:
+        return _in_strata(strata, bounds, level)
     parts = [_Part.of(stratum, evidences.paths, systems) for stratum in strata]
     totals = np.sum([part.totals for part in parts], axis=0)
     value, gradient = _linearised(totals, evidences, systems)
@@ -182,6 +189,71 @@ def estimate(
     labels = sum(stratum.labels for stratum in strata)
     low, high = _ends(value, variance, quantile, labels, bounds)
     return Interval(value, low, high, level, labels, "design, wilson" if bounds else "design, t")
+
+
+def _in_strata(strata: Sequence[Stratum], bounds: tuple[float, float], level: float) -> Interval:
+    """The mean over several strata of values between bounds, whose evidence is (value, 1).
+
+    The lower end is the value less the root of the sum of squares of W_h (mean_h − low_h), the upper end likewise, with
+    Wilson's ends of each stratum at the number of labels that its labels are worth, and of all inputs at theirs.
+    """
+    least, most = bounds
+    z = float(scipy.special.ndtri((1 + level) / 2))
+    total = sum(stratum.size for stratum in strata)
+    values = [(stratum.evidence[:, 0] - least) / (most - least) for stratum in strata]
+    weights = [stratum.size / total for stratum in strata]
+    trust = _trust_in_strata(strata, values)
+    mean = sum(weight * float(each.mean()) for weight, each in zip(weights, values, strict=True))
+    squares = np.zeros(2)
+    for stratum, weight, each in zip(strata, weights, values, strict=True):
+        n = len(each)
+        share = float(each.mean())
+        size = effective_number(share, float(each.var()) / n, n)
+        noise = 0.0
+        if trust and stratum.verdicts is not None:
+            mean += weight * trust * (stratum.verdict_mean - float(stratum.verdicts.mean()))
+            products, verdicts, labels = _moments_of(each, stratum.verdicts, stratum.verdict_mean)
+            explained = 2 * trust * products - trust**2 * verdicts
+            if explained > 0:
+                size *= labels / (labels - explained)
+            else:
+                noise = -explained / n / max(n - 1, 1)  # more than the verdicts explain: both ends move out
+        gaps = np.abs(share - np.array(wilson_ends(share, size, z)))
+        squares += weight**2 * (1 - n / stratum.size) * (gaps**2 + z**2 * noise)
+    mean = min(1.0, max(0.0, mean))
+    products, _ = _within_documents(strata, np.array([1.0, -least - mean * (most - least)]) / (most - least) / total)
+    squares += (mean - np.array(wilson_ends(mean, total, z))) ** 2 + z**2 * products
+    below, above = np.sqrt(squares).tolist()
+    value, low, high = (least + share * (most - least) for share in (mean, mean - below, mean + above))
+    labels = sum(stratum.labels for stratum in strata)
+    return Interval(value, max(least, low), min(most, high), level, labels, "design, wilson")
+
+
+def _trust_in_strata(strata: Sequence[Stratum], values: Sequence[Floats]) -> float:
+    """λ, from 0 up: the regression of values on a judge's verdicts over all strata; 0 if one has no verdicts."""
+    above = 0.0
+    below = 0.0
+    for stratum, each in zip(strata, values, strict=True):
+        if stratum.verdicts is None:
+            return 0.0
+        products, verdicts, _ = _moments_of(each, stratum.verdicts, stratum.verdict_mean)
+        share = stratum.size**2 / len(each) / max(len(each) - 1, 1)
+        above += share * products
+        below += share * verdicts
+    return max(0.0, above / below) if below > 0 else 0.0
+
+
+def _moments_of(values: Floats, verdicts: Floats, mean: float) -> tuple[float, float, float]:
+    """`_moments` of values and verdicts. The spread of verdicts that are 0 or 1 is known from the mean of all.
+
+    A stratum's few labelled verdicts may all be 0 where many others are not; their own spread would be 0.
+    """
+    around = verdicts - verdicts.mean()
+    added = values - values.mean()
+    squares = float(around @ around + np.ptp(verdicts) ** 2)
+    if np.isin(verdicts, (0, 1)).mean() > 0.5:  # those of traces that a judge was shown are means
+        squares = max(squares, len(values) * mean * (1 - mean) + 1)
+    return float(around @ added), squares, float(added @ added + np.ptp(added) ** 2)
 
 
 def _linearised(totals: Floats, evidences: Evidences, systems: int) -> tuple[float, Floats]:
