@@ -15,6 +15,7 @@ LONG = (
     "judging",
     "labels",
     "local_lm",
+    "modes",
     "null",
     "optimizers",
     "report",

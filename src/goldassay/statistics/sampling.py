@@ -224,9 +224,11 @@ def _in_strata(strata: Sequence[Stratum], bounds: tuple[float, float], level: fl
     products, _ = _within_documents(strata, np.array([1.0, -least - mean * (most - least)]) / (most - least) / total)
     squares += (mean - np.array(wilson_ends(mean, total, z))) ** 2 + z**2 * products
     below, above = np.sqrt(squares).tolist()
-    value, low, high = (least + share * (most - least) for share in (mean, mean - below, mean + above))
-    labels = sum(stratum.labels for stratum in strata)
-    return Interval(value, max(least, low), min(most, high), level, labels, "design, wilson")
+    width = most - least
+    low = least + width * max(0.0, mean - below)
+    high = least + width * min(1.0, mean + above)
+    number = sum(stratum.labels for stratum in strata)
+    return Interval(least + width * mean, low, high, level, number, "design, wilson")
 
 
 def _trust_in_strata(strata: Sequence[Stratum], values: Sequence[Floats]) -> float:
@@ -244,16 +246,17 @@ def _trust_in_strata(strata: Sequence[Stratum], values: Sequence[Floats]) -> flo
 
 
 def _moments_of(values: Floats, verdicts: Floats, mean: float) -> tuple[float, float, float]:
-    """`_moments` of values and verdicts. The spread of verdicts that are 0 or 1 is known from the mean of all.
+    """`_moments` of values, whose ends are Wilson's anyway, and verdicts.
 
-    A stratum's few labelled verdicts may all be 0 where many others are not; their own spread would be 0.
+    The spread of verdicts that are 0 or 1 is known from the mean of all: a stratum's few labelled ones may all be 0
+    where many others are not.
     """
     around = verdicts - verdicts.mean()
     added = values - values.mean()
     squares = float(around @ around + np.ptp(verdicts) ** 2)
     if np.isin(verdicts, (0, 1)).mean() > 0.5:  # those of traces that a judge was shown are means
         squares = max(squares, len(values) * mean * (1 - mean) + 1)
-    return float(around @ added), squares, float(added @ added + np.ptp(added) ** 2)
+    return float(around @ added), squares, float(added @ added)
 
 
 def _linearised(totals: Floats, evidences: Evidences, systems: int) -> tuple[float, Floats]:
