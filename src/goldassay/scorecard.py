@@ -139,11 +139,12 @@ class Scorecard(Displayed):
         >>> card.values["RR"], card.intervals["RR"]
         (0.75, (0.020201729145661984, 0.9977143192473907))
         """
-        from goldassay.statistics.intervals import interval
+        from goldassay.statistics.intervals import Interval, interval, worth
 
         design = self.shared.design if self.shared else None
         if self.no_level:
             return
+        estimates: dict[str, Interval] = {}
         gold = self.shared.gold if self.shared else ()
         documents = clusters(gold)
         self.unit = unit(self.examples, documents)
@@ -157,6 +158,8 @@ class Scorecard(Displayed):
                 self.values[name] = ends.value if design else self.values[name]
                 self.intervals[name] = (ends.low, ends.high)
                 self.methods[name] = ends.method
+                estimates[name] = ends
+        self.warnings += worth(estimates)
 
     def withhold_level(self) -> None:
         """Leave out the values where the design of the gold tells none, and warn why (`statistics.design`)."""

@@ -7,9 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
 from typer.testing import CliRunner
 
+from goldassay import evaluate
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import read
@@ -153,6 +155,119 @@ def test_verdicts_of_a_judge_make_strata_and_travel(files: list[Path], tmp_path:
     assert all(each["verdict"] == each["verdict_mean"] for each in drafted)
     message = refusal("gold", "draft", *files, *TASK, "--judge", verdicts, "--out", tmp_path / "x.jsonl")
     assert "verdicts are on the answers of one system" in message
+
+
+def test_a_table_is_continued_with_what_people_added_to_it(files: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "draft.csv"
+    call("gold", "draft", *files, *TASK, "--n", 6, "--out", out)
+    with out.open(encoding="utf-8", newline="") as stream:
+        table = list(csv.DictReader(stream))
+    for place, row in enumerate(table):
+        row |= {"gold_type": "M" if place < 4 else "", "note": "=unsure, ask"}
+    with out.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, table[0])
+        writer.writeheader()
+        writer.writerows(table)
+    call("gold", "draft", *files, *TASK, "--more", 5, "--out", out)
+    with out.open(encoding="utf-8", newline="") as stream:
+        after = list(csv.DictReader(stream))
+    assert [row["gold_type"] for row in after] == ["M"] * 4 + [""] * 7
+    assert {row["note"].strip("'") for row in after[:6]} == {"=unsure, ask"}
+    assert [json.loads(row["sampling"])["position"] for row in after] == [*range(11)]
+    assert len(read(out, task="classification")) == 4
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.jsonl", "b.jsonl", "draft.csv"]
+
+
+def test_tasks_of_label_studio_are_continued_with_their_annotations(files: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "tasks.json"
+    call("gold", "draft", *files, *TASK, "--n", 6, "--out", out)
+    tasks = json.loads(out.read_text(encoding="utf-8"))
+    for each in tasks[:2]:
+        each["annotations"] = [{**each["predictions"][0], "completed_by": 7}]
+    out.write_text(json.dumps(tasks), encoding="utf-8")
+    call("gold", "draft", *files, *TASK, "--more", 3, "--out", out)
+    after = json.loads(out.read_text(encoding="utf-8"))
+    assert after[:6] == tasks
+    assert [each["data"]["sampling"]["position"] for each in after] == [*range(9)]
+    message = refusal("gold", "draft", *files, *TASK, "--more", 3, "--out", tmp_path / "draft.tsv")
+    assert "continues a draft in .jsonl, .csv, .json" in message
+
+
+def test_a_rule_of_your_own_names_likely_failures(files: list[Path], tmp_path: Path) -> None:
+    rules = tmp_path / "rules.py"
+    rules.write_text(
+        "def many(example, prediction):\n    return prediction.label == 'L' and 'hasty' if '3' in example.text else 0\n"
+        "def rule(example, prediction):\n    return example['id'] in ('d1', 'd2')\n"
+        "def broken(example, prediction):\n    return prediction.tone\n",
+        encoding="utf-8",
+    )
+    out = tmp_path / "errors.jsonl"
+    words = ["gold", "draft", files[1], *TASK, "--for", "errors", "--out", out]
+    call(*words, "--strata", f"{rules}:many", "--n", 9)
+    kinds = {row["id"]: row["sampling"]["stratum"] for row in rows(out)}
+    hasty = {f"d{i}" for i in range(0, 90, 3) if "3" in str(i)}
+    assert {name for name, kind in kinds.items() if kind == "hasty"} <= hasty
+    assert list(kinds.values()).count("rest") == 3
+    call(*words, "--strata", f"{rules}:many", "--more", 3)
+    assert len(rows(out)) == 12
+    level = tmp_path / "level.jsonl"
+    call("gold", "draft", files[1], *TASK, "--strata", rules, "--out", level, "--n", 45)
+    assert {row["sampling"]["stratum"]: row["sampling"]["size"] for row in rows(level)} == {"rest": 88, "rule": 2}
+    message = refusal(*words[:-1], tmp_path / "x.jsonl", "--strata", f"{rules}:broken")
+    assert "rules.py: record d0: the rule broken raised AttributeError" in message
+    assert "has no 'absent'" in refusal(*words[:-1], tmp_path / "x.jsonl", "--strata", f"{rules}:absent")
+    assert "no strata are chosen for errors" in refusal(*words[:-1], tmp_path / "x.jsonl", "--strata", "confidence")
+
+
+def test_the_file_of_judge_eval_and_a_judged_run_are_verdicts(files: list[Path], tmp_path: Path) -> None:
+    """As `judge eval --out` writes its rows; a verdict that could not be read has no score."""
+    verdicts = [
+        {"id": f"d{i}", "inputs": {"text": ""}, "label": None, "verdict": "yes", "score": float(i % 3 > 0)}
+        for i in range(90)
+    ]
+    verdicts[0]["score"] = None
+    judged = save(tmp_path / "judged.jsonl", verdicts)
+    gold = [dspy.Example(id=f"d{i}", text=f"letter {i} of many").with_inputs("text") for i in range(90)]
+    evaluate(
+        lambda text: {"label": "M"},
+        gold,
+        lambda gold, pred: float(int(gold["id"][1:]) % 3 > 0),
+        folder=tmp_path / "run",
+    )
+    sizes = []
+    for source in (judged, tmp_path / "run"):
+        out = tmp_path / f"{source.stem}.draft.jsonl"
+        done = call("gold", "draft", files[0], *TASK, "--judge", source, "--n", 9, "--out", out, "--json")
+        sizes.append({name: each["size"] for name, each in json.loads(done.stdout)["strata"].items()})
+    assert sizes[0] == {"no verdict": 1, "verdict below 1": 29, "verdict from 1": 60}
+    assert sizes[1] == {"verdict below 1": 30, "verdict from 1": 60}
+
+
+def test_skipped_records_and_the_worth_of_a_judge_are_said(files: list[Path], tmp_path: Path) -> None:
+    verdicts = save(tmp_path / "v.jsonl", [{"id": f"d{i}", "score": 0.2 + (i % 3 > 0) * 0.6} for i in range(90)])
+    several = [{**row, "confidence": 0.5} for row in rows(files[0])]
+    a = save(tmp_path / "ours.jsonl", several)
+    out = tmp_path / "draft.jsonl"
+    call("gold", "draft", a, *TASK, "--judge", verdicts, "--strata", "confidence", "--n", 30, "--out", out)
+    drafted = [{**row, "label": "M" if int(row["id"][1:]) % 3 else "L"} for row in rows(out)]
+    save(out, drafted)
+    score = ["score", "classification", "--gold", out, "--pred", a]
+    done = call(*score)
+    assert "the judge's verdicts make 30 labels worth" in " ".join(done.stderr.split())
+    assert "have no label" not in done.stderr
+    save(
+        out,
+        [
+            {key: row[key] for key in row if key != "label"} if place in (3, 5) else row
+            for place, row in enumerate(drafted)
+        ],
+    )
+    assert "2 records come before labelled ones of their stratum" in " ".join(call(*score).stderr.split())
+    save(
+        out,
+        [{key: row[key] for key in row if key != "label"} if place > 20 else row for place, row in enumerate(drafted)],
+    )
+    assert "come before labelled ones" not in call(*score).stderr
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_likely_failures_are_drafted_for_errors_beside_the_rest() -> None:
     two = draft(pool(3, 5), "errors", n=60)
     assert strata(two.records) == {"disagree": 40, "rest": 20}
     assert draft(pool(3), "errors").warnings == [
-        "nothing tells a likely failure (no answers that differ, no confidence): all at random"
+        "nothing tells a likely failure (no rule, no answers that differ, no confidence): all at random"
     ]
 
 

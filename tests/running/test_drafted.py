@@ -97,6 +97,7 @@ def test_other_questions_tell_no_value_of_a_run(question: str, tmp_path: Path) -
         assert each.no_level in each.warnings
         assert run_sentence(each, "ours") == f"ours has no value: {each.no_level}."
         assert ">nan" not in report([each])
+        assert 'data-value="nan"' not in report([each])
         assert "nan" not in to_latex([each], ["ours"])
     with pytest.raises(GoldassayError):
         compare(first, second)

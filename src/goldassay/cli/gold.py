@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json as jsons
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +16,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import tables, terminal
 
 app = use.commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
+CONTINUED = (".jsonl", ".csv", ".json")
 READING = {"topics": Setting(["retrieval"], Path)}
 
 
@@ -146,8 +149,12 @@ class DraftOptions:
     n: int = use.option("N", "At most so many records.", min=1, default=40)
     more: int | None = use.option("N", "Continue the draft in --out by so many records.", min=1)
     measure: str | None = use.option("NAME", "The measure that is asked about, as f1 (default: any of the output).")
-    strata: str | None = use.option("NAME", "What a level is stratified by: confidence, agreement or a field.")
-    judge: Path | None = use.option("FILE", "Verdicts of a judge on the answers (judge eval --out).")
+    strata: str | None = use.option(
+        "NAME|FILE.py:NAME",
+        "The strata of a level: confidence, agreement, a field, or a function of (example, prediction); of errors such "
+        "a function, which says where one is likely.",
+    )
+    judge: Path | None = use.option("FILE|RUN", "Verdicts of a judge on the answers (judge eval --out).")
     map: use.FieldMap = None
 
 
@@ -166,21 +173,27 @@ def draft(
 ) -> None:
     """Choose the inputs to label for a question, each with what the sources answered and how it was chosen."""
     from goldassay import gold as library
+    from goldassay.gold.reading import records_of, source_of
     from goldassay.running.logs.sources import pool_of
 
-    drafted: list[dict[str, Any]] = []
+    form = "label-studio" if out.suffix == ".json" else None
+    drafted: Sequence[dict[str, Any]] = ()
     if options.more is None:
         use.new_place(out, force)
-    elif out.suffix != ".jsonl":
-        raise GoldassayError(f"--more continues a draft in .jsonl, not {out}; convert its labels to jsonl first")
+    elif out.suffix not in CONTINUED:
+        raise GoldassayError(f"--more continues a draft in {', '.join(CONTINUED)}, not {out}; draft into one of these")
     else:
-        drafted = [record for _, record in files.json_lines(out)]
+        drafted = records_of(source_of(out, task, "gold", form, drafts=True))
+    rule = options.strata if ".py" in (options.strata or "") else None
     with terminal.working("reading"):
-        pool = pool_of(sources, task, map=options.map, verdicts=options.judge)
-        chosen: Any = {"measure": options.measure, "strata": options.strata, "seed": seed, "drafted": drafted}
+        pool = pool_of(sources, task, map=options.map, verdicts=options.judge, rule=rule)
+        strata = None if rule else options.strata
+        chosen: Any = {"measure": options.measure, "strata": strata, "seed": seed, "drafted": drafted}
         result = library.draft(pool, options.question, n=options.more or options.n, **chosen)
-    form = "label-studio" if out.suffix == ".json" else None
-    library.write(out, [*drafted, *result.records], format=form, task=task)
+    if drafted:
+        _append(out, result.records, form, task)
+    else:
+        library.write(out, result.records, format=form, task=task)
     terminal.warn(*result.warnings)
     terminal.output(result, json, tables.gold_draft)
     if not json:
@@ -189,6 +202,28 @@ def draft(
         compared = pool.files if result.question == "compare" else pool.files[:1]
         pred = " --pred ".join(map(str, compared)) or "FILE"
         terminal.echo(NEXT[result.question].format(task=task, gold=out, pred=pred))
+
+
+def _append(out: Path, records: Sequence[dict[str, Any]], form: str | None, task: str) -> None:
+    """Write records behind those of a draft, which stay as they are, with all that people added to them."""
+    from goldassay import gold as library
+    from goldassay.running.logs.tools import rows_of_table
+
+    more = out.with_name(f".{out.stem}.more{out.suffix}")
+    try:
+        library.write(more, records, format=form, task=task)
+        if form:
+            tasks = [*files.json_value(out), *files.json_value(more)]
+            text = jsons.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
+        elif out.suffix == ".csv":
+            rows = [*rows_of_table(out), *rows_of_table(more)]
+            columns = list(dict.fromkeys(column for row in rows for column in row))
+            text = files.csv_text([columns, *([row.get(column) or "" for column in columns] for row in rows)])
+        else:
+            text = "".join(f"{line}\n" for file in (out, more) for line in files.lines(file))
+        files.save(out, text)
+    finally:
+        more.unlink(missing_ok=True)
 
 
 NEXT = {

@@ -64,6 +64,7 @@ class Pool:
         inputs: The inputs by id: records without gold.
         answers: The predictions of each system by id; one that is absent failed.
         verdicts: A judge's verdict of each answer by id, where one was asked.
+        kinds: The kind of answer or failure that a rule of your own names, by id, where it names one.
         warnings: What a reader of the draft should know.
         files: The files of predictions, with which labelled gold can be compared.
     """
@@ -72,6 +73,7 @@ class Pool:
     inputs: dict[str, Fields]
     answers: dict[str, dict[str, Fields]] = field(default_factory=dict)
     verdicts: Mapping[str, float] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
 
@@ -215,7 +217,7 @@ def draft(
         measure: The name of the measure that is asked about; by default that of the task, and agreement is then the
             same output for all measures of the output.
         strata: What ``level`` is stratified by: ``confidence``, ``agreement`` or a stratum or field of the inputs; by
-            default a judge's verdicts, or nothing.
+            default the pool's ``kinds``, a judge's verdicts, or nothing.
         seed: Seeds the order.
         drafted: The records of a draft to continue, labelled or not: the next ``n`` of the same order are chosen.
 
@@ -243,6 +245,8 @@ def draft(
         raise GoldassayError("to compare, name two sources with answers to the same inputs")
     if odd := next((name for name in pool.answers if "=" in name or "|" in name), None):
         raise GoldassayError(f"a system is not named {odd!r}: = and | say who agrees with whom")
+    if (strata and asked != "level") or (pool.kinds and asked not in ("level", "errors")):
+        raise GoldassayError(f"no strata are chosen for {asked}; they are for a level, those of a rule for errors too")
     comparison = Comparison(pool.task, measure)
     plan = _Plan(pool, asked, comparison, strata, seed)
     records = plan.records(n, drafted)
@@ -329,6 +333,8 @@ class _Plan:
             return self._partitions()
         if self.by == "confidence":
             return self._bands("confidence", self.pool.confidences())
+        if self.pool.kinds:
+            return _by({name: self.pool.kinds.get(name, "rest") for name in self.pool.inputs})
         if self.by is not None:
             rows = {name: {**(record.get("meta") or {}), **record} for name, record in self.pool.inputs.items()}
             values = {name: value_of(row, self.by) for name, row in rows.items()}
@@ -347,10 +353,11 @@ class _Plan:
         signs |= {name: "judged wrong" for name, verdict in self.pool.verdicts.items() if verdict < 0.5}
         partitions = self._partitions() if len(self.pool.answers) > 1 else {}
         signs |= {name: DISAGREE for stratum, names in partitions.items() if stratum != AGREE for name in names}
+        signs |= {name: kind for name, kind in self.pool.kinds.items() if name in signs}
         signs |= {name: "no answer" for name in self.pool.inputs if None in self.pool.outputs(name)}
         if {*signs.values()} == {"rest"}:
             self.warnings.append(
-                "nothing tells a likely failure (no answers that differ, no confidence): all at random"
+                "nothing tells a likely failure (no rule, no answers that differ, no confidence): all at random"
             )
         return _by(signs)
 

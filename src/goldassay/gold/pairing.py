@@ -111,6 +111,8 @@ def pairs(
     result = align(task, scored_gold, scored_pred, pred if is_file(pred) else None, faults)
     skipped = [f"{len(faults.errors)} faults were passed over; the first: {faults.errors[0]}"] if faults.errors else []
     warnings = [*left.warnings, *right.warnings, *result.warnings, *skipped, *_chosen_by_disagreement(split_gold)]
+    if design and left.unlabelled and not (drafts or split):
+        warnings += design.skipped
     return replace(result, warnings=warnings, design=design, population=population, unlabelled=left.unlabelled)
 
 

@@ -119,13 +119,17 @@ def decided_pairs(task: str, both: Pairs) -> tuple[Pairs, bool]:
     left = len(both.gold) - len(places)
     if not places or both.design is None:
         raise DataError(f"none of the {left} records is labelled yet")
-    undecided = [f"{left} of the {len(both.gold)} gold records are not labelled yet and are left out"] if left else []
+    design = both.design.only(places)
+    undecided: list[str] = []
+    if left:
+        message = f"{left} of the {len(both.gold)} gold records are not labelled yet and are left out"
+        undecided = [message, *design.skipped]
     return replace(
         both,
         gold=select(both.gold, places),
         pred=select(both.pred, places),
         warnings=[*both.warnings, *undecided],
-        design=both.design.only(places),
+        design=design,
         unlabelled=left,
     ), by_choice
 

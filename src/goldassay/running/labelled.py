@@ -78,6 +78,7 @@ class LabelVerdict:
         better: B is proven to be better (1) or worse (−1); 0 is not proven.
         effect: Cohen's dz of the labelled differences.
         pairs: For how many pairs of systems, all tested together, p and test_p are corrected.
+        warnings: What a reader should know of the labels.
     """
 
     systems: tuple[str, str]
@@ -96,6 +97,7 @@ class LabelVerdict:
     better: int = 0
     effect: float = 0.0
     pairs: int = 1
+    warnings: tuple[str, ...] = ()
 
     @property
     def difference(self) -> float | None:
@@ -205,6 +207,7 @@ class LabelVerdict:
             "give_up": None if self.limit is None else {"labels": self.limit[0], "gain": self.limit[1]},
             "effective_labels": self.effective,
             "pairs": self.pairs,
+            "warnings": list(self.warnings),
             "sentence": self.sentence,
         }
 
@@ -321,7 +324,7 @@ def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdi
         labels.left,
         labels_needed(running, labels.left),
         limit,
-        _worth(labels, interval),
+        interval.effective if interval else None,
         labels.lower_is_better,
         -direction if labels.lower_is_better else direction,
         cohens_dz(amounts) if len(amounts) else 0.0,
@@ -360,16 +363,6 @@ def _difference(labels: Labels) -> Interval | None:
     if labels.width is None:
         return ends
     return replace(ends, low=max(-labels.width, ends.low), high=min(labels.width, ends.high))
-
-
-def _worth(labels: Labels, interval: Interval | None) -> float | None:
-    """How many labels without a judge these are worth with it."""
-    if interval is None or all(stratum.verdicts is None for stratum in labels.strata):
-        return None
-    judged = estimate(labels.strata, labels.evidences, systems=2)
-    alone = estimate([replace(stratum, verdicts=None) for stratum in labels.strata], labels.evidences, systems=2)
-    narrow = judged.high - judged.low
-    return len(labels.a) * ((alone.high - alone.low) / narrow) ** 2 if narrow > 0 else None
 
 
 def _settled(interval: Interval, p: float, gap: float) -> tuple[Interval, float]:
@@ -465,7 +458,8 @@ def verdict(
         getattr(chosen, "known_limits", (0.0, 1.0)),
         bool(chosen and chosen.lower_is_better),
     )
-    return decide(labels, pair, name)
+    warnings = design.skipped if len(gold) < len(records) else []
+    return replace(decide(labels, pair, name), warnings=tuple(warnings))
 
 
 def ranked(verdicts: Sequence[LabelVerdict]) -> list[LabelVerdict]:

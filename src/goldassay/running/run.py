@@ -22,6 +22,7 @@ from goldassay.running.noise import Noise, noise
 from goldassay.running.rows import Folded, Rows, check_parts, example_row, facets, record, values
 from goldassay.scorecard import Values, by_key
 from goldassay.statistics import Interval, interval
+from goldassay.statistics.intervals import worth
 from goldassay.statistics.ppi import Corrected
 from goldassay.tally import Evidence, Mean
 
@@ -88,6 +89,7 @@ class Run(Displayed):
         """Reasons to doubt the values: gold examples in the program's prompts, noise that was not measured."""
         warnings = [str(warning) for name in ("warnings", "notes") for warning in self.about.get(name) or ()]
         warnings += [self.no_level] if self.no_level else []
+        warnings += worth(self.intervals) if self.design else []
         model = self.about.get("model") or {}
         temperature = model.get("temperature")
         called = model and any(self.cost.get(name) for name in ("calls", "cached"))

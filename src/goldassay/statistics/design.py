@@ -194,6 +194,19 @@ class Design:
         return {name: len(places) for name, places in self.places.items()}
 
     @property
+    def skipped(self) -> list[str]:
+        """A warning of records that were passed over; none if those of each stratum are the first of its order."""
+        last = {
+            name: max((self.samplings[place].position for place in places), default=-1)
+            for name, places in self.places.items()
+        }
+        count = sum(last[name] + 1 - len(places) for name, places in self.places.items())
+        if count <= 0:
+            return []
+        what = f"{count} records come before labelled ones of their stratum and have no label"
+        return [f"{what}: the values hold only if these were not skipped for what they are (long, hard); label them"]
+
+    @property
     def no_level(self) -> str:
         """Why these records tell no level, and what to draft for one; empty if they do."""
         if self.question in NO_LEVEL:

@@ -24,7 +24,7 @@ Source: Wilson 1927; Newcombe 1998; Zou and Donner 2008. What it covers, by simu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -43,7 +43,10 @@ BLOCK = 512  # rows at a time
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value between its ends: ``level`` of such intervals hold the true value. ``method`` is how it was made."""
+    """A value between its ends: ``level`` of such intervals hold the true value. ``method`` is how it was made.
+
+    ``effective`` is how many labels without a judge its labels are worth with the judge's verdicts, if there are any.
+    """
 
     value: float
     low: float
@@ -51,6 +54,7 @@ class Interval:
     level: float = 0.95
     n: int = 0
     method: str = "wilson"
+    effective: float | None = None
 
     @property
     def reversed(self) -> Interval:
@@ -59,7 +63,21 @@ class Interval:
 
     def state(self) -> dict[str, object]:
         """As JSON."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def worth(intervals: Mapping[str, Interval]) -> list[str]:
+    """A line on what labels are worth with a judge's verdicts, if there are any.
+
+    Args:
+        intervals: The intervals by the names of values.
+
+    >>> worth({"accuracy": Interval(0.7, 0.6, 0.8, n=40, effective=63.2), "f1": Interval(0.7, 0.6, 0.8, n=40)})
+    ["the judge's verdicts make 40 labels worth 63 for accuracy"]
+    """
+    parts = [f"{each.effective:.0f} for {name}" for name, each in intervals.items() if each.effective]
+    labels = max((each.n for each in intervals.values()), default=0)
+    return [f"the judge's verdicts make {labels} labels worth {', '.join(parts[:3])}"] if parts else []
 
 
 def interval(

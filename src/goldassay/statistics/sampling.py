@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -136,8 +136,8 @@ def estimate(
 ) -> Interval:
     """The value of one system over a population, or the difference B − A of two, from labels in strata.
 
-    Its ``n`` is the number of labels. Without the strata's verdicts it is what the labels alone say; the number of
-    labels times the ratio of both squared widths is what they are worth with the judge.
+    Its ``n`` is the number of labels. Without the strata's verdicts it is what the labels alone say; ``effective`` is
+    the number of labels times the ratio of both squared widths.
 
     Args:
         strata: The parts of the population.
@@ -188,7 +188,12 @@ def estimate(
     quantile = float(scipy.special.stdtrit(degrees, (1 + level) / 2))
     labels = sum(stratum.labels for stratum in strata)
     low, high = _ends(value, variance, quantile, labels, bounds)
-    return Interval(value, low, high, level, labels, "design, wilson" if bounds else "design, t")
+    effective = None
+    if high > low and any(stratum.verdicts is not None for stratum in strata):
+        unjudged = [replace(stratum, verdicts=None) for stratum in strata]
+        alone = estimate(unjudged, evidences, level=level, systems=systems, bounds=bounds)
+        effective = labels * ((alone.high - alone.low) / (high - low)) ** 2
+    return Interval(value, low, high, level, labels, "design, wilson" if bounds else "design, t", effective)
 
 
 def _in_strata(strata: Sequence[Stratum], bounds: tuple[float, float], level: float) -> Interval:

@@ -155,7 +155,7 @@ def of_labels(
     population = design.population if design is not None else len(records)
     details: Fields = {"labels": result.state()}
     about: Fields = {"baseline": before, "chosen": after, "source": f"{result.labels} labels"}
-    about |= {"findings": (result.sentence,), "details": details}
+    about |= {"findings": (result.sentence, *result.warnings), "details": details}
     if result.interval is None:
         return Audit(str(Verdict.UNKNOWN), None, None, None, 1, population, population, "none", **about)
     audit = of_comparison(result.gain, examples=population, **about)

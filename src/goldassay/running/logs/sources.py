@@ -28,6 +28,7 @@ from goldassay.measure import TASKS
 from goldassay.running.folder import run_at
 from goldassay.running.logs.tools import number, rows_of_table, systems_in
 from goldassay.running.run import stored
+from goldassay.workspace import attribute
 from goldassay.workspace import inputs as inputs_of_program
 
 JSON_ROWS = (".jsonl", ".ndjson", ".json")
@@ -61,6 +62,7 @@ def pool_of(
     *,
     map: str | Mapping[str, str] | None = None,
     verdicts: Path | str | None = None,
+    rule: str | None = None,
 ) -> Pool:
     """The inputs of several sources, and what each system answered to them.
 
@@ -69,7 +71,10 @@ def pool_of(
             row of a table or a line of text each).
         task: The task.
         map: Which field of inputs or answers is which of the task's, such as ``{"text": "body", "label": "output"}``.
-        verdicts: A judge's verdicts on the answers of one system: rows with an ``id`` and a ``score`` from 0 to 1.
+        verdicts: A judge's verdicts on the answers of one system: rows with an ``id`` and a ``score`` from 0 to 1
+            (``judge eval --out``), or a run that a judge measured.
+        rule: Your own function of (example, prediction), ``FILE[:NAME]``: whether an answer is likely wrong, or its
+            kind in words.
 
     Raises:
         GoldassayError: A source cannot be read, or has no inputs or answers.
@@ -100,11 +105,40 @@ def pool_of(
             )
     if verdicts is not None:
         pool.verdicts = _verdicts(Path(verdicts), pool)
+    if rule is not None:
+        pool.kinds = _kinds(rule, pool)
     return pool
 
 
+def _kinds(place: str, pool: Pool) -> dict[str, str]:
+    """The kind that a rule names, by the ids of the inputs of which it names one.
+
+    Raises:
+        GoldassayError: There is no such rule.
+        DataError: The rule raised.
+    """
+    import dspy
+
+    text, _, function = place.partition(":")
+    file = Path(text)
+    rule = attribute(file, function or "rule")
+    kinds: dict[str, str] = {}
+    for name, record in pool.inputs.items():
+        for answer in pool.outputs(name):
+            if answer is None or name in kinds:
+                continue
+            try:
+                kind = rule(dspy.Example(**record), dspy.Prediction(**answer))  # as DSPy calls a metric
+            except Exception as error:
+                message = f"the rule {function or 'rule'} raised {type(error).__name__}: {error}"
+                raise DataError(message, file=file, record=name) from error
+            if kind:
+                kinds[name] = kind if isinstance(kind, str) else function or "rule"
+    return kinds
+
+
 def _verdicts(file: Path, pool: Pool) -> dict[str, float]:
-    """The verdicts of a file (``judge eval --out``) on the answers of the one system.
+    """The verdicts of a file (``judge eval --out``) or a run on the answers of the one system.
 
     Raises:
         DataError: It has no verdict on any of the inputs.
@@ -112,7 +146,9 @@ def _verdicts(file: Path, pool: Pool) -> dict[str, float]:
     """
     if len(pool.answers) != 1:
         raise GoldassayError(f"verdicts are on the answers of one system; the sources have {len(pool.answers)}")
-    scores = {str(row.get("id")): number(row.get("score")) for row in _rows(file) if isinstance(row, Mapping)}
+    run = run_at(file)
+    rows = stored(run).rows if run.is_dir() else _rows(file)
+    scores = {str(row.get("id")): number(row.get("score")) for row in rows if isinstance(row, Mapping)}
     verdicts = {name: score for name, score in scores.items() if score is not None and name in pool.inputs}
     if not verdicts:
         raise DataError("no row has the id of an input and a score", file=file)
