@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import write
 from goldassay.gold.audit import audit
 from goldassay.reviewing import review
 
@@ -90,11 +91,22 @@ def test_a_port_that_is_taken_leaves_the_folder_free(start: Start) -> None:
     review(other).close()
 
 
-@pytest.mark.parametrize("name", ["draft.csv", "draft.json"])
-def test_a_draft_in_another_format_is_not_drafted_again(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text('id,text,label,sampling\n1,a,,"{""question"": ""level""}"\n')
-    with pytest.raises(DataError, match="reviewed as JSON Lines"):
-        review(tmp_path / name, task="classification")
+@pytest.mark.parametrize("name", ["draft.csv", "draft.tsv", "draft.json"])
+def test_a_draft_as_a_table_or_for_label_studio_is_reviewed(tmp_path: Path, name: str) -> None:
+    records = classification(20)
+    write(tmp_path / name, records, task="classification", format="label-studio" if name.endswith("json") else None)
+    with review(tmp_path / name, task="classification") as opened:
+        page = Client(opened.url)
+        setup = page.get("setup")
+        assert (setup["mode"], setup["outputs"], setup["records"]) == ("compare", ["label"], 20)
+        record = page.record("3")
+        assert record["fields"] == {"text": records[3]["text"]}
+        page.decide("3", value={"label": LABELS[0]})
+        assert opened.export()["records"] == 1
+    rows = [json.loads(line) for line in (opened.folder / "draft.jsonl").read_text().splitlines()]
+    assert rows == records
+    with review(tmp_path / name, task="classification") as again:
+        assert Client(again.url).record("3")["decision"]["value"] == {"label": LABELS[0]}
 
 
 def test_a_schema_in_the_folder_is_that_of_the_form(start: Start) -> None:
@@ -103,6 +115,62 @@ def test_a_schema_in_the_folder_is_that_of_the_form(start: Start) -> None:
     assert Client(opened.url).get("setup")["schema"] is None
     (opened.folder / "schema.json").write_text(json.dumps(schema))
     assert Client(opened.url).get("setup")["schema"] == schema
+
+
+PROGRAM = """
+from typing import Literal
+import dspy
+from pydantic import BaseModel
+
+class Cup(BaseModel):
+    n: int
+    glaze: Literal["red", "blue"] | None = None
+
+class Count(dspy.Signature):
+    text: str = dspy.InputField()
+    record: Cup = dspy.OutputField(desc="the cups")
+    year: int = dspy.OutputField(desc="when they were made")
+
+program = dspy.ChainOfThought(Count)
+"""
+CUPS = [{"id": str(number), "text": "7 cups", "suggestions": {"s": {"record": {"n": 7}}}} for number in range(3)]
+
+
+def properties(schema: dict[str, Any]) -> dict[str, Any]:
+    return {name: field.get("type") or field.get("$ref") for name, field in schema["properties"].items()}
+
+
+def test_the_form_is_what_the_program_of_the_workspace_declares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("programs", "metrics"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "programs" / "cups.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    own = [{**record, "suggestions": {"s": {"record": {"n": 7}, "year": 1650}}} for record in CUPS]
+    with review(write_draft(tmp_path / "own.jsonl", own), task="cups") as opened:
+        setup = Client(opened.url).get("setup")
+        assert properties(setup["schema"]) == {"reasoning": "string", "record": "#/$defs/Cup", "year": "integer"}
+        assert setup["schema"]["properties"]["year"]["description"] == "when they were made"
+        assert setup["outputs"] == ["record", "year"]
+    with review(opened.folder) as again:  # it stays, whatever becomes of the program
+        assert Client(again.url).get("setup")["schema"] == setup["schema"]
+    assert again.folder == opened.folder
+
+
+def test_the_form_of_records_is_the_model_of_a_named_program(tmp_path: Path) -> None:
+    file = tmp_path / "records.py"
+    file.write_text(PROGRAM)
+    with review(write_draft(tmp_path / "a.jsonl", CUPS), task=str(file)) as opened:
+        setup = Client(opened.url).get("setup")
+    assert (setup["task"], properties(setup["schema"])) == ("records", {"n": "integer", "glaze": None})
+    other = [{**record, "suggestions": {"s": {"record": {"price": 7}}}} for record in CUPS]
+    with review(write_draft(tmp_path / "b.jsonl", other), task=str(file)) as opened:
+        assert Client(opened.url).get("setup")["schema"] is None, "the model is that of other records"
+    with review(write_draft(tmp_path / "c.jsonl", CUPS)) as opened:
+        assert Client(opened.url).get("setup")["schema"] is None, "no program of the workspace"
+    done = CLI.invoke(app, ["review", "a.jsonl", "--task", "none.py", "--no-browser"])
+    assert "no such file: none.py" in str(done.exception)
 
 
 def test_predictions_are_drafted_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

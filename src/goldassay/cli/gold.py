@@ -197,8 +197,8 @@ def draft(
     terminal.warn(*result.warnings)
     terminal.output(result, json, tables.gold_draft)
     if not json:
-        page = f" (goldassay review {out})" if out.suffix == ".jsonl" else ""
-        terminal.line(f"{out}: {len(drafted) + len(result.records)} records; label them from the top{page}, then:")
+        page = f"(goldassay review {out})"
+        terminal.line(f"{out}: {len(drafted) + len(result.records)} records; label them from the top {page}, then:")
         compared = pool.files if result.question == "compare" else pool.files[:1]
         pred = " --pred ".join(map(str, compared)) or "FILE"
         terminal.echo(NEXT[result.question].format(task=task, gold=out, pred=pred))

@@ -17,7 +17,9 @@ from goldassay.reporting import terminal
 class ReviewOptions:
     """What is labelled, by whom, and how."""
 
-    task: use.OfTask = None
+    task: str | None = use.for_gold(
+        "TASK|FILE", "The task, or the file of its program, if the draft does not imply it."
+    )
     question: str | None = use.for_gold("QUESTION", "Of a new draft: compare, level, errors or tuning.", "--for")
     n: int = use.for_gold("N", "Of a new draft or wave: at most so many records.", min=1, default=40)
     add: list[Path] | None = use.for_gold(

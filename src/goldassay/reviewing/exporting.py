@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
 
-from goldassay import files, jsonl
+from goldassay import files
 from goldassay.gold.modes import ReviewedTrace
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
-from goldassay.reviewing.folder import Folder
+from goldassay.reviewing.folder import Folder, json_lines
 from goldassay.reviewing.quality import GOOD
 from goldassay.reviewing.session import Session
 
@@ -108,11 +107,6 @@ def reviewed_traces(folder: Path) -> list[ReviewedTrace]:
     """
     with closing(Session(Folder.read(folder), read_only=True)) as session:
         return session.modes.save()
-
-
-def json_lines(rows: Iterable[Record]) -> str:
-    """Rows as JSON Lines."""
-    return "".join(f"{jsonl.dumps(row)}\n" for row in rows)
 
 
 def labels_of(folder: Path) -> tuple[list[Fields], dict[str, tuple[str, ...]]]:

@@ -10,14 +10,14 @@
     reviewed.jsonl  the records that were read, with their modes, also those without gold
     gold.jsonl      the labelled records (``--export``), and card.yaml, which says how good the labels are
     knowledge.jsonl for linking, if you put it there: ``{"id", "label", "aliases", "description"}`` a line
-    schema.json     for records, if you put it there: their JSON Schema
+    schema.json     for records and tasks of your own: their JSON Schema, which the task's program declares, or yours
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os.path import relpath
@@ -30,11 +30,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique
+from goldassay.gold import formats, reading
 from goldassay.gold.anyfields import ABOUT
 from goldassay.gold.drafts import GOLD_FIELDS, draft
-from goldassay.gold.formats import TASK_OF_FIELD
+from goldassay.gold.formats import HEAD, TASK_OF_FIELD
 from goldassay.gold.records import as_gold, candidate_ids
-from goldassay.gold.shapes import Fields
+from goldassay.gold.shapes import Fields, Record
+from goldassay.measure import TASKS
+from goldassay.reviewing.forms import declared, program_of
 from goldassay.running.about import now
 from goldassay.running.logs.sources import pool_of
 from goldassay.search import LabelEntry, LabelTable
@@ -44,8 +47,8 @@ SUGGESTIONS = "suggestions"
 DRAFT = "draft.jsonl"
 SUFFIX = ".review"
 SETTINGS = "review.json"
+SCHEMA = "schema.json"
 MOST = 64 * 1024  # bytes of guidelines
-HEAD = 4096  # bytes of a file that say whether it is a draft
 
 
 class Settings(BaseModel):
@@ -125,9 +128,9 @@ class Folder:
         """The folder of a review: one to go on with, that of a draft, or that of a draft which is made of sources.
 
         Args:
-            sources: The folder of a review; a draft as JSON Lines, whose folder is beside it; or what a draft is made
-                of (`goldassay.running.logs.sources.pool_of`), whose folder is made here.
-            task: The task; of a draft it is guessed if not given.
+            sources: The folder of a review; a draft, whose folder is beside it; or what a draft is made of
+                (`goldassay.running.logs.sources.pool_of`), whose folder is made here.
+            task: The task, or the file of its program; of a draft it is guessed if not given.
             question: What the labels of a new draft are for.
             n: How many records a new draft has.
             seed: The seed of a new draft.
@@ -139,17 +142,18 @@ class Folder:
         """
         first = sources[0]
         drafted = False
+        program = program_of(task) if task else None
+        task = program.task if program else task
         if len(sources) == 1 and (first / SETTINGS).exists():
             path = first
             task = str(files.json_value(path / SETTINGS)["task"])
         elif len(sources) == 1 and is_draft(first):
             path = first.with_suffix(SUFFIX)
-            task = task or task_of(first)
-            _keep(path, first.read_bytes())
+            task = task or (task_of(first) if first.suffix == ".jsonl" else formats.task_of(first))
+            _keep(path, _as_lines(first, task))
         elif task:
             path = Path(first.name).with_suffix(SUFFIX)
-            records = draft(pool_of(sources, task), question, n=n, seed=seed).records
-            _keep(path, "".join(f"{jsonl.dumps(record)}\n" for record in records).encode())
+            _keep(path, json_lines(draft(pool_of(sources, task), question, n=n, seed=seed).records))
             drafted = True
         else:
             raise GoldassayError(f"{first} is no draft; name the task of its inputs (`task=`) to draft them")
@@ -158,7 +162,13 @@ class Folder:
         changes = {name: value for name, value in settings.items() if value is not None}
         chosen = files.validated(Settings, {**own, "task": task, **changes}, path / SETTINGS)
         files.save_json(path / SETTINGS, chosen.model_dump())
-        return cls(path, chosen, records_of(path / DRAFT))
+        folder = cls(path, chosen, records_of(path / DRAFT))
+        program = program or program_of(task)
+        if program and folder.schema is None and (task == "records" or task not in TASKS):
+            answers = [answer for record in folder.records for answer in (record.get(SUGGESTIONS) or {}).values()]
+            if (schema := declared(program, answers)) is not None:
+                files.save_json(path / SCHEMA, schema)
+        return folder
 
     @classmethod
     def read(cls, path: Path) -> Folder:
@@ -202,7 +212,7 @@ class Folder:
         """The fields that a decision sets: of a built-in task those that the suggestions have, and its first."""
         values = [suggestion.value for index in range(len(self.records)) for suggestion in self.suggestions(index)]
         present = dict.fromkeys(name for value in values for name in value)
-        return list(present or GOLD_FIELDS.get(self.task, ())[:1])
+        return list(present or GOLD_FIELDS.get(self.task, ())[:1] or (self.schema or {}).get("properties", ()))
 
     def fields(self, index: int) -> Fields:
         """The fields of a record that a reviewer reads: its inputs, and what is known of it beside them."""
@@ -231,7 +241,7 @@ class Folder:
     @property
     def schema(self) -> Fields | None:
         """The JSON Schema of the records to fill in."""
-        file = self.path / "schema.json"
+        file = self.path / SCHEMA
         schema: Fields | None = files.json_value(file) if file.exists() else None
         return schema
 
@@ -270,20 +280,28 @@ class Folder:
 
 
 def is_draft(file: Path) -> bool:
-    """Whether a file holds records that were drafted: with suggestions, or how they were chosen.
-
-    Raises:
-        DataError: It is a draft in another format than JSON Lines.
-    """
+    """Whether a file holds records that were drafted: with suggestions, or how they were chosen."""
     if not file.is_file():
         return False
     if file.suffix != ".jsonl":
         with files.opened(file) as stream:
-            if SAMPLING.encode() in stream.read(HEAD):
-                raise DataError("a draft is reviewed as JSON Lines; draft it to a file that ends in .jsonl", file=file)
-        return False
+            return SAMPLING.encode() in stream.read(HEAD)
     _, row = next(files.json_lines(file), (0, None))
     return isinstance(row, dict) and (SUGGESTIONS in row or SAMPLING in row)
+
+
+def _as_lines(file: Path, task: str) -> bytes:
+    """A draft as JSON Lines, also that of a table or of Label Studio."""
+    if file.suffix == ".jsonl":
+        return file.read_bytes()
+    form = "label-studio" if file.suffix == ".json" else None  # as gold draft writes it
+    source = reading.source_of(file, task, format=form, drafts=True)
+    return json_lines(reading.records_of(source))
+
+
+def json_lines(rows: Iterable[Record]) -> bytes:
+    """Rows as JSON Lines."""
+    return "".join(f"{jsonl.dumps(row)}\n" for row in rows).encode("utf-8", "replace")
 
 
 def _keep(path: Path, content: bytes) -> None:

@@ -1,7 +1,7 @@
 /* Tasks of your own: a form from the fields of the signature, and always plain good or bad. */
 
 import { facts, make, plain } from "../dom.js";
-import { agreed, Form, fromValues, shown } from "../form.js";
+import { agreed, Form, fromSchema, fromValues, shown } from "../form.js";
 
 export const ownFields = [];
 const KINDS = { int: "integer", float: "number", number: "number", integer: "integer", bool: "boolean", boolean: "boolean" };
@@ -22,6 +22,8 @@ export function edit(context) {
   const fields = Object.fromEntries(setup.outputs.map((name) => {
     const samples = record.suggestions.map((suggestion) => suggestion.value?.[name]);
     const { type, choices = [], description = "" } = declared.get(name) ?? {};
+    const schema = setup.schema?.properties?.[name];
+    if (schema) return [name, fromSchema(schema, setup.schema)];
     const shape = choices?.length ? { kind: "choice", choices } : KINDS[type] ? { kind: KINDS[type] } : fromValues(samples);
     return [name, { ...shape, hint: plain(description) }];
   }));
