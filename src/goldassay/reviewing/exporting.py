@@ -68,7 +68,10 @@ def export(session: Session) -> Fields:
         if line.visit == "first" and good is not None and verdict is not None:
             row = judged.setdefault(line.record, {"id": line.record, "verdict": verdict >= GOOD, "labels": {}})
             row["labels"][line.who] = good
-    contents = {GOLD: json_lines(gold), "card.yaml": yaml.safe_dump(card, sort_keys=False, allow_unicode=True)}
+    contents: dict[str, str | bytes] = {
+        GOLD: json_lines(gold),
+        "card.yaml": yaml.safe_dump(card, sort_keys=False, allow_unicode=True),
+    }
     if judged:
         contents["judge.jsonl"] = json_lines(judged.values())
     files.save_all({folder.path / name: text for name, text in contents.items()})

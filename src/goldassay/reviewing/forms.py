@@ -40,7 +40,10 @@ def declared(target: workspace.Target, answers: Iterable[Record]) -> Fields | No
     Raises:
         GoldassayError: The program cannot be loaded.
     """
-    predictors = getattr(target.load(), "predictors", list)()
+    import dspy
+
+    program = target.load()
+    predictors = program.predictors() if isinstance(program, dspy.Module) else []
     outputs = {name: field for each in predictors for name, field in each.signature.output_fields.items()}
     fields: dict[str, Any] = {}
     for name, field in outputs.items():
