@@ -43,7 +43,7 @@ def declared(target: workspace.Target, answers: Iterable[Record]) -> Fields | No
     import dspy
 
     program = target.load()
-    predictors = program.predictors() if isinstance(program, dspy.Module) else []
+    predictors: list[Any] = program.predictors() if isinstance(program, dspy.Module) else []
     outputs = {name: field for each in predictors for name, field in each.signature.output_fields.items()}
     fields: dict[str, Any] = {}
     for name, field in outputs.items():
