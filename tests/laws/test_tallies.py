@@ -15,7 +15,7 @@ from tests.laws.test_laws import pairs, registered
 
 import goldassay.gold.agreement.coefficients
 from goldassay.measure import TASKS, Measure
-from goldassay.statistics.evidence import chosen, joined, row, scaled, stacked
+from goldassay.statistics.evidence import Chunks, chosen, row, scaled, stacked
 from goldassay.tally import Keyed, Mean, Tally
 
 for task in TASKS:
@@ -111,15 +111,18 @@ def test_many_examples_in_one_tally_are_the_examples(task: str, measure: Measure
     assert type(corpus) is type(zero)
     assert float(corpus.summed.value) == pytest.approx(value)
     assert float(zero.from_columns(corpus.to_columns()).summed.value) == pytest.approx(value)
-    assert float(joined([stacked(examples[:2], zero), stacked(examples[2:], zero)], zero).summed.value) == (
-        pytest.approx(value)
-    )
+    chunks = Chunks({"": zero})
+    for chunk in (examples[:2], examples[2:]):
+        chunks.add({"": stacked(chunk, zero)}, len(chunk))
+    stored = chunks[""]
+    assert float(stored.summed.value) == pytest.approx(value)
     some = [0, len(examples) - 1]
     part = sum((examples[place] for place in some), zero)
-    assert float(chosen(corpus, some).summed.value) == pytest.approx(float(part.value))
     weights = np.zeros(len(examples))
     weights[some] = 1.0
-    assert float(scaled(corpus, weights.tolist()).summed.value) == pytest.approx(float(part.value))
+    for tallies in (corpus, stored):
+        assert float(chosen(tallies, some).summed.value) == pytest.approx(float(part.value))
+        assert float(scaled(tallies, weights.tolist()).summed.value) == pytest.approx(float(part.value))
     assert float(row(corpus, 0).value) == pytest.approx(float(examples[0].value))
 
 

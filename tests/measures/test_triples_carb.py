@@ -11,7 +11,6 @@ import pytest
 
 from goldassay.measures.triples import CaRB, scorecard
 from goldassay.metric import failed_with
-from goldassay.statistics.evidence import joined
 
 RATES = ("precision", "recall", "f1", "auc")
 
@@ -127,4 +126,4 @@ def test_many_resamples_at_once_are_each_its_own() -> None:
         batch = measure.batch([{"triples": triples} for triples in golds], [{"triples": triples} for triples in preds])
         tallies = measure.tallies(batch)
         each = [measure({"triples": g}, {"triples": p}).tally.value for g, p in zip(golds, preds, strict=True)]
-        assert np.asarray(joined([tallies], measure.zero).value) == pytest.approx(each)
+        assert np.asarray(measure.zero.from_state(tallies.state()).value) == pytest.approx(each)

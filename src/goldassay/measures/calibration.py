@@ -83,12 +83,16 @@ class ByConfidence(Keyed[float, Scored]):
         return super().summed if self.rows is None else type(self)(self)
 
     def to_columns(self) -> dict[str, Any]:
-        """The rows, one column each: all that the evidence of many examples comes from."""
-        confidences, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, len(self.names))))
+        """The rows, one column each: all that the evidence of many examples comes from. Without rows the state."""
+        if self.rows is None:
+            return self.state()
+        confidences, rows = self.rows
         return {LEVEL: confidences, **dict(zip(self.names, rows.T, strict=True))}
 
     def from_columns(self, columns: Mapping[str, ArrayLike]) -> Self:
         """The evidence that these columns hold, as `to_columns` gives them."""
+        if LEVEL not in columns:
+            return self.from_state(columns)
         return self.of(columns[LEVEL], np.column_stack([columns[name] for name in self.names]))
 
     @property

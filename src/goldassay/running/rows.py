@@ -17,7 +17,7 @@ from goldassay import jsonl
 from goldassay.fields import Fields, Record, cluster, identity, read
 from goldassay.measure import Assessment
 from goldassay.statistics.design import SAMPLING, Design
-from goldassay.statistics.evidence import chosen, joined, scaled, stacked
+from goldassay.statistics.evidence import Chunks, chosen, scaled, stacked
 from goldassay.tally import Evidence, flat, nested
 
 Row = dict[str, Any]
@@ -145,13 +145,13 @@ class Folded:
         self.total = zero
         counts = Counter[str]()
         sums: dict[tuple[tuple[str, str], ...], tuple[int, Evidence]] = {}  # by what rows belong to: one addition a row
-        chunks: list[Fields] = []
+        chunks = Chunks(zero)
         numbers: dict[Any, int] = {}
         documents: list[int] = []
         for start in range(0, len(rows), CHUNK):
             chunk = rows[start : start + CHUNK]
             evidence = list(map(evidence_of, chunk))
-            chunks.append({key: stacked([each[key] for each in evidence], zero[key]) for key in zero})
+            chunks.add({key: stacked([each[key] for each in evidence], zero[key]) for key in zero}, len(chunk))
             for place, (row, each) in enumerate(zip(chunk, evidence, strict=True), start):
                 counts.update(name for name in ("error", "truncated", SAMPLING) if row.get(name))
                 documents.append(numbers.setdefault(cluster(row, place), len(numbers)))
@@ -164,7 +164,7 @@ class Folded:
             for name, key in belongs:
                 size, part = strata.setdefault(name, {}).get(key, (0, zero))
                 strata[name][key] = size + number, part + each
-        self.columns = {key: joined([columns[key] for columns in chunks], zero[key]) for key in zero if chunks}
+        self.columns = dict(chunks) if rows else {}
         self.clusters = documents if len(numbers) < len(documents) else None
         self.design = Design.of(rows) if counts[SAMPLING] else None
         self.failed = counts["error"]

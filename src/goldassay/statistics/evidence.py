@@ -169,27 +169,6 @@ def stacked(tallies: Sequence[T], zero: T) -> T:
     return zero.from_state(nested(dict(zip(paths, np.ascontiguousarray(matrix.T), strict=True))))
 
 
-def joined(parts: Sequence[T], zero: T) -> T:
-    """Tallies whose fields are arrays, one after the other; a part that lacks a field is 0 there.
-
-    >>> from goldassay.tally import Counts
-    >>> first, more = stacked([Counts(1, 0, 0)], Counts()), stacked([Counts(1, 2, 0), Counts(0, 0, 3)], Counts())
-    >>> joined([first, more], Counts()).fn.tolist()
-    [0.0, 0.0, 3.0]
-    """
-    states = [flat(part.state()) for part in parts]
-    return zero.from_state(nested(_joined(states, [max(map(np.size, state.values()), default=0) for state in states])))
-
-
-def _joined(parts: Sequence[Mapping[Path, Any]], sizes: Sequence[int]) -> dict[Path, Any]:
-    """Columns that come in parts of these sizes; a path that a part lacks is 0 there."""
-    paths = dict.fromkeys(path for part in parts for path in part)
-    if any(part.keys() != paths.keys() for part in parts):
-        paths = dict.fromkeys(sorted(paths))
-    sized = list(zip(parts, sizes, strict=True))
-    return {p: np.concatenate([part.get(p, np.zeros(n, np.int8)) for part, n in sized]) for p in paths}
-
-
 def row(tallies: T, index: int) -> T:
     """The tally of one example, from a tally whose fields are arrays; keys that the example lacks are left out.
 
@@ -267,8 +246,14 @@ class Chunks(Mapping[str, Any]):
         return iter(self.zeros)
 
     def __getitem__(self, name: str) -> Any:
+        """The columns of all chunks; a path that a chunk lacks is 0 there."""
         parts = [{path: small.astype(kind) for path, (small, kind) in part.items()} for part in self._parts[name]]
-        return _from_columns(self.zeros[name], _joined(parts, self.sizes))
+        paths = dict.fromkeys(path for part in parts for path in part)
+        if any(part.keys() != paths.keys() for part in parts):
+            paths = dict.fromkeys(sorted(paths))
+        sized = list(zip(parts, self.sizes, strict=True))
+        columns = {p: np.concatenate([part.get(p, np.zeros(n, np.int8)) for part, n in sized]) for p in paths}
+        return _from_columns(self.zeros[name], columns)
 
 
 def _compact(values: NDArray[Any]) -> NDArray[Any]:
