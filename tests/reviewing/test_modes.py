@@ -92,7 +92,9 @@ def test_modes_are_renamed_merged_moved_described_and_taken_back(start: Start) -
         page.decide(item, **empty(modes=[mode], note=f"note {item}"))
     page.decide("4", **empty(note="odd"))
     state = page.get("modes")
-    assert state["untagged"] == [{"item": "4", "id": "d4", "note": "odd"}]
+    (untagged,) = state["untagged"]
+    assert untagged.pop("text").startswith("Museum")
+    assert untagged == {"item": "4", "id": "d4", "note": "odd", "grade": None}
     assert (state["read"], state["since_new"], state["population"]) == (5, 2, 40)
     page.post("modes", change("merge", mode="no plase", to="no place"))
     page.post("modes", change("rename", mode="no place", to="place  missing"))

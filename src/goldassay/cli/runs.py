@@ -109,7 +109,7 @@ def report(
     runs: list[Path] | None = use.argument(
         "RUN...",
         "Run folders or logs of other tools, the baseline first; the folder of a tuning; the output of judge "
-        "align --json. With --serve and --site a folder of runs (default: runs).",
+        "align --json; the folder of a review. With --serve and --site a folder of runs (default: runs).",
     ),
     out: Path = use.option("FILE", "The page to write.", default=Path("report.html")),
     serve: bool = use.flag("--serve", "Show a folder of runs in the browser, with its history. Ctrl-C ends it."),

@@ -26,6 +26,7 @@ from goldassay.statistics.intervals import Interval
 
 MODES = "modes.yaml"
 REVIEWED = "reviewed.jsonl"
+REVIEW = "review.json"  # the settings, which every folder of a review has
 WORST = 3  # the highest grade
 
 

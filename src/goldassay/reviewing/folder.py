@@ -34,6 +34,7 @@ from goldassay.gold import formats, reading
 from goldassay.gold.anyfields import ABOUT
 from goldassay.gold.drafts import GOLD_FIELDS, draft
 from goldassay.gold.formats import HEAD, TASK_OF_FIELD
+from goldassay.gold.modes import REVIEW
 from goldassay.gold.records import as_gold, candidate_ids
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
@@ -46,7 +47,7 @@ from goldassay.statistics.design import SAMPLING, Design
 SUGGESTIONS = "suggestions"
 DRAFT = "draft.jsonl"
 SUFFIX = ".review"
-SETTINGS = "review.json"
+SETTINGS = REVIEW
 SCHEMA = "schema.json"
 MOST = 64 * 1024  # bytes of guidelines
 

@@ -14,6 +14,7 @@ import yaml
 
 from goldassay import files
 from goldassay.exceptions import DataError
+from goldassay.gold.drafts import text_of
 from goldassay.gold.modes import (
     MODES,
     REVIEWED,
@@ -31,6 +32,7 @@ from goldassay.reviewing.queue import Queue
 from goldassay.running.about import now
 from goldassay.statistics.design import SAMPLING, sampling_of
 
+FIRST_WORDS = 160  # characters of a trace in a list
 EXAMPLES = 5  # ids of a mode in the file
 BY_HAND = "modes.yaml"  # who edited a description in the file
 
@@ -124,7 +126,16 @@ class Modes:
         items = {str(record["id"]): str(index) for index, record in enumerate(self.folder.records)}
 
         def listed(chosen: Sequence[ReviewedTrace]) -> list[Fields]:
-            return [{"item": items[trace.id], "id": trace.id, "note": trace.note} for trace in chosen]
+            return [
+                {
+                    "item": items[trace.id],
+                    "id": trace.id,
+                    "note": trace.note,
+                    "grade": trace.grade,
+                    "text": text_of(trace.fields, self.folder.task)[:FIRST_WORDS],
+                }
+                for trace in chosen
+            ]
 
         modes: list[Fields] = []
         for share in mode_shares(traces, self.listed(traces)):

@@ -1,4 +1,4 @@
-"""The report of runs, a tuning and judges, as one page.
+"""The report of runs, a tuning, judges and reviews, as one page.
 
 The first run is the baseline. Runs on other gold are listed with their values. Examples and paired differences cover
 only the runs that share the first one's gold and conventions; the page says which runs are left out and why. A folder
@@ -27,6 +27,7 @@ from goldassay.running.run import Run
 from goldassay.tuning.patterns import find
 
 if TYPE_CHECKING:
+    from goldassay.reporting.modes import ReviewSummary
     from goldassay.tuning.verdict import Audit
 
 PATTERNS = 25  # error patterns of a run
@@ -49,6 +50,7 @@ def report(
     *,
     tuning: Tuning | None = None,
     judges: Sequence[Record] = (),
+    reviews: Sequence[ReviewSummary] = (),
     ranked: Sequence[RankedRun] = (),
     title: str | None = None,
     audit: Audit | None = None,
@@ -60,6 +62,7 @@ def report(
         runs: One or more; all are compared with the first.
         tuning: The tests of a tuning and the edits that it kept.
         judges: The output of ``judge align --json``, one a judge.
+        reviews: What went wrong, by people who read traces.
         ranked: The same runs as `goldassay.reporting.ranking.rank` orders them.
         title: Of the page; by default the names of the runs.
         audit: Whether an optimizer helped.
@@ -72,8 +75,9 @@ def report(
     comparable, against, excluded = differences(summaries, names)
     notes = [f"{name} has no rows yet" for run, name in zip(runs, labels(runs), strict=True) if not run.rows]
     notes += [*excluded, *(note for name, run in zip(names, usable, strict=True) for note in _notes(name, run))]
+    shown = [*names, *(review.name for review in reviews)]
     context: Fields = {
-        "title": title or (tuning.title if tuning else shortened(names, 3) or "A judge beside people"),
+        "title": title or (tuning.title if tuning else shortened(shown, 3) or "A judge beside people"),
         "names": names,
         "runs": [_alone(name, about) for name, about in zip(names, summaries, strict=True)],
         "notes": notes,
@@ -86,6 +90,7 @@ def report(
         "ranking": ranked and {"systems": ranked, "leader": leader(ranked), "charts": charts.spent(ranked)},
         "tuning": tuning and {"folder": tuning, "tests": tuning.tests, "chart": charts.effects(tuning.tests)},
         "judges": judges,
+        "reviews": reviews,
         "audit": audit,
     }
     rows = [run.rows for run, loaded in zip(stored, usable, strict=True) if any(loaded is each for each in comparable)]
