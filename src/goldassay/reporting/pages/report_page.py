@@ -27,7 +27,7 @@ from goldassay.running.run import Run
 from goldassay.tuning.patterns import find
 
 if TYPE_CHECKING:
-    from goldassay.reporting.modes import ReviewSummary
+    from goldassay.reporting.pages.reviews import ReviewSummary
     from goldassay.tuning.verdict import Audit
 
 PATTERNS = 25  # error patterns of a run

@@ -10,7 +10,7 @@ from typing import TypedDict
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import Fields
 from goldassay.gold.modes import REVIEW
-from goldassay.reporting.modes import ReviewSummary
+from goldassay.reporting.pages.reviews import ReviewSummary
 from goldassay.reporting.summary import model_name
 from goldassay.reporting.tuning import Tuning
 from goldassay.running.folder import run_at

@@ -15,7 +15,7 @@ from goldassay.cli import app
 from goldassay.exceptions import DataError
 from goldassay.gold.modes import read_modes
 from goldassay.reporting import pages
-from goldassay.reporting.modes import ReviewSummary
+from goldassay.reporting.pages.reviews import ReviewSummary
 from goldassay.reviewing.exporting import reviewed_traces
 from goldassay.reviewing.folder import Folder
 from goldassay.reviewing.journal import Decision, ModeChange
