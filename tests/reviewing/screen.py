@@ -53,6 +53,13 @@ class Screen:
             time.sleep(0.02)
         raise AssertionError(f"{len(self.desk.decisions())} decisions instead of {n}")
 
+    def busy(self) -> float:
+        """Seconds of processor time that the page's process has used, whatever else the machine does."""
+        session = self.page.context.new_cdp_session(self.page)
+        session.send("Performance.enable")
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return float(next(metric["value"] for metric in metrics if metric["name"] == "ProcessTime"))
+
     def violations(self) -> list[Any]:
         """What axe finds, and whether the page scrolls sideways."""
         sync = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe: axe-playwright-python")

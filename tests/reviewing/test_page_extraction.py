@@ -11,6 +11,16 @@ from tests.reviewing.desk import Desk
 TYPES = ["TOP", "TMP", "MUS"]
 TEXT = "In 1992 opende de Kunsthal Rotterdam in Rotterdam."
 Marks = Sequence[tuple[str, str]]
+BOX = """(element) => { const box = element.getBoundingClientRect(); return [box.left, (box.top + box.bottom) / 2]; }"""
+PLACE = """(at) => {
+  const walker = document.createTreeWalker(document.querySelector(".line"), NodeFilter.SHOW_TEXT);
+  let node = walker.nextNode();
+  while (node.data.length < at) { at -= node.data.length; node = walker.nextNode(); }
+  const range = document.createRange();
+  range.setStart(node, at);
+  const box = range.getBoundingClientRect();
+  return [box.left, (box.top + box.bottom) / 2];
+}"""
 
 
 def spans(text: str, *marks: tuple[str, str]) -> list[dict[str, Any]]:
@@ -162,6 +172,34 @@ def test_the_mouse_selects_marks_changes_and_deletes(show: Any) -> None:
     assert entities(screen) == spans(TEXT, ("1992", "TMP"))
 
 
+@pytest.mark.parametrize("script", ["latin", "emoji", "arabic"])
+def test_the_mouse_moves_the_ends_of_a_span_by_characters(show: Any, script: str) -> None:
+    text, whole, part = {
+        "latin": (TEXT, "Kunsthal Rotterdam", "sthal Rott"),
+        "emoji": ("Zomer 👩‍👩‍👧 Delft 🇳🇱 in 1650", "👩‍👩‍👧 Delft 🇳🇱", "Delft"),
+        "arabic": ("زار المتحف في القاهرة عام 1902", "المتحف في القاهرة", "تحف في القا"),
+    }[script]
+    screen = show(desk(text, text, weak=[spans(text, (part, "MUS"))] * 2))
+    page = screen.page
+    start = text.index(whole)
+    for keys in (("Enter",), ("u", "u", "Enter")):
+        page.click(".source mark")
+        for handle, offset in ((0, start), (1, start + len(whole))):
+            box = page.locator(".source .handle").nth(handle).evaluate(BOX)
+            to = page.evaluate(PLACE, len(text[:offset].encode("utf-16-le")) // 2)
+            page.mouse.move(*box)
+            page.mouse.down()
+            page.mouse.move((box[0] + to[0]) / 2, to[1], steps=3)
+            page.mouse.move(*to)
+            page.mouse.up()
+            screen.settle()
+        screen.press(*keys)
+    screen.decided(2)
+    assert entities(screen, 0) == spans(text, (whole, "MUS"))
+    assert entities(screen, 1) == spans(text, (part, "MUS"))
+    assert screen.console == []
+
+
 def test_a_text_of_100_000_characters_is_marked_at_its_end(show: Any) -> None:
     line = "Het archief van Delft bewaart 1000 brieven. "
     text = line * 1136 + "\n" + (line * 9 + "\n") * 126 + "Slot in Gouda."
@@ -175,6 +213,35 @@ def test_a_text_of_100_000_characters_is_marked_at_its_end(show: Any) -> None:
     screen.press("Enter")
     screen.decided(1)
     assert entities(screen) == spans(text, ("Gouda", "TOP"), ("Slot", "MUS"))
+
+
+def test_a_long_text_of_one_line_is_answered_at_once(show: Any) -> None:
+    line = "Het archief 😀 van Delft bewaart 1000 brieven. "
+    text = line * 2128
+    weak = [spans(line * (number + 1), ("Delft", "TOP"))[0] for number in range(0, 2000, 20)]
+    screen = show(desk(text, weak=[weak]))
+    screen.page.evaluate("document.fonts.ready")
+    before = screen.busy()
+    keys = [
+        "ArrowDown",
+        "ArrowDown",
+        "2",
+        *["ArrowRight"] * 6,
+        "Shift+ArrowRight",
+        "3",
+        "u",
+        *["ArrowRight"] * 400,
+        "1",
+    ]
+    for key in keys:
+        screen.page.keyboard.press(key)
+    screen.settle()
+    assert (screen.busy() - before) / len(keys) < 0.05  # seconds a key
+    screen.press("Enter")
+    screen.decided(1)
+    gold = entities(screen)
+    assert len(gold) == 101
+    assert [span["type"] for span in gold].count("TMP") == 1
 
 
 def test_hostile_types_and_texts_stay_text(show: Any) -> None:

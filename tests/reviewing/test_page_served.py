@@ -107,6 +107,105 @@ def test_what_is_accepted_is_gold_that_validates(start: Start, browse: Any, task
     assert screen.console == []
 
 
+DELFT = {"start": 10, "end": 15, "text": "Delft"}
+YEAR = {"start": 18, "end": 22, "type": "TMP", "text": "1985"}
+PLACE = {**DELFT, "type": "TOP"}
+MADE: dict[str, tuple[dict[str, Any], tuple[str, ...], dict[str, Any], tuple[str, ...], dict[str, Any]]] = {
+    # what the system says, keys that correct it, its gold, keys at a record without suggestions, its gold;
+    # what begins with "=" is typed
+    "classification": (
+        {"label": "museum"},
+        ("/", "=archive", "Enter"),
+        {"label": "archive"},
+        ("2",),
+        {"label": "archive"},
+    ),
+    "extraction": (
+        {"entities": [YEAR]},
+        ("ArrowDown", "Backspace", "/", "=Delft", "Enter", "o", "=TOP", "Enter", "Enter"),
+        {"entities": [PLACE]},
+        ("ArrowRight", "ArrowRight", "ArrowRight", "2", "ArrowRight", "1", "Enter"),
+        {"entities": [PLACE, YEAR]},
+    ),
+    "linking": (
+        {"links": [{**DELFT, "candidates": [{"id": "Q690"}]}]},
+        ("0", "Enter"),
+        {"links": [{**DELFT, "ids": {}}]},
+        ("ArrowRight", "ArrowRight", "ArrowRight", "/", "=Q42", "Enter", "Enter"),
+        {"links": [{**DELFT, "ids": {"wikidata": ["Q42"]}}]},
+    ),
+    "answering": (
+        {"answer": "Delft"},
+        ("i", "=Gouda", "Enter"),
+        {"answers": ["Gouda"]},
+        ("0", "Enter"),
+        {"answers": []},
+    ),
+    "retrieval": (
+        {"results": [{"doc_id": "d1"}, {"doc_id": "d2"}]},
+        ("1", "3", "Enter"),
+        {"relevant": {"d1": 1, "d2": 3}},
+        ("2", "Enter"),
+        {"relevant": {"p1": 2}},
+    ),
+    "triples": (
+        {"triples": [{"subject": "Museum", "predicate": "at", "object": "Delft"}]},
+        ("ArrowDown", "2", "=in", "Enter", "Enter"),
+        {"triples": [{"subject": "Museum", "predicate": "in", "object": "Delft"}]},
+        ("ArrowRight", "1", "ArrowRight", "2", "ArrowRight", "3", "Enter"),
+        {"triples": [{"subject": "Museum", "predicate": "in", "object": "Delft"}]},
+    ),
+    "records": (
+        {"record": {"place": "Delft", "year": 1985}},
+        ("ArrowDown", "i", "Control+A", "=1986", "Enter"),
+        {"record": {"place": "Delft", "year": 1986}},
+        ("i", "=Gouda", "Tab", "=1700", "Enter"),
+        {"record": {"place": "Gouda", "year": 1700}},
+    ),
+    "reply": (
+        {"reply": "Hello."},
+        ("i", "Control+A", "=Sorry.", "Enter"),
+        {"reply": "Sorry."},
+        ("i", "=Thanks.", "Enter"),
+        {"reply": "Thanks."},
+    ),
+}
+SCHEMA = {"type": "object", "properties": {"place": {"type": "string"}, "year": {"type": "integer"}}}
+
+
+def type_keys(screen: Screen, keys: tuple[str, ...]) -> None:
+    for key in keys:
+        if key.startswith("="):
+            screen.write(key[1:])
+        else:
+            screen.press(key)
+
+
+@pytest.mark.parametrize("task", MADE)
+def test_keys_alone_make_gold_from_a_suggestion_and_from_nothing(start: Start, browse: Any, task: str) -> None:
+    output, correct, corrected, make, made = MADE[task]
+    fields = {"text": TEXT, "question": "Where?", "query": "museums", "passages": {"p1": TEXT}}
+    used = {"answering": ["question"], "retrieval": ["query", "passages"]}.get(task, ["text"])
+    inputs = {name: fields[name] for name in used}
+    draft = task_draft(task, output, **inputs)
+    draft[0]["passages"] = {}
+    for record in draft[1:]:
+        record["suggestions"] = {}
+    review = start(draft, task=task)
+    (review.folder / "schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
+    screen = browse(review.url)
+    for number, keys in enumerate((correct, make, make, make), 1):
+        type_keys(screen, keys)
+        screen.page.wait_for_selector(f"html:not([data-item='{number - 1}'])", state="attached")
+        screen.settle()
+    assert state(screen) == "finished"
+    review.export()
+    lines = [json.loads(line) for line in (review.folder / "gold.jsonl").read_text(encoding="utf-8").splitlines()]
+    gold = [{name: record[name] for name in corrected} for record in lines]
+    assert gold == [corrected, made, made, made]
+    assert screen.console == []
+
+
 def test_undo_goes_back_to_the_first_record_and_survives_a_reload(start: Start, browse: Any) -> None:
     review = start(classification(8), task="classification")
     screen = browse(review.url)
@@ -130,6 +229,19 @@ def test_sides_are_compared_blind_and_names_come_at_the_end(start: Start, browse
     assert sum(item.isdecimal() for item in items) == 40
     assert sum(item.endswith(":repeat") for item in items) == 2  # one in twenty comes again
     screen.page.wait_for_selector("#panel:has-text('Systems: a, b')")
+
+
+def test_a_corrected_side_is_preferred_and_undo_shows_the_choice_again(start: Start, browse: Any) -> None:
+    review = start(classification(4), task="classification")
+    screen = browse(review.url)
+    screen.press("a", "2", "2", "u")
+    assert "Both are right" in screen.page.inner_text("main")
+    screen.press("u")
+    screen.page.wait_for_selector("[aria-pressed=true]:has-text('library')")  # what was corrected, to go on with
+    screen.press("u")
+    assert "nothing to undo" in screen.page.inner_text("#message")
+    corrected = journal(review.folder)[0]
+    assert (corrected["choice"], corrected["value"]) == ("1", {"label": "library"})
 
 
 def test_two_reviewers_get_different_records_and_settle_their_conflicts(start: Start, browse: Any) -> None:

@@ -44,6 +44,9 @@ export function agreed(values) {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
+/* The name of a place in the object as people say it: items of lists count from 1. */
+const spoken = (path) => path.map((part) => (typeof part === "number" ? part + 1 : part)).join(" ").replaceAll("_", " ");
+
 const at = (value, path) => path.reduce((part, name) => part?.[name], value);
 
 /* A copy with another value at a path; undefined takes the field away. */
@@ -140,7 +143,7 @@ export class Form {
   }
 
   row(row, place) {
-    const label = row.path.map((part) => (typeof part === "number" ? part + 1 : part)).join(" ").replaceAll("_", " ");
+    const label = spoken(row.path);
     const name = make("span", { class: "field-name", title: row.shape.hint || null }, row.name.replaceAll("_", " "));
     const depth = row.path.length - 1;
     const last = row.path.at(-1);
@@ -225,7 +228,7 @@ export class Form {
     const bad = this.element.querySelector(":invalid");
     if (bad) return `${bad.getAttribute("aria-label")}: ${bad.validationMessage}`;
     const open = this.undecided();
-    return open.length ? `Still to decide: ${open.map((row) => row.path.join(" ")).join(", ")}. A letter takes a value, ⌫ leaves it empty.` : null;
+    return open.length ? `Still to decide: ${open.map((row) => spoken(row.path)).join(", ")}. A letter takes a value, ⌫ leaves it empty.` : null;
   }
 
   keys() {

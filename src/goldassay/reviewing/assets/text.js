@@ -3,6 +3,8 @@
 
 import { make } from "./dom.js";
 
+/* What is drawn at once: a line, or of a very long one up to the end of a word, since browsers lay it out as a whole. */
+const PIECE = /[^\n]{2000,3000}(?<=\s)(?=\S)|[^\n]{3000}(?![\udc00-\udfff])|[^\n]*\n|[^\n]+$/g;
 const WINDOW = 64; /* characters around a place in which its grapheme is looked for */
 
 /* Code points of a text: [to a string's offset, from it]. */
@@ -35,15 +37,18 @@ function lastUpTo(values, limit) {
 }
 
 export class TextView {
-  /* `onPick(mark)` is called for a click on a mark, `onSelect` when words are selected. */
-  constructor(text, { onPick = () => {}, onSelect = () => {}, label = "Text" } = {}) {
+  /* `onPick(mark)` is called for a click on a mark, `onSelect` when words are selected, `onStretch` when the mouse moved
+     an end of the active mark. */
+  constructor(text, { onPick = () => {}, onSelect = () => {}, onStretch = null, label = "Text" } = {}) {
     this.text = text;
     this.onPick = onPick;
     this.onSelect = onSelect;
+    this.onStretch = onStretch;
     [this.inside, this.outside] = codePoints(text);
     this.range = null;
+    this.from = 0; /* where the next word is, if nothing is selected */
     this.isStart = false; /* which end moves */
-    this.lines = [...text.matchAll(/[^\n]*\n|[^\n]+$/g)].map((match) => ({ start: match.index, end: match.index + match[0].length, state: null, element: make("div", { class: "line", dir: "auto" }) }));
+    this.lines = [...text.matchAll(PIECE)].map((match) => ({ start: match.index, end: match.index + match[0].length, state: null, element: make("div", { class: "line", dir: "auto" }) }));
     this.starts = this.lines.map((line) => line.start);
     this.element = make("div", { class: "source", tabindex: "0", role: "group", "aria-label": label }, this.lines.map((line) => line.element));
     this.element.addEventListener("mouseup", () => setTimeout(() => this.released()));
@@ -78,8 +83,32 @@ export class TextView {
       const ending = over.filter((mark) => mark.end === to).map((mark) => mark.label);
       const element = make("mark", { class: `${front.kind}${over.length > 1 ? " over" : ""}${over.some((mark) => mark.active) ? " active" : ""}`, title: over.map((mark) => mark.label).join("; "), "data-label": ending.length ? ending.join(" ") : null }, text);
       element.mark = front;
+      const active = this.onStretch ? over.find((mark) => mark.active) : null;
+      if (active?.start === from) element.prepend(this.handle(active, true));
+      if (active?.end === to) element.append(this.handle(active, false));
       return element;
     });
+  }
+
+  /* An end of the active mark, which the mouse drags by characters. */
+  handle(mark, isStart) {
+    const element = make("span", { class: "handle", "aria-hidden": "true" });
+    const move = (event) => {
+      const caret = document.caretPositionFromPoint?.(event.clientX, event.clientY) ?? document.caretRangeFromPoint(event.clientX, event.clientY);
+      const node = caret?.offsetNode ?? caret?.startContainer;
+      if (!this.element.contains(node)) return;
+      const at = this.offset(node, caret.offset ?? caret.startOffset);
+      if (isStart ? at >= mark.end : at <= mark.start) return;
+      this.range = isStart ? [at, mark.end] : [mark.start, at];
+      this.show();
+    };
+    element.addEventListener("pointerdown", (event) => {
+      event.preventDefault(); /* nothing is selected anew, and no click follows */
+      element.setPointerCapture(event.pointerId);
+      element.addEventListener("pointermove", move);
+      element.addEventListener("pointerup", () => this.onStretch(), { once: true });
+    });
+    return element;
   }
 
   /* Places in the document and in the text. */
@@ -138,6 +167,7 @@ export class TextView {
   }
 
   clear() {
+    this.from = this.range?.[1] ?? this.from;
     this.range = null;
     getSelection().removeAllRanges();
   }
@@ -179,11 +209,11 @@ export class TextView {
     return line && getComputedStyle(line.element).direction === "rtl" ? -1 : 1;
   }
 
-  /* The next word, or the one before; `from` is where to begin if nothing is selected. */
-  word(step, from = 0) {
+  /* The next word, or the one before. */
+  word(step) {
     const [starts, ends] = this.words;
     if (!starts.length) return;
-    const [start, end] = this.range ?? [from, from];
+    const [start, end] = this.range ?? [this.from, this.from];
     const place = step > 0 ? lastUpTo(starts, end - 1) + 1 : lastUpTo(ends, start);
     const word = Math.max(0, Math.min(place, starts.length - 1));
     this.range = [starts[word], ends[word]];

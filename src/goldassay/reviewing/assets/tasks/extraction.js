@@ -37,7 +37,7 @@ export function edit(context) {
   const { record } = context;
   let types = typesOf(context);
   let shortcuts = choiceKeys(types);
-  const view = new TextView(String(record.fields.text ?? ""), { onPick: (item) => activate(item), onSelect: () => { active = null; update(); } });
+  const view = new TextView(String(record.fields.text ?? ""), { onPick: (item) => activate(item), onSelect: () => { active = null; update(); }, onStretch: () => moved() });
   const chips = make("div", { class: "choices", role: "group", "aria-label": "Types" });
   const list = make("ul", { class: "items", "aria-label": "Spans" });
   const body = make("div", { class: "editor" }, view.element, chips, list, offers(context, (value) => count(spansOf(value).length, "span")), facts(record, ownFields));

@@ -34,7 +34,7 @@ export function show(value, context) {
 
 export function edit(context) {
   const { record } = context;
-  const view = new TextView(String(record.fields.text ?? ""), { onPick: (item) => activate(item), onSelect: () => { active = null; update(); } });
+  const view = new TextView(String(record.fields.text ?? ""), { onPick: (item) => activate(item), onSelect: () => { active = null; update(); }, onStretch: () => moved() });
   const choices = make("ol", { class: "candidates", "aria-label": "Candidates" });
   const title = make("p", { class: "mention" });
   const body = make("div", { class: "editor" }, view.element, title, choices, offers(context, (value) => count(linksOf(value).length, "link")), facts(record, ownFields));
