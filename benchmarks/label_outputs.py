@@ -1,9 +1,9 @@
 """Outputs of pairs of systems whose gold is complete: `benchmarks.labels` holds the verdict of few labels against all.
 
 ``python -m benchmarks.label_outputs MODEL.gguf FOLDER`` asks a local model (``nice -n 15``, about ten minutes on one
-thread): two prompts on 300 questions of XQuAD, and the records of the repository with and without demonstrations. The
-answers are written to the folder line by line, and a run that was interrupted goes on there. ``python -m
-benchmarks.labels real --answers FOLDER`` reads them; without the folder these pairs are left out.
+thread): two prompts on 300 questions of XQuAD. The answers are written to the folder line by line, and a run that was
+interrupted goes on there. ``python -m benchmarks.labels real --answers FOLDER`` reads them; without the folder this
+pair is left out.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,17 +29,15 @@ Rows = list[dict[str, Any]]
 Sides = tuple[Rows, Rows, Rows]
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 QUESTIONS = 300
-SHOWN = 2  # demonstrations of records
 STATES = {
     "extraction": ("heritage", "entities", "patterns, with a gazetteer"),
     "classification": ("heritage", "label", "keywords, nearest"),
     "linking": ("heritage", "links", "exact names, fuzzy"),
-    "retrieval": ("heritage", "relevant", "words, vectors"),
-    "answering": ("heritage", "answers", "any threshold, fitted"),
-    "triples": ("heritage", "triples", "patterns, fitted"),
-    "records": ("records", "record", "patterns, with lists of prices"),
+    "answering": ("heritage", "answers", "as it is, fitted"),
+    "triples": ("heritage", "triples", "as it is, fitted"),
+    "records": ("records", "record", "ISO dates alone, all"),
 }
-"""Two states of the programs of the repository that ask no model: the gold, the field of the label, their names."""
+"""Two states of the programs of the repository that ask no model: the gold, the field of the label, what they are."""
 
 
 def published(answers: Path | None = None) -> Iterator[tuple[str, str, str, Sides]]:
@@ -59,31 +58,51 @@ def published(answers: Path | None = None) -> Iterator[tuple[str, str, str, Side
         yield f"ajmc {language}: damaged files 1, 2", "extraction", "entities", sides
     for language in ("en", "de"):
         yield f"xquad {language}: BM25, with the article's title", "retrieval", "relevant", retrieved(language)
+    yield "xquad en: BM25, vectors", "retrieval", "relevant", retrieved_by_programs("en")
     for task, (name, field, title) in STATES.items():
         yield f"{name}, {task}: {title}", task, field, programs(task, name)
     if answers is not None:
         yield "xquad en: Qwen 0.5B, two prompts", "answering", "answers", answered(answers)
 
 
-def retrieved(language: str) -> Sides:
-    """The paragraphs of XQuAD by BM25, as they are and with the title of their article."""
+Passages = list[dict[str, str]]
+
+
+def paragraphs(language: str) -> tuple[Rows, Passages, Passages]:
+    """The questions of XQuAD with the paragraph that answers each, and the paragraphs, plain and with their title."""
     articles = json.loads((DATA / "xquad" / f"xquad.{language}.json").read_text(encoding="utf-8"))["data"]
     gold: Rows = []
-    plain: list[dict[str, str]] = []
-    titled: list[dict[str, str]] = []
+    plain: Passages = []
+    titled: Passages = []
     for number, article in enumerate(articles):
         title = str(article.get("title", "")).replace("_", " ")
         for place, paragraph in enumerate(article["paragraphs"]):
             name = f"{number}-{place}"
             plain.append({"id": name, "text": paragraph["context"]})
             titled.append({"id": name, "text": f"{title} {paragraph['context']}"})
-            questions = [(question["id"], question["question"]) for question in paragraph["qas"]]
-            gold += [{"id": key, "query": query, "relevant": {name: 1}} for key, query in questions]
+            asked = [(question["id"], question["question"]) for question in paragraph["qas"]]
+            gold += [{"id": key, "query": query, "relevant": {name: 1}} for key, query in asked]
+    return gold, plain, titled
+
+
+def retrieved(language: str) -> Sides:
+    """The paragraphs of XQuAD by BM25, as they are and with the title of their article."""
+    gold, *several = paragraphs(language)
     sides = []
-    for passages in (plain, titled):
+    for passages in several:
         index = BM25Index(passages)
         hits = [(record["id"], index.search(record["query"], 10)) for record in gold]
-        sides.append([{"id": key, "results": [{"doc_id": n, "score": s} for n, s in found]} for key, found in hits])
+        sides.append([{"id": key, "results": [{"doc_id": n, "score": s} for n, s in of_key]} for key, of_key in hits])
+    return gold, sides[0], sides[1]
+
+
+def retrieved_by_programs(language: str) -> Sides:
+    """The paragraphs of XQuAD by both retrievers of the repository that ask no model."""
+    gold, passages, _ = paragraphs(language)
+    module = workspace.load(workspace.target("retrieval").file)
+    sides = []
+    for program in (module.BM25().index(passages), module.Dense().index(passages)):
+        sides.append([{"id": record["id"], "results": program(query=record["query"]).results} for record in gold])
     return gold, sides[0], sides[1]
 
 
@@ -96,9 +115,9 @@ def programs(task: str, name: str) -> Sides:
         "extraction": lambda: (module.PatternExtraction(), module.baseline.fit(train)),
         "classification": lambda: (module.baselines["keywords"], module.baseline.fit(train)),
         "linking": lambda: (module.baselines["exact"], module.baselines["fuzzy"]),
-        "retrieval": lambda: (module.BM25(), module.Dense()),
         "answering": lambda: (module.Overlap(), module.Overlap().fit(train)),
         "triples": lambda: (module.PatternTriples(), module.PatternTriples().fit(train)),
+        "records": lambda: (partial(iso_dates_alone, module.baseline), module.baseline),
     }
     sides = []
     for program in states[task]():
@@ -106,6 +125,12 @@ def programs(task: str, name: str) -> Sides:
         sides.append([{"id": row["id"], **row["prediction"]} for row in run.rows if "prediction" in row])
     gold = [{key: value for key, value in record.items() if value is not None} for record in part.all]
     return gold, sides[0], sides[1]
+
+
+def iso_dates_alone(program: Any, text: str) -> dspy.Prediction:
+    """A record whose date is left out unless the text has it in ISO 8601."""
+    record = program(text=text).record
+    return dspy.Prediction(record={**record, "date": record["date"] if str(record["date"]) in text else None})
 
 
 def sentences(*sides: Sequence[Mapping[str, Any]]) -> Sides:

@@ -455,3 +455,30 @@ def test_the_diff_shows_the_nearest_examples_as_they_are_sent(
         line.startswith("+") and any(example["text"] in line for example in gold["train"]) for line in text.splitlines()
     )
     assert "=== extract" not in [line[1:] for line in text.splitlines() if line.startswith(("+", "-"))]
+
+
+@pytest.mark.parametrize("question", ["tuning", "level", "compare", "errors"])
+def test_drafted_gold_is_plain_in_train_and_dev_and_weighed_in_test(
+    question: str, lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    def drafted(examples: list[Any], kind: str) -> list[Any]:
+        rows = []
+        for place, example in enumerate(examples):
+            stratum = {"stratum": "hard", "size": 10} if place < 4 else {"stratum": "easy", "size": 490}
+            sampling = {"question": kind, **stratum, "population": 500, "position": place if place < 4 else place - 4}
+            rows.append(example.copy(sampling=sampling))
+        return rows
+
+    own = {name: drafted(part, question) for name, part in gold.items()} | {"test": drafted(gold["test"], "level")}
+    plain = tune(names_program, gold, METRIC, "labeled", lm=lm, folder=tmp_path / "plain", progress=False)
+    tuned = tune(names_program, own, METRIC, "labeled", lm=lm, folder=tmp_path / "own", progress=False)
+    assert plain.test is not None
+    assert tuned.test is not None
+    assert tuned.dev.difference.difference == pytest.approx(plain.dev.difference.difference)
+    assert tuned.dev.after.value == pytest.approx(plain.dev.after.value)
+    weights = [10 / 4 if place < 4 else 490 / (len(gold["test"]) - 4) for place in range(len(gold["test"]))]
+    rows = [evidence["strict_f1"] for evidence in tuned.test.after.evidence]
+    weighed = list(zip(weights, rows, strict=True))
+    right = sum(weight * row.tp for weight, row in weighed)
+    wrong = sum(weight * (row.fp + row.fn) for weight, row in weighed)
+    assert tuned.test.after.values["strict_f1"] == pytest.approx(2 * right / (2 * right + wrong))
