@@ -477,7 +477,7 @@ def test_drafted_gold_is_plain_in_train_and_dev_and_weighed_in_test(
     assert tuned.dev.difference.difference == pytest.approx(plain.dev.difference.difference)
     assert tuned.dev.after.value == pytest.approx(plain.dev.after.value)
     weights = [10 / 4 if place < 4 else 490 / (len(gold["test"]) - 4) for place in range(len(gold["test"]))]
-    rows = [evidence["strict_f1"] for evidence in tuned.test.after.evidence]
+    rows: list[Any] = [evidence["strict_f1"] for evidence in tuned.test.after.evidence]
     weighed = list(zip(weights, rows, strict=True))
     right = sum(weight * row.tp for weight, row in weighed)
     wrong = sum(weight * (row.fp + row.fn) for weight, row in weighed)
