@@ -175,7 +175,7 @@ def runner(checkout: Path, github: GitHub, tmp_path: Path) -> Runner:
     return Runner(checkout, workspace, github)
 
 
-def write(file: Path, rows: list[dict[str, str]]) -> None:
+def write(file: Path, rows: list[dict[str, Any]]) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
@@ -288,6 +288,28 @@ def test_runs_are_compared_and_held_against_floors(runner: Runner) -> None:
     assert missed.status == 1
     assert "accuracy is 0.375, under 0.5" in missed.plain
     assert (missed.folder / "runs" / "report.html").is_file()
+
+
+def test_a_failure_mode_that_is_too_frequent_fails(runner: Runner) -> None:
+    """A review of ten letters, of which three lack the total."""
+    rows = [{"id": f"d{number}", "text": f"letter {number}", "label": "praise"} for number in range(10)]
+    write(runner.workspace / "traces.jsonl", rows)
+    draft = "from goldassay.reviewing.folder import Folder; from pathlib import Path; "
+    draft += "Folder.open([Path('traces.jsonl')], 'classification', question='errors', n=10)"
+    subprocess.run([sys.executable, "-c", draft], cwd=runner.workspace, check=True, capture_output=True)
+    folder = runner.workspace / "traces.review"
+    lines = []
+    for number in range(10):
+        decision = {"decision": f"u{number}", "item": str(number), "kind": "label", "value": {"label": "praise"}}
+        about = {"seconds": 9, "record": "", "who": "ann", "when": f"2026-11-24T09:00:{number:02}+00:00"}
+        lines.append(decision | about | {"modes": ["missing | total"] if number < 3 else []})
+    write(folder / "labels.jsonl", lines)
+    assert runner.step(review="traces.review", fail_over="missing | total=.5").status == 0
+    done = runner.step(review="traces.review", fail_over="missing | total=.05")
+    assert done.status == 1
+    assert "| missing &#124; total | 3 | 0.300 [" in done.comment
+    assert "missing | total" in done.plain.rpartition("❌")[2]
+    assert (done.folder / "review" / "report.html").is_file()
 
 
 def test_the_action_is_one_that_github_reads(root: Path) -> None:
