@@ -1,7 +1,7 @@
 """What labels chosen by a design can tell: ``python -m benchmarks labels`` writes the tables of docs/labels.md.
 
 ``python -m benchmarks.labels grid`` writes one of them alone (grid, power, sequential, documents, several, levels,
-drafts, real); a number says how many draws a cell has, ``--quick`` makes 20 of a few cells and writes nothing.
+shares, drafts, real); a number says how many draws a cell has, ``--quick`` makes 20 of a few cells and writes nothing.
 
 A draw is a stream of N inputs with the outputs of two systems. Labels are chosen as `goldassay.gold.drafts` does (among
 disagreements; where the measure counts items, a share among agreements), and `goldassay.running.labelled.decide` gives
@@ -33,7 +33,8 @@ from benchmarks.label_outputs import Rows, Sides, published
 from numpy.typing import NDArray
 
 from goldassay import Counts
-from goldassay.gold.drafts import Pool, draft
+from goldassay.gold.drafts import LIKELY, Pool, draft, turns
+from goldassay.gold.modes import Mode, ReviewedTrace, mode_shares
 from goldassay.gold.outputs import Comparison
 from goldassay.running.labelled import Labels, LabelVerdict, corrected, decide, verdict
 from goldassay.statistics.design import Design, Sampling
@@ -56,6 +57,9 @@ RATE = Evidences([1.0])
 F1 = Evidences([Counts(1, 1, 1)], Counts())
 COUNTED = [index for index, path in enumerate(F1.paths) if path[0] != "fn"]
 LOW, HIGH, LEVEL = 0.93, 0.98, 0.07
+FAILURES = (0.02, 0.05, 0.2, 0.5)  # shares of traces
+TRACES = 400  # of a wave
+LIKELY_FAILURES = (0.6, 0.1)  # the share of traces with a failure, and of others, that look like one
 
 
 @dataclass(frozen=True)
@@ -757,9 +761,56 @@ def real(draws: int) -> Iterator[str]:
         )
 
 
+def shares(draws: int) -> Iterator[str]:
+    """The share of a failure among all traces: drafts at random and for errors, of one wave and of two."""
+    yield "| share | labels | at random | for errors | two waves, at random | two waves, for errors |"
+    yield "|---|---|---|---|---|---|"
+    for place, (share, n) in enumerate(product(FAILURES[:2] if draws <= QUICK else FAILURES, LABELS)):
+        cells = [
+            held(partial(share_of_failure, share, n, *how), share, draws, 9000 + 100 * place + 10 * at)
+            for at, how in enumerate(product((1, 2), (False, True)))
+        ]
+        yield f"| {share} | {n} | {' | '.join(cells)} |"
+
+
+def share_of_failure(share: float, n: int, waves: int, errors: bool, rng: Random) -> Interval:
+    """The share that labels of a draft tell; of two waves the first has half as much again, the second half of it."""
+    traces: list[ReviewedTrace] = []
+    for wave in range(waves):
+        part = share * (1 if waves == 1 else 1.5 - wave)
+        traces += read_wave(rng, rng.random(TRACES) < part, errors, n // waves, f"2026-01-0{wave + 1}")
+    ((interval,),) = [[each.share] for each in mode_shares(traces, [Mode("failure")])]
+    assert interval is not None
+    return interval
+
+
+def read_wave(rng: Random, failed: Flags, errors: bool, n: int, wave: str) -> list[ReviewedTrace]:
+    """A wave as `goldassay.gold.drafts` draws it: for errors two thirds are likely failures."""
+    likely = rng.random(len(failed)) < np.where(failed, *LIKELY_FAILURES)
+    parts = {"likely": likely, "rest": ~likely} if errors else {"all": np.ones(len(failed), bool)}
+    order = {name: rng.permutation(np.flatnonzero(part)).tolist() for name, part in parts.items() if part.any()}
+    sizes = {name: len(places) for name, places in order.items()}
+    wanted = {"likely": LIKELY, "rest": 1 - LIKELY, "all": 1.0}
+    positions = dict.fromkeys(order, 0)
+    traces = []
+    for name in turns({name: wanted[name] for name in order}, sizes, {}, n):
+        sampling = Sampling(
+            question="errors",
+            stratum=name,
+            size=sizes[name],
+            population=len(failed),
+            position=positions[name],
+            wave=wave,
+        )
+        modes = ("failure",) if failed[order[name][positions[name]]] else ()
+        traces.append(ReviewedTrace(f"{wave} {name} {positions[name]}", modes=modes, sampling=sampling, wave=wave))
+        positions[name] += 1
+    return traces
+
+
 TABLES: dict[str, Callable[[int], Iterator[str]]] = {
     "grid": grid, "power": power, "sequential": sequential, "documents": documents, "several": several,
-    "levels": levels, "drafts": drafts, "real": real,
+    "levels": levels, "shares": shares, "drafts": drafts, "real": real,
 }  # fmt: skip
 
 

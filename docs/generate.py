@@ -142,6 +142,7 @@ ROOMS = (
     *(f"goldassay.measures.{task}" for task in TASKS),
     "goldassay.gold.agreement",
     "goldassay.gold.audit",
+    "goldassay.gold.modes",
     "goldassay.reporting.pages",
     "goldassay.search",
     "goldassay.compat",

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 LIST = Path(__file__).with_name("api.txt")
-MOST = 265  # 250, the measures of records, search, and review
+MOST = 272  # 250, the measures of records, search, review, and failure modes
 
 
 def documented() -> str:

@@ -49,7 +49,8 @@ def folder(tmp_path: Path) -> Path:
     session.change_modes(ModeChange(change="d", kind="describe", mode="slow", description=HOSTILE), "ann")
     session.close()
     patch = {"when": "2026-03-12T10:00:00+00:00", "patch": "rule: name the total", "mode": HOSTILE}
-    (folder.path / "patches.jsonl").write_text(json.dumps(patch) + "\n")
+    back = {"when": "2026-03-17T10:00:00+00:00", "patch": "rule: name the total", "change": "reverted"}
+    (folder.path / "patches.jsonl").write_text(f"{json.dumps(patch)}\n{json.dumps(back)}\n")
     return folder.path
 
 
@@ -69,7 +70,7 @@ def test_each_wave_is_a_point_and_a_patch_a_mark(folder: Path) -> None:
     assert (first["y"], second["y"]) == ((0.5, 0.3, 0.0), (0.05, 0.05, 0.05))
     assert first["name"].startswith("&lt;b&gt;")
     assert all(above > 0 for above in first["error_y"]["array"])
-    assert [shape["x0"] for shape in chart["layout"]["shapes"]] == [1.5], "between the second week and the third"
+    assert [shape["x0"] for shape in chart["layout"]["shapes"]] == [1.5, 3.5], "after the second week, the third"
 
 
 def test_one_wave_is_drawn_as_values_and_no_wave_is_a_sentence(folder: Path, tmp_path: Path) -> None:
@@ -91,7 +92,8 @@ def test_a_folder_of_a_review_is_a_source_beside_runs_or_alone(folder: Path, two
         assert done.exit_code == 0, done.output
         text = out.read_text(encoding="utf-8")
         assert "What goes wrong: weeks" in text
-        assert "rule: name the total" in text
+        assert text.count("rule: name the total") == 2
+        assert "<td>reverted</td>" in text
         assert ('id="details"' in text) == (name == "beside")
         assert "<script>alert" not in text
         assert "<b>no total" not in text

@@ -24,6 +24,7 @@ from goldassay.gold.shapes import Fields
 from goldassay.statistics.design import SAMPLING, UNCOVERED, Design, Question, Sampling
 from goldassay.statistics.intervals import Interval
 
+__all__ = ["Mode", "ModeShare", "ModeTable", "ReviewedTrace", "mode_shares", "read_modes", "read_traces"]
 MODES = "modes.yaml"
 REVIEWED = "reviewed.jsonl"
 REVIEW = "review.json"  # the settings, which every folder of a review has

@@ -1,4 +1,4 @@
-"""What a report shows of a review: the failure modes, their shares over waves, and when patches were applied."""
+"""What a report shows of a review: the failure modes, their shares over waves, and when prompts were patched."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ReviewSummary:
         name: Its name.
         table: The modes, over all waves.
         waves: The waves, the oldest first.
-        patches: When patches were applied: ``when``, ``patch``, ``mode``.
+        patches: When patches were applied or reverted: ``when``, ``patch``, ``mode``, ``change``.
     """
 
     name: str
