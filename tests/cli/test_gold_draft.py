@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +255,16 @@ def test_skipped_records_and_the_worth_of_a_judge_are_said(files: list[Path], tm
     score = ["score", "classification", "--gold", out, "--pred", a]
     done = call(*score)
     assert "the judge's verdicts make 30 labels worth" in " ".join(done.stderr.split())
+    bands = tmp_path / "bands.jsonl"  # strata by the verdicts, which are right in two of three
+    call("gold", "draft", a, *TASK, "--judge", verdicts, "--n", 30, "--out", bands)
+    save(
+        bands,
+        [{**row, "label": "M" if int(row["id"][1:]) % 3 and int(row["id"][1:]) % 5 else "L"} for row in rows(bands)],
+    )
+    said = " ".join(call("score", "classification", "--gold", bands, "--pred", a).stderr.split())
+    worth = re.search(r"30 labels worth (\d+) for accuracy", said)
+    assert worth is not None
+    assert int(worth[1]) > 33
     assert "have no label" not in done.stderr
     save(
         out,

@@ -136,8 +136,8 @@ def estimate(
 ) -> Interval:
     """The value of one system over a population, or the difference B − A of two, from labels in strata.
 
-    Its ``n`` is the number of labels. Without the strata's verdicts it is what the labels alone say; ``effective`` is
-    the number of labels times the ratio of both squared widths.
+    Its ``n`` is the number of labels; with a judge's verdicts, ``effective`` is how many labels at random (of several
+    strata that are no plain mean, labels of the same strata) would give so narrow an interval without them.
 
     Args:
         strata: The parts of the population.
@@ -233,7 +233,12 @@ def _in_strata(strata: Sequence[Stratum], bounds: tuple[float, float], level: fl
     low = least + width * max(0.0, mean - below)
     high = least + width * min(1.0, mean + above)
     number = sum(stratum.labels for stratum in strata)
-    return Interval(least + width * mean, low, high, level, number, "design, wilson")
+    effective = None
+    if high > low and any(stratum.verdicts is not None for stratum in strata):
+        around = sum(weight * float(((each - mean) ** 2).mean()) for weight, each in zip(weights, values, strict=True))
+        at_random = wilson_ends(mean, effective_number(mean, around / number, number), z)
+        effective = number * (width * (at_random[1] - at_random[0]) / (high - low)) ** 2
+    return Interval(least + width * mean, low, high, level, number, "design, wilson", effective)
 
 
 def _trust_in_strata(strata: Sequence[Stratum], values: Sequence[Floats]) -> float:
