@@ -199,6 +199,19 @@ def test_dragging_merges_and_splits(show: Any) -> None:
     assert current(screen.desk) == NAMED
 
 
+def test_keys_go_on_where_the_mouse_ticked(show: Any) -> None:
+    screen = show(read(desk(20)))
+    screen.press("f")
+    screen.page.check(".mode-records li:nth-child(2) input")
+    screen.page.keyboard.press("Tab")
+    screen.page.keyboard.press("Tab")
+    screen.press(" ")  # the box of the third
+    screen.press("m")
+    screen.write("other")
+    screen.press("Enter")
+    assert current(screen.desk) == {"missing total": 3, "wrong tone": 3, "invented date": 2, "other": 2}
+
+
 def test_a_record_that_is_open_has_the_new_name(show: Any) -> None:
     screen = show(read(desk(20)))
     name_mode(screen, "wrong tone", "Enter")

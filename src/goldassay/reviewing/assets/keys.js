@@ -28,7 +28,7 @@ export function keyName(event) {
 const SIGNS = { ArrowRight: "→", ArrowLeft: "←", ArrowUp: "↑", ArrowDown: "↓", " ": "Space", Backspace: "⌫", Enter: "⏎", "Shift+": "⇧", "Alt+": "Alt " };
 export const sign = (key) => key.replace(/ArrowRight|ArrowLeft|ArrowUp|ArrowDown|Backspace|Enter|Shift\+|Alt\+|^ $/g, (name) => SIGNS[name]);
 
-const isField = (element) => element.matches?.("input, textarea, select") ?? false;
+const isField = (element) => element.matches?.("input:not([type=checkbox]), textarea, select") ?? false;
 
 /* Runs `bindings()`: [{ keys, label, run, group }]. Digits and letters that are typed into a field stay there. */
 export class Keys {
@@ -49,7 +49,7 @@ export class Keys {
       this.inField(event, key);
       return;
     }
-    if (event.target.matches?.("button, summary, a") && ["Enter", " "].includes(key)) return; /* the control's own keys */
+    if (event.target.matches?.("button, summary, a, [type=checkbox]") && ["Enter", " "].includes(key)) return; /* the control's own keys */
     if (!this.binding(key) && !(isBusy() && event.key.length === 1 && !event.ctrlKey && !event.altKey)) return;
     event.preventDefault();
     this.later(key);
