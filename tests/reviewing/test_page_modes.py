@@ -58,7 +58,9 @@ def current(both: Desk) -> dict[str, int]:
 def test_three_modes_in_twelve_records_by_keys_alone(show: Any) -> None:
     screen = show(desk())
     name_mode(screen, "missing total", "2")  # a grade closes the field
+    assert "Wrong" in screen.page.inner_text("#actions button")
     screen.press("Enter")
+    assert "Accept" in screen.page.inner_text("#actions button")
     name_mode(screen, "wrong tone", "Enter")
     screen.press("Enter")
     for typed in ("tot", "ton", "tot"):  # completed

@@ -258,6 +258,19 @@ def test_two_reviewers_get_different_records_and_settle_their_conflicts(start: S
     assert (last["who"], last["item"].endswith(":conflict")) == ("bob", True)
 
 
+def test_a_page_without_records_goes_on_when_another_one_leaves_its_own(start: Start, browse: Any) -> None:
+    review = start(extraction(4), task="extraction")
+    ann = browse(review.url, "ann")
+    bob = browse(review.url, "bob")
+    assert "Other people have the rest." in bob.page.inner_text("main")
+    ann.page.close()
+    for lease in review.session.queue.leases.values():
+        lease.seen -= 60
+    bob.page.wait_for_selector("html[data-state=ready][data-item='0']", state="attached")
+    assert until_finished(bob, "Enter", blind=("Enter",)) == 4
+    assert "Every record is decided." in bob.page.inner_text("main")
+
+
 def letters(n: int) -> list[dict[str, Any]]:
     """Answers to letters, drafted to find errors: half of them looked likely to fail."""
     return [

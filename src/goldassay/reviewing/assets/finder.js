@@ -18,7 +18,7 @@ export function matching(options, query) {
    the empty field (true closes the dialog, as Enter does; undefined: the key is typed), and `several.head()` is shown above the list. `value` is in the field at first. */
 export function find({ title, search, free = null, several = null, value = "" }) {
   const dialog = byId("finder");
-  const field = make("input", { role: "combobox", "aria-label": title, "aria-controls": "finder-list", "aria-expanded": "true", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false" });
+  const field = make("input", { role: "combobox", "aria-label": title, "aria-controls": "finder-list", "aria-expanded": "true", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", maxlength: 200 });
   const list = make("ul", { id: "finder-list", role: "listbox", "aria-label": title });
   const head = make("div", { class: "picked" });
   const empty = make("p", { class: "quiet", hidden: true }, free ? "Type a name." : "Nothing matches.");

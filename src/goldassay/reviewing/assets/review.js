@@ -223,6 +223,7 @@ function receive(answer) {
 async function nameModes() {
   await pickModes(setup, current.context);
   drawNamed();
+  drawKeys();
 }
 
 function drawNamed() {
@@ -267,7 +268,7 @@ function common() {
   const shown = context?.record.suggestions.length ? context.record.suggestions[0] : null;
   const isPlain = setup.mode === "label" && shown;
   const onRecord = context ? [
-    { keys: ["Enter", "Alt+Enter"], label: "Accept", main: true, run: () => decide("label") },
+    { keys: ["Enter", "Alt+Enter"], label: context.isFailure ? "Wrong" : "Accept", main: true, run: () => decide("label") },
     { keys: ["s"], label: "Skip", main: true, run: () => decide("skip") },
     { keys: ["x"], label: "Unsure", main: true, run: () => decide("unsure") },
     ...(isPlain ? [
@@ -347,7 +348,7 @@ async function start() {
     if (!progress) return;
     if (progress.revision !== setup.progress.revision) await modes.follow(); /* somebody else named or changed modes */
     receive({ progress });
-    if (root.dataset.state === "finished" && root.dataset.tab === "record" && progress.left + progress.conflicts) inOrder(async () => {
+    if (root.dataset.state === "finished" && root.dataset.tab !== "modes" && progress.left + progress.conflicts) inOrder(async () => {
       const { next } = await server.ask("setup");
       if (next.length) await follow(next);
     });
