@@ -18,7 +18,6 @@ import warnings
 import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -250,15 +249,6 @@ def mlflow_name(text: str) -> str:
     return re.sub(r"[^\w./ :-]", "_", text.replace("@", "_at_"))
 
 
-@dataclass
-class Card:
-    """The content of a notebook's card: sentences with their verdicts, a table, and notes."""
-
-    sentences: list[tuple[str, str]]
-    table: rows.Columns = field(default_factory=lambda: ([], []))
-    notes: Sequence[str] = ()
-
-
 def card(result: Displayed) -> str:
     """A result as HTML for a notebook: its verdict in a sentence, its values in a table, readable on light and dark.
 
@@ -266,32 +256,28 @@ def card(result: Displayed) -> str:
     """
     from goldassay.reporting.pages.document import environment
 
-    content = _content(result)
-    columns, cells = content.table
-    context = {
-        "sentences": content.sentences,
-        "columns": columns,
-        "rows": [list(map(written, row)) for row in cells],
-        "notes": content.notes,
-    }
-    return environment().get_template("notebook.html").render(context)
+    sentences, (columns, cells), notes = _content(result)
+    written_cells = [list(map(written, row)) for row in cells]
+    template = environment().get_template("notebook.html")
+    return template.render(sentences=sentences, columns=columns, rows=written_cells, notes=notes)
 
 
-def _content(result: Displayed) -> Card:
+def _content(result: Displayed) -> tuple[list[tuple[str, str]], rows.Columns, Sequence[str]]:
+    """Sentences with their verdicts, a table, and notes."""
     if isinstance(result, Run):
         values = rows.of_values(summary.values(result))
-        return Card([("", run_sentence(result, result.name))], values, summary.warnings(result))
+        return [("", run_sentence(result, result.name))], values, summary.warnings(result)
     if isinstance(result, RunComparisons):
         columns, cells = rows.of_differences(result)
         named = [[each.run.name, *row] for each, row in zip(result, cells, strict=True)]
-        return Card([(each.verdict, each.sentence) for each in against(result)], (["run", *columns], named))
+        return [(each.verdict, each.sentence) for each in against(result)], (["run", *columns], named), ()
     if isinstance(result, Ranking):
         first, *notes = leader(result)
-        return Card([("", first)], rows.of_ranking(result), notes)
+        return [("", first)], rows.of_ranking(result), notes
     if isinstance(result, Audit):
         first, *notes = result.lines()
         verdict = {"helped": "better", "made it worse": "worse"}.get(result.verdict, "")
-        return Card([(verdict, f"{first[:1].upper()}{first[1:]}.")], notes=notes)
+        return [(verdict, f"{first[:1].upper()}{first[1:]}.")], ([], []), notes
     if isinstance(result, Scorecard):
-        return Card([("", titled(result))], rows.of_scorecard(result), result.warnings)
-    return Card([("", repr(result))])
+        return [("", titled(result))], rows.of_scorecard(result), result.warnings
+    return [("", repr(result))], ([], []), ()
