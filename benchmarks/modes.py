@@ -7,24 +7,46 @@ judge is shown traces as `goldassay.judges.modes` chooses them, and gives verdic
 and .1 of the others, or yes on .3 of all. What is printed is the corrected share, or where the judge is not better than
 chance (or could not be made: fewer than two failures were read) the share by the labels alone. The truth is that of the
 stream.
+
+``python -m benchmarks.modes real [LM] [DRAFTED]`` asks a real model. 400 questions of XQuAD (English) are answered by a
+rule with real faults: the last name or number of the sentence that shares most words with the question. A script reads
+100 of them, drafted for errors by the overlap, as a reviewer would: what is asked for (a date, a number, a person) and
+whether the answer is one, with a slip in twenty. The truth of all 400 is what the script would say without slips.
 """
 
 from __future__ import annotations
 
+import json
+import logging
+import os
+import random
+import re
 import sys
+import time
+import uuid
 from collections.abc import Iterator
+from contextlib import chdir, closing
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import dspy
 import numpy as np
+from benchmarks.judging import DATA
 from benchmarks.labels import DRAWS, HIGH, LOW, PAGE, Random, marked
 
+from goldassay import lm as models
 from goldassay.exceptions import DataError
 from goldassay.gold.drafts import LIKELY, turns
 from goldassay.gold.modes import Mode, ReviewedTrace, mode_shares
 from goldassay.judges.judge import Judge
-from goldassay.judges.modes import alignment, mode_judge
+from goldassay.judges.modes import align, alignment, mode_judge
+from goldassay.reporting import tables
+from goldassay.reviewing.exporting import all_traces, reviewed_traces
+from goldassay.reviewing.folder import Folder
+from goldassay.reviewing.journal import Decision
+from goldassay.reviewing.session import Session
 from goldassay.statistics.design import Sampling
 from goldassay.statistics.intervals import Interval
 
@@ -117,7 +139,88 @@ def table(draws: int) -> Iterator[str]:
         yield row((share, errors, n), judge, draws, 10_000 * seed)
 
 
+KINDS = {
+    "a date": (r"^(in what year|in which year|what year|when|in what century)\b", r"\b\d{3,4}s?\b|century|January|May"),
+    "a number": (r"^(how many|how much)\b", r"\d|\b(one|two|three|four|five|six|seven|eight|nine|ten)\b"),
+    "a person": (r"^(who|whose)\b", r"^[A-Z][a-z]+( [A-Z][\w.]*)+$|^[A-Z][a-z]+$"),
+}
+"""What a question asks for, by how it begins, and what an answer of that kind looks like."""
+KIND = Mode("wrong kind of answer", "The question asks for a date, a number or a person, and the answer is none.")
+SLIPS = 0.05
+
+
+def answered(question: str, context: str) -> tuple[str, float]:
+    """The last name or number of the sentence that shares most words with the question, and the share of its words."""
+    words = set(re.findall(r"\w+", question.lower()))
+    shares = {
+        sentence: len(words & set(re.findall(r"\w+", sentence.lower()))) / len(words)
+        for sentence in re.split(r"(?<=[.!?]) ", context)
+    }
+    sentence = max(shares, key=lambda each: shares[each])
+    names = re.findall(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*|\d[\d.,]*", sentence)
+    return (names[-1] if names else sentence.split()[-1]).strip(".,"), shares[sentence]
+
+
+def wrong_kind(question: str, answer: str) -> str:
+    """What is asked for and not given; empty if nothing is wrong."""
+    for kind, (asks, looks) in KINDS.items():
+        if re.search(asks, question, re.IGNORECASE):
+            return "" if re.search(looks, answer) else kind
+    return ""
+
+
+def reviewed(n: int) -> tuple[Path, float]:
+    """The folder of a review of real answers, and the true share of the mode."""
+    articles = json.loads((DATA / "xquad" / "xquad.en.json").read_text(encoding="utf-8"))["data"]
+    asked = [
+        (qa["id"], qa["question"], each["context"]) for a in articles for each in a["paragraphs"] for qa in each["qas"]
+    ]
+    rng = random.Random(0)
+    asked = rng.sample(asked, TRACES)
+    questions, answers = [], []
+    for name, question, context in asked:
+        answer, confidence = answered(question, context)
+        questions.append({"id": name, "question": question})
+        answers.append({"id": name, "answer": answer, "confidence": confidence})
+    for name, rows in (("questions", questions), ("answers", answers)):
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
+    folder = Folder.open([Path("questions.jsonl"), Path("answers.jsonl")], "answering", question="errors", n=n)
+    by_id = {each["id"]: each["answer"] for each in answers}
+    with closing(Session(folder)) as session:
+        for place, record in enumerate(folder.records):
+            missing = wrong_kind(record["question"], by_id[record["id"]])
+            slip = rng.random() < SLIPS
+            failed = bool(missing) != slip
+            note = f"asks for {missing or 'something else'}, the answer is {by_id[record['id']]!r}" if failed else None
+            value = None if failed else {"answers": [by_id[record["id"]]]}
+            fields = {"good": not failed, "value": value, "modes": [KIND.name] if failed else [], "note": note}
+            decision = {"decision": str(uuid.uuid4()), "item": str(place), "kind": "label", **fields}
+            session.decide(Decision.model_validate(decision), "script", "")
+    truth = np.mean([bool(wrong_kind(question, by_id[name])) for name, question, _ in asked])
+    return folder.path, float(truth)
+
+
+def real(name: str | None, n: int) -> None:
+    """Ask a real model, and print what the command prints."""
+    logging.disable(logging.CRITICAL)
+    with TemporaryDirectory() as place, chdir(place):
+        folder, truth = reviewed(n)
+        traces = reviewed_traces(folder)
+        model = models.resolve(name)
+        judge = mode_judge(KIND, traces, Judge(model, adapter=models.adapter(model)))
+        began = time.perf_counter()
+        result = align(judge, traces, all_traces(folder))
+        os.environ["COLUMNS"] = "100"
+        tables.mode_judge(result)
+        labelled = truth * (1 - SLIPS) + (1 - truth) * SLIPS
+        print(f"true share {truth:.3f}, with the slips {labelled:.3f}; {judge.judge.calls} calls, {time.perf_counter() - began:.0f} s")
+
+
 def main() -> None:
+    if "real" in sys.argv:
+        rest = sys.argv[sys.argv.index("real") + 1 :]
+        named = next((word for word in rest if not word.isdigit()), None)
+        return real(named, next((int(word) for word in rest if word.isdigit()), 100))
     quick = "--quick" in sys.argv
     draws = next((int(word) for word in sys.argv[1:] if word.isdigit()), 50 if quick else DRAWS)
     rows = []

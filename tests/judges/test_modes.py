@@ -14,7 +14,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 from goldassay.exceptions import DataError
 from goldassay.gold.modes import Mode, ReviewedTrace, mode_shares
 from goldassay.judges.judge import Judge, Panel
-from goldassay.judges.modes import SHOWN, Case, align, alignment, load_judge, mode_judge
+from goldassay.judges.modes import SHOWN, Case, align, alignment, load_judge, mode_judge, suggest_modes
 from goldassay.statistics.design import Sampling
 
 MODE = Mode("net for total", "The net sum is given as the total.")
@@ -174,3 +174,35 @@ def test_notes_without_a_mode_are_not_shown_as_right() -> None:
         mode = mode_judge(MODE, traces, judge(Engine()), seed=seed)
         noted = {each.id for each in traces if each.note == "odd"}
         assert not noted & {*mode.learnt}
+
+
+class Namer:
+    """Names a kind as the note says, once too long to be a name."""
+
+    def __init__(self) -> None:
+        self.questions: list[str] = []
+
+    def complete(self, request: Any) -> Any:
+        turns = [part.text for message in request.messages for part in message.parts if isinstance(part, TextPart)]
+        self.questions.append(turns[-1])
+        note = turns[-1].split("[[ ## note ## ]]")[1]
+        kind = "x" * 200 if "long" in note else "No Date." if "date" in note else "wrong language"
+        text = f"[[ ## kind ## ]]\n{kind}\n[[ ## completed ## ]]"
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(
+            id=None, model=request.model, message=Message.assistant([TextPart(text)]), finish_reason="stop", usage=usage
+        )
+
+
+def test_suggestions_are_present_modes_or_new_ones_that_later_notes_see() -> None:
+    engine = Namer()
+    asked = Judge(dspy.LM("scripted/judge", engine=engine, cache=False), retries=0)
+    notes = ["date is absent", "answers in French", "in German sk-abcdef1234567890", "long", None]
+    traces = [ReviewedTrace(str(place), note=note) for place, note in enumerate(notes)]
+    tagged = ReviewedTrace("tagged", note="date", modes=("no date",))
+    groups = suggest_modes([*traces, tagged], [Mode("no date", "a date is absent")], asked)
+    assert {name: [trace.id for trace in group] for name, group in groups.items()} == {
+        "no date": ["0"], "wrong language": ["1", "2"], "": ["3"],
+    }  # fmt: skip
+    assert "wrong language" in engine.questions[2]
+    assert "sk-abcdef" not in engine.questions[2]

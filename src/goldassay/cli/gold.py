@@ -7,13 +7,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from goldassay import files
 from goldassay.cli import options as use
 from goldassay.cli.settings import Setting, settings
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import tables, terminal
+
+if TYPE_CHECKING:
+    from goldassay.gold.modes import ReviewedTrace
 
 app = use.commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
 CONTINUED = (".jsonl", ".csv", ".json")
@@ -241,6 +244,8 @@ def modes(
     fail_over: list[str] | None = use.for_result(
         "NAME=SHARE", "Exit with status 1 if the share of this mode (not its interval) is higher (repeat)."
     ),
+    suggest: bool = use.flag("--suggest", "Let a model suggest modes for notes that have none; nothing is written."),
+    lm: use.Lm = None,
     json: bool = False,
 ) -> None:
     """Count what went wrong: the failure modes of a review, each with its share of all traces."""
@@ -248,8 +253,22 @@ def modes(
     from goldassay.reviewing.exporting import reviewed_traces
 
     traces = reviewed_traces(folder)
-    table = ModeTable.of(traces, read_modes(folder))
-    terminal.output(table, json, tables.modes)
+    described = read_modes(folder)
+    table = ModeTable.of(traces, described)
+    groups: dict[str, list[ReviewedTrace]] = {}
+    if suggest:
+        from goldassay.judges.judge import Judge
+        from goldassay.judges.modes import suggest_modes
+        from goldassay.lm import models
+
+        model = models.resolve(lm)
+        judge = Judge(model, adapter=models.adapter(model))
+        groups = suggest_modes(traces, [each.mode for each in table.shares], judge)
+    terminal.output(
+        {**table.state(), "suggestions": {name: [trace.id for trace in group] for name, group in groups.items()}},
+        json,
+        lambda _: tables.modes(table, groups),
+    )
     terminal.warn(*table.warnings)
     missed = over(table.shares, use.numbers("--fail-over", fail_over))
     for message in missed:

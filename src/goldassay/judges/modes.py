@@ -45,15 +45,16 @@ from goldassay.gold.outputs import as_text
 from goldassay.judges.agreement import Report, rate
 from goldassay.judges.judge import Judge, Panel
 from goldassay.judges.labels import JudgedItem, poll
-from goldassay.judges.questions import Question, failure
+from goldassay.judges.questions import Kind, Question, failure
 from goldassay.judges.tuning import examples
-from goldassay.secrets import scrub
+from goldassay.secrets import redact, scrub
 from goldassay.statistics.design import Sampling
 from goldassay.statistics.intervals import Interval, share_difference
 from goldassay.statistics.ppi import corrected
 
 SHOWN = 3  # demonstrations with the failure, at most, and as many without it
 PART = 4  # at most one in so many of either kind is shown, so that most are left to measure the judge
+LONGEST_NAME = 60  # characters of a suggested mode
 JUDGES = "judges"  # the folder, inside that of a review
 Case = tuple[Record, Record]
 """The inputs of a trace, and what a system answered."""
@@ -321,6 +322,37 @@ def _elsewhere(
         return None
     seen = [float(verdicts[name] is True) for name in unseen]
     return corrected([labels[name] for name in unseen], seen, others, origin="elsewhere").chosen
+
+
+def suggest_modes(
+    traces: Sequence[ReviewedTrace], modes: Sequence[Mode], judge: Judge
+) -> dict[str, list[ReviewedTrace]]:
+    """The traces with a note but no mode, by the mode that a model suggests for each: one of these, or a new one.
+
+    Nothing is written. A note for which no answer can be read is under the empty name.
+
+    Args:
+        traces: The traces that a person read.
+        modes: The modes that there are; what is suggested for one note is offered for the next.
+        judge: The judge that is asked.
+    """
+    kinds = {mode.name.casefold(): mode for mode in modes}
+    groups: dict[str, list[ReviewedTrace]] = {}
+
+    def check(answer: Fields) -> str:
+        words = answer["kind"].split()
+        return "" if words and len(" ".join(words)) <= LONGEST_NAME else "no short name of a kind of failure"
+
+    for trace in traces:
+        if not trace.note or trace.modes:
+            continue
+        listed = [f"{mode.name}: {mode.description}" if mode.description else mode.name for mode in kinds.values()]
+        fields = judge.ask(Kind, check, kinds="\n".join(listed) or "(none yet)", note=redact(trace.note))
+        name = " ".join(fields["kind"].split()).strip(" .\"'") if fields else ""
+        if name:
+            name = kinds.setdefault(name.casefold(), Mode(name)).name
+        groups.setdefault(name, []).append(trace)
+    return groups
 
 
 class _Saved(BaseModel):

@@ -67,6 +67,14 @@ Rubric = _signature(
     verdict=(str, dspy.OutputField(desc="name of a level")),
 )
 
+Kind = _signature(
+    "Kind",
+    "Which kind of failure does the reviewer's note describe? Answer with the name of a kind that is listed, or, if\n"
+    "none fits, with a new name of two to four words.",
+    "kinds note",
+    kind=str,
+)
+
 
 @dataclass(frozen=True)
 class Question:

@@ -13,10 +13,11 @@ if TYPE_CHECKING:  # a table loads nothing of what it shows
     from goldassay.gold.agreement import Agreement
     from goldassay.gold.audit import Audit
     from goldassay.gold.drafts import Draft
-    from goldassay.gold.modes import ModeTable
+    from goldassay.gold.modes import ModeTable, ReviewedTrace
     from goldassay.gold.splits import Split
     from goldassay.judges.agreement import JudgeAgreement, JudgedRate, LabelPlan, MeanGrade
     from goldassay.judges.audit import JudgeAudit
+    from goldassay.judges.modes import ModeAlignment
     from goldassay.scorecard import Scorecard
     from goldassay.statistics import Interval
     from goldassay.statistics.ppi import Corrected
@@ -144,8 +145,8 @@ def gold_draft(result: Draft) -> None:
     line(f"once they are labelled: {result.answer}")
 
 
-def modes(result: ModeTable) -> None:
-    """The failure modes with their shares, and whether new ones still appear."""
+def modes(result: ModeTable, suggestions: Mapping[str, Sequence[ReviewedTrace]] = {}) -> None:
+    """The failure modes with their shares, whether new ones still appear, and modes suggested for notes without one."""
     graded = any(each.cost for each in result.shares)
     cells: rows.Rows = []
     for each in result.shares:
@@ -158,6 +159,13 @@ def modes(result: ModeTable) -> None:
         line(f"no new mode in the last {result.since_new} records")
     if result.untagged:
         line(f"{result.untagged} notes without a mode")
+    names = {each.mode.name for each in result.shares}
+    for name, traces in suggestions.items():
+        new = "" if name in names else " (new)"
+        title = f"suggested: {name}{new}" if name else "no suggestion"
+        print_table(title, ["record", "note"], [[trace.id, trace.note or ""] for trace in traces], left=2)
+    if suggestions:
+        line("These are suggestions, and nothing is written: give modes on the page (goldassay review FOLDER).")
 
 
 def agreement(result: Agreement) -> None:
@@ -221,6 +229,27 @@ def judge_agreement(judge: str, result: JudgeAgreement) -> None:
         mean_grade(result.mean)
     if result.divided:
         line(f"People disagree on {len(result.divided)}: {shortened([item['id'] for item in result.divided])}")
+    warn(*result.warnings)
+
+
+def mode_judge(result: ModeAlignment) -> None:
+    """A judge of a failure mode: its errors on labels that it has not seen, and the share of the mode."""
+    line(f"{result.judge} on {result.mode!r}, shown {result.shown} of the labelled traces")
+    errors: dict[str, Value] = {
+        "sensitivity": result.sensitivity,
+        "specificity": result.specificity,
+        "Youden's J": result.youden,
+    }
+    title = f"{result.unseen} labels that it has not seen, {result.with_mode} with the failure"
+    print_table(title, ["value", "estimate [95 %]"], list(errors.items()))
+    if not result.better_than_chance:
+        line("No better than chance (J may be 0): its verdicts are not used. The share is that of the labels alone.")
+    shares: dict[str, Value] = {
+        **({"corrected by the judge": result.share} if result.better_than_chance else {}),
+        "labels alone": result.labels_only,
+        "verdicts as they are": result.verdicts,
+    }
+    print_table(f"share of {result.traces:,} traces", ["", "share [95 %]"], list(shares.items()))
     warn(*result.warnings)
 
 

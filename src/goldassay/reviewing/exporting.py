@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,12 +10,15 @@ from pathlib import Path
 import yaml
 
 from goldassay import files
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold.drafts import draft
 from goldassay.gold.modes import ReviewedTrace
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
-from goldassay.reviewing.folder import Folder, json_lines
+from goldassay.reviewing.folder import SUGGESTIONS, Folder, json_lines
 from goldassay.reviewing.quality import GOOD
 from goldassay.reviewing.session import Session
+from goldassay.running.logs.sources import pool_of
 
 GOLD = "gold.jsonl"
 
@@ -110,6 +114,34 @@ def reviewed_traces(folder: Path) -> list[ReviewedTrace]:
     """
     with closing(Session(Folder.read(folder), read_only=True)) as session:
         return session.modes.save()
+
+
+def all_traces(folder: Path, sources: Sequence[Path] = ()) -> dict[str, tuple[Fields, Fields]]:
+    """The inputs and the output of every trace that a review was drafted from, by id; read or not.
+
+    Args:
+        folder: The folder of the review.
+        sources: Where the traces are, if not where the folder says.
+
+    Raises:
+        DataError: They are gone, or cannot be read.
+    """
+    review = Folder.read(folder)
+    places = [*sources] or review.sources
+    try:
+        pool = pool_of(places, review.task)
+        records = draft(pool, "level", n=len(pool.inputs)).records
+    except GoldassayError as error:
+        if sources:
+            raise
+        raise DataError(f"its traces cannot be read; name them (`traces=FILE`): {error}", file=folder) from None
+    everything = Folder(folder, review.settings, records)
+    traces: dict[str, tuple[Fields, Fields]] = {}
+    for index, record in enumerate(records):
+        answers: Fields = record.get(SUGGESTIONS) or {}
+        output: Fields = next((answers[name] for name in everything.systems if name in answers), {})
+        traces[record["id"]] = (everything.inputs(index), output)
+    return traces
 
 
 def labels_of(folder: Path) -> tuple[list[Fields], dict[str, tuple[str, ...]]]:
