@@ -213,7 +213,8 @@ def real(name: str | None, n: int) -> None:
         os.environ["COLUMNS"] = "100"
         tables.mode_judge(result)
         labelled = truth * (1 - SLIPS) + (1 - truth) * SLIPS
-        print(f"true share {truth:.3f}, with the slips {labelled:.3f}; {judge.judge.calls} calls, {time.perf_counter() - began:.0f} s")
+        seconds = time.perf_counter() - began
+        print(f"true share {truth:.3f}, with the slips {labelled:.3f}; {judge.judge.calls} calls, {seconds:.0f} s")
 
 
 def main() -> None:
@@ -228,8 +229,8 @@ def main() -> None:
         rows.append(line)
         print(line, flush=True)
     if not quick:
-        before, mark, rest = PAGE.read_text(encoding="utf-8").partition("<!-- modes -->\n")
-        after = rest.partition("<!-- end -->")[2]
+        before, mark, old = PAGE.read_text(encoding="utf-8").partition("<!-- modes -->\n")
+        after = old.partition("<!-- end -->")[2]
         PAGE.write_text(f"{before}{mark}{chr(10).join(rows)}\n<!-- end -->{after}", encoding="utf-8")
 
 

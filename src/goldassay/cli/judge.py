@@ -208,13 +208,14 @@ def align(
     if split or "test" in {item.split for item in people.items}:
         people = replace(people, items=[item for item in people.items if item.split == (split or "test")])
     if people.judged and not judge.lm and not question(judge.judge)[1]:
-        member = "verdicts of the file"
+        name = "verdicts of the file"
         votes = people.votes
     else:
         member, votes = judge.votes(people)
+        name = str(member)
     alignment = compare(people, votes, origin=origin)
-    state = {"judge": str(member), **alignment.state()}
-    terminal.output(state, json, lambda _: tables.judge_agreement(str(member), alignment))
+    state = {"judge": name, **alignment.state()}
+    terminal.output(state, json, lambda _: tables.judge_agreement(name, alignment))
 
 
 @use.command(app, "from-modes")
