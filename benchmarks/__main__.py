@@ -16,6 +16,7 @@ LONG = (
     "labels",
     "local_lm",
     "modes",
+    "loop_of_modes",
     "null",
     "optimizers",
     "report",
