@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
 import yaml
+from dspy.lm15 import Message, Response, TextPart, Usage
 from tests.reviewing.conftest import Client, text_of
 from typer.testing import CliRunner
 
@@ -110,21 +117,24 @@ def body_of(folder: Path, name: str) -> Fields:
 
 def label(draft: Path, slips: float = 0.0) -> Path:
     """Label what changed, without knowing which side is which; the mode of the other side is named."""
-    rng = random.Random(1)
     with review(draft, task="classification") as page:
-        client = Client(page.url)
-        for item, _ in client.get("setup")["index"]:
-            record = client.record(item)
-            kind = record["fields"]["text"].split()[0]
-            right = [each["key"] for each in record["suggestions"] if each["value"]["label"] == kind]
-            if rng.random() < slips and record["suggestions"]:
-                right = [rng.choice(["1", "2"])]
-            if not record["suggestions"]:
-                client.decide(item, value={"label": kind}, modes=[f"no {kind}"])
-            else:
-                client.decide(item, choice=right[0] if right else "neither", modes=[f"no {kind}"])
         folder = page.folder
+        choose(Client(page.url), slips)
     return folder
+
+
+def choose(client: Client, slips: float = 0.0) -> None:
+    rng = random.Random(1)
+    for item, _ in client.get("setup")["index"]:
+        record = client.record(item)
+        kind = record["fields"]["text"].split()[0]
+        right = [each["key"] for each in record["suggestions"] if each["value"]["label"] == kind]
+        if rng.random() < slips and record["suggestions"]:
+            right = [rng.choice(["1", "2"])]
+        if not record["suggestions"]:
+            client.decide(item, value={"label": kind}, modes=[f"no {kind}"])
+        else:
+            client.decide(item, choice=right[0] if right else "neither", modes=[f"no {kind}"])
 
 
 def test_from_notes_to_a_proven_patch(workspace: Path) -> None:
@@ -170,3 +180,144 @@ def test_from_notes_to_a_proven_patch(workspace: Path) -> None:
         (rule["id"], "no reminder", "applied"),
         (rule["id"], "no reminder", "reverted"),
     ]
+
+
+def process(*words: object) -> subprocess.Popen[str]:
+    """The command as a process of its own, which Ctrl-C ends."""
+    command = [sys.executable, "-m", "goldassay", *map(str, words)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def address(process: subprocess.Popen[str]) -> str:
+    """The address that it prints."""
+    assert process.stderr is not None
+    lines = []
+    while line := process.stderr.readline():
+        lines.append(line)
+        if match := re.search(r"http://\S+", line):
+            return match[0]
+    raise AssertionError("".join(lines))
+
+
+def test_the_verdict_is_the_patchs_when_the_review_ends(workspace: Path) -> None:
+    (rule, *_) = json.loads(
+        run("patch", "propose", "classification", "--modes", FOLDER, "--mode", "no reminder", "--json")
+    )["patches"]
+    save("fresh.jsonl", letters(400, 300))
+    words = ("patch", "test", "classification", rule["id"], "--inputs", "fresh.jsonl", "--no-browser", "--json")
+    with process(*words) as proof:
+        choose(Client(address(proof)))
+        proof.send_signal(signal.SIGINT)
+        assert proof.stdout is not None
+        result = json.loads(proof.stdout.read())
+    assert proof.returncode == 0
+    assert result["patch"]["status"] == "proven"
+    assert body_of(workspace / "programs" / "patches" / "classification", rule["id"])["status"] == "proven"
+
+
+def test_a_tuning_from_notes_is_proven_by_labels(workspace: Path) -> None:
+    save("fresh.jsonl", letters(400, 300))
+    words = ["tune", "classification", "--optimizer", "patches", "--modes", FOLDER, "--inputs", "fresh.jsonl"]
+    words += ["--option", "nearest=0", "--out"]
+    drafted = json.loads(run(*words, "t", "--no-review", "--json"))
+    assert drafted["kept"]["kept"]
+    assert drafted["labels"]["draft"]["population"] == 300
+    kept = [patch["id"] for patch in drafted["patches"] if patch["status"] in ("kept", "proven")]
+    assert kept
+    assert "verdict is on two systems" in refused("audit", "t", "--program", "classification", "--draft", Path(FOLDER))
+    folder = label(Path("draft.jsonl"))
+    audit = json.loads(run("audit", "t", "--program", "classification", "--draft", folder, "--json"))
+    assert audit["verdict"] == "helped"
+    Path("draft.jsonl").unlink()
+    shutil.rmtree(folder)
+    with process(*words, "u", "--no-browser") as proof:
+        choose(Client(address(proof)))
+        proof.send_signal(signal.SIGINT)
+        assert proof.stdout is not None
+        output = " ".join(proof.stdout.read().split())
+    assert "The program is proven by 40 labels." in output
+    assert "after is better than before" in output
+    assert "No mode of failure is shown to have become more frequent." in output
+    about = json.loads(Path("u", "tuning.json").read_text())
+    assert about["proof"]["verdict"]["proven"]
+
+
+def test_errors_say_what_is_missing(workspace: Path) -> None:
+    propose = ("patch", "propose", "classification", "--modes")
+    test = ("patch", "test", "classification")
+    assert "or from the notes of a review" in refused(*propose[:-1])
+    assert "or from the notes of a review" in refused(*propose[:-1], "--run", "x", "--mode", "no quote")
+    assert "no folder of a review" in refused(*propose, "elsewhere")
+    assert "no mode 'no remind'; there are no reminder" in refused(*propose, FOLDER, "--mode", "no remind").replace(
+        f" in {FOLDER}", ""
+    )
+    assert "is a review of classification, not of extraction" in refused(
+        "patch", "propose", "programs/classification.py", "--task", "extraction", "--modes", FOLDER
+    )
+    for name, options, message in (
+        ("uncorrected", {"correct": False}, "no record of uncorrected.review has gold"),
+        ("silent", {"correct": False, "notes": False}, "has no note and no corrected answer"),
+    ):
+        rows = [json.loads(line) for line in Path("traces.jsonl").read_text().splitlines()]
+        wrong = [row for row in rows if row["label"] != row["text"].split()[0]]
+        read_traces(save(f"{name}.jsonl", wrong), **options)
+        words = (*test, "--modes") if options.get("notes", True) else propose
+        assert message in refused(*words, f"{name}.review")
+    right = [row for row in rows if row["label"] == row["text"].split()[0]]
+    read_traces(save("right.jsonl", right))
+    assert "no trace in right.review has a mode of failure" in refused(*propose, "right.review")
+    (rule, *_) = json.loads(run(*propose, FOLDER, "--json"))["patches"]
+    assert "one patch at a time" in refused(*test, "--inputs", "traces.jsonl")
+    read = [json.loads(line)["id"] for line in Path(FOLDER, "reviewed.jsonl").read_text().splitlines()]
+    save("same.jsonl", [row for row in rows if row["id"] in read])
+    assert "every input was read" in refused(*test, rule["id"], "--inputs", "same.jsonl")
+    assert "takes the place of --gold" in refused("tune", "classification", "--modes", FOLDER, "--optimizer", "knn")
+    shutil.move(FOLDER, "moved.review")
+    applied = CliRunner().invoke(app, ["patch", "apply", "classification", rule["id"]])
+    assert "does not say that" in applied.stderr
+    run("patch", "revert", "classification", rule["id"], "--modes", "moved.review")
+    (row,) = map(json.loads, Path("moved.review", "patches.jsonl").read_text().splitlines())
+    assert row["change"] == "reverted"
+
+
+class Engine:
+    """Says yes where a reminder is taken for an invoice."""
+
+    def complete(self, request: Any) -> Any:
+        turns = [part.text for message in request.messages for part in message.parts if isinstance(part, TextPart)]
+        verdict = "yes" if re.search(r"reminder .*\binvoice\b", turns[-1].replace("\n", " ")) else "no"
+        text = f"[[ ## reason ## ]]\nr\n[[ ## verdict ## ]]\n{verdict}\n[[ ## completed ## ]]"
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(
+            id=None, model=request.model, message=Message.assistant([TextPart(text)]), finish_reason="stop", usage=usage
+        )
+
+
+def test_aligned_judges_tell_how_modes_change_before_the_first_label(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm = dspy.LM("scripted/judge", engine=Engine(), cache=False)
+    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
+    judges = Path(FOLDER, "judges")
+    judges.mkdir()
+    youden = {"value": 0.8, "low": 0.7, "high": 0.9}
+    for name, better in (("no reminder", True), ("no letter", True), ("no quote", False)):
+        saved = {"mode": name, "description": "", "demos": [], "better_than_chance": better, "youden": youden}
+        (judges / f"{name.replace(' ', '-')}.json").write_text(json.dumps(saved))
+    (rule, *_) = json.loads(run("patch", "propose", "classification", "--modes", FOLDER, "--json"))["patches"]
+    save("fresh.jsonl", letters(400, 300))
+    share = sum(row["text"].startswith("reminder") for row in letters(400, 300)) / 300
+    words = ("patch", "test", "classification", rule["id"], "--inputs", "fresh.jsonl", "--no-review", "--json")
+    drafted = json.loads(run(*words, "--judge-lm", "scripted/judge"))
+    changes = {each["mode"]: each for each in drafted["modes"]}
+    assert set(changes) == {"no reminder", "no letter"}
+    assert changes["no reminder"]["value"] == pytest.approx(-share / 0.8)  # what the judge misses is put back
+    assert changes["no reminder"]["low"] < -share / 0.8 < changes["no reminder"]["high"] < 0
+    body = body_of(workspace / "programs" / "patches" / "classification", rule["id"])
+    assert (body["status"], body["effects"][-1]["split"]) == ("kept", "judged")
+    folder = label(Path(drafted["draft"]))
+    proof = json.loads(run(*words[:4], "--review", folder, "--json"))
+    assert {each["mode"]: each["by"] for each in proof["modes"]} == {
+        "no reminder": "the review",
+        "no letter": "its judge",
+    }

@@ -8,14 +8,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from goldassay import workspace
 from goldassay.cli import options as use
-from goldassay.cli.proof import ProofOptions, draft_changes, labelled, note_change, notes_of, settled, unread
+from goldassay.cli.proof import (
+    ProofOptions,
+    judged,
+    judged_before,
+    keep_judged,
+    labelled,
+    note_change,
+    notes_of,
+    settled,
+    unread,
+    write_draft,
+)
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal
 from goldassay.reporting import tuning as tables
@@ -155,34 +166,65 @@ def test(
 
 def _prove(program: str, source: TestOptions, proof: ProofOptions, patches: list[str], force: bool, json: bool) -> None:
     """Draft what one patch changes, have it labelled, and write the verdict into the patch."""
-    from goldassay.lm import for_program
-    from goldassay.running.hashing import fingerprint
-    from goldassay.tuning.options import TuneOptions
-    from goldassay.tuning.proof import Proof
-
     if len(patches) != 1:
         raise GoldassayError("labels prove one patch at a time: name it")
     target, folder = _folder(program, source.task)
     reviewed = proof.review
     if reviewed is None:
         patch, after = folder.with_patch(patches[0], force)
-        before = folder.current
-        place = folder.folder / f"{patch.id}-{fingerprint(before)[:6]}.jsonl"
-        if not place.exists():  # else somebody may have labelled some of it
-            modes = proof.modes or (Path(patch.review) if patch.review else None)
-            inputs = unread(Path(str(proof.inputs)), target, patch, notes_of(modes, target) if modes else None)
-            model = for_program(before, source.lm)
-            options = TuneOptions(lm=model.lm, adapter=model.adapter, threads=source.threads, progress=False)
-            options = replace(options, folder=place.with_suffix(".runs"), resume=True)
-            plan = draft_changes(target.task, {"before": before, patch.id: after}, inputs, options, place)
-            print(f"{plan.sentence}.", file=sys.stderr)
+        draft = folder.folder / f"{patch.id}-{folder.version}.jsonl"
+        if draft.exists():
+            print(f"This goes on with {draft}.", file=sys.stderr)  # somebody may have labelled some of it
+        else:
+            _draft(target, folder, patch, after, draft, source, proof)
         if proof.no_review:
-            terminal.output({"patch": patch.id, "draft": str(place)}, json, lambda draft: print(draft["draft"]))
+            modes = [change.state() for change in judged_before(draft)]
+            result = {"patch": patch.id, "draft": str(draft), "modes": modes}
+            terminal.output(result, json, lambda result: print(result["draft"]))
             return
-        reviewed = labelled(place, target.task, proof)
-    verdict, changes = settled(reviewed, target.task)
-    proven = Proof(folder.prove(patches[0], verdict), verdict, changes)
-    terminal.output(proven, json, lambda proof: terminal.line(*proof.lines))
+        reviewed = labelled(draft, target.task, proof)
+    verdict = settled(reviewed, target.task)
+    patch = folder.prove(patches[0], verdict.verdict)
+    status = {"id": patch.id, "status": str(patch.status), "reason": patch.reason}
+    terminal.output({"patch": status, **verdict.state()}, json, lambda _: terminal.line(*verdict.lines))
+
+
+def _draft(
+    target: workspace.Target,
+    folder: PatchFolder,
+    patch: Patch,
+    after: dspy.Module,
+    draft: Path,
+    source: TestOptions,
+    proof: ProofOptions,
+) -> None:
+    """Run the program with and without a patch, and write what to label; judges of modes may look at it before."""
+    from goldassay.lm import for_program
+    from goldassay.tuning.labelling import plan_labels
+    from goldassay.tuning.options import TuneOptions
+
+    review = proof.modes or (Path(patch.review) if patch.review else None)
+    notes = notes_of(review, target) if review else None
+    inputs = unread(Path(str(proof.inputs)), target, notes, patch.examples)
+    model = for_program(folder.current, source.lm)
+    options = TuneOptions(
+        lm=model.lm,
+        adapter=model.adapter,
+        threads=source.threads,
+        progress=False,
+        folder=draft.with_suffix(".runs"),
+        resume=True,
+    )
+    with terminal.working(f"both programs on {len(inputs)} inputs"):
+        plan = plan_labels(target.task, {"before": folder.current, patch.id: after}, inputs, options)
+    print(f"{write_draft(plan, draft, target.task).sentence}.", file=sys.stderr)
+    if review and proof.judge_lm:
+        changes = judged(review, proof.judge_lm, plan, source.threads)
+        keep_judged(draft, changes)
+        for change in changes:
+            print(f"{change}.", file=sys.stderr)
+            if change.mode == patch.mode:
+                folder.prove_by_judge(patch.id, change)
 
 
 @use.command(app)

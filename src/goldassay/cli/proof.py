@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import sys
 import webbrowser
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldassay import jsonl, workspace
+from goldassay import files, jsonl, workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import terminal
@@ -19,25 +20,32 @@ from goldassay.reporting import terminal
 if TYPE_CHECKING:
     import dspy
 
-    from goldassay.running.labelled import LabelVerdict
+    from goldassay.fields import Fields
     from goldassay.tuning.labelling import LabelPlan
     from goldassay.tuning.noted import Notes
-    from goldassay.tuning.options import TuneOptions
     from goldassay.tuning.patches import Patch
-    from goldassay.tuning.proof import ModeChange
+    from goldassay.tuning.proof import ModeChange, Proof
 
 CHANGES = "patches.jsonl"
+JUDGED = ".judged.json"
 
 
 @dataclass(frozen=True)
-class ProofOptions:
+class NotesOptions:
+    """Notes instead of gold, and the review of what changes."""
+
+    modes: Path | None = use.for_gold("FOLDER", "A review whose notes make the patches, and whose records test them.")
+    no_browser: bool = use.flag("--no-browser", "Open no browser for the review of what changes.")
+    no_review: bool = use.flag("--no-review", "Only write the draft of what changes.")
+
+
+@dataclass(frozen=True)
+class ProofOptions(NotesOptions):
     """What a patch is tested on, if not on gold."""
 
-    modes: Path | None = use.for_gold("FOLDER", "A review whose notes make the patches; its records test them.")
     inputs: Path | None = use.for_gold("FILE", "Inputs without gold: what changes is labelled, blinded, on a page.")
     review: Path | None = use.for_gold("FOLDER", "The review of what changed: its labels are the verdict.")
-    no_browser: bool = use.flag("--no-browser", "Open no browser.")
-    no_review: bool = use.flag("--no-review", "Only write the draft to label, and print where.")
+    judge_lm: str | None = use.for_model("MODEL", "Asks the review's judges (judge from-modes) which modes change.")
 
 
 def notes_of(folder: Path, target: workspace.Target) -> Notes:
@@ -70,8 +78,16 @@ def check_task(folder: Path, task: str) -> None:
         raise GoldassayError(f"{folder} is a review of {reviewed}, not of {task}; name a program of {reviewed}")
 
 
-def unread(place: Path, target: workspace.Target, patch: Patch, notes: Notes | None) -> list[dspy.Example]:
-    """The inputs of a file that neither the patch nor the reviewer who prompted it has seen.
+def unread(
+    place: Path, target: workspace.Target, notes: Notes | None, made_of: Collection[str] = ()
+) -> list[dspy.Example]:
+    """The inputs of a file that neither the patches nor the reviewer who prompted them has seen.
+
+    Args:
+        place: The file.
+        target: The program.
+        notes: The notes that patches are made from.
+        made_of: The ids of records that they show or quote.
 
     Raises:
         DataError: None is left.
@@ -81,7 +97,7 @@ def unread(place: Path, target: workspace.Target, patch: Patch, notes: Notes | N
 
     inputs = unlabelled(place, target)
     seen = {*in_review(inputs, notes)} if notes else set[int]()
-    seen |= {at for at, example in enumerate(inputs) if str(example.get("id")) in patch.examples}
+    seen |= {at for at, example in enumerate(inputs) if str(example.get("id")) in made_of}
     left = [example for at, example in enumerate(inputs) if at not in seen]
     if not left:
         raise DataError("every input was read in the review that made the patch; name others", file=place)
@@ -90,22 +106,64 @@ def unread(place: Path, target: workspace.Target, patch: Patch, notes: Notes | N
     return left
 
 
-def draft_changes(
-    task: str, programs: dict[str, dspy.Module], inputs: list[dspy.Example], options: TuneOptions, place: Path
-) -> LabelPlan:
-    """Run two programs on inputs and write what to label of the answers that differ."""
+def write_draft(plan: LabelPlan, place: Path, task: str) -> LabelPlan:
+    """Write what to label of the answers that differ."""
     from goldassay.gold import write
-    from goldassay.tuning.labelling import plan_labels
 
-    with terminal.working(f"both programs on {len(inputs)} inputs"):
-        plan = plan_labels(task, programs, inputs, options)
     place.parent.mkdir(parents=True, exist_ok=True)
     write(place, plan.draft.records, task=task)
     terminal.warn(*plan.draft.warnings)
     return plan
 
 
-def labelled(draft: Path, task: str, options: ProofOptions) -> Path:
+def judged(folder: Path, model: str, plan: LabelPlan, threads: int) -> list[ModeChange]:
+    """How each mode changes that has an aligned judge in a review folder, by its verdicts on what changed.
+
+    Args:
+        folder: The review, with judges (``judge from-modes``).
+        model: The model that they ask.
+        plan: The answers before and after.
+        threads: How many verdicts are asked at once.
+    """
+    from goldassay.gold.anyfields import ABOUT
+    from goldassay.judges.judge import named
+    from goldassay.judges.modes import JUDGES, load_judge
+    from goldassay.statistics import Interval
+    from goldassay.tuning.proof import corrected, judged_change
+
+    changes: list[ModeChange | None] = []
+    sides: list[tuple[Fields, Fields]] = []
+    for row, *answers in plan.changed:
+        shown = [{name: value for name, value in each.items() if name not in ABOUT} for each in (row, *answers)]
+        sides += [(shown[0], answer) for answer in shown[1:]]
+    for file in sorted((folder / JUDGES).glob("*.json")):
+        saved = files.json_value(file)
+        judge = load_judge(folder, str(saved["mode"]), named(model))
+        if judge is None:
+            terminal.warn(f"the judge of {saved['mode']!r} is no better than chance, and is not asked")
+            continue
+        votes = judge.verdicts(sides, threads=threads)
+        pairs = [(bool(votes[at]), bool(votes[at + 1])) for at in range(0, len(votes), 2)]
+        changes.append(judged_change(judge.mode.name, pairs, plan.population, Interval(**saved["youden"])))
+    return corrected([change for change in changes if change])
+
+
+def keep_judged(draft: Path, changes: Sequence[ModeChange]) -> None:
+    """Write beside a draft what judges say of it, for the verdict of its labels."""
+    files.save_json(draft.with_suffix(JUDGED), [asdict(change) for change in changes])
+
+
+def judged_before(draft: Path) -> list[ModeChange]:
+    """What judges said of a draft, or of that of a review folder; empty if none was asked."""
+    from goldassay.statistics import Interval
+    from goldassay.tuning.proof import ModeChange
+
+    file = draft.with_suffix(JUDGED)
+    rows = files.json_value(file) if file.exists() else []
+    return [ModeChange(**{**row, "change": Interval(**row["change"])}) for row in rows]
+
+
+def labelled(draft: Path, task: str, options: NotesOptions) -> Path:
     """The folder of the review of a draft, after people have labelled it on the page, or stopped."""
     from goldassay.reviewing import Review
     from goldassay.reviewing.folder import Folder
@@ -118,8 +176,10 @@ def labelled(draft: Path, task: str, options: ProofOptions) -> Path:
     return page.folder
 
 
-def settled(folder: Path, task: str) -> tuple[LabelVerdict, list[ModeChange]]:
+def settled(folder: Path, task: str) -> Proof:
     """The verdict of a blinded review on two programs, and how each mode of failure changed.
+
+    Modes that nobody named in it change as their judges say, where these were asked.
 
     Raises:
         GoldassayError: It is of another task, compares nothing, or nobody has decided anything yet.
@@ -127,14 +187,17 @@ def settled(folder: Path, task: str) -> tuple[LabelVerdict, list[ModeChange]]:
     from goldassay.reviewing.exporting import labels_of
     from goldassay.running.labelled import PREFERRED, verdict
     from goldassay.statistics.design import Design
-    from goldassay.tuning.proof import mode_changes
+    from goldassay.tuning.proof import Proof, mode_changes
 
     check_task(folder, task)
     records, modes = labels_of(folder)
     design = Design.of(records)
     if design is None or not any(PREFERRED in record for record in records):
         raise GoldassayError(f"{folder} has no decision on two programs yet; goldassay review {folder} goes on with it")
-    return verdict(task, records, design.systems), mode_changes(task, records, modes)
+    changes = mode_changes(task, records, modes)
+    named = {change.mode for change in changes}
+    others = [change for change in judged_before(folder) if change.mode not in named]
+    return Proof(verdict(task, records, design.systems), [*changes, *others])
 
 
 def note_change(patch: Patch, modes: Path | None, change: str) -> None:

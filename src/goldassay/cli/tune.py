@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.cli.evaluate import run_folder
+from goldassay.cli.proof import NotesOptions, check_task, labelled, notes_of, settled, unread, write_draft
 from goldassay.exceptions import GoldassayError, RunStopped, StorageError
 from goldassay.reporting import terminal
 from goldassay.reporting import tuning as tables
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from goldassay.metric import Metric
     from goldassay.running import Run
     from goldassay.tuning.labelling import LabelPlan
+    from goldassay.tuning.noted import Notes
     from goldassay.tuning.options import TuneOptions
+    from goldassay.tuning.proof import Proof
     from goldassay.tuning.saved import Tuned
     from goldassay.tuning.verdict import Audit
     from goldassay.tuning.wrappers import Splits
@@ -41,7 +44,7 @@ FOR_JUDGES = ("gold", "map", "limit", "lm")  # of the options of programs, those
 
 
 @dataclass(frozen=True)
-class TuningOptions(use.WorkOptions):
+class TuningOptions(NotesOptions, use.WorkOptions):
     """Options of tuning a program."""
 
     optimizer: str = use.for_running(
@@ -85,13 +88,14 @@ def tune(
     json: bool = False,
     seed: int = 0,
 ) -> None:
-    """Tune a program on train, choose on dev, report once on test."""
+    """Tune a program on train, choose on dev, report once on test.
+
+    With --modes its patches come from a reviewer's notes, and labels of what they change (--inputs) are the proof.
+    """
     from goldassay.lm import for_program
-    from goldassay.systems import indexed, task_gold
     from goldassay.tuning import load_state
     from goldassay.tuning import tune as tune_program
-    from goldassay.tuning.saved import RESUMABLE
-    from goldassay.tuning.tuner import splits_of
+    from goldassay.tuning.saved import RESUMABLE, conclude
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     if (program is None) == (judge is None):
@@ -104,16 +108,15 @@ def tune(
         _tune_judge(judge, source, models, tuning, seed, json)
         return
     target = workspace.target(str(program), source.task)
-    student: Any = target.tunable()
-    _, part = task_gold(source.gold, target, **source.reading())
-    student = indexed(student, part.passages)
-    splits = {name: list(examples)[: source.limit] for name, examples in splits_of(part, seed).items()}
+    notes = _notes(target, source, tuning)
+    student, splits = _material(target, source, notes, seed)
     student = student if models.state is None else load_state(student, models.state)
     model = for_program(student, models.lm)
     if plan:
         _plan(student, splits, workspace.metric(target.task, source.metric), model, tuning, json)
         return
     options = tuning.keywords(seed)
+    options["settings"] |= {"notes": notes} if notes else {}
     optimizer = tuning.optimizer
     if "guarded" in options["settings"] and optimizer != "patches":
         raise GoldassayError(f"--option guarded is for the optimizer patches, not for {optimizer}")
@@ -132,8 +135,41 @@ def tune(
         then = f"continue with the same command and --resume {folder}"
         print(then if resumable else f"{optimizer} stores no state: the same command starts over", file=sys.stderr)
         raise
-    labels = _plan_labels(tuned, student, target, tuning, model, folder) if tuning.inputs else None
-    _show(tuned, folder, json, labels)
+    labels = _plan_labels(tuned, student, target, tuning, model, notes) if tuning.inputs else None
+    proof = None
+    if notes and labels and not tuning.no_review:
+        proof = settled(labelled(tuning.draft or DRAFT, target.task, tuning), target.task)
+        conclude(tuned, folder, proof)
+    _show(tuned, folder, json, labels, proof)
+
+
+def _notes(target: workspace.Target, source: use.GoldOptions, tuning: TuningOptions) -> Notes | None:
+    """The notes that patches are made from, if a review is named.
+
+    Raises:
+        GoldassayError: Another optimizer is named, or gold beside the review.
+    """
+    if tuning.modes is None:
+        return None
+    if tuning.optimizer != "patches" or source.gold:
+        raise GoldassayError("--modes takes the place of --gold, and is for --optimizer patches")
+    return notes_of(tuning.modes, target)
+
+
+def _material(
+    target: workspace.Target, source: use.GoldOptions, notes: Notes | None, seed: int
+) -> tuple[dspy.Module, Splits]:
+    """The program, and the examples by split: those of gold, or what a person corrected."""
+    from goldassay.systems import indexed, task_gold
+    from goldassay.tuning.tuner import splits_of
+
+    gold: Any = notes.splits(seed) if notes else None
+    program = target.tunable()
+    if gold is None:
+        _, gold = task_gold(source.gold, target, **source.reading())
+        program = indexed(program, gold.passages)
+    splits = splits_of(gold, seed)
+    return program, {name: list(examples)[: source.limit] for name, examples in splits.items()}
 
 
 def _plan_labels(
@@ -142,10 +178,9 @@ def _plan_labels(
     target: workspace.Target,
     tuning: TuningOptions,
     model: Model,
-    folder: Path,
+    notes: Notes | None,
 ) -> LabelPlan | None:
     """What to label to settle a result that is not proven, written as a draft; None if it is, or if none can be."""
-    from goldassay.systems import unlabelled
     from goldassay.tuning.labelling import plan_labels
     from goldassay.tuning.options import TuneOptions
     from goldassay.tuning.verdict import shrunk
@@ -153,25 +188,18 @@ def _plan_labels(
     trial = tuned.test or tuned.dev
     if tuned.audit.better:
         return None
+    folder = trial.before.folder and trial.before.folder.parent
     options = TuneOptions(lm=model.lm, adapter=model.adapter, threads=tuning.threads, folder=folder, progress=False)
     programs = {"before": student, "after": tuned.program}
     gain = shrunk(trial.difference.difference, trial.difference.standard_error)
     try:
         with terminal.working("both programs on inputs without gold"):
-            inputs = unlabelled(Path(str(tuning.inputs)), target)
+            inputs = unread(Path(str(tuning.inputs)), target, notes)
             plan = plan_labels(target.task, programs, inputs, options, gains=(gain,))
     except GoldassayError as error:  # the tuning is done, and is shown
         terminal.warn(f"no draft was written: {error}")
         return None
-    _write(plan, tuning.draft or DRAFT, target.task)
-    return plan
-
-
-def _write(plan: LabelPlan, place: Path, task: str) -> None:
-    from goldassay.gold import write
-
-    write(place, plan.draft.records, task=task)
-    terminal.warn(*plan.draft.warnings)
+    return write_draft(plan, tuning.draft or DRAFT, target.task)
 
 
 def _plan(
@@ -214,14 +242,18 @@ def _tune_judge(
     _show(tuned, folder, json)
 
 
-def _show(tuned: Tuned, folder: Path, json: bool, plan: LabelPlan | None = None) -> None:
+def _show(tuned: Tuned, folder: Path, json: bool, plan: LabelPlan | None = None, proof: Proof | None = None) -> None:
     from goldassay.tuning.saved import read_about
 
     labels: dict[str, Any] = {}
     if plan:
         labels = {"labels": {"needed": {f"{g:g}": n for g, n in plan.needed.items()}, "draft": plan.draft.state()}}
     terminal.output(read_about(folder / "tuning.json") | labels, json, lambda _: tables.tuned(tuned, folder))
-    if plan and not json:
+    if json:
+        return
+    if proof:
+        terminal.line(*proof.lines)
+    elif plan:
         terminal.line(f"To settle it: {plan.sentence}.")
 
 
@@ -350,8 +382,9 @@ def _states(results: list[Path]) -> tuple[list[Path | None], tuple[str, str]]:
 
 def _by_labels(results: list[Path], options: AuditOptions, seed: int) -> Audit:
     """The verdict of a labelled draft; where there is none yet, what to label."""
-    from goldassay.gold.records import is_labelled
     from goldassay.lm import for_program
+    from goldassay.reviewing.exporting import labels_of
+    from goldassay.running.labelled import decided
     from goldassay.systems import prepared, unlabelled
     from goldassay.tuning.labelling import of_labels, plan_labels
 
@@ -360,11 +393,16 @@ def _by_labels(results: list[Path], options: AuditOptions, seed: int) -> Audit:
     states, names = _states(results)
     target = workspace.target(options.program, options.task)
     place = options.draft or DRAFT
-    if place.suffix != ".jsonl":
-        raise GoldassayError(f"--draft expects a .jsonl file, got {place}")
+    if place.suffix != ".jsonl" and not place.is_dir():
+        raise GoldassayError(f"--draft expects a .jsonl file, or the folder of its review, got {place}")
     if place.exists():
-        records: list[Any] = [record for _, record in files.json_lines(place)]
-        if not any(is_labelled(record, target.task) for record in records):
+        records: list[Any] = []
+        if place.is_dir():
+            check_task(place, target.task)
+            records = labels_of(place)[0]
+        else:
+            records = [record for _, record in files.json_lines(place)]
+        if not decided(records, target.task)[0]:
             raise GoldassayError(f"{place} is a draft without a label: label it from the top, or name another --draft")
         metric = workspace.metric(target.task, options.metric) if options.metric else None
         return of_labels(target.task, records, *names, metric)
@@ -380,7 +418,7 @@ def _by_labels(results: list[Path], options: AuditOptions, seed: int) -> Audit:
         terminal.working(f"both programs on {len(inputs)} inputs"),
     ):
         plan = plan_labels(target.task, programs, inputs, options.settings(model, folder, seed))
-    _write(plan, place, target.task)
+    write_draft(plan, place, target.task)
     return plan.audit(*names, place)
 
 

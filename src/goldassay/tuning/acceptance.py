@@ -30,6 +30,7 @@ KEEP = 0.2
 EARLY = 0.2  # of alpha, for accepting at a look before the last
 NEEDED = 0.5  # the two-sided p up to which an edit contributes something, if the bundle is worse without it
 LABELS = "labels"  # the split of an effect that was estimated from labels of disagreements
+JUDGED = "judged"  # that of the change of a mode's share by an aligned judge
 REVIEWED = "reviewed"  # that of records that a person read, and corrected where they were wrong
 MARGIN = 0.05  # an interval within it shows that there is no larger difference
 

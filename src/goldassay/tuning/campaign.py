@@ -39,6 +39,7 @@ from goldassay.tuning.acceptance import (
 )
 from goldassay.tuning.edits import Diagnosis, Edit, Slots, covering, nearest_examples, selected_examples, wraps
 from goldassay.tuning.measuring import Bench
+from goldassay.tuning.noted import Notes
 from goldassay.tuning.patches import Ledger, Patch, apply, check_patch
 from goldassay.tuning.patterns import Pattern, find, is_right, with_error
 from goldassay.tuning.race import MEASURED, Race
@@ -55,6 +56,7 @@ class PatchOptions:
     Args:
         bundles: edits of the bundles that are tested one after the other; by default
             `goldassay.tuning.patching.strongest_first`.
+        notes: what a person noted while reading traces; the patterns are then the modes of failure.
         reflection_lm: a model that also proposes edits in words.
         nearest: how many demonstrations to show each input, the nearest ones or a set for all; 0 tries neither.
         rounds: how often new errors are looked for, as long as the round before kept anything.
@@ -76,6 +78,7 @@ class PatchOptions:
     """
 
     bundles: Sequence[Sequence[Edit]] = ()
+    notes: Notes | None = None
     reflection_lm: dspy.BaseLM | None = None
     nearest: int = 4
     rounds: int = 1
@@ -383,7 +386,8 @@ class Campaign:
     def _proposed_for(self, edits: Sequence[Edit], fold: int) -> Slots:
         """The bundle of a fold, from the errors made on the others; the last one's is made from all examples."""
         held_out = {id(self.bench.examples[index]) for index, other in enumerate(self.folds) if other == fold}
-        patterns = find([with_error(case) for index, case in sorted(self.cases.items()) if self.folds[index] != fold])
+        cases = [with_error(case) for index, case in sorted(self.cases.items()) if self.folds[index] != fold]
+        patterns = self.options.notes.of_cases(cases) if self.options.notes else find(cases)
         train = [example for example in self.train if id(example) not in held_out]
         diagnosis = Diagnosis(patterns, self.programs[fold], train, self.ledger.tried, self.race)
         final = fold == self.options.folds

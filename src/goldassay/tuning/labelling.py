@@ -39,12 +39,25 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class LabelPlan:
-    """What to label: the drafted records, and the gains that are to be shown."""
+    """What to label: the drafted records, the gains that are to be shown, and the answers to all inputs."""
 
     draft: Draft
     gains: tuple[float, ...]
     disagreements: int
     population: int
+    pool: Pool | None = None
+
+    @property
+    def changed(self) -> list[tuple[Fields, Fields, Fields]]:
+        """The inputs that are answered otherwise, each with the answer before and after."""
+        if self.pool is None:
+            return []
+        changed: list[tuple[Fields, Fields, Fields]] = []
+        for name, record in self.pool.inputs.items():
+            before, after = self.pool.outputs(name)
+            if before != after:
+                changed.append((record, before or {}, after or {}))
+        return changed
 
     @property
     def needed(self) -> dict[float, int]:
@@ -130,7 +143,7 @@ def plan_labels(
     pool = Pool.of(task, [example.toDict() for example in inputs], answers)
     chosen = draft(pool, "compare", n=LABELS, measure=measure, seed=options.seed)
     differ = sum(size for name, size in chosen.sizes.items() if name != AGREE)
-    return LabelPlan(chosen, gains, differ, len(pool.inputs))
+    return LabelPlan(chosen, gains, differ, len(pool.inputs), pool)
 
 
 def of_labels(

@@ -23,6 +23,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.fields import Fields
 from goldassay.gold.modes import Mode, ReviewedTrace, mode_shares
 from goldassay.gold.records import as_gold
+from goldassay.gold.splits import TUNING_SPLITS, split
 from goldassay.measure import Error
 from goldassay.running.run import Case
 from goldassay.statistics.design import SAMPLING
@@ -36,7 +37,7 @@ LONGEST = 400  # characters of an input or an answer that an edit quotes
 EACH = 3  # patches of a kind that a mode gets
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Notes:
     """The notes of a review, as material of patches.
 
@@ -53,6 +54,9 @@ class Notes:
     traces: Sequence[ReviewedTrace]
     inputs: Sequence[str]
     modes: Sequence[Mode] = ()
+
+    def __repr__(self) -> str:
+        return f"the notes on {len(self.traces)} traces in {self.folder}"
 
     @cached_property
     def corrected(self) -> list[Example]:
@@ -71,6 +75,16 @@ class Notes:
                 f"no record of {self.folder} has gold: accept right answers and correct wrong ones in the review"
             )
         return self.corrected
+
+    def splits(self, seed: int = 0) -> dict[str, list[Example]]:
+        """The records that have gold, for train and dev; documents and near duplicates stay together.
+
+        Raises:
+            GoldassayError: There is none.
+        """
+        records = [example.toDict() for example in self.required]
+        sides = split(records, ratios=TUNING_SPLITS, factors=(), seed=seed).of
+        return {name: [each for each in self.corrected if sides[str(each["id"])] == name] for name in TUNING_SPLITS}
 
     @cached_property
     def wrong(self) -> dict[str, Example]:

@@ -281,6 +281,11 @@ class Ledger:
             patch.status, patch.reason = verdict.of_patch(len(patches) == 1 or patch.id in alone)
 
     @property
+    def statuses(self) -> list[Fields]:
+        """The status of every edit, and the reason."""
+        return [{"id": patch.id, "status": patch.status, "reason": patch.reason} for patch in self.patches]
+
+    @property
     def tried(self) -> list[str]:
         """A line for each test and its effect: for the model that reflects."""
         lines = []

@@ -2,7 +2,8 @@
 
 The order of a campaign is fixed, and what moves models most comes first (see docs/how-to/tuning.md): the nearest
 demonstrations for each input; a few that are the same for all, chosen in a race; the other form of the answer; the
-demonstrations that cover the most costly errors; edits in words.
+demonstrations that cover the most costly errors; edits in words. With a reviewer's notes the edits made from these are
+first.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ class Patches(Teleprompter):  # type: ignore[misc]
         self.metric = metric
         self.options = replace(options or PatchOptions(), **changes)
         default = strongest_first(self.options.nearest, self.options.reflection_lm)
+        if self.options.notes is not None:
+            default.insert(0, self.options.notes.edits(self.options.reflection_lm))
         self.bundles = [list(bundle) for bundle in self.options.bundles or default]
         self.ledger = Ledger()
 

@@ -8,15 +8,19 @@ together (Holm 1979).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from scipy import special
+
 from goldassay.fields import Fields, Record
 from goldassay.running.labelled import PREFERRED, LabelVerdict, ranked, verdict
-from goldassay.statistics import Interval
+from goldassay.statistics import Interval, holm
 from goldassay.statistics.design import SAMPLING, Design
+from goldassay.statistics.sampling import sign_test
 from goldassay.tuning.acceptance import ALPHA
-from goldassay.tuning.patches import Patch
 
 UNTOLD = (
     "Whether another mode of failure became more frequent cannot be told: none was named. In the review, name what is "
@@ -71,17 +75,50 @@ def mode_changes(task: str, records: Sequence[Record], modes: Mapping[str, Colle
     return [ModeChange(mode, gain.interval.reversed, gain.p) for mode, gain in told]
 
 
-@dataclass(frozen=True)
-class Proof:
-    """The verdict on a patch, and the change of each mode of failure.
+def judged_change(mode: str, verdicts: Sequence[tuple[bool, bool]], inputs: int, youden: Interval) -> ModeChange | None:
+    """The change of a mode's share by an aligned judge's verdicts; None if its error leaves every change possible.
+
+    The share of yes changes by d = J × the change of the mode's share, if the judge errs as often on the answers before
+    as on those after. So the interval holds each change c with (d − J c)² ≤ z² (var d + c² var J) (Fieller 1954), and
+    with it the error of the judge.
 
     Args:
-        patch: The patch, with the verdict written into it.
+        mode: The mode.
+        verdicts: Of each input that is answered otherwise, the verdict before and after.
+        inputs: How many inputs there are.
+        youden: J, the judge's sensitivity + specificity − 1, with its interval.
+    """
+    z = float(special.ndtri(1 - ALPHA / 2))
+    moved = [after - before for before, after in verdicts]
+    mean = sum(moved) / inputs
+    squares = sum(each * each for each in moved) + 1  # one more, since a few verdicts do not show that none changes
+    variance = squares / inputs**2 - mean**2 / inputs
+    error = (youden.high - youden.low) / 2 / z
+    a = youden.value**2 - (z * error) ** 2
+    b = mean * youden.value
+    c = mean**2 - z**2 * variance
+    if a <= 0:
+        return None
+    half = math.sqrt(max(0.0, b * b - a * c))
+    change = Interval(mean / youden.value, (b - half) / a, (b + half) / a, n=inputs, method="fieller")
+    return ModeChange(mode, change, sign_test(np.array(moved, float)), "its judge")
+
+
+def corrected(changes: Sequence[ModeChange]) -> list[ModeChange]:
+    """Changes of several modes with their p-values corrected for their number (Holm)."""
+    adjusted = holm([change.p for change in changes])
+    return [replace(change, p=p) for change, p in zip(changes, adjusted, strict=True)]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The verdict on a patched program, and the change of each mode of failure.
+
+    Args:
         verdict: The verdict of the labels.
         changes: The modes that were named, or that a judge tells.
     """
 
-    patch: Patch
     verdict: LabelVerdict
     changes: Sequence[ModeChange] = ()
 
@@ -99,6 +136,5 @@ class Proof:
 
     def state(self) -> Fields:
         """As JSON."""
-        patch = {"id": self.patch.id, "status": str(self.patch.status), "reason": self.patch.reason}
         modes = [change.state() for change in self.changes]
-        return {"patch": patch, "verdict": self.verdict.state(), "modes": modes, "sentences": self.lines}
+        return {"verdict": self.verdict.state(), "modes": modes, "sentences": self.lines}

@@ -21,7 +21,7 @@ import logging
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -43,6 +43,7 @@ from goldassay.statistics import Comparison
 from goldassay.tuning.acceptance import Verdict, one_look
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.patches import Ledger, write
+from goldassay.tuning.proof import Proof
 from goldassay.tuning.verdict import Audit, of_comparison, of_runs
 from goldassay.tuning.wrappers import Splits, Wrapped, inmost, predictors, rebuilt
 
@@ -361,7 +362,19 @@ def save(tuned: Tuned, folder: Path, plan: Mapping[str, object], diff: str) -> N
         jsonl.replace(folder / "patterns.json", json.dumps(patterns, ensure_ascii=False, indent=1))
         about["kept"] = ledger.verdict.state()
         about["failed_proposals"] = ledger.failures
-        about["patches"] = [{"id": p.id, "status": p.status, "reason": p.reason} for p in ledger.patches]
+        about["patches"] = ledger.statuses
+    _write(folder / ABOUT, about)
+
+
+def conclude(tuned: Tuned, folder: Path, proof: Proof) -> None:
+    """Write the verdict of labels on a tuned program into its folder, and what follows for its patches."""
+    ledger = tuned.ledger
+    proven = ledger.verdict.kept and proof.verdict.better > 0
+    ledger.conclude(replace(ledger.verdict, proven=proven, by=f"{proof.verdict.labels} labels"))
+    for patch in ledger.kept:
+        write(patch, folder / "patches")
+    about = read_about(folder / ABOUT)
+    about |= {"kept": ledger.verdict.state(), "patches": ledger.statuses, "proof": proof.state()}
     _write(folder / ABOUT, about)
 
 

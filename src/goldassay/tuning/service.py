@@ -24,13 +24,14 @@ from goldassay.running.labelled import LabelVerdict
 from goldassay.running.leaks import find_leaks
 from goldassay.running.run import Case
 from goldassay.statistics import holm
-from goldassay.tuning.acceptance import ALPHA, LABELS, REVIEWED, Effect, Status, after_labels, after_test
+from goldassay.tuning.acceptance import ALPHA, JUDGED, LABELS, REVIEWED, Effect, Status, after_labels, after_test
 from goldassay.tuning.edits import Diagnosis, Edit, covering, propose_patches
 from goldassay.tuning.instructions import rules
 from goldassay.tuning.measuring import WINS, effect, evaluated, failure
 from goldassay.tuning.noted import Notes
 from goldassay.tuning.patches import Patch, apply, check_patch, read, write
 from goldassay.tuning.patterns import find
+from goldassay.tuning.proof import ModeChange
 from goldassay.tuning.saved import STATE, diff, load_state
 from goldassay.tuning.wrappers import Examples, demonstrations
 
@@ -126,6 +127,11 @@ class PatchFolder:
         """The program with its applied patches."""
         state = self.folder / STATE
         return load_state(self.program, state) if state.is_file() else self.program
+
+    @property
+    def version(self) -> str:
+        """A short name of the version of the program that has the applied patches."""
+        return fingerprint(self.current)[:6]
 
     @property
     def applied(self) -> list[Patch]:
@@ -298,6 +304,17 @@ class PatchFolder:
         patch.status, patch.reason = after_labels(verdict, patch.status)
         write(patch, file)
         return patch
+
+    def prove_by_judge(self, name: str, change: ModeChange) -> None:
+        """Write what an aligned judge says of a patch's mode on inputs without gold; it proves nothing."""
+        file = self.find(name)
+        patch = read(file)
+        fewer = change.change.reversed
+        effect = Effect(split=JUDGED, difference=fewer.value, low=fewer.low, high=fewer.high, p=change.p, n=fewer.n)
+        patch.effects = [*(old for old in patch.effects if old.split != JUDGED), effect]
+        if patch.status in (Status.PROPOSED, Status.REJECTED):
+            patch.status, patch.reason = after_test(fewer.value, change.p, REVIEWED, patch.status)
+        write(patch, file)
 
     def apply(self, names: Sequence[str], *, any_version: bool = False) -> list[Patch]:
         """Apply patches to the program's state, in the order given; all of them, or none if one does not fit.
