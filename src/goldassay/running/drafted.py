@@ -152,19 +152,15 @@ def verdict_of(first: Run, other: Run, name: str) -> LabelVerdict:
             "these examples were not chosen to compare systems; draft records for the question compare"
         )
     both, a, b = Evidences.paired(first.tallies(name), other.tallies(name), first.zero[name])
-    pair = _Disagreements.of(first, other, design, name) if design.question == "compare" else None
-    labels = Labels(
-        design,
-        both,
-        a,
-        b,
-        pair.differ if pair else (a != b).any(axis=1).tolist(),
-        pair.agreeing if pair else (),
-        pair.predicted if pair else {},
-        first.clusters,
-        first.bounds(name),
-        name in first.zero.worst,
-    )
+    about: dict[str, Any] = {
+        "documents": first.clusters,
+        "limits": first.bounds(name),
+        "lower_is_better": name in first.zero.worst,
+    }
+    if design.question == "compare":
+        labels = Labels(design, both, a, b, **_differing(first, other, design, name), **about)
+    else:
+        labels = Labels(design, both, a, b, (a != b).any(axis=1).tolist(), **about)
     verdict = decide(labels, (first.name, other.name), name)
     if verdict.interval is None:
         what = f"{name} counts what gold has where the systems agree too, and nothing is labelled there"
@@ -194,47 +190,40 @@ def weighed(
     return decide(labels, ("before", "after"), "metric").comparison(complete=True)
 
 
-@dataclass(frozen=True)
-class _Disagreements:
-    """Where two systems differ.
+def _differing(first: Run, other: Run, design: Design, name: str) -> dict[str, Any]:
+    """Where the predictions of two runs differ, as `Labels` take it, checked against the draft.
 
-    Args:
-        differ: Of each labelled record, whether they do.
-        agreeing: The strata in which they never do.
-        predicted: By stratum, how much each predicts.
+    Raises:
+        GoldassayError: The runs have no predictions of all inputs.
+        DataError: The predictions are not those that the draft was made from.
     """
-
-    differ: list[bool]
-    agreeing: list[str]
-    predicted: dict[str, tuple[float, float]]
-
-    @classmethod
-    def of(cls, first: Run, other: Run, design: Design, name: str) -> _Disagreements:
-        """Where the predictions of two runs differ, checked against the draft."""
-        sides = first.drafted, other.drafted
-        if sides[0] is None or sides[1] is None:
-            what = "these runs have answers to the drafted examples only"
-            raise GoldassayError(f"{what}; compare their predictions of all inputs with the labelled file as the gold")
-        measure = sides[0].measures.get(name)
-        outputs = sides[0].outputs(measure)
-        answers = sides[0].answers, sides[1].answers
-        ids = sorted({*answers[0], *answers[1]})
-        if len(ids) != design.population and (len(ids) > design.population or len(design.systems) == 2):
-            what = f"{len(ids)} inputs have predictions, where the draft was made from {design.population}"
-            raise DataError(f"{what}; compare the predictions of all of them")
-        ours = sides[0].systems(outputs)[0]
-        theirs = sides[1].systems(outputs)
-        names = (ours, next((name for name in theirs if name != ours), ours))
-        differ = {key: not outputs.agree(answers[0].get(key), answers[1].get(key)) for key in ids}
-        _check_sizes(design, differ)
-        labelled = [identity(record, place) for place, record in enumerate(sides[0].pairs.gold)]
-        inputs = [{"id": key, "text": "", "question": "", "query": ""} for key in ids]
-        counts = [predicted(measure, inputs, [_answer(own, key) for key in ids]) for own in answers]
-        totals: dict[str, tuple[float, float]] = {}
-        if all(counts):
-            totals = _totals(design, names, np.array(counts).T, np.array([differ[key] for key in ids]), name)
-        same = agreeing(design, names)
-        return cls([differ.get(key, False) for key in labelled], same, totals)
+    sides = first.drafted, other.drafted
+    if sides[0] is None or sides[1] is None:
+        what = "these runs have answers to the drafted examples only"
+        raise GoldassayError(f"{what}; compare their predictions of all inputs with the labelled file as the gold")
+    measure = sides[0].measures.get(name)
+    outputs = sides[0].outputs(measure)
+    answers = sides[0].answers, sides[1].answers
+    ids = sorted({*answers[0], *answers[1]})
+    if len(ids) != design.population and (len(ids) > design.population or len(design.systems) == 2):
+        what = f"{len(ids)} inputs have predictions, where the draft was made from {design.population}"
+        raise DataError(f"{what}; compare the predictions of all of them")
+    ours = sides[0].systems(outputs)[0]
+    theirs = sides[1].systems(outputs)
+    names = (ours, next((name for name in theirs if name != ours), ours))
+    differ = {key: not outputs.agree(answers[0].get(key), answers[1].get(key)) for key in ids}
+    _check_sizes(design, differ)
+    labelled = [identity(record, place) for place, record in enumerate(sides[0].pairs.gold)]
+    inputs = [{"id": key, "text": "", "question": "", "query": ""} for key in ids]
+    counts = [predicted(measure, inputs, [own.get(key) for key in ids]) for own in answers]
+    totals: dict[str, tuple[float, float]] = {}
+    if all(counts):
+        totals = _totals(design, names, np.array(counts).T, np.array([differ[key] for key in ids]), name)
+    return {
+        "differ": [differ.get(key, False) for key in labelled],
+        "agreeing": agreeing(design, names),
+        "predicted": totals,
+    }
 
 
 def _totals(
@@ -254,10 +243,6 @@ def _totals(
         what = f"{name} counts predictions in another way than the measure of this draft"
         raise GoldassayError(f"{what}: draft records for the question compare and the measure {name}")
     return totals
-
-
-def _answer(answers: Mapping[str, Record], name: str) -> dict[str, Any] | None:
-    return {"id": name, **answers[name]} if name in answers else None
 
 
 def _check_sizes(design: Design, differ: Mapping[str, bool]) -> None:
