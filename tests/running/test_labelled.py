@@ -260,3 +260,36 @@ def test_what_later_labels_take_back_is_not_proven_and_its_p_says_so() -> None:
     assert late.low is not None
     assert late.high is not None
     assert late.low <= 0 <= late.high
+
+
+def test_counts_are_scaled_by_what_the_measure_of_the_draft_counts() -> None:
+    """A draft for F1 of mentions without an entity counts these alone; another F1 cannot be scaled by them."""
+    rng = random.Random(8)
+    inputs = [{"id": str(number), "text": "Ur Uruk Eridu"} for number in range(200)]
+    places = ((0, 2), (3, 7), (8, 13))
+
+    def links(name: str, right: float) -> Records:
+        rows = []
+        for record in inputs:
+            kinds = [("Q1", True) if int(record["id"]) % 2 else (None, rng.random() < right) for _ in places]
+            spans = [
+                {"start": a, "end": b, "candidates": [{"id": "Q1", "score": 1.0}] if kind or not same else []}
+                for (a, b), (kind, same) in zip(places, kinds, strict=True)
+            ]
+            rows.append({"id": record["id"], "links": spans})
+        return rows
+
+    answers = {"a": links("a", 0.4), "b": links("b", 0.9)}
+    gold = {
+        str(number): [
+            {"start": a, "end": b, "text": "Ur Uruk Eridu"[a:b], "ids": {"wikidata": ["Q1"]} if number % 2 else {}}
+            for a, b in places
+        ]
+        for number in range(200)
+    }
+    records = draft(Pool.of("linking", inputs, answers), n=60, measure="nil_f1").records
+    labelled_records = [{**record, "links": gold[record["id"]]} for record in records]
+    result = verdict("linking", labelled_records, ["a", "b"])
+    assert (result.measure, result.better) == ("nil_f1", 1)
+    with pytest.raises(GoldassayError, match="draft records for the question compare and the measure link_f1"):
+        verdict("linking", labelled_records, ["a", "b"], "link_f1")

@@ -483,6 +483,7 @@ class _Plan:
             position=position,
             systems=tuple(self.pool.answers),
             agreement=self.agreement,
+            measure=self.comparison.measure or "",
             predicted=predictions,
             verdict=None if mean is None else self.pool.verdicts.get(name, mean),
             verdict_mean=mean,

@@ -408,10 +408,11 @@ def verdict(
         records: The records, in the order in which they were labelled; those without a label add only what they say
             of the strata.
         systems: The names of A and B, as in ``suggestions``; B is held against A.
-        measure: The measure, its name, or a metric of your own; by default the task's.
+        measure: The measure, its name, or a metric of your own; by default that of the draft, or the task's.
 
     Raises:
-        GoldassayError: There are not two systems, or the records have no such suggestions or no sampling.
+        GoldassayError: There are not two systems, the records have no such suggestions or no sampling, or the draft
+            counted predictions in another way than the measure.
         DataError: The design is broken.
 
     >>> sampling = {"question": "compare", "stratum": "disagree", "size": 40, "population": 400, "systems": ["a", "b"]}
@@ -428,6 +429,7 @@ def verdict(
         raise GoldassayError("these records have no sampling: nothing says which inputs they stand for")
     if unknown := next((name for name in pair if name not in whole.systems), None):
         raise GoldassayError(f"no system {unknown!r} in this draft; there are {', '.join(whole.systems)}")
+    measure = measure or whole.first.measure or None
     by_name = measure is None or isinstance(measure, str)
     labelled, by_choice = decided(records, task, metric=not by_name)
     gold = [records[place] for place in labelled]
@@ -453,7 +455,7 @@ def verdict(
         matrix.matrix[half : 2 * half],
         [not outputs.agree(*both) for both in zip(*answers, strict=True)],
         agreeing(design, pair),
-        predicted_by_design(design, pair) if _counts_alike(outputs, chosen, gold, answers) else {},
+        _predicted(design, pair, outputs, chosen, gold, answers),
         clusters(gold),
         getattr(chosen, "known_limits", (0.0, 1.0)),
         bool(chosen and chosen.lower_is_better),
@@ -527,12 +529,27 @@ def predicted_by_design(design: Design, systems: tuple[str, str]) -> dict[str, t
     return totals
 
 
-def _counts_alike(
-    outputs: Outputs, measure: Measure[Any] | None, gold: Sequence[Record], answers: Sequence[Sequence[Any]]
-) -> bool:
-    """Whether a measure counts predictions as the task's own measure does, by which drafts count them."""
-    usual = Outputs(outputs.task).headline(answer for several in answers for answer in several)
-    return all(predicted(measure, gold, several) == predicted(usual, gold, several) for several in answers)
+def _predicted(
+    design: Design,
+    pair: tuple[str, str],
+    outputs: Outputs,
+    measure: Measure[Any] | None,
+    gold: Sequence[Record],
+    answers: Sequence[Sequence[Any]],
+) -> dict[str, tuple[float, float]]:
+    """By stratum, how much two systems predict; empty if the measure counts no predictions.
+
+    Raises:
+        GoldassayError: The draft counted them for a measure that counts others.
+    """
+    counts = [predicted(measure, gold, several) for several in answers]
+    if measure is None or not all(counts):
+        return {}
+    drafted = Outputs(outputs.task, design.first.measure or None).headline(answers[0])
+    if counts != [predicted(drafted, gold, several) for several in answers]:
+        what = f"{measure.key} counts predictions in another way than the measure of this draft"
+        raise GoldassayError(f"{what}: draft records for the question compare and the measure {measure.key}")
+    return predicted_by_design(design, pair)
 
 
 def agreeing(design: Design, pair: tuple[str, str]) -> list[str]:

@@ -30,7 +30,15 @@ from goldassay.tally import Tally
 Question = Literal["compare", "level", "errors", "tuning"]
 SAMPLING = "sampling"
 """The field of a record that says how it was chosen."""
-OF_DESIGN = ("question", "population", "seed", "systems", "agreement", "wave")  # the same in every record of a draft
+OF_DESIGN = (
+    "question",
+    "population",
+    "seed",
+    "systems",
+    "agreement",
+    "measure",
+    "wave",
+)  # the same in every record of a draft
 NO_LEVEL = {
     "compare": "these examples were chosen where systems disagree: they tell how systems differ, not how good one is",
     "errors": "these examples were chosen for their likely errors: they tell what goes wrong, not how good a system is",
@@ -53,6 +61,7 @@ class Sampling(BaseModel):
         position: The place in the order inside its stratum, from 0.
         systems: The names of the sources.
         agreement: What counted as agreement, in words.
+        measure: The measure that the draft is for, if one was named.
         predicted: How many items each system predicted in the whole stratum, where outputs are lists.
         verdict: A judge's verdict of this record, where one was asked.
         verdict_mean: The mean of its verdicts over the stratum.
@@ -68,6 +77,7 @@ class Sampling(BaseModel):
     position: NonNegativeInt
     systems: tuple[str, ...] = ()
     agreement: str = ""
+    measure: str = ""
     predicted: dict[str, NonNegativeInt] = Field(default_factory=dict)
     verdict: float | None = Field(default=None, allow_inf_nan=False)
     verdict_mean: float | None = Field(default=None, allow_inf_nan=False)
@@ -361,6 +371,7 @@ def _as_one_design(samplings: dict[str, Sampling], file: Path | str | None) -> d
         "systems": tuple(dict.fromkeys(system for wave in waves.values() for system in wave.systems)),
         "seed": first.seed,
         "agreement": first.agreement,
+        "measure": first.measure,
         "wave": None,
     }
     return {
