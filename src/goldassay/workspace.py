@@ -41,6 +41,13 @@ def root(start: Path | None = None) -> Path:
     return installed()
 
 
+def own_root() -> Path:
+    """The workspace that a command writes to; outside of any the current folder, never that of the installation."""
+    place = root()
+    current = Path.cwd().resolve()
+    return place if current.is_relative_to(place) else current
+
+
 def installed() -> Path:
     """The workspace that comes with goldassay: inside the package, or the checkout of an editable install."""
     package = Path(__file__).resolve().parent

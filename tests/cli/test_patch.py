@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
+from goldassay.workspace import own_root
 
 METRIC = """
 from goldassay import Metric
@@ -421,3 +422,17 @@ def test_a_train_split_smaller_than_a_minibatch_still_tunes(workspace: Path) -> 
         message = run(*TUNE, "--limit", 2, "--optimizer", optimizer, "--out", f"small-{optimizer}")
         assert f"tuned with {optimizer}" in message
     assert "4 examples to choose on and 2 of test" in refused(*TUNE, "--limit", 2, "--optimizer", "patches")
+
+
+def test_patches_of_a_program_of_the_installation_are_kept_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outside of a workspace nothing is written into the installation."""
+    monkeypatch.chdir(tmp_path)
+    assert f"no patches in {tmp_path}/programs/patches/extraction-prompted" in refused(
+        "patch", "test", "extraction:prompted"
+    )
+    for folder in ("programs", "metrics", "programs/patches"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path / "programs" / "patches")
+    assert own_root() == tmp_path

@@ -47,7 +47,7 @@ def _folder(program: str, task: str | None = None) -> tuple[workspace.Target, Pa
     from goldassay.tuning.service import PatchFolder
 
     target = workspace.target(program, task)
-    place = workspace.root() / "programs" / "patches" / target.label.replace(":", "-")
+    place = workspace.own_root() / "programs" / "patches" / target.label.replace(":", "-")
     return target, PatchFolder(place, target.tunable())
 
 
