@@ -24,6 +24,7 @@ NAMES = st.one_of(
     st.sampled_from(["NULL", "None", "0", "nan", "O", "Ünïcode", "博物館", "GRP.HER.MUS", "P31", "true", "-1"]),
     WORDS.filter(lambda word: any(map(str.isalnum, word)) and not word.upper().startswith("NIL")),
 )
+SIGNS = st.one_of(NAMES, st.sampled_from(["&", "%", "👍", "½", "_", "NIL1", "the", "İ"]))
 TEXT = "Delft, Gouda and Leiden"
 SPANS = st.sampled_from([(0, 5), (7, 12), (17, 23), (7, 23)])
 
@@ -49,8 +50,8 @@ ANSWERS = st.lists(NAMES.filter(lambda name: normal.squad(name) and normal.unico
 SETS = st.lists(NAMES, unique=True, max_size=3)
 VALUES = st.one_of(NAMES, st.integers(), st.booleans(), st.none(), st.floats(-1e6, 1e6), SETS)
 RECORDS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
-    "extraction": spans(st.fixed_dictionaries({"type": NAMES})).map(lambda rows: {"text": TEXT, "entities": rows}),
-    "classification": st.fixed_dictionaries({"label": NAMES}, optional={"secondary_labels": SETS}),
+    "extraction": spans(st.fixed_dictionaries({"type": SIGNS})).map(lambda rows: {"text": TEXT, "entities": rows}),
+    "classification": st.fixed_dictionaries({"label": SIGNS}, optional={"secondary_labels": SETS}),
     "classification of sets": st.fixed_dictionaries({"labels": SETS}),
     "classification of grades": st.fixed_dictionaries({"score": st.integers(-5, 5)}),
     "linking": spans(st.fixed_dictionaries({"ids": st.lists(NAMES, max_size=2, unique=True)})).map(
@@ -65,7 +66,7 @@ RECORDS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "answering": st.builds(  # the names of gold are given, since those found in a text are a heuristic
         lambda question, answers: {"question": question, "answers": answers, "entities": answers}, NAMES, ANSWERS
     ),
-    "triples": st.lists(st.fixed_dictionaries({"subject": NAMES, "predicate": NAMES, "object": NAMES}), max_size=3).map(
+    "triples": st.lists(st.fixed_dictionaries({"subject": SIGNS, "predicate": SIGNS, "object": SIGNS}), max_size=3).map(
         said
     ),
     "records": st.dictionaries(NAMES, VALUES, max_size=3).map(lambda record: {"record": record}),

@@ -11,6 +11,7 @@ import pytest
 import goldassay
 from goldassay.cli.settings import settings
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.measures.answering import scorecard
 
 
 def saved(file: Path, content: Any) -> Path:
@@ -83,3 +84,12 @@ def test_they_are_for_squad_alone(both: tuple[Path, Path], tmp_path: Path) -> No
         goldassay.score("answering", both[0], other, na_probs=saved(tmp_path / "na.json", {}))
     with pytest.raises(GoldassayError, match="--option na_probs is for answering"):
         settings(["na_probs=na.json"], "retrieval")
+
+
+def test_a_program_that_failed_has_no_threshold_unless_another_has_one() -> None:
+    gold = [{"id": "a", "question": "?", "answers": ["1800"]}, {"id": "b", "question": "?", "answers": []}]
+    failure = {"id": "a", "answer": "", "goldassay_failure": "timeout"}
+    unplaced = {"id": "b", "answer": "x"}
+    assert "best_exact" not in scorecard(gold, [failure, unplaced], protocol="squad2").values
+    placed = scorecard(gold, [failure, {**unplaced, "confidence": 0.5}], protocol="squad2")
+    assert placed["best_exact"] == 0.5  # b is right if nothing is answered; a, which failed, is wrong

@@ -16,27 +16,34 @@ from goldassay.measure import NO_PREDICTION, Conventions, Names, failed
 from goldassay.measures.answering.matching import AnswerBatch, Answering
 from goldassay.measures.answering.records import AnswerPair, extra
 from goldassay.measures.calibration import ByConfidence, scalar
-from goldassay.tally import Number, divide
+from goldassay.tally import Number, divide, positive
 
 
 class Thresholded(ByConfidence):
-    """By confidence the questions, the sum of their scores if they are answered, and of those if they are not.
+    """By confidence the questions, the sum of their scores if they are answered, of those if they are not, and how many
+    have a probability: without any there is no threshold, and no value.
 
-    >>> Thresholded.of([-0.1, -0.4, -0.9], [(1, 1.0, 0), (1, 0.5, 0), (1, 0.0, 1)]).value      # the first two answered
+    >>> rows = [(1, 1.0, 0, 1), (1, 0.5, 0, 1), (1, 0.0, 1, 1)]
+    >>> Thresholded.of([-0.1, -0.4, -0.9], rows).value      # the first two are answered
     0.8333333333333334
     """
 
-    names = ("n", "score", "unanswered")
+    names = ("n", "score", "unanswered", "placed")
+
+    @property
+    def weight(self) -> Number:
+        """How many questions; 0 if none has a probability."""
+        return super().weight * positive(sum(placed for *_, placed in self.values()))
 
     @property
     def value(self) -> Number:
         """The mean score at the best threshold."""
         if not self:
             return 1.0
-        n, score, unanswered = self.columns()
+        n, score, unanswered, placed = self.columns()
         gains = np.cumsum(score - unanswered, axis=0)
         best = unanswered.sum(axis=0) + np.maximum(gains.max(axis=0), 0.0)
-        return scalar(divide(best, n.sum(axis=0), empty=1.0))
+        return scalar(divide(best, n.sum(axis=0) * positive(placed.sum(axis=0)), empty=1.0))
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class BestThreshold(Answering[Thresholded]):
 
     Questions with the same probability are answered together. A question without a prediction counts in no number of
     questions; if it is unanswerable it counts as right all the same, as in the script. One with neither a probability
-    nor a confidence is left out; one whose program failed counts 0.
+    nor a confidence is left out; one whose program failed counts 0 beside others that have one.
 
     Formula: max over thresholds of (scores of the questions under it + unanswerable ones over it) / questions
     Source: Rajpurkar, Jia and Liang, ACL 2018 (evaluation script 2.0)
@@ -74,20 +81,20 @@ class BestThreshold(Answering[Thresholded]):
         """The evidence of each question."""
         scores = batch.squad[self.choices["rate"].index(self.rate)].tolist()
         rows = [_row(pair, score) for pair, score in zip(batch, scores, strict=True)]
-        levels, *numbers = np.array(rows, float).reshape(-1, 4).T
+        levels, *numbers = np.array(rows, float).reshape(-1, 5).T
         return Thresholded.of(levels, np.column_stack(numbers))
 
 
-def _row(pair: AnswerPair, score: float) -> tuple[float, float, float, float]:
-    """How sure one answer is, 1 if it counts, its score, and its score if it is not given."""
+def _row(pair: AnswerPair, score: float) -> tuple[float, float, float, float, float]:
+    """How sure one answer is, and the numbers of `Thresholded`."""
     unanswerable = float(not pair.answers)
     if failed(pair.pred) == NO_PREDICTION:
-        return 0.0, 0.0, unanswerable, unanswerable
+        return 0.0, 0.0, unanswerable, unanswerable, 0.0
     if pair.failed:
-        return 0.0, 1.0, 0.0, 0.0
+        return 0.0, 1.0, 0.0, 0.0, 0.0
     probability = extra(pair.pred, "na_prob")
     if probability is None:
         probability = None if pair.confidence is None else 1.0 - pair.confidence
     if probability is None:
-        return 0.0, 0.0, 0.0, 0.0
-    return -float(probability), 1.0, float(not pair.answer) if unanswerable else score, unanswerable
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+    return -float(probability), 1.0, float(not pair.answer) if unanswerable else score, unanswerable, 1.0

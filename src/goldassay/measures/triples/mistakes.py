@@ -87,7 +87,8 @@ class TextIndex:
         words = objects.label(objects.written(value))
         if objects.QID.fullmatch(words):
             return None
-        if (looked := normal(words)) and f" {looked} " in self._words:
+        looked = normal(words)
+        if f" {looked} " in self._words if looked else words and words in self.text:  # "&" is a value, too
             return True
         if time := times.read(value if isinstance(value, dict) else words):
             return re.search(rf"(?<!\d)0*{abs(time.year)}(?!\d)", self.text) is not None

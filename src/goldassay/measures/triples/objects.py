@@ -198,7 +198,8 @@ def _item(text: str, id_: str, *labels: str) -> NamedItem | None:
     is_id = QID.fullmatch(text)
     id_ = id_ or (text if is_id else "")
     wikidata = QID.fullmatch(id_)
-    folded = frozenset(map(normal, [*labels, "" if is_id else label(text)])) - {""}
+    names = [*labels, "" if is_id else label(text)]
+    folded = frozenset(normal(name) or name.strip() for name in names) - {""}  # "&" is a name, too
     if not id_ and not folded:
         return None
     return NamedItem(wikidata[1] if wikidata else id_, folded)
