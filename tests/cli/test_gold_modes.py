@@ -43,8 +43,8 @@ def test_the_table_has_shares_of_all_traces_and_says_when_nothing_new_appears(fo
     assert done.exit_code == 0, done.output
     assert "20 of 40 traces read" in done.stdout
     assert "d0, d1, d5" in done.stdout
-    assert "no new mode in the last 19 records" in done.stdout
-    assert "1 notes without a mode" in done.stdout
+    assert "no new mode in the last 19 of 20 records" in done.stdout
+    assert "notes without a mode: 1" in done.stdout
     answer = json.loads(call(folder, "--json").stdout)
     (mode,) = answer["modes"]
     assert (mode["name"], mode["records"], mode["examples"]) == ("missing=total", 4, ["d0", "d1", "d5", "d6"])

@@ -215,6 +215,8 @@ def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_pat
     folder = Folder.open([source], overlap=1.0)
     model = Model()
     names = ["a", "b", "c", "d"]
+    file = folder.path / "modes.yaml"
+    stale = b""
 
     def step(session: Session) -> None:
         who = rng.choice(["ann", "bo"])
@@ -258,9 +260,13 @@ def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_pat
             for _ in range(10):
                 step(session)
                 assert folded(session) == model.state()
+                if rng.random() < 0.2 and file.exists():
+                    stale = file.read_bytes()
             listed = session.modes.listed(session.modes.traces())
         with (folder.path / "labels.jsonl").open("a") as stream:
             stream.write('{"kind": "modes", "change": "rena')  # killed while it wrote
+        if stale:
+            file.write_bytes(stale)  # and before it wrote this one
         with closing(Session(folder, read_only=True)) as again:
             assert again.modes.listed(again.modes.traces()) == listed
     with closing(Session(folder)) as session:

@@ -46,8 +46,8 @@ def test_a_wave_goes_on_with_the_same_modes_and_is_a_stratum_of_all_traces(folde
     new = traces(tmp_path / "two.jsonl", range(90, 400))
     done = add(folder, "--add", new, "--n", 30)
     assert done.exit_code == 0, done.output
-    assert "30 of 300 new traces are drafted" in done.stderr
-    assert "10 traces that the review was drafted from before are left out" in done.stderr
+    assert "drafted: 30 of 300 new traces" in done.stderr
+    assert "drafted from them before: 10" in done.stderr
     assert (folder / "draft.jsonl").read_bytes().startswith(before)
     assert json.loads((folder / "review.json").read_text())["sources"] == ["../one.jsonl", "../two.jsonl"]
     with review(folder) as opened:

@@ -156,9 +156,9 @@ def modes(result: ModeTable, suggestions: Mapping[str, Sequence[ReviewedTrace]] 
     columns = ["mode", "records", f"share{INTERVAL}", *([f"cost{INTERVAL}"] if graded else []), "examples"]
     print_table(f"{result.read}{of_all} traces read", columns, cells)
     if result.shares:
-        line(f"no new mode in the last {result.since_new} records")
+        line(f"no new mode in the last {result.since_new} of {result.read} records")
     if result.untagged:
-        line(f"{result.untagged} notes without a mode")
+        line(f"notes without a mode: {result.untagged}")
     names = {each.mode.name for each in result.shares}
     for name, traces in suggestions.items():
         new = "" if name in names else " (new)"

@@ -132,7 +132,7 @@ async def modes(request: Request) -> Response:
         change = validated(ModeChange, await body(request))
         return JSONResponse(await run_in_threadpool(session.change_modes, change, who(request)["who"]))
     with session.lock:
-        return JSONResponse(session.modes.state())
+        return JSONResponse(session.modes.state(session.modes.traces()))
 
 
 async def write_gold(request: Request) -> Response:

@@ -157,6 +157,7 @@ class Journal:
     def __init__(self, file: Path, *, read_only: bool = False) -> None:
         self.lines: dict[str, Line] = {}
         self.changes: dict[str, ModeLine] = {}
+        self.changes_in_force: list[ModeLine] = []
         self.order: dict[str, int] = {}
         self._undone: set[str] = set()
         self._history: dict[tuple[int, str, str], list[Line]] = {}
@@ -183,6 +184,7 @@ class Journal:
                 raise LookupError(line.undoes)
             self.order[line.decision] = len(self.order)
             self.changes[line.decision] = line
+            self.changes_in_force = self._in_force(len(self.order))
             return
         self.order[line.decision] = len(self.order)
         self.lines[line.decision] = line
@@ -218,25 +220,24 @@ class Journal:
         own = (line for line in reversed(self.lines.values()) if line.who == who and line.decision not in self._undone)
         return next((line for line in own if line.kind not in ("undo", "reveal")), None)
 
-    def changes_in_force(self, until: int | None = None) -> list[ModeLine]:
-        """The changes of the modes that nobody took back; only those among the first lines ``until`` there."""
-        limit = len(self.order) if until is None else until
-        changes = [change for change in self.changes.values() if self.order[change.decision] < limit]
+    def _in_force(self, until: int) -> list[ModeLine]:
+        """The changes of the modes among the first lines that nobody took back there."""
+        changes = [change for change in self.changes.values() if self.order[change.decision] < until]
         undone = {change.undoes for change in changes}
         return [change for change in changes if change.change != "undo" and change.decision not in undone]
 
     def modes(self, line: Line) -> list[str]:
         """The modes of a decision: those that it names, with the changes since then."""
         modes = line.modes
-        for change in self.changes_in_force():
+        for change in self.changes_in_force:
             if self.order[change.decision] > self.order[line.decision]:
                 modes = change.applied(modes, line.record)
         return modes
 
     def descriptions(self, until: int | None = None) -> dict[str, str]:
-        """The modes that have been described; ``until`` as for `changes_in_force`."""
+        """The modes that have been described; with ``until`` among the first lines."""
         texts: dict[str, str] = {}
-        for change in self.changes_in_force(until):
+        for change in self.changes_in_force if until is None else self._in_force(until):
             if change.change == "describe":
                 texts[change.mode] = change.description
             elif change.change != "move" and change.mode in texts:

@@ -19,10 +19,9 @@ from goldassay.gold.modes import (
     MODES,
     REVIEWED,
     Mode,
+    ModeTable,
     ReviewedTrace,
-    mode_shares,
     modes_file,
-    since_new,
     traces_as_text,
 )
 from goldassay.gold.shapes import Fields
@@ -120,9 +119,8 @@ class Modes:
         files.save_all({self.folder.path / name: text for name, text in contents.items()})
         return traces
 
-    def state(self) -> Fields:
+    def state(self, traces: Sequence[ReviewedTrace]) -> Fields:
         """The modes as the page shows them."""
-        traces = self.traces()
         items = {str(record["id"]): str(index) for index, record in enumerate(self.folder.records)}
 
         def listed(chosen: Sequence[ReviewedTrace]) -> list[Fields]:
@@ -138,16 +136,17 @@ class Modes:
             ]
 
         modes: list[Fields] = []
-        for share in mode_shares(traces, self.listed(traces)):
+        table = ModeTable.of(traces, self.listed(traces))
+        for share in table.shares:
             examples = [trace for trace in traces if share.mode.name in trace.modes]
             cost = share.cost and share.cost.value
             modes.append({**share.state(), "cost": cost, "examples": listed(examples)})
         return {
             "modes": modes,
             "untagged": listed([trace for trace in traces if trace.note and not trace.modes]),
-            "read": len(traces),
-            "since_new": since_new(traces),
-            "population": self.folder.design.population if self.folder.design else None,
+            "read": table.read,
+            "since_new": table.since_new,
+            "population": table.population,
         }
 
     def change(self, change: ModeChange, who: str, records: Sequence[str]) -> Fields:
@@ -163,22 +162,22 @@ class Modes:
             NothingToUndoError: There is nothing to undo.
             StorageError: The change cannot be written.
         """
+        traces = self.save()  # what was edited by hand came before this change
         if change.change not in self.journal.changes:
-            self.save()  # what was edited by hand came before this change
-            self.journal.add(self._line(change, who, records))
-            self.save()
+            names = [mode.name for mode in self.listed(traces)]
+            self.journal.add(self._line(change, who, records, names))
+            traces = self.save()
         undone = self.journal.changes.get(self.journal.changes[change.change].undoes)
-        return {**self.state(), "undone": undone and undone.model_dump(include={"change", "mode", "to"})}
+        return {**self.state(traces), "undone": undone and undone.model_dump(include={"change", "mode", "to"})}
 
-    def _line(self, change: ModeChange, who: str, records: Sequence[str]) -> ModeLine:
+    def _line(self, change: ModeChange, who: str, records: Sequence[str], names: Sequence[str]) -> ModeLine:
         """A checked change with all that the journal says of it."""
         about = {"decision": change.change, "kind": "modes", "change": change.kind, "who": who, "when": now()}
         if change.kind == "undo":
-            own = [line for line in self.journal.changes_in_force() if line.who == who]
+            own = [line for line in self.journal.changes_in_force if line.who == who]
             if not own:
                 raise NothingToUndoError("there is no change of the modes to undo")
             return ModeLine.model_validate({**about, "undoes": own[-1].decision})
-        names = [mode.name for mode in self.listed(self.traces())]
         if change.mode is None and change.kind != "move":
             raise DataError("name the mode", field="mode")
         if change.mode not in (None, *names) and change.kind != "describe":

@@ -63,9 +63,9 @@ def add_wave(folder: Folder, sources: Sequence[Path], *, n: int = 40, seed: int 
         files.save_all(contents)
     finally:
         folder.close()
-    messages = [f"{len(records)} of {len(pool.inputs)} new traces are drafted", *pool.warnings, *drafted.warnings]
+    messages = [f"drafted: {len(records)} of {len(pool.inputs)} new traces", *pool.warnings, *drafted.warnings]
     if left_out:
-        messages.append(f"{left_out} traces that the review was drafted from before are left out")
+        messages.append(f"left out, since the review was drafted from them before: {left_out}")
     return Folder.read(folder.path), messages
 
 
