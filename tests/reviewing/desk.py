@@ -103,6 +103,7 @@ class Desk:
             for place, (name, output) in enumerate(suggestions.items(), 1)
         ]
         fields = {name: value for name, value in record.items() if name not in ("id", "sampling")}
+        decision = self.decisions().get(item)
         return {
             "item": item,
             "visit": "first",
@@ -110,7 +111,7 @@ class Desk:
             "fields": fields,
             "suggestions": [] if number in self.blind else sides,
             "blind": number in self.blind,
-            "decision": self.decisions().get(item),
+            "decision": decision and {**decision, "modes": self.modes_of(decision)},
         }
 
     async def get_setup(self, request: Request) -> Response:
@@ -207,7 +208,8 @@ class Desk:
         if change["kind"] == "undo":
             if not self.changes:
                 return JSONResponse({"error": "there is nothing to undo"}, 409)
-            undone = self.changes.pop()
+            last = self.changes.pop()
+            undone = {"change": last["kind"], "mode": last["mode"], "to": last.get("to")}
         else:
             self.changes.append({**change, "lines": len(self.lines)})
         return JSONResponse({**self.modes(), "undone": undone})

@@ -221,8 +221,28 @@ def test_a_record_that_is_open_has_the_new_name(show: Any) -> None:
     screen.write("rude")
     screen.press("Enter", "f")
     assert "rude" in screen.page.inner_text("#named")
+    screen.press("f", "ArrowRight", "m")  # a split is about other records
+    screen.write("curt")
+    screen.press("Enter", "f")
+    assert "rude" in screen.page.inner_text("#named")
+    screen.press("f", "u", "u", "f")
+    assert "wrong tone" in screen.page.inner_text("#named")
     screen.press("Enter")
-    assert screen.desk.lines[-1]["modes"] == ["rude"]
+    assert screen.desk.lines[-1]["modes"] == ["wrong tone"]
+
+
+def test_a_decided_record_has_the_mode_that_it_moved_to(show: Any) -> None:
+    screen = show(read(desk(20)))
+    screen.press("f", "ArrowRight", "Enter")
+    assert screen.at() == "r0"
+    screen.press("f", "ArrowRight", "m")
+    screen.write("no sum")
+    screen.press("Enter", "f")
+    assert "no sum" in screen.page.inner_text("#named")
+    screen.press("n")
+    screen.write("again")
+    screen.press("Enter", "Enter")
+    assert screen.desk.lines[-1]["modes"] == ["no sum"]
 
 
 HOSTILE = "<img src=x onerror=alert(1)></script><b>'\"&{{7*7}}\u202e"

@@ -393,8 +393,15 @@ def test_dragging_with_the_real_server(start: Start, browse: Any) -> None:
     screen.press("Enter")
     screen.page.wait_for_selector("#message:has-text('moved to four')")
     assert table(screen) == {"one": "2 records", "two": "1 record", "four": "1 record"}
+    screen.page.click(".mode:has-text('four')")
     screen.page.click(".mode-records .link")
     screen.page.wait_for_selector("#record:not([hidden])")
+    screen.settle()
+    assert "four" in screen.page.inner_text("#named")
+    screen.press("f", "e")
+    screen.write("five")
+    screen.press("Enter", "f")
+    assert "five" in screen.page.inner_text("#named")
     assert screen.console == []
 
 

@@ -43,8 +43,8 @@ export function pickModes(setup, context) {
 }
 
 export class Modes {
-  constructor(server, setup, { say, open, renamed, redraw }) {
-    Object.assign(this, { server, setup, say, open, renamed, redraw });
+  constructor(server, setup, { say, open, changed, redraw }) {
+    Object.assign(this, { server, setup, say, open, changed, redraw });
     this.element = byId("modes");
     this.state = null; /* what the server says */
     this.groups = []; /* modes with their records, and what has a note but no mode */
@@ -71,7 +71,7 @@ export class Modes {
   async follow() {
     const state = await this.server.ask("modes").catch(() => null);
     if (!state || JSON.stringify(state) === JSON.stringify(this.state)) return;
-    this.server.records.clear();
+    this.changed();
     this.receive(state);
   }
 
@@ -88,8 +88,7 @@ export class Modes {
 
   async change(kind, more) {
     this.receive(await this.server.ask("modes", "POST", { change: crypto.randomUUID(), kind, ...more }));
-    if (more.to) this.renamed(more.mode, more.to, kind);
-    this.server.records.clear();
+    this.changed(...(kind === "rename" || kind === "merge" ? [more.mode, more.to] : []));
     this.redraw();
   }
 
@@ -135,9 +134,10 @@ export class Modes {
   }
   async undo() {
     const answer = await this.server.ask("modes", "POST", { change: crypto.randomUUID(), kind: "undo" });
-    this.server.records.clear();
+    const { change, mode, to } = answer.undone ?? {};
+    this.changed(...(change === "rename" ? [to, mode] : []));
     this.chosen.clear();
-    this.name = answer.undone?.mode ?? this.name;
+    this.name = mode ?? this.name;
     this.place = -1;
     this.receive(answer);
     this.say("The last change of modes is taken back.");

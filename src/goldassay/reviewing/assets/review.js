@@ -28,6 +28,7 @@ const keys = new Keys(bindings);
 let setup = null;
 let panel = null;
 let modes = null;
+let isStale = false; /* modes changed since the record was fetched */
 let current = { item: null, context: null };
 const unfinished = new Map(); /* what was edited and left without a decision */
 
@@ -107,6 +108,7 @@ class Context {
 async function open(item, undone = null) {
   showTab("record");
   if (current.context?.history.length) unfinished.set(current.item, current.context);
+  isStale = false;
   const record = await server.record(item);
   const restored = undone ? undefined : unfinished.get(item);
   const context = restored ?? new Context(record);
@@ -246,12 +248,14 @@ async function switchTab(name = root.dataset.tab === "modes" ? "record" : "modes
   showTab(name);
   say("");
   if (name === "modes") await modes.show();
+  else if (isStale && current.context?.record.decision && !current.context.history.length) await open(current.item);
   drawKeys();
 }
 
-/* Modes have other names, or other records: what was fetched has the old ones. */
-function renamed(from, to) {
+/* Modes have other names, or other records: what was fetched has the old ones, and what is not decided yet may name one. */
+function modesChanged(from = null, to = null) {
   server.records.clear();
+  isStale = true;
   for (const context of [current.context, ...unfinished.values()]) {
     if (context?.modes.delete(from)) context.modes.add(to);
   }
@@ -327,7 +331,7 @@ async function start() {
   document.title = `${setup.title} – goldassay`;
   byId("title").textContent = setup.title;
   panel = new Panel(server, setup, say);
-  modes = new Modes(server, setup, { say, open, renamed, redraw: drawKeys });
+  modes = new Modes(server, setup, { say, open, changed: modesChanged, redraw: drawKeys });
   for (const tab of byId("tabs").children) {
     tab.addEventListener("click", () => inOrder(() => switchTab(tab.id.slice(4))));
     tab.addEventListener("keydown", (event) => {
