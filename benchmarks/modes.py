@@ -8,10 +8,10 @@ and .1 of the others, or yes on .3 of all. What is printed is the corrected shar
 chance (or could not be made: fewer than two failures were read) the share by the labels alone. The truth is that of the
 stream.
 
-``python -m benchmarks.modes real [LM] [DRAFTED]`` asks a real model. 400 questions of XQuAD (English) are answered by a
+``python -m benchmarks.modes real [LM] [DRAFTED]`` asks a real model. 240 questions of XQuAD (English) are answered by a
 rule with real faults: the last name or number of the sentence that shares most words with the question. A script reads
 100 of them, drafted for errors by the overlap, as a reviewer would: what is asked for (a date, a number, a person) and
-whether the answer is one, with a slip in twenty. The truth of all 400 is what the script would say without slips.
+whether the answer is one, with a slip in twenty. The truth of all is what the script would say without slips.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ from goldassay.statistics.design import Sampling
 from goldassay.statistics.intervals import Interval
 
 TRACES = 400
+REAL = 240  # traces that a real model judges
 FLAGGED = {True: 0.6, False: 0.1}  # the share of traces with the failure, and of the others, that look like failures
 JUDGES = {"sensitivity .8, specificity .9": (0.8, 0.1), "useless: yes on .3 of all": (0.3, 0.3)}
 MODE = Mode("missing total")
@@ -176,7 +177,7 @@ def reviewed(n: int) -> tuple[Path, float]:
         (qa["id"], qa["question"], each["context"]) for a in articles for each in a["paragraphs"] for qa in each["qas"]
     ]
     rng = random.Random(0)
-    asked = rng.sample(asked, TRACES)
+    asked = rng.sample(asked, REAL)
     questions, answers = [], []
     for name, question, context in asked:
         answer, confidence = answered(question, context)
