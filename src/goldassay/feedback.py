@@ -27,10 +27,9 @@ TITLE = 80  # characters of the similar inputs that are shown
 class ReviewNotes:
     """What reviewers noted about outputs, by the inputs: the note of the reviewed record that is nearest to an example.
 
-    The record with the same inputs is the nearest, whatever its id; then the one with the same id if its inputs are
-    near; then, of those with a note, the one with the most similar inputs (the first of several). Similarity is the
-    cosine of TF-IDF vectors of character n-grams (2 to 4, inside words) of the inputs; near is at least `NEAR`. A
-    record that was read and has no failure has no note.
+    Similarity is the cosine of TF-IDF vectors of character n-grams (2 to 4, inside words) of the inputs; near is at
+    least `NEAR`. Of near records the one with the same inputs is the nearest, then the one with the same id, then the
+    most similar with a note. A record that was read and has no failure has no note.
 
     Args:
         folder: The folder of a review, with its ``reviewed.jsonl``.
@@ -45,32 +44,28 @@ class ReviewNotes:
             raise DataError(f"no notes here: expected {REVIEWED}, which the export of a review writes", file=folder)
         rows = list(jsonl.rows(file, what="a reviewed record", check=lambda row: (_note(row), {**row["fields"]})))
         self.names = sorted({name for row in rows for name in row["fields"]})
-        self.notes = [_note(row) for row in rows]
+        self.ids = [identity(row, "") for row in rows]
         self.texts = [self._text(row["fields"]) for row in rows]
-        by_note = sorted(range(len(rows)), key=lambda place: bool(self.notes[place]))
-        self.places = {self.texts[place]: place for place in by_note}  # of equal inputs the last with a note counts
-        self.ids = {identity(row, place): place for place, row in enumerate(rows)}
+        self.notes = [_note(row) for row in rows]
 
     def about(self, example: object) -> str:
         """The note of the reviewed record that is nearest to an example, without secrets; empty if none is near."""
         text = self._text(example)
-        place = self.places.get(text)
-        if place is None and text:
-            place = self._nearest(text, self.ids.get(identity(example, "")))
-        if place is None or not self.notes[place]:
+        if not text or not any(self.texts):
             return ""
-        same = self.texts[place] == text
-        inputs = "these inputs" if same else f'similar inputs ("{self.texts[place][:TITLE]}")'
-        return redact(f"A reviewer noted on an earlier output for {inputs}: {self.notes[place]}")
-
-    def _nearest(self, text: str, same_id: int | None) -> int | None:
         vectorizer, vectors = self._index
         similarity = (vectors @ vectorizer.transform([text]).T).toarray().ravel()
-        if same_id is not None and similarity[same_id] >= NEAR:
-            return same_id
-        noted = [place for place, note in enumerate(self.notes) if note]
-        best = max(noted, key=lambda place: similarity[place], default=None)
-        return best if best is not None and similarity[best] >= NEAR else None
+        name = identity(example, "")
+
+        def rank(place: int) -> tuple[bool, bool, bool, float]:
+            same_id = bool(name) and self.ids[place] == name
+            return self.texts[place] == text, same_id, bool(self.notes[place]), similarity[place]
+
+        near = [place for place in range(len(self.texts)) if similarity[place] >= NEAR]
+        if not near or not self.notes[best := max(near, key=rank)]:
+            return ""
+        inputs = "these inputs" if self.texts[best] == text else f'similar inputs ("{self.texts[best][:TITLE]}")'
+        return redact(f"A reviewer noted on an earlier output for {inputs}: {self.notes[best]}")
 
     @cached_property
     def _index(self) -> tuple[Any, Any]:
@@ -81,21 +76,14 @@ class ReviewNotes:
         return vectorizer, vectorizer.fit_transform(self.texts)
 
     def _text(self, example: object) -> str:
-        """The inputs of an example as one text: the fields that reviewed records have, else those of its own."""
-        values = [read(example, name, None) for name in self.names]
-        if values.count(None) == len(values):
-            from goldassay._dspy_compat import input_keys  # imports DSPy
-
-            values = [read(example, name, None) for name in sorted(input_keys(example) or ())]
-        return " ".join(" ".join(str(value) for value in values if value is not None).split())
+        """The inputs of an example as one text: the fields that reviewed records have."""
+        return " ".join(" ".join(str(read(example, name, "")) for name in self.names).split())
 
 
 def _note(row: Fields) -> str:
     """What a reviewer noted about a record, in one line: the note, and the kinds of failure; empty of no failure."""
-    modes = ", ".join(row["modes"])
-    note = " ".join((row["note"] or "").split())
-    kinds = f"({modes})" if note and modes else modes
-    return " ".join(filter(None, (note, kinds)))
+    modes = f"({', '.join(row['modes'])})" if row["modes"] else ""
+    return " ".join(f"{row['note'] or ''} {modes}".split())
 
 
 def feedback(

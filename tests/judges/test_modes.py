@@ -13,7 +13,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.exceptions import DataError
 from goldassay.gold.modes import Mode, ReviewedTrace, mode_shares
-from goldassay.judges.judge import Judge, Panel
+from goldassay.judges.judge import Judge
 from goldassay.judges.modes import SHOWN, Case, align, alignment, load_judge, mode_judge, suggest_modes
 from goldassay.statistics.design import Sampling
 
@@ -70,7 +70,7 @@ def test_it_is_measured_on_traces_that_it_was_not_shown() -> None:
     assert len(mode.learnt) == 2 * SHOWN
     assert sorted(demo["verdict"] for demo in mode.demos) == ["no"] * SHOWN + ["yes"] * SHOWN
     result = align(mode, READ, ALL)
-    assert (result.unseen, result.with_mode, result.shown) == (54, 12, 6)
+    assert (result.unseen, result.with_mode) == (54, 12)
     assert len(engine.prompts) == 194  # each trace once, and none that it was shown
     assert all("The net sum is given as the total." in prompt for prompt in engine.prompts)
     noted = [number for number in range(60) if any(f"copied the net sum of {number}." in p for p in engine.prompts)]
@@ -121,7 +121,6 @@ def test_traces_from_elsewhere_have_rogan_and_gladens_share() -> None:
     }
     new: dict[str, bool | None] = {f"n{number}": number % 2 == 0 for number in range(300)}
     result = alignment(MODE.name, READ, {**verdicts, **new}, new.keys())
-    assert result.elsewhere
     assert result.share
     assert result.share.method == "rogan-gladen"
     assert 0.35 < result.share.low < 0.5 < result.share.high
@@ -134,15 +133,13 @@ def test_it_is_saved_without_secrets_and_asked_again(tmp_path: Path) -> None:
     mode = mode_judge(MODE, traces, judge(Engine()))
     result = align(mode, traces, ALL)
     file = mode.save(tmp_path, result)
-    assert file == tmp_path / "judges" / "net-for-total.json"
+    assert file == tmp_path / "judges" / "net-for-total-0a771f9c.json"
     assert secret not in file.read_text()
     assert json.loads(file.read_text())["unseen"] == 54
-    panel = Panel([judge(Engine()), judge(Engine())])
-    for asked in (judge(Engine()), panel):
-        again = load_judge(tmp_path, MODE.name, asked)
-        assert again is not None
-        assert again.mode == MODE
-        assert again.verdicts([({}, {"total": "net 5"}), ({}, {"total": "total 5"}), ({}, {})]) == [True, False, False]
+    again = load_judge(tmp_path, MODE.name, judge(Engine()))
+    assert again is not None
+    assert again.mode == MODE
+    assert again.verdicts([({}, {"total": "net 5"}), ({}, {"total": "total 5"}), ({}, {})]) == [True, False, False]
     assert load_judge(tmp_path, "another", judge(Engine())) is None
 
 
@@ -152,13 +149,13 @@ def test_a_mode_of_any_name_has_a_file_of_its_own(name: str, tmp_path: Path) -> 
     mode = mode_judge(Mode(name), traces, judge(Engine()))
     file = mode.save(tmp_path, align(mode, traces, ALL))
     assert file.parent == tmp_path / "judges"
-    assert file.name != "net-for-total.json"
+    assert len(file.name) < 100
     assert load_judge(tmp_path, name, judge(Engine())) is not None
 
 
 def test_a_file_that_is_no_judge_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "judges").mkdir()
-    (tmp_path / "judges" / "net-for-total.json").write_text('{"mode": "net for total", "demos": 3}')
+    mode = mode_judge(MODE, READ, judge(Engine()))
+    mode.save(tmp_path, align(mode, READ, ALL)).write_text('{"mode": "net for total", "demos": 3}')
     with pytest.raises(DataError, match="net-for-total"):
         load_judge(tmp_path, MODE.name, judge(Engine()))
 
@@ -202,7 +199,7 @@ def test_suggestions_are_present_modes_or_new_ones_that_later_notes_see() -> Non
     tagged = ReviewedTrace("tagged", note="date", modes=("no date",))
     groups = suggest_modes([*traces, tagged], [Mode("no date", "a date is absent")], asked)
     assert {name: [trace.id for trace in group] for name, group in groups.items()} == {
-        "no date": ["0"], "wrong language": ["1", "2"], "": ["3"],
+        "no date": ["0"], "wrong language": ["1", "2"], "x" * 60: ["3"],
     }  # fmt: skip
     assert "wrong language" in engine.questions[2]
     assert "sk-abcdef" not in engine.questions[2]

@@ -16,9 +16,6 @@ from goldassay.exceptions import DataError, GoldassayError, RunStopped
 from goldassay.reporting import tables, terminal
 
 if TYPE_CHECKING:
-    from dspy import BaseLM
-
-    from goldassay.judges.judge import Judge
     from goldassay.judges.labels import Labels
     from goldassay.judges.questions import Question, Vote
 
@@ -81,9 +78,10 @@ def labels_of(
 
 
 @dataclass(frozen=True)
-class AskOptions:
-    """The model, or the panel of models, that is asked."""
+class JudgeOptions:
+    """The judge, or the panel of judges, that answers."""
 
+    judge: Asked = SUPPORT
     lm: list[str] | None = use.for_model(
         "MODEL",
         "The judge's model. Several vote (repeat); a model that is repeated is sampled again.",
@@ -92,29 +90,24 @@ class AskOptions:
     threads: use.Threads = 1
     budget: use.Budget = None
 
-    def load(self) -> Judge:
+    def load(self) -> Any:
         """The judge or panel that answers."""
-        from goldassay.judges.judge import Panel, Verdicts
+        from goldassay.judges.judge import Judge, Panel, Verdicts
+        from goldassay.judges.tuning import judge_of
         from goldassay.lm import models
 
         logging.getLogger("dspy").setLevel(logging.ERROR)
         names: list[str | None] = [*self.lm] if self.lm else [None]
         verdicts = Verdicts(self.store) if self.store else {}
-        members: list[Judge] = []
+        _, state = question(self.judge)
+        members: list[Any] = []
         for at, name in enumerate(names):
             model = models.resolve(name)
             sample = names[:at].count(name)
-            members.append(self.member(model, adapter=models.adapter(model), sample=sample, verdicts=verdicts))
-        judge = members[0] if len(members) == 1 else Panel(members)
-        if not self.lm:
-            terminal.warn(f"no --lm is named, so {judge} is asked")
-        return judge
-
-    def member(self, model: BaseLM, **options: Any) -> Judge:
-        """The judge of a model."""
-        from goldassay.judges.judge import Judge
-
-        return Judge(model, **options)
+            adapter = models.adapter(model)
+            options: dict[str, Any] = {"adapter": adapter, "sample": sample, "verdicts": verdicts}
+            members.append(judge_of(state, model, **options) if state else Judge(model, **options))
+        return members[0] if len(members) == 1 else Panel(members)
 
     @contextmanager
     def within_budget(self) -> Iterator[None]:
@@ -133,25 +126,13 @@ class AskOptions:
             stored = f"stored in {self.store}, and" if self.store else "lost; with --store FILE they are stored, and"
             raise RunStopped(f"{error}; the verdicts so far are {stored} the same command continues") from None
 
-
-@dataclass(frozen=True)
-class JudgeOptions(AskOptions):
-    """The judge, or the panel of judges, that answers a question."""
-
-    judge: Asked = SUPPORT
-
-    def member(self, model: BaseLM, **options: Any) -> Judge:
-        """The judge of a model, tuned if the question is that of a tuned judge."""
-        from goldassay.judges.tuning import judge_of
-
-        _, state = question(self.judge)
-        return judge_of(state, model, **options) if state else super().member(model, **options)
-
-    def votes(self, labels: Labels) -> tuple[Judge, list[Vote]]:
+    def votes(self, labels: Labels) -> tuple[Any, list[Vote]]:
         """The judge, and its vote on every item, with the reason why the last unknown verdict is unknown."""
         from goldassay.judges.labels import poll
 
         judge = self.load()
+        if not self.lm:
+            terminal.warn(f"no --lm is named, so {judge} is asked")
         with terminal.progress("judging", len(labels.items)) as update, self.within_budget():
             votes = poll(judge, labels.question, labels.items, threads=self.threads, on_vote=update)
         if judge.last_failure and any(vote.label is None for vote in votes):
@@ -222,10 +203,9 @@ def align(
 def from_modes(
     folder: Annotated[Path, use.argument("FOLDER", "The folder of a review whose notes have modes.")],
     mode: Annotated[str, use.option("NAME", "The mode: a kind of failure that the reviewers named.")],
-    model: AskOptions,
-    traces: list[Path] | None = use.option(
-        "FILE", "All traces, if they are not where the review found them; or others (repeat)."
-    ),
+    lm: use.Lm = None,
+    traces: list[Path] | None = use.option("FILE", "All traces, if they have moved; or others (repeat)."),
+    threads: use.Threads = 1,
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -234,23 +214,25 @@ def from_modes(
     It is shown some of the traces that were read, and measured on the others. It is kept in FOLDER/judges, and is used
     if it is better than chance.
     """
-    from goldassay.gold.modes import Mode, read_modes
+    from goldassay.gold.modes import ModeTable, read_modes
+    from goldassay.judges.judge import Judge
     from goldassay.judges.modes import align as compare
     from goldassay.judges.modes import mode_judge
+    from goldassay.lm import models
     from goldassay.reviewing.exporting import all_traces, reviewed_traces
 
     read = reviewed_traces(folder)
-    modes = {name: Mode(name) for trace in read for name in trace.modes}
-    modes |= {each.name: each for each in read_modes(folder)}
+    modes = {each.mode.name: each.mode for each in ModeTable.of(read, read_modes(folder)).shares}
     if mode not in modes:
         raise GoldassayError(f"no mode {mode!r}; there are {', '.join(modes) or 'none'}")
     population = all_traces(folder, traces or ())
-    taught = mode_judge(modes[mode], read, model.load(), seed=seed)
-    total = len({*population, *(trace.id for trace in read)} - {*taught.learnt})
-    with terminal.progress("judging", total) as update, model.within_budget():
-        result = compare(taught, read, population, threads=model.threads, on_vote=update)
-    place = taught.save(folder, result)
+    model = models.resolve(lm)
+    judge = mode_judge(modes[mode], read, Judge(model, adapter=models.adapter(model)), seed=seed)
+    with terminal.progress("judging", len(population)) as update:
+        result = compare(judge, read, population, threads=threads, on_vote=update)
+    place = judge.save(folder, result)
     terminal.output(result, json, tables.mode_judge)
+    terminal.warn(*result.warnings)
     if not json:
         terminal.line(f"{place}: {'in use' if result.better_than_chance else 'not in use'}")
 

@@ -16,7 +16,8 @@ and some without as demonstrations, with the reviewer's notes as reasons. All ot
   verdict over all traces is enough.
 * Demonstrations were chosen by their label, so leaving them out would change the share. They keep their labels; in
   place of their verdicts they have the mean verdict of the unseen traces with the same label.
-* If the traces are not those that the labelled ones were drawn from, the share is Rogan and Gladen's.
+* If the traces are not those that the labelled ones were drawn from, the share is Rogan and Gladen's. Labelled traces
+  that do not say how they were chosen are a random sample of them.
 
 An unknown verdict is not a yes in the share, and is left out of sensitivity and specificity. How often the intervals
 hold the truth: docs/labels.md.
@@ -41,9 +42,8 @@ from goldassay import files
 from goldassay.exceptions import DataError
 from goldassay.fields import Fields, Record
 from goldassay.gold.modes import Mode, ReviewedTrace, design_of, mode_shares
-from goldassay.gold.outputs import as_text
 from goldassay.judges.agreement import Report, rate
-from goldassay.judges.judge import Judge, Panel
+from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, poll
 from goldassay.judges.questions import Kind, Question, failure
 from goldassay.judges.tuning import examples
@@ -101,8 +101,8 @@ class ModeJudge:
     def save(self, folder: Path | str, alignment: ModeAlignment) -> Path:
         """Write the judge and how good it is to the folder of a review, without secrets; returns the file."""
         file = _file(folder, self.mode.name)
-        state = {"description": self.mode.description, "demos": self.demos, **alignment.state()}
-        files.save_json(file, scrub(state))
+        state = {"description": self.mode.description, "demos": self.demos, "judge": str(self.judge)}
+        files.save_json(file, scrub({**state, **alignment.state()}))
         return file
 
 
@@ -114,7 +114,7 @@ def mode_judge(mode: Mode, traces: Sequence[ReviewedTrace], judge: Judge, *, see
     Args:
         mode: The mode.
         traces: The traces that a person read.
-        judge: The judge, or a panel.
+        judge: The judge.
         seed: Chooses the demonstrations.
 
     Raises:
@@ -141,23 +141,17 @@ def mode_judge(mode: Mode, traces: Sequence[ReviewedTrace], judge: Judge, *, see
 
 
 def _taught(judge: Judge, question: Question, demos: Sequence[Fields]) -> Judge:
-    """The same judge (or panel) with demonstrations for a question."""
+    """The same judge with demonstrations for a question."""
     program = dspy.Predict(question.signature)
     program.demos = [dspy.Example(**demo).without("id") for demo in demos]
     taught = copy.copy(judge)
     taught.programs = {**judge.programs, question.signature.__name__: program}
-    if isinstance(taught, Panel):
-        taught.members = tuple(_taught(member, question, demos) for member in taught.members)
     return taught
 
 
 def _inputs(case: Case) -> dict[str, str]:
-    """What the judge reads of a trace: its fields by name, or the only one as it is."""
-    texts = []
-    for fields in case:
-        lines = {name: value if isinstance(value, str) else as_text(value) for name, value in fields.items()}
-        text = "\n".join(lines.values() if len(lines) == 1 else map(": ".join, lines.items()))
-        texts.append(text or "(nothing)")
+    """What the judge reads of a trace."""
+    texts = ["\n".join(f"{name}: {value}" for name, value in fields.items()) for fields in case]
     return dict(zip(("input", "output"), texts, strict=True))
 
 
@@ -167,8 +161,6 @@ class ModeAlignment(Report):
 
     Args:
         mode: The name of the mode.
-        judge: The judge.
-        shown: How many traces it is shown.
         unseen: How many other labelled traces have a verdict.
         with_mode: How many of those have the failure.
         sensitivity: The share of yes among the unseen traces with the failure.
@@ -180,13 +172,10 @@ class ModeAlignment(Report):
         labels_only: The share among the traces that were drafted from, from the labels alone; None if the design tells
             none.
         share: The share corrected by the verdicts; None if the judge is not better than chance.
-        elsewhere: Whether the labelled traces are not a part of these.
         warnings: What a reader should know.
     """
 
     mode: str
-    judge: str
-    shown: int
     unseen: int
     with_mode: int
     sensitivity: Interval | None
@@ -197,7 +186,6 @@ class ModeAlignment(Report):
     verdicts: float | None
     labels_only: Interval | None
     share: Interval | None
-    elsewhere: bool
     warnings: Sequence[str]
 
 
@@ -224,8 +212,7 @@ def align(
     cases = {**population, **{trace.id: (trace.fields, trace.output) for trace in traces}}
     unseen = [name for name in cases if name not in judge.learnt]
     votes = judge.verdicts([cases[name] for name in unseen], threads=threads, on_vote=on_vote)
-    verdicts = dict(zip(unseen, votes, strict=True))
-    return replace(alignment(judge.mode.name, traces, verdicts, population), judge=str(judge.judge))
+    return alignment(judge.mode.name, traces, dict(zip(unseen, votes, strict=True)), population)
 
 
 def alignment(
@@ -240,65 +227,56 @@ def alignment(
     (True, 0.895, 0.9)
     """
     labels = {trace.id: mode in trace.modes for trace in traces}
-    hits = [verdict for name, label in labels.items() if label and (verdict := verdicts.get(name)) is not None]
-    alarms = [verdict for name, label in labels.items() if not label and (verdict := verdicts.get(name)) is not None]
+    seen = [(label, verdicts[name]) for name, label in labels.items() if verdicts.get(name) is not None]
+    hits = [bool(verdict) for label, verdict in seen if label]
+    alarms = [bool(verdict) for label, verdict in seen if not label]
     youden = share_difference((sum(hits), len(hits)), (sum(alarms), len(alarms))) if hits and alarms else None
     better = youden is not None and youden.low > 0
-    values = _values(labels, verdicts)
-    mean = fmean(values[name] for name in population) if population else None
-    design = design_of(traces)
-    elsewhere = not population or not labels.keys() <= {*population}
-    if design is not None and any(trace.sampling for trace in traces):
-        elsewhere = elsewhere or design.population != len(population)
+    values = {name: float(verdict is True) for name, verdict in verdicts.items()}
+    for side in (True, False):
+        same = [name for name, label in labels.items() if label == side]
+        mean = fmean([values[name] for name in same if name in values] or [0.0])
+        values |= {name: mean for name in same if name not in values}
+    sample = labels.keys() <= {*population} and _size(traces) in (None, len(population))
     share = None
-    if better and mean is not None and not elsewhere:
-        share = _by_design(labels, traces, values, mean)
-    if better and elsewhere:
-        share = _elsewhere(labels, verdicts, population)
+    if better and sample:
+        share = _by_design(mode, traces, values, fmean(values[name] for name in population))
+    elif better:
+        unseen = [name for name in labels if name in verdicts]
+        others = [values[name] for name in population if name not in labels]
+        share = corrected(
+            [labels[name] for name in unseen], [values[name] for name in unseen], others, origin="elsewhere"
+        ).chosen
     unknown = sum(verdict is None for verdict in verdicts.values())
     untagged = sum(bool(trace.note) and not trace.modes for trace in traces)
     warnings = {
         f"{unknown} of {len(verdicts)} verdicts are unknown and count as no in the share": unknown,
         f"{untagged} notes have no mode yet and count as without {mode!r}": untagged,
-        "the labelled traces do not say how they were chosen; they count as a random sample": not any(
-            trace.sampling for trace in traces
-        ),
-        "the labelled traces are not a sample of these traces, so only the judge's error rates tell the share": better
-        and elsewhere,
+        "the labelled traces are not a sample of these traces: only the judge's error rates tell the share": not sample,
     }
     return ModeAlignment(
         mode=mode,
-        judge="",
-        shown=len(labels.keys() - verdicts.keys()),
-        unseen=len(hits) + len(alarms),
+        unseen=len(seen),
         with_mode=len(hits),
         sensitivity=rate(hits),
         specificity=rate([not verdict for verdict in alarms]),
         youden=youden,
         better_than_chance=better,
         traces=len(population),
-        verdicts=mean,
+        verdicts=fmean(values[name] for name in population),
         labels_only=next(each.share for each in mode_shares(traces, [Mode(mode)]) if each.mode.name == mode),
         share=share,
-        elsewhere=elsewhere,
         warnings=[warning for warning, holds in warnings.items() if holds],
     )
 
 
-def _values(labels: Mapping[str, bool], verdicts: Mapping[str, bool | None]) -> dict[str, float]:
-    """Each verdict as a number; of a trace that the judge was shown, the mean of the unseen ones with its label."""
-    values = {name: float(verdict is True) for name, verdict in verdicts.items()}
-    for side in (True, False):
-        same = [name for name, label in labels.items() if label == side]
-        unseen = [values[name] for name in same if name in verdicts]
-        mean = fmean(unseen) if unseen else 0.0
-        values |= {name: mean for name in same if name not in verdicts}
-    return values
+def _size(traces: Sequence[ReviewedTrace]) -> int | None:
+    """How many traces these were drafted from; None if they do not say."""
+    design = design_of([trace for trace in traces if trace.sampling])
+    return design.population if design else None
 
 
-def _by_design(
-    labels: Mapping[str, bool], traces: Sequence[ReviewedTrace], values: Mapping[str, float], mean: float
-) -> Interval | None:
+def _by_design(mode: str, traces: Sequence[ReviewedTrace], values: Mapping[str, float], mean: float) -> Interval | None:
     """The share from labels of a design, with the verdicts as a covariate; None if the design tells none."""
     size = len(values)
     plain = Sampling(question="level", stratum="all", size=size, population=size, position=0)
@@ -306,22 +284,7 @@ def _by_design(
     for trace in traces:
         verdict = {"verdict": values[trace.id], "verdict_mean": mean}
         judged.append(replace(trace, sampling=(trace.sampling or plain).model_copy(update=verdict)))
-    design = design_of(judged)
-    if design is None or design.groups() is None:
-        return None
-    return design.interval([float(label) for label in labels.values()], bounds=(0.0, 1.0))
-
-
-def _elsewhere(
-    labels: Mapping[str, bool], verdicts: Mapping[str, bool | None], population: Collection[str]
-) -> Interval | None:
-    """The share among other traces, by the judge's error rates on the labelled ones; None without other traces."""
-    unseen = [name for name in labels if name in verdicts]
-    others = [float(verdicts[name] is True) for name in population if name not in labels]
-    if not others:
-        return None
-    seen = [float(verdicts[name] is True) for name in unseen]
-    return corrected([labels[name] for name in unseen], seen, others, origin="elsewhere").chosen
+    return next(each.share for each in mode_shares(judged, [Mode(mode)]) if each.mode.name == mode)
 
 
 def suggest_modes(
@@ -338,17 +301,12 @@ def suggest_modes(
     """
     kinds = {mode.name.casefold(): mode for mode in modes}
     groups: dict[str, list[ReviewedTrace]] = {}
-
-    def check(answer: Fields) -> str:
-        words = answer["kind"].split()
-        return "" if words and len(" ".join(words)) <= LONGEST_NAME else "no short name of a kind of failure"
-
     for trace in traces:
         if not trace.note or trace.modes:
             continue
-        listed = [f"{mode.name}: {mode.description}" if mode.description else mode.name for mode in kinds.values()]
-        fields = judge.ask(Kind, check, kinds="\n".join(listed) or "(none yet)", note=redact(trace.note))
-        name = " ".join(fields["kind"].split()).strip(" .\"'") if fields else ""
+        listed = "\n".join(f"{mode.name}: {mode.description}" for mode in kinds.values())
+        fields = judge.ask(Kind, None, kinds=listed, note=redact(trace.note)) or {"kind": ""}
+        name = " ".join(fields["kind"].split()).strip(" .\"'")[:LONGEST_NAME]
         if name:
             name = kinds.setdefault(name.casefold(), Mode(name)).name
         groups.setdefault(name, []).append(trace)
@@ -386,8 +344,6 @@ def load_judge(folder: Path | str, mode: str, judge: Judge) -> ModeJudge | None:
 
 
 def _file(folder: Path | str, mode: str) -> Path:
-    """The file of a mode's judge: its words, where they are safe on every system, else with a hash."""
-    name = re.sub(r"[^a-z0-9]+", "-", mode.casefold()).strip("-")[:60]
-    if name != mode.replace(" ", "-") or "-" in mode:
-        name = f"{name}-{hashlib.sha256(mode.encode()).hexdigest()[:8]}".lstrip("-")
-    return Path(folder) / JUDGES / f"{name}.json"
+    """The file of a mode's judge: its words as far as they are safe on every system, and a hash of its name."""
+    words = re.sub(r"[^a-z0-9]+", "-", mode.casefold())[:60].strip("-")
+    return Path(folder) / JUDGES / f"{words}-{hashlib.sha256(mode.encode()).hexdigest()[:8]}.json"

@@ -234,23 +234,18 @@ def judge_agreement(judge: str, result: JudgeAgreement) -> None:
 
 def mode_judge(result: ModeAlignment) -> None:
     """A judge of a failure mode: its errors on labels that it has not seen, and the share of the mode."""
-    line(f"{result.judge} on {result.mode!r}, shown {result.shown} of the labelled traces")
-    errors: dict[str, Value] = {
-        "sensitivity": result.sensitivity,
-        "specificity": result.specificity,
-        "Youden's J": result.youden,
-    }
-    title = f"{result.unseen} labels that it has not seen, {result.with_mode} with the failure"
-    print_table(title, ["value", "estimate [95 %]"], list(errors.items()))
+    title = f"a judge of {result.mode!r}: {result.unseen} labels that it has not seen, {result.with_mode} with it"
+    values: rows.Rows = [
+        ["sensitivity", result.sensitivity],
+        ["specificity", result.specificity],
+        ["Youden's J", result.youden],
+        [f"share of {result.traces:,} traces, corrected", result.share],
+        ["the same by the labels alone", result.labels_only],
+        ["verdicts as they are", result.verdicts],
+    ]
+    print_table(title, ["value", "estimate [95 %]"], values)
     if not result.better_than_chance:
         line("No better than chance (J may be 0): its verdicts are not used. The share is that of the labels alone.")
-    shares: dict[str, Value] = {
-        **({"corrected by the judge": result.share} if result.better_than_chance else {}),
-        "labels alone": result.labels_only,
-        "verdicts as they are": result.verdicts,
-    }
-    print_table(f"share of {result.traces:,} traces", ["", "share [95 %]"], list(shares.items()))
-    warn(*result.warnings)
 
 
 def judge_audit(result: JudgeAudit) -> None:
