@@ -197,6 +197,25 @@ def test_the_verdicts_on_several_pairs_are_corrected_for_their_number() -> None:
     assert corrected(alone[:1]) == alone[:1]
 
 
+def test_labels_needed_by_several_pairs_are_those_of_the_corrected_test() -> None:
+    gold, first, second = world(900, 0.7, 0.3, 0.05)
+    few = drafted(gold, {"a": first, "b": second}, 12)
+    design = {"systems": ["a", "b", "c"], "stratum": "a=c|b"}
+    three = [
+        {
+            **each,
+            "sampling": {**each["sampling"], **design},
+            "suggestions": {**each["suggestions"], "c": each["suggestions"]["a"]},
+        }
+        for each in few
+    ]
+    two_needed = verdict("classification", few, ["a", "b"]).needed
+    three_needed = verdict("classification", three, ["a", "b"]).needed
+    assert two_needed is not None
+    assert three_needed is not None
+    assert three_needed > two_needed
+
+
 def test_the_direction_of_the_measure_counts() -> None:
     rng = random.Random(4)
     inputs = [{"id": str(number), "text": "x"} for number in range(300)]

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from goldassay.statistics.design import Design
 from goldassay.statistics.evidence import Evidences, Floats, clustered
 from goldassay.statistics.paired import Comparison, cohens_dz, holm, smallest_detectable
 from goldassay.statistics.sampling import (
+    SIDE,
     Race,
     Stratum,
     additions,
@@ -159,7 +161,7 @@ class LabelVerdict:
         if self.needed is None:
             text = f"the {self.left} disagreements left would not prove it if they go on as these do"
         else:
-            text = f"about {self.needed} more labels would prove it if they go on as these do"
+            text = f"about {max(1, self.needed)} more labels would prove it if they go on as these do"
         if self.limit is None or not self.limit[0]:
             return text
         more, gain = self.limit
@@ -322,7 +324,7 @@ def decide(labels: Labels, systems: tuple[str, str], measure: str) -> LabelVerdi
         len(labels.a),
         int(differ.sum()),
         labels.left,
-        labels_needed(running, labels.left),
+        labels_needed(running, labels.left, side=SIDE / max(1, comb(len(labels.design.systems), 2))),
         limit,
         interval.effective if interval else None,
         labels.lower_is_better,

@@ -483,13 +483,14 @@ class Race:
         return min(1.0, 2 * min(self.better.p, self.worse.p))
 
 
-def labels_needed(differences: Floats, left: int, bound: float | None = None) -> int | None:
+def labels_needed(differences: Floats, left: int, bound: float | None = None, side: float = SIDE) -> int | None:
     """How many more labels decide a `Race` if they go on as these do; None if more than the ``left`` ones.
 
     Args:
         differences: Those of the labels so far.
         left: How many disagreements have no label yet.
         bound: That of the race.
+        side: The level of each direction.
 
     >>> labels_needed(np.array([1.0, 1.0, -1.0, 0.0] * 5), left=200, bound=1.0)
     100
@@ -501,7 +502,7 @@ def labels_needed(differences: Floats, left: int, bound: float | None = None) ->
     growth = np.log1p(np.outer(STAKES, np.clip(forward * differences / size, -1, 1))).mean(axis=1)
     labels = len(differences) + np.arange(left + 1)
     wealth = np.exp(np.minimum(np.outer(growth, labels), LARGEST)).mean(axis=0)
-    decided = np.flatnonzero(wealth >= 1 / SIDE)
+    decided = np.flatnonzero(wealth >= 1 / side)
     return int(decided[0]) if len(decided) else None
 
 
