@@ -198,7 +198,7 @@ def test_the_verdicts_on_several_pairs_are_corrected_for_their_number() -> None:
 
 
 def test_labels_needed_by_several_pairs_are_those_of_the_corrected_test() -> None:
-    gold, first, second = world(900, 0.7, 0.3, 0.05)
+    gold, first, second = world(900, 0.7, 0.3, 0.02)
     few = drafted(gold, {"a": first, "b": second}, 12)
     design = {"systems": ["a", "b", "c"], "stratum": "a=c|b"}
     three = [
