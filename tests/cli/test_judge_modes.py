@@ -35,7 +35,7 @@ class Engine:
             fields = {"kind": MODE.upper() if "archive" in question.split("[[ ## note ## ]]")[1] else "wrong  language"}
         else:
             wrong = "Archive" in question and "museum" in question
-            fields = {"reason": "r", "verdict": "yes" if wrong and "same" not in request.model else "no"}
+            fields = {"verdict": "yes" if wrong and "same" not in request.model else "no"}
         text = "".join(f"[[ ## {name} ## ]]\n{value}\n" for name, value in fields.items()) + "[[ ## completed ## ]]"
         usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
         return Response(

@@ -34,7 +34,7 @@ class Engine:
         taught = "[[ ## verdict ## ]]\nyes" in "\n".join(turns[:-1])
         verdict = self.always or ("yes" if "net" in output and taught else "no")
         verdict = "perhaps" if "unreadable" in output else verdict
-        text = f"[[ ## reason ## ]]\nr\n[[ ## verdict ## ]]\n{verdict}\n[[ ## completed ## ]]"
+        text = f"[[ ## verdict ## ]]\n{verdict}\n[[ ## completed ## ]]"
         usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
         return Response(
             id=None, model=request.model, message=Message.assistant([TextPart(text)]), finish_reason="stop", usage=usage

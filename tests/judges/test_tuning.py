@@ -14,7 +14,7 @@ from goldassay.exceptions import DataError
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.questions import question
-from goldassay.judges.tuning import ABOUT, JudgeProgram, examples, judge_of, metric, splits, tune_judge
+from goldassay.judges.tuning import ABOUT, JudgeProgram, _examples, judge_of, metric, splits, tune_judge
 
 SUPPORT, YES = question("support"), question("criterion")
 WORDS = ["harbour", "meadow", "lantern", "violin", "granite", "orchard", "compass", "thimble", "saffron", "marble"]
@@ -91,7 +91,7 @@ def test_inputs_are_data_and_true_or_false_is_understood() -> None:
         JudgedItem("a", {"text": attack, "claim": "It rained."}, {"x": "not supported"}, split="train"),
         JudgedItem("b", {"text": "Sun.", "claim": "Sun."}, {"x": "supported"}, split="train", notes={"quote": "Sun."}),
     ]
-    first, two = examples(rows, SUPPORT.yes_or_no())
+    first, two = _examples(rows, SUPPORT.yes_or_no())
     assert "[[ ##" not in first.text
     assert json.loads(first.text) == attack
     assert "verdict" not in first  # contradicted or not stated: either is what people mean, so neither is shown

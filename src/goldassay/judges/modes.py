@@ -6,7 +6,7 @@
         judge.save(folder, result)
 
 It is asked by the mode's name and description. Of the traces that a person read, a seed chooses some with the failure
-and some without as demonstrations, with the reviewer's notes as reasons. All others are labels that it has not seen:
+and some without as demonstrations, whose notes it reads, too. All others are labels that it has not seen:
 
 * Sensitivity and specificity have Wilson's intervals. Youden's J = sensitivity + specificity - 1 has Newcombe's; a
   judge is better than chance if all of it is above 0. Only then are its verdicts used.
@@ -43,10 +43,9 @@ from goldassay.exceptions import DataError
 from goldassay.fields import Fields, Record
 from goldassay.gold.modes import Mode, ReviewedTrace, design_of, mode_shares
 from goldassay.judges.agreement import Report, rate
-from goldassay.judges.judge import Judge
+from goldassay.judges.judge import Judge, data
 from goldassay.judges.labels import JudgedItem, poll
 from goldassay.judges.questions import Kind, Question, failure
-from goldassay.judges.tuning import examples
 from goldassay.secrets import redact, scrub
 from goldassay.statistics.design import Sampling
 from goldassay.statistics.intervals import Interval, share_difference
@@ -77,7 +76,7 @@ class ModeJudge:
     @cached_property
     def question(self) -> Question:
         """What it is asked."""
-        return failure(self.mode.name, self.mode.description)
+        return _question(self.mode, self.demos)
 
     @property
     def learnt(self) -> list[str]:
@@ -128,25 +127,28 @@ def mode_judge(mode: Mode, traces: Sequence[ReviewedTrace], judge: Judge, *, see
         counts = f"{len(sides['yes'])} of {len(traces)} have it"
         raise DataError(f"a judge of {mode.name!r} needs 2 reviewed traces with it and 2 without; {counts}")
     rng = random.Random(f"{seed} {mode.name}")
-    items = []
+    demos: list[Fields] = []
     for label, side in sides.items():
         for trace in rng.sample(side, min(SHOWN, max(1, len(side) // PART))):
-            reason = {"reason": trace.note} if trace.note and label == "yes" else {}
-            items.append(JudgedItem(trace.id, _inputs((trace.fields, trace.output)), {"reviewer": label}, notes=reason))
-    rng.shuffle(items)
-    question = failure(mode.name, mode.description)
-    fields = ("id", *question.signature.fields)
-    demos = [{name: demo[name] for name in fields if name in demo} for demo in examples(items, question)]
-    return ModeJudge(mode, _taught(judge, question, demos), tuple(demos))
+            texts = {name: data(text) for name, text in _inputs((trace.fields, trace.output)).items()}
+            note = {"note": trace.note} if trace.note and label == "yes" else {}
+            demos.append({"id": trace.id, **texts, "verdict": label, **note})
+    rng.shuffle(demos)
+    return _bound(mode, judge, demos)
 
 
-def _taught(judge: Judge, question: Question, demos: Sequence[Fields]) -> Judge:
-    """The same judge with demonstrations for a question."""
-    program = dspy.Predict(question.signature)
-    program.demos = [dspy.Example(**demo).without("id") for demo in demos]
+def _question(mode: Mode, demos: Sequence[Fields]) -> Question:
+    return failure(mode.name, mode.description, [demo["note"] for demo in demos if "note" in demo])
+
+
+def _bound(mode: Mode, judge: Judge, demos: Sequence[Fields]) -> ModeJudge:
+    """The judge of a mode that is shown these demonstrations."""
+    signature = _question(mode, demos).signature
+    program = dspy.Predict(signature)
+    program.demos = [dspy.Example(**{name: demo[name] for name in signature.fields}) for demo in demos]
     taught = copy.copy(judge)
-    taught.programs = {**judge.programs, question.signature.__name__: program}
-    return taught
+    taught.programs = {**judge.programs, signature.__name__: program}
+    return ModeJudge(mode, taught, tuple(demos))
 
 
 def _inputs(case: Case) -> dict[str, str]:
@@ -339,8 +341,7 @@ def load_judge(folder: Path | str, mode: str, judge: Judge) -> ModeJudge | None:
     saved = files.validated(_Saved, files.json_value(file), file)
     if saved.mode != mode or not saved.better_than_chance:
         return None
-    question = failure(mode, saved.description)
-    return ModeJudge(Mode(mode, saved.description), _taught(judge, question, saved.demos), saved.demos)
+    return _bound(Mode(mode, saved.description), judge, saved.demos)
 
 
 def _file(folder: Path | str, mode: str) -> Path:

@@ -69,7 +69,7 @@ def splits(labels: Labels, *, seed: int = 0) -> dict[str, list[dspy.Example]]:
     items = [item for item in labels.items if item.label is not None]
     if not items:
         raise DataError("no item has a label, so there is nothing to tune on", file=labels.source or None)
-    labelled = examples(items, labels.question)
+    labelled = _examples(items, labels.question)
     split_of = {item.id: item.split for item in items}
     if not all(split_of.values()):
         rows = [{"id": each.id, "text": text_of(each), "strata": {"label": each.label}} for each in labelled]
@@ -84,7 +84,7 @@ def splits(labels: Labels, *, seed: int = 0) -> dict[str, list[dspy.Example]]:
     return parts
 
 
-def examples(items: Sequence[JudgedItem], question: Question) -> list[Any]:
+def _examples(items: Sequence[JudgedItem], question: Question) -> list[Any]:
     """DSPy examples; a label that several verdicts count as is shown as none of them."""
     rows = []
     for item in items:
