@@ -248,15 +248,13 @@ def test_errors_say_what_is_missing(workspace: Path) -> None:
     assert "or from the notes of a review" in refused(*propose[:-1])
     assert "or from the notes of a review" in refused(*propose[:-1], "--run", "x", "--mode", "no quote")
     assert "no folder of a review" in refused(*propose, "elsewhere")
-    assert "no mode 'no remind'; there are no reminder" in refused(*propose, FOLDER, "--mode", "no remind").replace(
-        f" in {FOLDER}", ""
-    )
+    assert "did you mean 'no reminder'?" in refused(*propose, FOLDER, "--mode", "no remind")
     assert "is a review of classification, not of extraction" in refused(
         "patch", "propose", "programs/classification.py", "--task", "extraction", "--modes", FOLDER
     )
     for name, options, message in (
         ("uncorrected", {"correct": False}, "no record of uncorrected.review has gold"),
-        ("silent", {"correct": False, "notes": False}, "has no note and no corrected answer"),
+        ("silent", {"correct": False, "notes": False}, "have no note and no corrected answer"),
     ):
         rows = [json.loads(line) for line in Path("traces.jsonl").read_text().splitlines()]
         wrong = [row for row in rows if row["label"] != row["text"].split()[0]]

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from goldassay import workspace
+from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.cli.proof import (
+    JUDGED,
     ProofOptions,
     judged,
     judged_before,
-    keep_judged,
     labelled,
     note_change,
     notes_of,
@@ -166,13 +166,15 @@ def test(
 
 def _prove(program: str, source: TestOptions, proof: ProofOptions, patches: list[str], force: bool, json: bool) -> None:
     """Draft what one patch changes, have it labelled, and write the verdict into the patch."""
+    from goldassay.running.hashing import fingerprint
+
     if len(patches) != 1:
         raise GoldassayError("labels prove one patch at a time: name it")
     target, folder = _folder(program, source.task)
     reviewed = proof.review
     if reviewed is None:
         patch, after = folder.with_patch(patches[0], force)
-        draft = folder.folder / f"{patch.id}-{folder.version}.jsonl"
+        draft = folder.folder / f"{patch.id}-{fingerprint(folder.current)[:6]}.jsonl"
         if draft.exists():
             print(f"This goes on with {draft}.", file=sys.stderr)  # somebody may have labelled some of it
         else:
@@ -204,8 +206,7 @@ def _draft(
     from goldassay.tuning.options import TuneOptions
 
     review = proof.modes or (Path(patch.review) if patch.review else None)
-    notes = notes_of(review, target) if review else None
-    inputs = unread(Path(str(proof.inputs)), target, notes, patch.examples)
+    inputs = unread(Path(str(proof.inputs)), target, notes_of(review, target) if review else None)
     model = for_program(folder.current, source.lm)
     options = TuneOptions(
         lm=model.lm,
@@ -220,11 +221,11 @@ def _draft(
     print(f"{write_draft(plan, draft, target.task).sentence}.", file=sys.stderr)
     if review and proof.judge_lm:
         changes = judged(review, proof.judge_lm, plan, source.threads)
-        keep_judged(draft, changes)
+        files.save_json(draft.with_suffix(JUDGED), [asdict(change) for change in changes])
         for change in changes:
             print(f"{change}.", file=sys.stderr)
             if change.mode == patch.mode:
-                folder.prove_by_judge(patch.id, change)
+                folder.note_judged(patch.id, change)
 
 
 @use.command(app)

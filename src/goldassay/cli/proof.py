@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import sys
 import webbrowser
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,6 @@ from goldassay.reporting import terminal
 if TYPE_CHECKING:
     import dspy
 
-    from goldassay.fields import Fields
     from goldassay.tuning.labelling import LabelPlan
     from goldassay.tuning.noted import Notes
     from goldassay.tuning.patches import Patch
@@ -60,8 +58,7 @@ def notes_of(folder: Path, target: workspace.Target) -> Notes:
     from goldassay.tuning.noted import Notes
 
     check_task(folder, target.task)
-    known = [INPUTS[target.task]] if target.task in INPUTS else workspace.inputs(target.task)
-    inputs = known or workspace.taken(target.load()) or []
+    inputs = [INPUTS[target.task]] if target.task in INPUTS else workspace.taken(target.load()) or []
     return Notes(folder, target.task, reviewed_traces(folder), inputs, read_modes(folder))
 
 
@@ -78,31 +75,20 @@ def check_task(folder: Path, task: str) -> None:
         raise GoldassayError(f"{folder} is a review of {reviewed}, not of {task}; name a program of {reviewed}")
 
 
-def unread(
-    place: Path, target: workspace.Target, notes: Notes | None, made_of: Collection[str] = ()
-) -> list[dspy.Example]:
-    """The inputs of a file that neither the patches nor the reviewer who prompted them has seen.
-
-    Args:
-        place: The file.
-        target: The program.
-        notes: The notes that patches are made from.
-        made_of: The ids of records that they show or quote.
+def unread(place: Path, target: workspace.Target, notes: Notes | None) -> list[dspy.Example]:
+    """The inputs of a file without those that were read in the review that patches come from.
 
     Raises:
         DataError: None is left.
     """
     from goldassay.systems import unlabelled
-    from goldassay.tuning.noted import in_review
 
     inputs = unlabelled(place, target)
-    seen = {*in_review(inputs, notes)} if notes else set[int]()
-    seen |= {at for at, example in enumerate(inputs) if str(example.get("id")) in made_of}
-    left = [example for at, example in enumerate(inputs) if at not in seen]
+    left = notes.unread(inputs) if notes else inputs
     if not left:
         raise DataError("every input was read in the review that made the patch; name others", file=place)
-    if seen:
-        terminal.warn(f"{len(seen)} of {len(inputs)} inputs were read in the review and are left out")
+    if len(left) < len(inputs):
+        terminal.warn(f"{len(inputs) - len(left)} of {len(inputs)} inputs were read in the review and are left out")
     return left
 
 
@@ -125,42 +111,31 @@ def judged(folder: Path, model: str, plan: LabelPlan, threads: int) -> list[Mode
         plan: The answers before and after.
         threads: How many verdicts are asked at once.
     """
-    from goldassay.gold.anyfields import ABOUT
     from goldassay.judges.judge import named
     from goldassay.judges.modes import JUDGES, load_judge
     from goldassay.statistics import Interval
     from goldassay.tuning.proof import corrected, judged_change
 
     changes: list[ModeChange | None] = []
-    sides: list[tuple[Fields, Fields]] = []
-    for row, *answers in plan.changed:
-        shown = [{name: value for name, value in each.items() if name not in ABOUT} for each in (row, *answers)]
-        sides += [(shown[0], answer) for answer in shown[1:]]
     for file in sorted((folder / JUDGES).glob("*.json")):
         saved = files.json_value(file)
         judge = load_judge(folder, str(saved["mode"]), named(model))
         if judge is None:
             terminal.warn(f"the judge of {saved['mode']!r} is no better than chance, and is not asked")
             continue
-        votes = judge.verdicts(sides, threads=threads)
-        pairs = [(bool(votes[at]), bool(votes[at + 1])) for at in range(0, len(votes), 2)]
+        votes = judge.verdicts([(row, each) for row, *both in plan.changed for each in both], threads=threads)
+        pairs = [(bool(before), bool(after)) for before, after in zip(votes[::2], votes[1::2], strict=True)]
         changes.append(judged_change(judge.mode.name, pairs, plan.population, Interval(**saved["youden"])))
     return corrected([change for change in changes if change])
 
 
-def keep_judged(draft: Path, changes: Sequence[ModeChange]) -> None:
-    """Write beside a draft what judges say of it, for the verdict of its labels."""
-    files.save_json(draft.with_suffix(JUDGED), [asdict(change) for change in changes])
-
-
 def judged_before(draft: Path) -> list[ModeChange]:
     """What judges said of a draft, or of that of a review folder; empty if none was asked."""
-    from goldassay.statistics import Interval
     from goldassay.tuning.proof import ModeChange
 
     file = draft.with_suffix(JUDGED)
     rows = files.json_value(file) if file.exists() else []
-    return [ModeChange(**{**row, "change": Interval(**row["change"])}) for row in rows]
+    return [files.validated(ModeChange, row, file) for row in rows]
 
 
 def labelled(draft: Path, task: str, options: NotesOptions) -> Path:

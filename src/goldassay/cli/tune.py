@@ -160,14 +160,15 @@ def _material(
     target: workspace.Target, source: use.GoldOptions, notes: Notes | None, seed: int
 ) -> tuple[dspy.Module, Splits]:
     """The program, and the examples by split: those of gold, or what a person corrected."""
+    from goldassay.gold import TaskSet
     from goldassay.systems import indexed, task_gold
     from goldassay.tuning.tuner import splits_of
 
-    gold: Any = notes.splits(seed) if notes else None
-    program = target.tunable()
-    if gold is None:
+    if notes:
+        gold = TaskSet(target.task, [{"path": [each.toDict() for each in notes.required]}], None, notes.inputs)
+    else:
         _, gold = task_gold(source.gold, target, **source.reading())
-        program = indexed(program, gold.passages)
+    program = indexed(target.tunable(), gold.passages)
     splits = splits_of(gold, seed)
     return program, {name: list(examples)[: source.limit] for name, examples in splits.items()}
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from dspy import Module
 
 from goldassay import jsonl
 from goldassay.fields import Fields, Record
+from goldassay.gold.anyfields import ABOUT
 from goldassay.gold.drafts import AGREE, Draft, Pool, draft
 from goldassay.metric import Metric
 from goldassay.running.labelled import verdict
@@ -45,18 +46,16 @@ class LabelPlan:
     gains: tuple[float, ...]
     disagreements: int
     population: int
-    pool: Pool | None = None
+    pool: Pool = field(default_factory=lambda: Pool("", {}))
 
     @property
-    def changed(self) -> list[tuple[Fields, Fields, Fields]]:
-        """The inputs that are answered otherwise, each with the answer before and after."""
-        if self.pool is None:
-            return []
-        changed: list[tuple[Fields, Fields, Fields]] = []
+    def changed(self) -> list[list[Fields]]:
+        """The inputs that are answered otherwise, with the answer before and after, without what is about a record."""
+        changed: list[list[Fields]] = []
         for name, record in self.pool.inputs.items():
-            before, after = self.pool.outputs(name)
-            if before != after:
-                changed.append((record, before or {}, after or {}))
+            sides = [record, *(answer or {} for answer in self.pool.outputs(name))]
+            shown = [{key: side[key] for key in side if key not in ABOUT} for side in sides]
+            changed += [shown] if shown[1] != shown[2] else []
         return changed
 
     @property

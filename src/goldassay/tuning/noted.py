@@ -7,7 +7,6 @@ right one, and what a model proposes that reads notes and traces.
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +16,14 @@ from pathlib import Path
 import dspy
 from dspy import Example
 
-from goldassay import jsonl
+from goldassay import jsonl, workspace
 from goldassay._dspy_compat import serialize_for_json, signature_of
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import Fields
 from goldassay.gold.modes import Mode, ReviewedTrace, mode_shares
 from goldassay.gold.records import as_gold
-from goldassay.gold.splits import TUNING_SPLITS, split
 from goldassay.measure import Error
+from goldassay.running.leaks import text_of
 from goldassay.running.run import Case
 from goldassay.statistics.design import SAMPLING
 from goldassay.tuning.edits import Diagnosis, Edit, Slots, by_pattern, covering, predictor_for
@@ -76,16 +75,6 @@ class Notes:
             )
         return self.corrected
 
-    def splits(self, seed: int = 0) -> dict[str, list[Example]]:
-        """The records that have gold, for train and dev; documents and near duplicates stay together.
-
-        Raises:
-            GoldassayError: There is none.
-        """
-        records = [example.toDict() for example in self.required]
-        sides = split(records, ratios=TUNING_SPLITS, factors=(), seed=seed).of
-        return {name: [each for each in self.corrected if sides[str(each["id"])] == name] for name in TUNING_SPLITS}
-
     @cached_property
     def wrong(self) -> dict[str, Example]:
         """The answers of the program to the records with a failure, as if they were gold."""
@@ -103,26 +92,23 @@ class Notes:
             only: The name of the one mode to take.
 
         Raises:
-            GoldassayError: No mode was named, there is none of this name, or nothing was noted or corrected.
+            GoldassayError: No mode was named, or there is none of this name.
         """
         patterns = patterns_of(self.traces, self.modes)
         if not patterns:
             raise GoldassayError(
                 f"no trace in {self.folder} has a mode of failure; name what went wrong in the review (key m)"
             )
-        chosen = [pattern for pattern in patterns if only in (None, pattern.kind)]
-        if not chosen:
-            names = [pattern.kind for pattern in patterns]
-            close = difflib.get_close_matches(str(only), names, n=1)
-            raise GoldassayError(f"no mode {only!r} in {self.folder}; there are {', '.join(close or names)}")
-        gold = {trace.id for trace in self.traces if trace.gold is not None}
-        usable = [pattern for pattern in chosen if pattern.surfaces or gold.intersection(pattern.documents)]
-        if not usable:
-            raise GoldassayError(
-                f"{chosen[0].kind!r} in {self.folder} has no note and no corrected answer, so nothing says how it "
-                "should be; write a note on one of its records, or correct its answer"
-            )
-        return usable
+        names = [pattern.kind for pattern in patterns]
+        if only is not None and only not in names:
+            raise GoldassayError(f"no mode {only!r} in {self.folder}{workspace.nearest(only, names)}")
+        return [pattern for pattern in patterns if only in (None, pattern.kind)]
+
+    def unread(self, examples: Examples) -> list[Example]:
+        """The examples that were not read in the review, by their ids and their text."""
+        ids = {trace.id for trace in self.traces}
+        texts = {text_of(trace.fields, self.inputs) for trace in self.traces}
+        return [each for each in examples if str(each.get("id")) not in ids and text_of(each, self.inputs) not in texts]
 
     def edits(self, reflection_lm: dspy.BaseLM | None = None) -> list[Edit]:
         """The edits that notes are made into; the last one only with a model."""
@@ -234,15 +220,3 @@ def _values(example: Example, names: Collection[str]) -> str:
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else jsonl.dumps(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
-def in_review(examples: Examples, notes: Notes) -> list[int]:
-    """The places of the inputs that were read in the review, by their ids or their text."""
-    ids = {trace.id for trace in notes.traces}
-    texts = {_key(trace.fields, notes.inputs) for trace in notes.traces}
-    rows = [(str(example.get("id")), _key(example, notes.inputs)) for example in examples]
-    return [place for place, (name, text) in enumerate(rows) if name in ids or text in texts]
-
-
-def _key(record: Example | Fields, inputs: Sequence[str]) -> str:
-    return jsonl.dumps([record.get(name) for name in inputs])

@@ -22,6 +22,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import Fields
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import INPUTS, check_examples, check_instructions
+from goldassay.statistics import Interval
 from goldassay.tuning.acceptance import CampaignVerdict, Effect, Status
 from goldassay.tuning.patterns import Pattern
 from goldassay.tuning.wrappers import FORMS, Splits, predictors, wrapped
@@ -117,6 +118,11 @@ class Patch(BaseModel):
                 f"the same {count} examples for every input" if count <= k else f"the {k} nearest of {count} examples"
             )
         return " ".join((self.text or self.old or json.dumps(self.example, ensure_ascii=False, default=str)).split())
+
+    def measured(self, split: str, gain: Interval, p: float, n: int) -> None:
+        """Note an effect that is known by its difference alone, in the place of an earlier one of this kind."""
+        effect = Effect(split=split, difference=gain.value, low=gain.low, high=gain.high, p=p, n=n)
+        self.effects = [*(old for old in self.effects if old.split != split), effect]
 
     def reject(self, reason: str) -> None:
         """Mark the patch as rejected; the first reason stays."""

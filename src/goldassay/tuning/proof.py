@@ -12,14 +12,12 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from scipy import special
 
 from goldassay.fields import Fields, Record
 from goldassay.running.labelled import PREFERRED, LabelVerdict, ranked, verdict
 from goldassay.statistics import Interval, holm
 from goldassay.statistics.design import SAMPLING, Design
-from goldassay.statistics.sampling import sign_test
 from goldassay.tuning.acceptance import ALPHA
 
 UNTOLD = (
@@ -60,17 +58,15 @@ def mode_changes(task: str, records: Sequence[Record], modes: Mapping[str, Colle
         modes: The modes that were named, by the record's id.
     """
     design = Design.of(records)
-    names = dict.fromkeys(mode for record in records for mode in modes.get(str(record["id"]), ()))
+    systems = design.systems if design else ()
+    kept = ("id", SAMPLING, "suggestions", "document")  # no gold, so that the answers without the mode are counted
     verdicts = []
-    for mode in names:
-        rows = []
-        for record in records:
-            row = {key: record[key] for key in ("id", SAMPLING, "suggestions", "document") if key in record}
+    for mode in dict.fromkeys(mode for record in records for mode in modes.get(str(record["id"]), ())):
+        rows = [{key: record[key] for key in kept if key in record} for record in records]
+        for row, record in zip(rows, records, strict=True):
             if PREFERRED in record:
-                failed = mode in modes.get(str(record["id"]), ())
-                row[PREFERRED] = record[PREFERRED] if failed or design is None else design.systems
-            rows.append(row)
-        verdicts.append(replace(verdict(task, rows, design.systems if design else ()), measure=mode))
+                row[PREFERRED] = record[PREFERRED] if mode in modes.get(str(record["id"]), ()) else systems
+        verdicts.append(replace(verdict(task, rows, systems), measure=mode))
     told = [(each.measure, each.gain) for each in ranked(verdicts) if each.interval is not None]
     return [ModeChange(mode, gain.interval.reversed, gain.p) for mode, gain in told]
 
@@ -101,7 +97,8 @@ def judged_change(mode: str, verdicts: Sequence[tuple[bool, bool]], inputs: int,
         return None
     half = math.sqrt(max(0.0, b * b - a * c))
     change = Interval(mean / youden.value, (b - half) / a, (b + half) / a, n=inputs, method="fieller")
-    return ModeChange(mode, change, sign_test(np.array(moved, float)), "its judge")
+    p = 2 * float(special.ndtr(-abs(mean) / math.sqrt(variance)))
+    return ModeChange(mode, change, p, "its judge")
 
 
 def corrected(changes: Sequence[ModeChange]) -> list[ModeChange]:

@@ -24,7 +24,7 @@ from goldassay.running.labelled import LabelVerdict
 from goldassay.running.leaks import find_leaks
 from goldassay.running.run import Case
 from goldassay.statistics import holm
-from goldassay.tuning.acceptance import ALPHA, JUDGED, LABELS, REVIEWED, Effect, Status, after_labels, after_test
+from goldassay.tuning.acceptance import ALPHA, JUDGED, LABELS, REVIEWED, Status, after_labels, after_test
 from goldassay.tuning.edits import Diagnosis, Edit, covering, propose_patches
 from goldassay.tuning.instructions import rules
 from goldassay.tuning.measuring import WINS, effect, evaluated, failure
@@ -129,11 +129,6 @@ class PatchFolder:
         return load_state(self.program, state) if state.is_file() else self.program
 
     @property
-    def version(self) -> str:
-        """A short name of the version of the program that has the applied patches."""
-        return fingerprint(self.current)[:6]
-
-    @property
     def applied(self) -> list[Patch]:
         """The applied patches, in their order.
 
@@ -211,6 +206,11 @@ class PatchFolder:
                 patch.mode = pattern.kind
                 patch.review = str(notes.folder)
             proposed += patches
+        if not proposed:
+            raise GoldassayError(
+                f"the modes of failure in {notes.folder} have no note and no corrected answer, so nothing says how it "
+                "should be; write a note on one of their records, or correct its answer"
+            )
         self._add(proposed, most)
         return proposed
 
@@ -285,36 +285,23 @@ class PatchFolder:
         Raises:
             GoldassayError: There is no such patch, or the verdict is on another one.
         """
-        file = self.find(name)
-        patch = read(file)
+        patch = read(self.find(name))
         if verdict.systems[-1] != patch.id:
             raise GoldassayError(f"these labels are about {verdict.systems[-1]}, not about {patch.id}")
-        patch.effects = [old for old in patch.effects if old.split != LABELS]
-        if verdict.interval is not None:
-            gain = verdict.gain
-            by_labels = Effect(
-                split=LABELS,
-                difference=gain.difference,
-                low=gain.interval.low,
-                high=gain.interval.high,
-                p=gain.p,
-                n=verdict.labels,
-            )
-            patch.effects.append(by_labels)
         patch.status, patch.reason = after_labels(verdict, patch.status)
-        write(patch, file)
+        if verdict.interval is not None:
+            patch.measured(LABELS, verdict.gain.interval, verdict.gain.p, verdict.labels)
+        write(patch, self.find(name))
         return patch
 
-    def prove_by_judge(self, name: str, change: ModeChange) -> None:
+    def note_judged(self, name: str, change: ModeChange) -> None:
         """Write what an aligned judge says of a patch's mode on inputs without gold; it proves nothing."""
-        file = self.find(name)
-        patch = read(file)
+        patch = read(self.find(name))
         fewer = change.change.reversed
-        effect = Effect(split=JUDGED, difference=fewer.value, low=fewer.low, high=fewer.high, p=change.p, n=fewer.n)
-        patch.effects = [*(old for old in patch.effects if old.split != JUDGED), effect]
+        patch.measured(JUDGED, fewer, change.p, fewer.n)
         if patch.status in (Status.PROPOSED, Status.REJECTED):
             patch.status, patch.reason = after_test(fewer.value, change.p, REVIEWED, patch.status)
-        write(patch, file)
+        write(patch, self.find(name))
 
     def apply(self, names: Sequence[str], *, any_version: bool = False) -> list[Patch]:
         """Apply patches to the program's state, in the order given; all of them, or none if one does not fit.
