@@ -94,24 +94,35 @@ class Coefficient(Keyed[Any, Number]):
 
     def _disagreement(self) -> tuple[Number, Number, Number]:
         """The disagreement that was observed, that by chance, and whether there is any by chance."""
-        values: dict[Any, Any] = {value: value for pair in self for value in pair}
         n = self.weight
-        if self.kind == "ordinal":
-            # The ranks between two values: everything from one to the other, less half of both ends.
-            below = 0.0
-            for value in sorted(values):
-                margin = sum((count for (first, _), count in self.items() if first == value), 0.0)
-                values[value] = below + margin / 2
-                below = below + margin
-
-        def distance(a: float, b: float) -> Number:
-            gap = values[a] - values[b]
-            return (divide(gap, values[a] + values[b]) if self.kind == "ratio" else gap) ** 2
-
-        observed, expected = disagreement(self, distance if self.kind in LEVELS[1:] else None)
+        observed, expected = self._of_numbers() if self and self.kind in LEVELS[1:] else disagreement(self)
         if self.kind in LEVELS:  # without replacement, n (n - 1) pairs of values meet by chance
             observed = observed * divide(n - 1.0, n)
         return observed, expected, abs(expected) > ZERO * n * n
+
+    def _of_numbers(self) -> tuple[Number, Number]:
+        """Squared differences of numbers, observed and by chance, both times n²: linear but for ratios."""
+        counts = np.array([*self.values()], float)
+        numbers, inverse = np.unique(np.array([*self]), return_inverse=True)
+        first, second = inverse.reshape(-1, 2).T
+        margin = np.zeros((len(numbers), *counts.shape[1:]))
+        np.add.at(margin, first, counts)
+        values = numbers.reshape(-1, *(1,) * (counts.ndim - 1))
+        n = counts.sum(axis=0)
+        if self.kind == "ordinal":
+            # The ranks between two values: everything from one to the other, less half of both ends.
+            values = np.cumsum(margin, axis=0) - margin / 2
+        gaps = values[first] - values[second]
+        if self.kind == "ratio":
+            gaps = divide(gaps, values[first] + values[second])
+            rows = zip(margin, values, strict=True)
+            by_chance = sum(
+                count * (margin * divide(value - values, value + values) ** 2).sum(0) for count, value in rows
+            )
+        else:  # the squared differences of all pairs are 2 n times those from the mean
+            mean = divide((margin * values).sum(axis=0), n)
+            by_chance = 2 * n * (margin * (values - mean) ** 2).sum(axis=0)
+        return n * (counts * gaps**2).sum(axis=0), by_chance
 
 
 def _number(value: object) -> float:
