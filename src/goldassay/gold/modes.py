@@ -12,7 +12,7 @@ grade, 1 to 3, of those with the mode and 0 of the others; where a reviewer gave
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -85,14 +85,8 @@ class ModeShare:
 
     def state(self) -> Fields:
         """As JSON."""
-        return {
-            "name": self.mode.name,
-            "description": self.mode.description,
-            "records": self.records,
-            "share": self.share and self.share.state(),
-            "cost": self.cost and self.cost.state(),
-            "examples": list(self.mode.examples),
-        }
+        own = asdict(self)
+        return {**own.pop("mode"), **own}
 
 
 def mode_shares(traces: Iterable[ReviewedTrace], modes: Iterable[Mode] = ()) -> list[ModeShare]:
@@ -207,10 +201,8 @@ class ModeTable:
 
     def state(self) -> Fields:
         """As JSON."""
-        return {
-            "modes": [share.state() for share in self.shares],
-            **{name: value for name, value in vars(self).items() if name != "shares"},
-        }
+        rest = {name: value for name, value in vars(self).items() if name != "shares"}
+        return {"modes": [share.state() for share in self.shares], **rest}
 
 
 def over(shares: Iterable[ModeShare], limits: Mapping[str, float]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay import jsonl
-from goldassay.gold.modes import Mode, ModeShare, ModeTable, ReviewedTrace, mode_shares, read_modes, waves
+from goldassay.gold.modes import ModeTable, ReviewedTrace, mode_shares, read_modes, waves
 from goldassay.reporting.cells import bounds, number
 from goldassay.reporting.pages import charts
 from goldassay.statistics.intervals import Interval
@@ -54,7 +54,10 @@ class ReviewSummary:
         modes = read_modes(folder)
         table = ModeTable.of(traces, modes)
         every = [share.mode for share in table.shares]
-        parts = [_wave(when, part, every) for when, part in waves(traces).items()]
+        parts = [
+            Wave(when or FIRST, len(part), {share.mode.name: share.share for share in mode_shares(part, every)})
+            for when, part in waves(traces).items()
+        ]
         log = folder / PATCHES
         patches = list(jsonl.rows(log, what="a patch that was applied", check=_applied)) if log.exists() else []
         return cls(folder.resolve().stem, table, parts, patches)
@@ -78,7 +81,8 @@ class ReviewSummary:
         """The shares of the most frequent modes: over waves, or of the only one."""
         drawn = self.table.shares[:DRAWN]
         if len(self.waves) < 2:
-            rows = [(escape(each.mode.name), [_ends(each)]) for each in drawn if each.share]
+            shares = [(escape(each.mode.name), each.share) for each in drawn]
+            rows = [(name, [(share.value, share.low, share.high)]) for name, share in shares if share]
             return charts.forest(["share"], rows, "share of all traces")
         series = [(escape(each.mode.name), self._points(each.mode.name)) for each in drawn]
         series = [(name, points) for name, points in series if points]
@@ -97,12 +101,3 @@ class ReviewSummary:
 
 def _applied(row: dict[str, Any]) -> tuple[str, str]:
     return row["when"], row["patch"]
-
-
-def _ends(share: ModeShare) -> charts.Interval | None:
-    return (share.share.value, share.share.low, share.share.high) if share.share else None
-
-
-def _wave(when: str, traces: Sequence[ReviewedTrace], modes: Sequence[Mode]) -> Wave:
-    shares = {share.mode.name: share.share for share in mode_shares(traces, modes)}
-    return Wave(when or FIRST, len(traces), shares)
