@@ -117,8 +117,7 @@ export class Modes {
     this.say(`${message} u takes it back.`);
   }
   /* Records leave the mode for another one: a split, if that one is new. */
-  async move(items, to) {
-    const mode = this.active.name;
+  async move(items, mode, to) {
     this.chosen.clear();
     await this.change("move", { mode, to, items });
     this.place = Math.min(this.place, this.active.examples.length - 1);
@@ -130,7 +129,7 @@ export class Modes {
     if (!active || (active.name === null && !items.length)) return this.say("Choose records first: → and Space, or a click.", true);
     const option = await this.find(items.length ? `Move ${count(items.length, "record")} to` : `Merge ${active.name} into`, active.name);
     if (!option || option.label === active.name) return undefined;
-    return items.length ? this.move(items, option.label) : this.merge(active.name, option.label);
+    return items.length ? this.move(items, active.name, option.label) : this.merge(active.name, option.label);
   }
   async undo() {
     const answer = await this.server.ask("modes", "POST", { change: crypto.randomUUID(), kind: "undo" });
@@ -148,7 +147,11 @@ export class Modes {
     if (!groups.length) return;
     if (this.place >= 0) this.place = Math.max(0, Math.min(this.place + by, active.examples.length - 1));
     else this.select(groups[Math.max(0, Math.min(groups.indexOf(active) + by, groups.length - 1))].name);
+    this.reveal();
+  }
+  reveal() {
     this.draw();
+    this.element.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
   }
   select(name) {
     this.name = name;
@@ -159,7 +162,7 @@ export class Modes {
     const example = this.active?.examples[this.place];
     if (example) return this.open(example.item);
     this.place = this.active?.examples.length ? 0 : -1;
-    return this.draw();
+    return this.reveal();
   }
   toggle(item) {
     if (!this.chosen.delete(item)) this.chosen.add(item);
@@ -180,7 +183,7 @@ export class Modes {
       { keys: ["ArrowDown"], label: "Next mode, or next record", run: () => this.step(1) },
       { keys: ["ArrowUp"], label: "Mode or record before", run: () => this.step(-1) },
       { keys: ["ArrowRight"], label: "To the records of the mode", run: () => { if (this.place < 0) this.enter(); } },
-      { keys: ["ArrowLeft", "Escape"], label: "Back to the modes", run: () => { this.place = -1; this.draw(); } },
+      { keys: ["ArrowLeft", "Escape"], label: "Back to the modes", run: () => { this.place = -1; this.reveal(); } },
       { keys: [" "], label: "Choose the record, to move it with others", run: () => this.mark() },
       { keys: ["m"], label: "Merge the mode into another; move chosen records to another, or to a new one", main: isMoving ? "Move" : isNamed ? "Merge" : false, run: () => this.mergeOrMove() },
       { keys: ["e"], label: "Rename the mode", main: isNamed ? "Rename" : false, run: () => this.rename() },
@@ -216,11 +219,12 @@ export class Modes {
     };
   }
   drop({ name, items }, to) {
+    const source = this.name;
     inOrder(async () => {
       this.dragged = null;
       if (!items) return this.merge(name, to);
-      const target = to ?? (await this.find(`Split: the mode of ${count(items.length, "record")}`, this.name))?.label;
-      return target ? this.move(items, target) : undefined;
+      const target = to ?? (await this.find(`Split: the mode of ${count(items.length, "record")}`, source))?.label;
+      return target ? this.move(items, source, target) : undefined;
     });
   }
 
@@ -236,7 +240,6 @@ export class Modes {
     const list = make("ul", { class: "mode-list", "aria-label": "Failure modes" }, groups.map((group) => this.row(group, scale)),
       active ? make("li", { class: "mode fresh", ...this.target(undefined) }, "New mode: drop records here, or choose them and press ", make("kbd", {}, "m")) : null);
     this.element.replaceChildren(...this.heading(), active ? make("div", { class: "modes-split" }, list, this.detail(active)) : "");
-    this.element.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
     if (focused) [...this.element.querySelectorAll("[data-key]")].find((each) => each.dataset.key === focused)?.focus();
     this.redraw();
   }
