@@ -31,7 +31,8 @@ export function edit(context) {
       make("div", { class: "side-answer" }, task.show(side.value, context, sides.filter((other) => other !== side).map((other) => other.value), side)),
       make("p", {}, button(isConflict ? "Take this" : `${name(place)} is right`, String(place + 1), () => choose(side.key)), " ", button("Correct it", "ab"[place] ?? null, () => correct(place)))));
     body.replaceChildren(...facts(record, task.ownFields), make("div", { class: "sides" }, panels),
-      isConflict ? "" : make("p", { class: "choices" }, button("Both are right", String(sides.length + 1), () => choose("both")), button("Neither is right", String(sides.length + 2), () => choose("neither"))));
+      isConflict ? "" : make("p", { class: "choices" }, button("Both are right", String(sides.length + 1), () => choose("both")), button("Neither is right", String(sides.length + 2), () => choose("neither")),
+        make("span", { class: "quiet" }, "If all of them are wrong, choose neither, or correct the better one.")));
   }
   function update() {
     if (context.value === null) {
