@@ -15,7 +15,7 @@ from goldassay.cli import app
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.modes import mode_shares, waves
 from goldassay.reviewing import review
-from goldassay.reviewing.exporting import reviewed_traces
+from goldassay.reviewing.exporting import all_traces, reviewed_traces
 from goldassay.statistics.design import Design
 
 CLI = CliRunner()
@@ -76,17 +76,30 @@ def test_a_third_wave_knows_the_traces_of_the_first_two(folder: Path, tmp_path: 
     for number in (1, 2):
         file = traces(tmp_path / f"{number}.jsonl", range(100 * number, 100 * number + 100))
         assert add(folder, "--add", file, "--n", 5).exit_code == 0
+    drafted = [json.loads(line) for line in (folder / "draft.jsonl").read_text().splitlines()]
+    assert [list(record["suggestions"]) for record in drafted[15:]] == [["one"]] * 5 + [["1"]] * 5 + [["2"]] * 5
+    assert not any("no answer" in record["sampling"]["stratum"] for record in drafted)
+    assert len(all_traces(folder)) == 300
     done = add(folder, "--add", tmp_path / "1.jsonl", tmp_path / "2.jsonl")
     assert "all 200 traces of these sources are in it already" in str(done.exception)
 
 
-def test_an_id_of_another_trace_gets_the_date_of_the_wave(folder: Path, tmp_path: Path) -> None:
-    rows = [{"id": f"t{number}", "text": text_of(number + 1000), "label": "museum"} for number in range(10)]
-    assert add(folder, "--add", write_draft(tmp_path / "two.jsonl", rows)).exit_code == 0
-    drafted = [json.loads(line) for line in (folder / "draft.jsonl").read_text().splitlines()][20:]
-    date = drafted[0]["sampling"]["wave"][:10]
-    assert sorted(record["id"] for record in drafted) == [f"{date}-t{number}" for number in range(10)]
-    assert all(record["suggestions"] for record in drafted)
+@pytest.mark.parametrize("there", [True, False])
+def test_an_id_of_another_trace_is_refused(folder: Path, tmp_path: Path, there: bool) -> None:
+    if not there:
+        (tmp_path / "one.jsonl").unlink()
+    rows = [{"id": f"t{number}", "text": text_of(number + 1000), "label": "museum"} for number in range(100)]
+    done = add(folder, "--add", write_draft(tmp_path / "two.jsonl", rows))
+    assert isinstance(done.exception, DataError)
+    assert "for other inputs" in str(done.exception)
+    before = (folder / "draft.jsonl").read_bytes()
+    assert len(before.splitlines()) == 20
+
+
+def test_without_the_earlier_traces_those_that_were_drafted_are_left_out(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").rename(tmp_path / "again.jsonl")
+    done = add(folder, "--add", tmp_path / "again.jsonl", "--n", 5)
+    assert "drafted: 5 of 80 new traces" in done.stderr
 
 
 def test_a_review_that_is_open_or_compares_takes_no_wave(folder: Path, tmp_path: Path) -> None:

@@ -7,13 +7,12 @@ time of the draft, and estimates take waves as strata of all traces (`goldassay.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from os.path import relpath
 from pathlib import Path
 
 from goldassay import files, jsonl
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.anyfields import ABOUT
 from goldassay.gold.drafts import Pool, draft, text_of
 from goldassay.gold.shapes import Record
@@ -26,8 +25,7 @@ from goldassay.statistics.design import SAMPLING
 def add_wave(folder: Folder, sources: Sequence[Path], *, n: int = 40, seed: int = 0) -> tuple[Folder, list[str]]:
     """Draft a wave of new traces into a review; returns the folder with them, and what a reader should know.
 
-    Traces that the review was drafted from before are left out: the same id with the same inputs. An id that other
-    inputs have there gets the date of the wave before it.
+    Traces that the review was drafted from before are left out.
 
     Args:
         folder: The folder.
@@ -38,7 +36,7 @@ def add_wave(folder: Folder, sources: Sequence[Path], *, n: int = 40, seed: int 
     Raises:
         GoldassayError: The review compares systems, does not say how its records were chosen, or has all these traces;
             or another process has it open.
-        DataError: A source cannot be read.
+        DataError: A source cannot be read, or has an id that the review has for other inputs.
     """
     if folder.design is None:
         message = "its records do not say how they were chosen, so no wave can be weighed beside them"
@@ -46,7 +44,8 @@ def add_wave(folder: Folder, sources: Sequence[Path], *, n: int = 40, seed: int 
     if folder.mode == "compare":
         raise GoldassayError(f"{folder.path} compares systems; draft the new traces into a folder of their own")
     wave = datetime.now(UTC).isoformat()
-    pool, left_out = _new(folder, pool_of(sources, folder.task), wave[:10])
+    pool = _new(folder, sources)
+    left_out = len(pool_of(sources, folder.task).inputs) - len(pool.inputs)
     if not pool.inputs:
         raise GoldassayError(f"{folder.path}: all {left_out} traces of these sources are in it already")
     drafted = draft(pool, folder.design.question, n=n, seed=seed)
@@ -63,36 +62,30 @@ def add_wave(folder: Folder, sources: Sequence[Path], *, n: int = 40, seed: int 
         files.save_all(contents)
     finally:
         folder.close()
-    messages = [f"drafted: {len(records)} of {len(pool.inputs)} new traces", *pool.warnings, *drafted.warnings]
+    messages = [f"drafted: {len(records)} of {len(pool.inputs)} new traces", *drafted.warnings]
     if left_out:
         messages.append(f"left out, since the review was drafted from them before: {left_out}")
     return Folder.read(folder.path), messages
 
 
-def _new(folder: Folder, pool: Pool, date: str) -> tuple[Pool, int]:
-    """The part of a pool that the review does not have, under ids that are free there, and how much is left out."""
-    before = {str(record["id"]): _text(record, folder) for record in folder.records}
-    places = [place for place in folder.sources if place.exists()]
-    if places:
-        before |= {name: _text(record, folder) for name, record in pool_of(places, folder.task).inputs.items()}
-    names: dict[str, str] = {}
-    for old, record in pool.inputs.items():
-        text = _text(record, folder)
-        name = old
-        while before.get(name, text) != text:
-            name = f"{date}-{name}"
-        if name not in before:
-            names[old] = name
-    new = replace(
-        pool,
-        inputs={name: {**pool.inputs[old], "id": name} for old, name in names.items()},
-        answers={
-            system: {name: {**answers[old], "id": name} for old, name in names.items() if old in answers}
-            for system, answers in pool.answers.items()
-        },
-        verdicts={name: pool.verdicts[old] for old, name in names.items() if old in pool.verdicts},
-    )
-    return new, len(pool.inputs) - len(names)
+def _new(folder: Folder, sources: Sequence[Path]) -> Pool:
+    """What sources have beside those of earlier waves; ids are as if all of them had been read at once.
+
+    Raises:
+        DataError: An id is that of other inputs.
+    """
+    earlier = [place for place in folder.sources if place.exists()]
+    known = {str(record["id"]): _text(record, folder) for record in folder.records}
+    known |= {name: _text(record, folder) for name, record in pool_of(earlier, folder.task).inputs.items()}
+    pool = pool_of([*earlier, *sources], folder.task)
+    inputs = {name: record for name, record in pool.inputs.items() if name not in known}
+    for name in pool.inputs.keys() & known:
+        if _text(pool.inputs[name], folder) != known[name]:
+            raise DataError(
+                f"{folder.path} has this id for other inputs; new traces need ids of their own", record=name
+            )
+    answers = {system: {name: each[name] for name in inputs if name in each} for system, each in pool.answers.items()}
+    return Pool(folder.task, inputs, {system: each for system, each in answers.items() if each})
 
 
 def _text(record: Record, folder: Folder) -> str:
