@@ -276,7 +276,7 @@ def test_labels_on_agreements_say_at_which_level_a_disagreement_counts() -> None
 
 def test_a_race_is_two_sequential_tests_at_half_the_level() -> None:
     differences = np.random.default_rng(6).choice([1.0, 0.0, -1.0], 80, p=[0.6, 0.25, 0.15])
-    race = Race(bound=1.0)
+    race = Race()
     better = Bets(1.0)
     worse = Bets(1.0)
     decided = None
@@ -289,12 +289,12 @@ def test_a_race_is_two_sequential_tests_at_half_the_level() -> None:
             decided = place
     assert decided is not None
     assert (race.direction, race.labels) == (1, decided)
-    assert Race(bound=1.0).extend(-differences) == -1
+    assert Race().extend(-differences) == -1
 
 
 def test_a_race_without_a_difference_is_seldom_decided() -> None:
     rng = np.random.default_rng(7)
-    races = [Race(bound=1.0).extend(rng.choice([1.0, 0.0, -1.0], 100)) for _ in range(300)]
+    races = [Race().extend(rng.choice([1.0, 0.0, -1.0], 100)) for _ in range(300)]
     assert np.mean(np.array(races) != 0) <= 0.05
 
 
@@ -303,17 +303,17 @@ def test_labels_needed_are_about_what_a_race_takes() -> None:
     sample = rng.choice([1.0, 0.0, -1.0], 2000, p=[0.4, 0.4, 0.2])
     taken = []
     for _ in range(200):
-        race = Race(bound=1.0)
+        race = Race()
         race.extend(rng.choice(sample, 400))
         taken.append(race.labels)
-    expected = labels_needed(np.array([1.0, 1.0, 0.0, 0.0, -1.0] * 2), left=400, bound=1.0)
+    expected = labels_needed(np.array([1.0, 1.0, 0.0, 0.0, -1.0] * 2), left=400)
     assert expected is not None
     assert 0.6 * np.median(taken) <= 10 + expected <= 1.6 * np.median(taken)
 
 
 def test_labels_needed_of_a_decided_and_of_a_hopeless_race() -> None:
-    assert labels_needed(np.ones(20), left=10, bound=1.0) == 0
-    assert labels_needed(np.array([1.0, -1.0] * 10), left=500, bound=1.0) is None
+    assert labels_needed(np.ones(20), left=10) == 0
+    assert labels_needed(np.array([1.0, -1.0] * 10), left=500) is None
     assert labels_needed(np.zeros(10), left=500) is None
     assert labels_needed(np.array([0.2, -0.1, 0.3]), left=1) is None
     assert labels_needed(np.array([0.2, -0.1, 0.3]), left=5000) is not None

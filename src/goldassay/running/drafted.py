@@ -18,7 +18,7 @@ from goldassay.gold.outputs import NO_OUTPUT, predicted
 from goldassay.gold.outputs import Comparison as Outputs
 from goldassay.gold.reading import select
 from goldassay.gold.shapes import Record
-from goldassay.measure import TASKS, Measure, registered
+from goldassay.measure import TASKS, Measure
 from goldassay.running.labelled import Labels, LabelVerdict, agreeing, decide, decided, predicted_by_design
 from goldassay.secrets import scrub
 from goldassay.statistics.design import Design
@@ -64,18 +64,14 @@ class Drafted:
         Raises:
             GoldassayError: It is looser.
         """
+        design = self.pairs.design
+        drafted = Outputs(self.task, (design.first.measure or None) if design else None)
+        if measure is None or self.task not in TASKS:
+            return drafted
+        agreement = design.agreement if design else ""
         strict = Outputs(self.task)
-        agreement = self.pairs.design.agreement if self.pairs.design else ""
-        if self.task not in TASKS:
-            return strict
-        own = strict if measure is None else Outputs(self.task, measure.key)
-        names = [*self.measures, *(each.key for each in registered(f"goldassay.measures.{self.task}"))]
-        candidates = [strict, own, *(Outputs(self.task, name) for name in names)]
-        drafted = next((each for each in candidates if each.words == agreement), None)
-        if drafted is None:
-            message = f"the draft takes as agreement {agreement!r}, which is for another measure than {names[0]}"
-            raise GoldassayError(f"{message}; name the measure that it was drafted for")
-        covers = measure is None or drafted.words == own.words or not drafted.reads_output_alone
+        own = Outputs(self.task, measure.key)
+        covers = drafted.words == own.words or not drafted.reads_output_alone
         if not covers and not (drafted.words == strict.words and own.reads_output_alone):
             what = f"{own.measure} may tell apart what the draft takes as agreement ({agreement})"
             raise GoldassayError(f"{what}: draft records for the measure {own.measure}")

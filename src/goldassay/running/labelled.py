@@ -258,9 +258,8 @@ class Labels:
     @property
     def left(self) -> int:
         """How many outputs that may differ have no label yet."""
-        disputed = [name for name in self.design.sizes if name not in self.agreeing]
-        counts = self.design.labels
-        return sum(self.design.sizes[name] - counts.get(name, 0) for name in disputed)
+        labels = self.design.labels
+        return sum(size - labels[name] for name, size in self.design.sizes.items() if name not in self.agreeing)
 
     @property
     def groups(self) -> list[tuple[list[str], list[int]]] | None:
@@ -523,12 +522,8 @@ def predicted_by_design(design: Design, systems: tuple[str, str]) -> dict[str, t
         systems: The names of the systems.
     """
     first, second = systems
-    totals: dict[str, tuple[float, float]] = {}
-    for name, sampling in design.strata.items():
-        counts = sampling.predicted
-        if first in counts and second in counts:
-            totals[name] = (float(counts[first]), float(counts[second]))
-    return totals
+    counted = {name: each.predicted for name, each in design.strata.items() if {*systems} <= each.predicted.keys()}
+    return {name: (float(counts[first]), float(counts[second])) for name, counts in counted.items()}
 
 
 def _predicted(

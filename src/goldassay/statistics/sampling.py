@@ -30,7 +30,7 @@ by the number of texts for F1: .79 to .90): docs/labels.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -243,16 +243,12 @@ def _in_strata(strata: Sequence[Stratum], bounds: tuple[float, float], level: fl
 
 def _trust_in_strata(strata: Sequence[Stratum], values: Sequence[Floats]) -> float:
     """λ, from 0 up: the regression of values on a judge's verdicts over all strata; 0 if one has no verdicts."""
-    above = 0.0
-    below = 0.0
-    for stratum, each in zip(strata, values, strict=True):
-        if stratum.verdicts is None:
-            return 0.0
-        products, verdicts, _ = _moments_of(each, stratum.verdicts, stratum.verdict_mean)
-        share = stratum.size**2 / len(each) / max(len(each) - 1, 1)
-        above += share * products
-        below += share * verdicts
-    return max(0.0, above / below) if below > 0 else 0.0
+    sums = [
+        (stratum.size, len(each), *_moments_of(each, stratum.verdicts, stratum.verdict_mean)[:2])
+        for stratum, each in zip(strata, values, strict=True)
+        if stratum.verdicts is not None
+    ]
+    return max(0.0, _regression(sums)) if len(sums) == len(strata) else 0.0
 
 
 def _moments_of(values: Floats, verdicts: Floats, mean: float) -> tuple[float, float, float]:
@@ -261,12 +257,11 @@ def _moments_of(values: Floats, verdicts: Floats, mean: float) -> tuple[float, f
     The spread of verdicts that are 0 or 1 is known from the mean of all: a stratum's few labelled ones may all be 0
     where many others are not.
     """
-    around = verdicts - verdicts.mean()
     added = values - values.mean()
-    squares = float(around @ around + np.ptp(verdicts) ** 2)
+    products, squares, _ = _moments(added, verdicts)
     if np.isin(verdicts, (0, 1)).mean() > 0.5:  # those of traces that a judge was shown are means
         squares = max(squares, len(values) * mean * (1 - mean) + 1)
-    return float(around @ added), squares, float(added @ added)
+    return products, squares, float(added @ added)
 
 
 def _linearised(totals: Floats, evidences: Evidences, systems: int) -> tuple[float, Floats]:
@@ -304,36 +299,39 @@ def _spread(part: _Part, gradient: Floats, trust: float, amount: float) -> float
     spread = (squares + EXTRA * (squares / part.moved or amount)) / (n - 1 + EXTRA)
     if part.stratum.verdicts is None or n < 2:
         return spread
-    products, verdicts, labels = _moments(part, gradient)
+    products, verdicts, labels = _moments(added, part.stratum.verdicts)
     explained = 2 * trust * products - trust**2 * verdicts
     return spread * (1 - max(0.0, explained) / labels) if labels > 0 else spread
 
 
-def _moments(part: _Part, gradient: Floats) -> tuple[float, float, float]:
+def _moments(added: Floats, verdicts: Floats) -> tuple[float, float, float]:
     """Sums of products and of squares of verdicts and of what examples add, with one more of each of four kinds.
 
     The four have both values at half of their range up or down, so they add to the squares alone.
     """
-    added = part.residuals @ gradient
-    verdicts = np.zeros(len(added)) if part.stratum.verdicts is None else part.stratum.verdicts
-    verdicts = verdicts - verdicts.mean()
-    return (
-        float(verdicts @ added),
-        float(verdicts @ verdicts + np.ptp(verdicts) ** 2),
-        float(added @ added + np.ptp(added) ** 2),
-    )
+    around = verdicts - verdicts.mean()
+    squares = float(around @ around + np.ptp(verdicts) ** 2)
+    return float(around @ added), squares, float(added @ added + np.ptp(added) ** 2)
 
 
 def _trust(parts: Sequence[_Part], gradient: Floats) -> float:
     """λ: the regression, within strata, of what examples add to the value on a judge's verdicts; 0 without a judge."""
+    judged = [(part, part.stratum) for part in parts if part.stratum.labels > 1]
+    return _regression(
+        (stratum.size, stratum.labels, *_moments(part.residuals @ gradient, stratum.verdicts)[:2])
+        for part, stratum in judged
+        if stratum.verdicts is not None
+    )
+
+
+def _regression(sums: Iterable[tuple[int, int, float, float]]) -> float:
+    """λ, from each stratum's size and labels, and its sums of products and of squares of verdicts; 0 without any."""
     above = 0.0
     below = 0.0
-    for part in parts:
-        if part.stratum.verdicts is not None and part.stratum.labels > 1:
-            products, verdicts, _ = _moments(part, gradient)
-            share = part.stratum.size**2 / part.stratum.labels / (part.stratum.labels - 1)
-            above += share * products
-            below += share * verdicts
+    for size, labels, products, verdicts in sums:
+        share = size**2 / labels / max(labels - 1, 1)
+        above += share * products
+        below += share * verdicts
     return above / below if below > 0 else 0.0
 
 
@@ -450,22 +448,19 @@ class Race:
 
     ``direction`` is 1 once B is better, −1 once it is worse, 0 while that is open; ``labels`` is how many it took.
 
-    Args:
-        bound: The largest difference of an example, 1 for values from 0 to 1; None for `additions`, whose signs are
-            fair coins if nothing differs.
+    The sign of a difference is a fair coin if the two systems could be exchanged, whatever its size.
 
-    >>> race = Race(bound=1.0)
+    >>> race = Race()
     >>> race.extend([1.0] * 10), race.labels, round(race.p, 3)
     (1, 8, 0.014)
     """
 
-    bound: float | None = None
     labels: int = 0
     direction: int = 0
 
     def __post_init__(self) -> None:
-        self.better = Bets(self.bound)
-        self.worse = Bets(self.bound)
+        self.better = Bets()
+        self.worse = Bets()
 
     def extend(self, differences: Sequence[float] | Floats) -> int:
         """Bet on these differences, in the order in which they were labelled; the direction after them."""
@@ -483,21 +478,20 @@ class Race:
         return min(1.0, 2 * min(self.better.p, self.worse.p))
 
 
-def labels_needed(differences: Floats, left: int, bound: float | None = None, side: float = SIDE) -> int | None:
+def labels_needed(differences: Floats, left: int, side: float = SIDE) -> int | None:
     """How many more labels decide a `Race` if they go on as these do; None if more than the ``left`` ones.
 
     Args:
         differences: Those of the labels so far.
         left: How many disagreements have no label yet.
-        bound: That of the race.
         side: The level of each direction.
 
-    >>> labels_needed(np.array([1.0, 1.0, -1.0, 0.0] * 5), left=200, bound=1.0)
+    >>> labels_needed(np.array([1.0, 1.0, -1.0, 0.0] * 5), left=200)
     100
     """
     if not differences.any():
         return None
-    size = bound or math.sqrt(float((differences[differences != 0] ** 2).mean()))
+    size = math.sqrt(float((differences[differences != 0] ** 2).mean()))
     forward = math.copysign(1.0, float(differences.sum()))
     growth = np.log1p(np.outer(STAKES, np.clip(forward * differences / size, -1, 1))).mean(axis=1)
     labels = len(differences) + np.arange(left + 1)
