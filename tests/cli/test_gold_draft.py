@@ -75,6 +75,28 @@ def test_a_draft_is_labelled_continued_and_compared_with_the_files_it_came_from(
     assert rows(out) == drafted
 
 
+@pytest.mark.parametrize(
+    ("task", "asked", "answers", "gold"),
+    [
+        ("answering", "question", [{"answer": "The Louvre"}, {"answer": "Delft"}], {"answers": ["Louvre"]}),
+        ("retrieval", "query", [{"results": [{"doc_id": "a"}]}, {"results": [{"doc_id": "b"}]}], {"relevant": ["a"]}),
+    ],
+)
+def test_predictions_that_repeat_their_input_are_compared_as_they_are(
+    task: str, asked: str, answers: list[Row], gold: Row, tmp_path: Path
+) -> None:
+    files = [
+        save(tmp_path / f"{name}.jsonl", [{"id": f"q{i}", asked: f"which is {i}?", **answer} for i in range(30)])
+        for name, answer in zip("ab", answers, strict=True)
+    ]
+    out = tmp_path / "draft.jsonl"
+    call("gold", "draft", *files, "--task", task, "--n", 12, "--out", out)
+    assert set(rows(out)[0]["suggestions"]["a"]) == set(answers[0])
+    save(out, [{**row, **gold} for row in rows(out)])
+    done = call("compare", task, "--gold", out, "--pred", files[0], "--pred", files[1], "--json")
+    assert json.loads(done.stdout)["comparisons"][0]["labels"]["better"] == "a.jsonl"
+
+
 def test_the_task_and_the_file_to_write_are_required(files: list[Path]) -> None:
     for words in ((*TASK,), ("--out", "d.jsonl")):
         done = CliRunner().invoke(app, ["gold", "draft", str(files[0]), *words])

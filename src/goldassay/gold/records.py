@@ -73,8 +73,12 @@ def problems(
 ) -> Fields | list[DataError]:
     """The validated record with its fields in the order of its shape, or all that is wrong with it.
 
-    Fields that the shape does not have are wrong, or left out with ``extra="ignore"``.
+    Fields that the shape does not have are wrong, or left out with ``extra="ignore"``; a prediction may repeat its
+    input (question, query), which is left out.
     """
+    asked = INPUTS.get(task, "text")
+    if side == "pred" and isinstance(record, dict) and asked != "text":
+        record = {name: value for name, value in record.items() if name != asked}
     try:
         checked = adapter(task, side).validate_python(record, extra=extra)
         if task == "classification" and not any(name in checked for name in ("label", "labels", "score")):
