@@ -272,6 +272,7 @@ def test_the_training_set_is_used(tmp_path: Path) -> None:
     sides = saved(tmp_path, OFFICIAL["docred"])
     card = goldassay.score("triples", *sides, protocol="docred", train=tmp_path / "train.json", intervals=False)
     assert card["RE_ignore_annotated_F1"] == 0.0  # the one right fact is in the training set
+    assert "(train=train.json, " in card.conventions["RE_ignore_annotated_F1"]
 
 
 def test_predictions_of_a_protocol_beside_records(tmp_path: Path) -> None:

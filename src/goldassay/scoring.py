@@ -171,7 +171,7 @@ def read(
         aligned.warnings.append("tags were read as their scheme is written (malformed=strict)")
     if official:
         chosen["protocol"] = official.name
-    return aligned, chosen
+    return aligned, chosen | {name: reading[name] for name in ("train",) if name in reading}
 
 
 def set_options(task: str, gold: str | Path) -> Fields:
@@ -232,6 +232,7 @@ def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None =
         intervals: Whether to compute intervals; by default of up to `INTERVALS_UP_TO` examples.
     """
     chosen = dict(options)
+    train = str(chosen.pop("train", "FILE"))
     passed_on = task in MEASURED and "protocol" not in chosen
     names = None if passed_on else chosen.pop("measures", None)
     if task in TASKS:
@@ -240,6 +241,8 @@ def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None =
         card = workspace.metric(task).scorecard(aligned.gold, aligned.pred, task)
     if names:
         choose(card, names, chosen.get("weight", ""))
+    named = f"train={Path(train).name}"  # the set whose facts Ign F1 leaves out
+    card.conventions = {name: text.replace("train=FILE", named) for name, text in card.conventions.items()}
     card.warnings = [*aligned.warnings, *card.warnings]
     card.protocol = card.protocol or str(options.get("protocol") or "")
     if aligned.design or intervals or (intervals is None and card.examples <= INTERVALS_UP_TO):

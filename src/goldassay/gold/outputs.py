@@ -160,11 +160,10 @@ class Comparison:
         """The text that is the same for predictions that agree; None is the prediction of a program that failed."""
         if prediction is None:
             return "null"
-        if self.task not in TASKS:
-            return as_text({name: value for name, value in prediction.items() if name not in ("id", REASONING)})
-        if not self.reads_output_alone:
-            return as_text({name: value for name, value in prediction.items() if name not in ("id", "meta")})
-        return as_text(CANONICAL[self.task](prediction, self._normalise))
+        if self.reads_output_alone:
+            return as_text(CANONICAL[self.task](prediction, self._normalise))
+        beside = ("id", "meta" if self.task in TASKS else REASONING)
+        return as_text({name: value for name, value in prediction.items() if name not in beside})
 
     def agree(self, first: Record | None, second: Record | None) -> bool:
         """Whether two predictions are the same output."""

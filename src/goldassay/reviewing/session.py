@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from statistics import median
-from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold import anyfields
@@ -30,6 +29,10 @@ SLOW = 0.5  # seconds from which figures are computed rarely: people do not wait
 RARELY = 10  # times as long as they took
 ITEM = re.compile(r"(0|[1-9][0-9]{0,8})(?::(repeat|conflict))?")
 OWN = {"decision", "kind", "value", "choice", "good", "note", "modes", "grade"}  # of a line: what its reviewer decided
+VOCABULARY = {"type": "types", "predicate": "predicates"} | dict.fromkeys(
+    ("label", "labels", "secondary_labels"), "labels"
+)
+"""The fields of a value whose words the page offers."""
 Visit = tuple[int, str]
 
 
@@ -88,16 +91,13 @@ class Session:
         """The labels, types and predicates that suggestions and decisions have."""
         suggested = [each.value for index in range(self.queue.count) for each in self.folder.suggestions(index)]
         values = [*suggested, *(line.value for line in self.journal.in_force() if line.value)]
-        labels = [
-            label
-            for value in values
-            for name in ("label", "labels", "secondary_labels")
-            for label in _listed(value.get(name))
-        ]
-        types = [span.get("type") for value in values for span in _listed(value.get("entities"))]
-        predicates = [triple.get("predicate") for value in values for triple in _listed(value.get("triples"))]
-        several = {"labels": labels, "types": types, "predicates": predicates}
-        return {name: sorted({str(text) for text in texts if text is not None}) for name, texts in several.items()}
+        words: dict[str, set[str]] = {kind: set() for kind in VOCABULARY.values()}
+        for value in values:
+            for part in (value, *(value.get("entities") or ()), *(value.get("triples") or ())):
+                for name in VOCABULARY.keys() & part.keys():
+                    several = part[name] if isinstance(part[name], list) else [part[name]]
+                    words[VOCABULARY[name]].update(str(word) for word in several if word is not None)
+        return {kind: sorted(several) for kind, several in words.items()}
 
     def _form(self) -> list[Fields]:
         """The fields of a task of your own, with their types."""
@@ -328,10 +328,3 @@ class Session:
         """Close the journal and the folder."""
         self.journal.close()
         self.folder.close()
-
-
-def _listed(value: Any) -> list[Any]:
-    """A value as a list; nothing is an empty one."""
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list) else [value]
