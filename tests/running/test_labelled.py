@@ -255,7 +255,7 @@ def test_counts_are_proven_by_the_test_and_the_interval_follows() -> None:
         assert holds_zero == (result.test_p > 0.05)
 
 
-@pytest.mark.parametrize("table", ["grid", "power", "sequential", "levels"])
+@pytest.mark.parametrize("table", ["grid", "power", "sequential", "documents", "several", "levels"])
 def test_the_benchmark_makes_its_tables(table: str) -> None:
     """With few draws; `python -m benchmarks labels` makes those of docs/labels.md."""
     head, line, *rows = TABLES[table](QUICK)

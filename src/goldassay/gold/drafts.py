@@ -28,7 +28,7 @@ import numpy as np
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
-from goldassay.gold.outputs import NO_OUTPUT, Comparison, as_text, of_corpus, predicted
+from goldassay.gold.outputs import Comparison, as_text, of_corpus, output_of, predicted
 from goldassay.gold.records import INPUTS, LABELS, SPANS, empty_prediction, is_labelled
 from goldassay.gold.shapes import SHAPES, Fields, Record
 from goldassay.gold.splits import TUNING_SPLITS, grouped, split, value_of
@@ -463,13 +463,9 @@ class _Plan:
 
     def _suggestions(self, name: str) -> Fields:
         """What the systems answered, by their names; a system that failed is absent."""
-        left_out = NO_OUTPUT if self.pool.task in TASKS else ("id",)
-        suggestions = {
-            system: {key: value for key, value in answers[name].items() if key not in left_out}
-            for system, answers in self.pool.answers.items()
-            if name in answers
-        }
-        return {"suggestions": suggestions} if self.pool.answers else {}
+        several = self.pool.answers.items()
+        suggestions = {system: output_of(each[name], self.pool.task) for system, each in several if name in each}
+        return {"suggestions": suggestions} if several else {}
 
     def _sampling(self, stratum: str, position: int, name: str) -> Sampling:
         """How the record was chosen."""

@@ -86,6 +86,16 @@ WITHOUT_GOLD: dict[str, Fields] = {
 }
 
 
+def output_of(prediction: Record, task: str) -> Fields:
+    """What a prediction answers, without its id, and of a built-in task without what belongs to the id.
+
+    >>> output_of({"id": "a", "text": "Ur", "label": "M"}, "classification")
+    {'label': 'M'}
+    """
+    left_out = NO_OUTPUT if task in TASKS else ("id",)
+    return {name: value for name, value in prediction.items() if name not in left_out}
+
+
 def measure_named(task: str, name: str) -> Measure:
     """The measure of a built-in task with this key, or that reads as this text.
 

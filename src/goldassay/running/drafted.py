@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
 from goldassay.gold import Pairs
-from goldassay.gold.outputs import NO_OUTPUT, predicted
+from goldassay.gold.outputs import output_of, predicted
 from goldassay.gold.outputs import Comparison as Outputs
 from goldassay.gold.reading import select
 from goldassay.gold.shapes import Record
@@ -51,9 +51,8 @@ class Drafted:
     @cached_property
     def answers(self) -> dict[str, Record]:
         """The predictions by id, as drafts compare them."""
-        left_out = NO_OUTPUT if self.task in TASKS else ("id",)
-        every = [(identity(record, place), record) for place, record in enumerate(self.pairs.population)]
-        return {name: {key: record[key] for key in record if key not in left_out} for name, record in every}
+        records = enumerate(self.pairs.population)
+        return {identity(record, place): output_of(record, self.task) for place, record in records}
 
     def outputs(self, measure: Measure[Any] | None = None) -> Outputs:
         """How the draft compared outputs, which must not be looser than what a measure reads.
