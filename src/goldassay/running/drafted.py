@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
 from goldassay.gold import Pairs
-from goldassay.gold.outputs import output_of, predicted
 from goldassay.gold.outputs import Comparison as Outputs
+from goldassay.gold.outputs import output_of, predicted
 from goldassay.gold.reading import select
 from goldassay.gold.shapes import Record
 from goldassay.measure import TASKS, Measure
