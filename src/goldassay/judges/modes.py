@@ -119,26 +119,24 @@ def mode_judge(mode: Mode, traces: Sequence[ReviewedTrace], judge: Judge, *, see
     Raises:
         DataError: There are fewer than two traces with the mode, or without it.
     """
-    sides = {
-        "yes": [trace for trace in traces if mode.name in trace.modes],
-        "no": [trace for trace in traces if mode.name not in trace.modes and (trace.modes or not trace.note)],
-    }
-    if min(map(len, sides.values())) < 2:
-        counts = f"{len(sides['yes'])} of {len(traces)} have it"
+    failed = [trace for trace in traces if mode.name in trace.modes]
+    fine = [trace for trace in traces if mode.name not in trace.modes and (trace.modes or not trace.note)]
+    if min(len(failed), len(fine)) < 2:
+        counts = f"{len(failed)} of {len(traces)} have it"
         raise DataError(f"a judge of {mode.name!r} needs 2 reviewed traces with it and 2 without; {counts}")
     rng = random.Random(f"{seed} {mode.name}")
     demos: list[Fields] = []
-    for label, side in sides.items():
+    for label, side in (("yes", failed), ("no", fine)):
         for trace in rng.sample(side, min(SHOWN, max(1, len(side) // PART))):
             texts = {name: data(text) for name, text in _inputs((trace.fields, trace.output)).items()}
-            note = {"note": trace.note} if trace.note and label == "yes" else {}
-            demos.append({"id": trace.id, **texts, "verdict": label, **note})
+            demos.append({"id": trace.id, **texts, "verdict": label, "note": trace.note or ""})
     rng.shuffle(demos)
     return _bound(mode, judge, demos)
 
 
 def _question(mode: Mode, demos: Sequence[Fields]) -> Question:
-    return failure(mode.name, mode.description, [demo["note"] for demo in demos if "note" in demo])
+    noted = [demo["note"] for demo in demos if demo["verdict"] == "yes" and demo["note"]]
+    return failure(mode.name, mode.description, noted)
 
 
 def _bound(mode: Mode, judge: Judge, demos: Sequence[Fields]) -> ModeJudge:
@@ -237,23 +235,23 @@ def alignment(
     values = {name: float(verdict is True) for name, verdict in verdicts.items()}
     for side in (True, False):
         same = [name for name, label in labels.items() if label == side]
-        mean = fmean([values[name] for name in same if name in values] or [0.0])
-        values |= {name: mean for name in same if name not in values}
-    sample = labels.keys() <= {*population} and _size(traces) in (None, len(population))
+        usual = fmean([values[name] for name in same if name in values] or [0.0])
+        values |= {name: usual for name in same if name not in values}
+    mean = fmean(values[name] for name in population)
+    design = design_of([trace for trace in traces if trace.sampling])
+    drafted = design.population if design else len(population)
+    sample = labels.keys() <= {*population} and drafted == len(population)
     share = None
     if better and sample:
-        share = _by_design(mode, traces, values, fmean(values[name] for name in population))
+        share = _share(mode, [_judged(trace, values[trace.id], mean, drafted) for trace in traces])
     elif better:
         unseen = [name for name in labels if name in verdicts]
         others = [values[name] for name in population if name not in labels]
-        share = corrected(
-            [labels[name] for name in unseen], [values[name] for name in unseen], others, origin="elsewhere"
-        ).chosen
+        pairs = [labels[name] for name in unseen], [values[name] for name in unseen]
+        share = corrected(*pairs, others, origin="elsewhere").chosen
     unknown = sum(verdict is None for verdict in verdicts.values())
-    untagged = sum(bool(trace.note) and not trace.modes for trace in traces)
     warnings = {
         f"{unknown} of {len(verdicts)} verdicts are unknown and count as no in the share": unknown,
-        f"{untagged} notes have no mode yet and count as without {mode!r}": untagged,
         "the labelled traces are not a sample of these traces: only the judge's error rates tell the share": not sample,
     }
     return ModeAlignment(
@@ -265,28 +263,22 @@ def alignment(
         youden=youden,
         better_than_chance=better,
         traces=len(population),
-        verdicts=fmean(values[name] for name in population),
-        labels_only=next(each.share for each in mode_shares(traces, [Mode(mode)]) if each.mode.name == mode),
+        verdicts=mean,
+        labels_only=_share(mode, traces),
         share=share,
         warnings=[warning for warning, holds in warnings.items() if holds],
     )
 
 
-def _size(traces: Sequence[ReviewedTrace]) -> int | None:
-    """How many traces these were drafted from; None if they do not say."""
-    design = design_of([trace for trace in traces if trace.sampling])
-    return design.population if design else None
+def _judged(trace: ReviewedTrace, verdict: float, mean: float, drafted: int) -> ReviewedTrace:
+    """A trace whose sampling has the judge's verdict, and the mean verdict of all traces."""
+    plain = Sampling(question="level", stratum="all", size=drafted, population=drafted, position=0)
+    sampling = (trace.sampling or plain).model_copy(update={"verdict": verdict, "verdict_mean": mean})
+    return replace(trace, sampling=sampling)
 
 
-def _by_design(mode: str, traces: Sequence[ReviewedTrace], values: Mapping[str, float], mean: float) -> Interval | None:
-    """The share from labels of a design, with the verdicts as a covariate; None if the design tells none."""
-    size = len(values)
-    plain = Sampling(question="level", stratum="all", size=size, population=size, position=0)
-    judged = []
-    for trace in traces:
-        verdict = {"verdict": values[trace.id], "verdict_mean": mean}
-        judged.append(replace(trace, sampling=(trace.sampling or plain).model_copy(update=verdict)))
-    return next(each.share for each in mode_shares(judged, [Mode(mode)]) if each.mode.name == mode)
+def _share(mode: str, traces: Sequence[ReviewedTrace]) -> Interval | None:
+    return next(each.share for each in mode_shares(traces, [Mode(mode)]) if each.mode.name == mode)
 
 
 def suggest_modes(
