@@ -17,6 +17,7 @@ Cochran, *Sampling Techniques*, 1977 (strata, Neyman's shares); McNemar 1947 (di
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -386,13 +387,12 @@ class _Plan:
             parts = "|".join("=".join(group) for group in groups.values())
             kinds[name] = AGREE if len(groups) == 1 else parts
         disputed = Counter(kind for kind in kinds.values() if kind != AGREE)
-        least = disputed.total() if len(systems) == 2 else RARE * disputed.total()
+        least = math.inf if len(systems) == 2 else RARE * disputed.total()
         merged: Counter[str] = Counter()
         for kind, count in sorted(disputed.items(), key=lambda item: (item[1], item[0])):
             if count < least or 0 < merged.total() < least:  # together they are not rare either
                 merged[kind] = count
-        pooled = {*merged} if len(systems) > 2 else {*disputed}
-        return _by({name: DISAGREE if kind in pooled else kind for name, kind in kinds.items()})
+        return _by({name: DISAGREE if kind in merged else kind for name, kind in kinds.items()})
 
     def _bands(self, noun: str, values: Mapping[str, float]) -> Strata:
         """The inputs by a number: by its values if there are few, else in thirds."""
