@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from goldassay.cli import app
 from goldassay.exceptions import DataError
 from goldassay.gold.modes import read_modes
 from goldassay.reporting import pages
-from goldassay.reporting.pages.reviews import ReviewSummary
+from goldassay.reporting.pages.reviews import review_of
 from goldassay.reviewing.exporting import reviewed_traces
 from goldassay.reviewing.folder import Folder
 from goldassay.reviewing.journal import Decision, ModeChange
@@ -54,17 +55,16 @@ def folder(tmp_path: Path) -> Path:
     return folder.path
 
 
-def summary(folder: Path) -> ReviewSummary:
-    return ReviewSummary.of(folder, reviewed_traces(folder))
+def summary(folder: Path) -> dict[str, Any]:
+    return review_of(folder, reviewed_traces(folder))
 
 
 def test_each_wave_is_a_point_and_a_patch_a_mark(folder: Path) -> None:
     review = summary(folder)
-    assert [wave.when for wave in review.waves] == list(WEEKS)
-    assert [share.records for share in review.table.shares] == [16, 3]
-    assert "is in a share of 0.267 [" in review.sentence
-    assert review.sentence.endswith("of 600 traces")
-    chart = review.chart
+    assert [when for when, _, _ in review["waves"]] == list(WEEKS)
+    assert [share.records for share in review["table"].shares] == [16, 3]
+    assert re.search(r"is in a share of 0.267 .{1,99} of 600\s+traces", pages.report([], reviews=[review]))
+    chart = review["chart"]
     assert chart
     first, second = chart["data"]
     assert (first["y"], second["y"]) == ((0.5, 0.3, 0.0), (0.05, 0.05, 0.05))
@@ -75,13 +75,12 @@ def test_each_wave_is_a_point_and_a_patch_a_mark(folder: Path) -> None:
 
 def test_one_wave_is_drawn_as_values_and_no_wave_is_a_sentence(folder: Path, tmp_path: Path) -> None:
     traces = reviewed_traces(folder)
-    alone = ReviewSummary.of(folder, traces[:20])
-    assert alone.chart
-    assert "error_x" in alone.chart["data"][0]
+    alone = review_of(folder, traces[:20])
+    assert "error_x" in alone["chart"]["data"][0]
     empty = Folder.open([write_draft(tmp_path / "new.jsonl", [record(place) for place in range(3)])])
     nothing = summary(empty.path)
-    assert nothing.chart is None
-    assert "no failure has a name yet" in pages.report([], reviews=[nothing])
+    assert nothing["chart"] is None
+    assert "No failure has a name yet" in pages.report([], reviews=[nothing])
 
 
 def test_a_folder_of_a_review_is_a_source_beside_runs_or_alone(folder: Path, two: list[Run], tmp_path: Path) -> None:
@@ -103,7 +102,7 @@ def test_a_folder_of_a_review_is_a_source_beside_runs_or_alone(folder: Path, two
 
 def test_a_broken_log_of_patches_is_one_line(folder: Path) -> None:
     (folder / "patches.jsonl").write_text('{"patch": "x"}\n')
-    with pytest.raises(DataError, match=r"patches.jsonl:1: not a patch that was applied"):
+    with pytest.raises(DataError, match=r"patches.jsonl:1: not a change of a prompt"):
         summary(folder)
 
 

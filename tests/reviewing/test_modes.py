@@ -136,8 +136,8 @@ def test_the_same_change_twice_is_one_line(start: Start) -> None:
     [
         (change("rename", mode="quick", to="x"), "no mode 'quick'; there are slow"),
         (change("rename", mode="slow", to="slow"), "merge the two"),
-        (change("merge", mode="slow"), "name the mode that the records get"),
-        (change("describe", description="x"), "name the mode"),
+        (change("merge", mode="slow"), "to merge a mode, name it"),
+        (change("describe", description="x"), "to describe a mode, name it"),
         (change("move", to="x", items=["40"]), "no item '40'"),
         (change("rename", mode="slow", to="  "), "to: "),
         (change("drop", mode="slow"), "kind: "),
@@ -264,7 +264,7 @@ def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_pat
                     stale = file.read_bytes()
             listed = session.modes.listed(session.modes.traces())
         with (folder.path / "labels.jsonl").open("a") as stream:
-            stream.write('{"kind": "modes", "change": "rena')  # killed while it wrote
+            stream.write('{"change": "x", "kind": "rena')  # killed while it wrote
         if stale:
             file.write_bytes(stale)  # and before it wrote this one
         with closing(Session(folder, read_only=True)) as again:

@@ -21,7 +21,7 @@ from pydantic import BaseModel, TypeAdapter
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.shapes import Fields
-from goldassay.statistics.design import SAMPLING, UNCOVERED, Design, Question, Sampling
+from goldassay.statistics.design import SAMPLING, UNCOVERED, Design, Sampling
 from goldassay.statistics.intervals import Interval
 
 __all__ = ["Mode", "ModeShare", "ModeTable", "ReviewedTrace", "mode_shares", "read_modes", "read_traces"]
@@ -129,10 +129,10 @@ def design_of(traces: Sequence[ReviewedTrace]) -> Design | None:
     Raises:
         DataError: Traces of two designs are mixed.
     """
-    questions: list[Question] = [trace.sampling.question for trace in traces if trace.sampling]
-    question = questions[0] if questions else "level"
-    size = sum(trace.sampling is None for trace in traces)
-    plain = Sampling(question=question, stratum="all", size=size, population=size, position=0) if size else None
+    sampled = [trace.sampling for trace in traces if trace.sampling]
+    size = len(traces) - len(sampled)
+    question = sampled[0].question if sampled else "level"
+    plain = {"question": question, "stratum": "all", "size": size, "population": size, "position": 0}
     return Design.of({"id": trace.id, SAMPLING: trace.sampling or plain} for trace in traces)
 
 

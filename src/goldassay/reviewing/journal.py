@@ -113,34 +113,26 @@ class ModeChange(BaseModel):
     description: str = Field(default="", max_length=10_000)
 
 
-class ModeLine(BaseModel):
-    """A change of the modes in the journal, with the ids of its records and who made it when."""
+class ModeLine(ModeChange):
+    """A change of the modes in the journal: with the ids of its records, who made it when, and what an undo undoes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    decision: str
-    kind: Literal["modes"]
-    change: Literal["rename", "merge", "move", "describe", "undo"]
-    mode: str = ""
-    to: str = ""
     records: list[str] = []
-    description: str = ""
-    undoes: str = ""
+    undoes: str | None = None
     who: str
     when: str
 
     def applied(self, modes: list[str], record: str) -> list[str]:
         """The modes of a record after this change."""
-        moved = self.change == "move" and record in self.records
-        if self.change in ("rename", "merge") or (moved and self.mode):
+        moved = self.kind == "move" and record in self.records
+        if self.to and (self.kind in ("rename", "merge") or moved):
             modes = [self.to if mode == self.mode else mode for mode in modes]
-        elif moved:
-            modes = [*modes, self.to]
+            modes += [self.to] if moved and self.mode is None else []
         return list(dict.fromkeys(modes))
 
 
 def parsed(row: Mapping[str, Any]) -> Line | ModeLine:
     """A line of the journal."""
-    return ModeLine.model_validate(row) if row.get("kind") == "modes" else Line.model_validate(row)
+    return ModeLine.model_validate(row) if "change" in row else Line.model_validate(row)
 
 
 class Journal:
@@ -169,21 +161,21 @@ class Journal:
                     self._apply(line)
                 except (LookupError, ValueError):
                     message = "this line takes back, or is about, what is not there"
-                    raise DataError(message, file=file, record=line.decision) from None
+                    raise DataError(message, file=file, record=row.get("decision")) from None
         self._log = None if read_only else jsonl.Log(file, sync=True)
 
     def add(self, line: Line | ModeLine) -> None:
         """Write a decision or a change of the modes, unless it is there already."""
-        if self._log and line.decision not in self.order:
+        if self._log and (line.change if isinstance(line, ModeLine) else line.decision) not in self.order:
             self._log.add(line.model_dump(exclude_defaults=True))
             self._apply(line)
 
     def _apply(self, line: Line | ModeLine) -> None:
         if isinstance(line, ModeLine):
-            if line.change == "undo" and line.undoes not in self.changes:
+            if line.undoes and line.undoes not in self.changes:
                 raise LookupError(line.undoes)
-            self.order[line.decision] = len(self.order)
-            self.changes[line.decision] = line
+            self.order[line.change] = len(self.order)
+            self.changes[line.change] = line
             self.changes_in_force = self._in_force(len(self.order))
             return
         self.order[line.decision] = len(self.order)
@@ -222,15 +214,15 @@ class Journal:
 
     def _in_force(self, until: int) -> list[ModeLine]:
         """The changes of the modes among the first lines that nobody took back there."""
-        changes = [change for change in self.changes.values() if self.order[change.decision] < until]
-        undone = {change.undoes for change in changes}
-        return [change for change in changes if change.change != "undo" and change.decision not in undone]
+        lines = [line for line in self.changes.values() if self.order[line.change] < until]
+        undone = {line.undoes for line in lines}
+        return [line for line in lines if line.kind != "undo" and line.change not in undone]
 
     def modes(self, line: Line) -> list[str]:
         """The modes of a decision: those that it names, with the changes since then."""
         modes = line.modes
         for change in self.changes_in_force:
-            if self.order[change.decision] > self.order[line.decision]:
+            if self.order[change.change] > self.order[line.decision]:
                 modes = change.applied(modes, line.record)
         return modes
 
@@ -238,10 +230,11 @@ class Journal:
         """The modes that have been described; with ``until`` among the first lines."""
         texts: dict[str, str] = {}
         for change in self.changes_in_force if until is None else self._in_force(until):
-            if change.change == "describe":
-                texts[change.mode] = change.description
-            elif change.change != "move" and change.mode in texts:
-                text = texts.pop(change.mode)
+            mode = change.mode or ""
+            if change.kind == "describe":
+                texts[mode] = change.description
+            elif change.kind != "move" and mode in texts and change.to:
+                text = texts.pop(mode)
                 texts[change.to] = texts.get(change.to) or text
         return texts
 

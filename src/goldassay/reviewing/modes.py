@@ -6,7 +6,7 @@ a review; a description that somebody edits in it becomes a line of the journal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from operator import itemgetter
 
@@ -33,6 +33,7 @@ from goldassay.statistics.design import SAMPLING, sampling_of
 
 FIRST_WORDS = 160  # characters of a trace in a list
 EXAMPLES = 5  # ids of a mode in the file
+NEEDS = {"rename": ("mode", "to"), "merge": ("mode", "to"), "move": ("to",), "describe": ("mode",), "undo": ()}
 BY_HAND = "modes.yaml"  # who edited a description in the file
 
 
@@ -108,9 +109,8 @@ class Modes:
         traces = self.traces()
         modes = self.listed(traces)
         for name, text in self._edited().items():
-            identity = f"{BY_HAND} {len(self.journal.order)}"
-            edit = {"decision": identity, "kind": "modes", "change": "describe", "mode": name, "description": text}
-            self.journal.add(ModeLine.model_validate({**edit, "who": BY_HAND, "when": now()}))
+            own = {"change": f"{BY_HAND} {len(self.journal.order)}", "who": BY_HAND, "when": now()}
+            self.journal.add(ModeLine.model_validate({**own, "kind": "describe", "mode": name, "description": text}))
         contents = {REVIEWED: traces_as_text(traces)}
         if modes or (self.folder.path / MODES).exists():
             state: Fields = {"modes": [{**asdict(mode), "examples": list(mode.examples)} for mode in modes]}
@@ -123,7 +123,7 @@ class Modes:
         """The modes as the page shows them."""
         items = {str(record["id"]): str(index) for index, record in enumerate(self.folder.records)}
 
-        def listed(chosen: Sequence[ReviewedTrace]) -> list[Fields]:
+        def listed(chosen: Iterable[ReviewedTrace]) -> list[Fields]:
             return [
                 {
                     "item": items[trace.id],
@@ -135,19 +135,11 @@ class Modes:
                 for trace in chosen
             ]
 
-        modes: list[Fields] = []
-        table = ModeTable.of(traces, self.listed(traces))
-        for share in table.shares:
-            examples = [trace for trace in traces if share.mode.name in trace.modes]
-            cost = share.cost and share.cost.value
-            modes.append({**share.state(), "cost": cost, "examples": listed(examples)})
-        return {
-            "modes": modes,
-            "untagged": listed([trace for trace in traces if trace.note and not trace.modes]),
-            "read": table.read,
-            "since_new": table.since_new,
-            "population": table.population,
-        }
+        state = ModeTable.of(traces, self.listed(traces)).state()
+        for mode in state["modes"]:
+            mode["examples"] = listed(trace for trace in traces if mode["name"] in trace.modes)
+            mode["cost"] = mode["cost"] and mode["cost"]["value"]
+        return {**state, "untagged": listed(trace for trace in traces if trace.note and not trace.modes)}
 
     def change(self, change: ModeChange, who: str, records: Sequence[str]) -> Fields:
         """Write a change of the modes; returns them as the page shows them.
@@ -167,24 +159,22 @@ class Modes:
             names = [mode.name for mode in self.listed(traces)]
             self.journal.add(self._line(change, who, records, names))
             traces = self.save()
-        undone = self.journal.changes.get(self.journal.changes[change.change].undoes)
-        return {**self.state(traces), "undone": undone and undone.model_dump(include={"change", "mode", "to"})}
+        undoes = self.journal.changes[change.change].undoes
+        undone = self.journal.changes[undoes] if undoes else None
+        taken_back = undone and {"change": undone.kind, "mode": undone.mode, "to": undone.to}
+        return {**self.state(traces), "undone": taken_back}
 
     def _line(self, change: ModeChange, who: str, records: Sequence[str], names: Sequence[str]) -> ModeLine:
         """A checked change with all that the journal says of it."""
-        about = {"decision": change.change, "kind": "modes", "change": change.kind, "who": who, "when": now()}
-        if change.kind == "undo":
-            own = [line for line in self.journal.changes_in_force if line.who == who]
-            if not own:
-                raise NothingToUndoError("there is no change of the modes to undo")
-            return ModeLine.model_validate({**about, "undoes": own[-1].decision})
-        if change.mode is None and change.kind != "move":
-            raise DataError("name the mode", field="mode")
+        own = [line.change for line in self.journal.changes_in_force if line.who == who]
+        if change.kind == "undo" and not own:
+            raise NothingToUndoError("there is no change of the modes to undo")
+        for field in NEEDS[change.kind]:
+            if getattr(change, field) is None:
+                raise DataError(f"to {change.kind} a mode, name it", field=field)
         if change.mode not in (None, *names) and change.kind != "describe":
             raise DataError(f"no mode {change.mode!r}; there are {', '.join(names) or 'none'}", field="mode")
-        if change.to is None and change.kind != "describe":
-            raise DataError("name the mode that the records get", field="to")
         if change.kind == "rename" and change.to in names:
             raise DataError(f"there is a mode {change.to!r} already; merge the two", field="to")
-        sent = change.model_dump(include={"mode", "to", "description"}, exclude_none=True)
-        return ModeLine.model_validate({**about, **sent, "records": list(records)})
+        about = {"who": who, "when": now(), "records": records, "undoes": own[-1] if change.kind == "undo" else None}
+        return ModeLine.model_validate(change.model_dump(exclude={"items"}) | about)

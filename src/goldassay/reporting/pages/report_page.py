@@ -27,7 +27,6 @@ from goldassay.running.run import Run
 from goldassay.tuning.patterns import find
 
 if TYPE_CHECKING:
-    from goldassay.reporting.pages.reviews import ReviewSummary
     from goldassay.tuning.verdict import Audit
 
 PATTERNS = 25  # error patterns of a run
@@ -50,7 +49,7 @@ def report(
     *,
     tuning: Tuning | None = None,
     judges: Sequence[Record] = (),
-    reviews: Sequence[ReviewSummary] = (),
+    reviews: Sequence[Record] = (),
     ranked: Sequence[RankedRun] = (),
     title: str | None = None,
     audit: Audit | None = None,
@@ -75,7 +74,7 @@ def report(
     comparable, against, excluded = differences(summaries, names)
     notes = [f"{name} has no rows yet" for run, name in zip(runs, labels(runs), strict=True) if not run.rows]
     notes += [*excluded, *(note for name, run in zip(names, usable, strict=True) for note in _notes(name, run))]
-    shown = [*names, *(review.name for review in reviews)]
+    shown = [*names, *(review["name"] for review in reviews)]
     context: Fields = {
         "title": title or (tuning.title if tuning else shortened(shown, 3) or "A judge beside people"),
         "names": names,

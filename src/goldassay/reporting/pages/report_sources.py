@@ -10,7 +10,7 @@ from typing import TypedDict
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import Fields
 from goldassay.gold.modes import REVIEW
-from goldassay.reporting.pages.reviews import ReviewSummary
+from goldassay.reporting.pages.reviews import review_of
 from goldassay.reporting.summary import model_name
 from goldassay.reporting.tuning import Tuning
 from goldassay.running.folder import run_at
@@ -25,7 +25,7 @@ class Sources(TypedDict):
     runs: list[Run]
     tuning: Tuning | None
     judges: list[Fields]
-    reviews: list[ReviewSummary]
+    reviews: list[Fields]
 
 
 def sources(places: Sequence[Path]) -> Sources:
@@ -43,7 +43,7 @@ def sources(places: Sequence[Path]) -> Sources:
         )
     runs: list[Run] = []
     judges: list[Fields] = []
-    reviews: list[ReviewSummary] = []
+    reviews: list[Fields] = []
     tuning: Tuning | None = None
     for place in places:
         if split_name(place)[0].is_file():
@@ -54,7 +54,7 @@ def sources(places: Sequence[Path]) -> Sources:
         if (place / REVIEW).is_file():
             from goldassay.reviewing.exporting import reviewed_traces  # which loads a server
 
-            reviews.append(ReviewSummary.of(place, reviewed_traces(place)))
+            reviews.append(review_of(place, reviewed_traces(place)))
             continue
         folder = run_at(place)
         if not (folder / "tuning.json").is_file():
