@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import re
@@ -301,12 +302,13 @@ def test_aligned_judges_tell_how_modes_change_before_the_first_label(
     youden = {"value": 0.8, "low": 0.7, "high": 0.9}
     for name, better in (("no reminder", True), ("no letter", True), ("no quote", False)):
         saved = {"mode": name, "description": "", "demos": [], "better_than_chance": better, "youden": youden}
-        (judges / f"{name.replace(' ', '-')}.json").write_text(json.dumps(saved))
+        words = f"{name.replace(' ', '-')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        (judges / f"{words}.json").write_text(json.dumps(saved))
     (rule, *_) = json.loads(run("patch", "propose", "classification", "--modes", FOLDER, "--json"))["patches"]
     save("fresh.jsonl", letters(400, 300))
     share = sum(row["text"].startswith("reminder") for row in letters(400, 300)) / 300
-    words = ("patch", "test", "classification", rule["id"], "--inputs", "fresh.jsonl", "--no-review", "--json")
-    drafted = json.loads(run(*words, "--judge-lm", "scripted/judge"))
+    command = ("patch", "test", "classification", rule["id"], "--inputs", "fresh.jsonl", "--no-review", "--json")
+    drafted = json.loads(run(*command, "--judge-lm", "scripted/judge"))
     changes = {each["mode"]: each for each in drafted["modes"]}
     assert set(changes) == {"no reminder", "no letter"}
     assert changes["no reminder"]["value"] == pytest.approx(-share / 0.8)  # what the judge misses is put back
@@ -314,7 +316,7 @@ def test_aligned_judges_tell_how_modes_change_before_the_first_label(
     body = body_of(workspace / "programs" / "patches" / "classification", rule["id"])
     assert (body["status"], body["effects"][-1]["split"]) == ("kept", "judged")
     folder = label(Path(drafted["draft"]))
-    proof = json.loads(run(*words[:4], "--review", folder, "--json"))
+    proof = json.loads(run(*command[:4], "--review", folder, "--json"))
     assert {each["mode"]: each["by"] for each in proof["modes"]} == {
         "no reminder": "the review",
         "no letter": "its judge",

@@ -110,7 +110,7 @@ def _from_run(
 
 
 @dataclass(frozen=True)
-class TestOptions(use.SetOptions):
+class TestOptions(ProofOptions, use.SetOptions):
     """Options of testing patches."""
 
     __test__ = False  # not a test of pytest's
@@ -124,7 +124,6 @@ class TestOptions(use.SetOptions):
 def test(
     program: use.Name,
     source: TestOptions,
-    proof: ProofOptions,
     patches: list[str] | None = use.argument("PATCH...", "Ids or files (default: all)."),
     force: bool = False,
     json: bool = False,
@@ -138,18 +137,15 @@ def test(
     from goldassay.running.evaluate import RunOptions
     from goldassay.systems import examples, indexed
     from goldassay.tuning.acceptance import REVIEWED
-    from goldassay.tuning.service import SPLITS
 
-    if proof.inputs or proof.review:
-        _prove(program, source, proof, patches or [], force, json)
+    if source.inputs or source.review:
+        _prove(program, source, patches or [], force, json)
         return
-    if source.split not in SPLITS:
-        raise GoldassayError(f"patches are tested on dev, and on test for the final proof, not on {source.split}")
     target, folder = _folder(program, source.task)
     split = source.split
-    if proof.modes:
+    if source.modes:
         split = REVIEWED
-        measured: Sequence[dspy.Example] = notes_of(proof.modes, target).required
+        measured: Sequence[dspy.Example] = notes_of(source.modes, target).required
     else:
         data = examples(source.gold, target, split)
         measured = data.examples
@@ -164,27 +160,27 @@ def test(
             terminal.warn(f"{patch.id} is {patch.reason}")
 
 
-def _prove(program: str, source: TestOptions, proof: ProofOptions, patches: list[str], force: bool, json: bool) -> None:
+def _prove(program: str, source: TestOptions, patches: list[str], force: bool, json: bool) -> None:
     """Draft what one patch changes, have it labelled, and write the verdict into the patch."""
     from goldassay.running.hashing import fingerprint
 
     if len(patches) != 1:
         raise GoldassayError("labels prove one patch at a time: name it")
     target, folder = _folder(program, source.task)
-    reviewed = proof.review
+    reviewed = source.review
     if reviewed is None:
         patch, after = folder.with_patch(patches[0], force)
         draft = folder.folder / f"{patch.id}-{fingerprint(folder.current)[:6]}.jsonl"
         if draft.exists():
             print(f"This goes on with {draft}.", file=sys.stderr)  # somebody may have labelled some of it
         else:
-            _draft(target, folder, patch, after, draft, source, proof)
-        if proof.no_review:
+            _draft(target, folder, patch, after, draft, source)
+        if source.no_review:
             modes = [change.state() for change in judged_before(draft)]
             result = {"patch": patch.id, "draft": str(draft), "modes": modes}
             terminal.output(result, json, lambda result: print(result["draft"]))
             return
-        reviewed = labelled(draft, target.task, proof)
+        reviewed = labelled(draft, target.task, source)
     verdict = settled(reviewed, target.task)
     patch = folder.prove(patches[0], verdict.verdict)
     status = {"id": patch.id, "status": str(patch.status), "reason": patch.reason}
@@ -198,15 +194,14 @@ def _draft(
     after: dspy.Module,
     draft: Path,
     source: TestOptions,
-    proof: ProofOptions,
 ) -> None:
     """Run the program with and without a patch, and write what to label; judges of modes may look at it before."""
     from goldassay.lm import for_program
     from goldassay.tuning.labelling import plan_labels
     from goldassay.tuning.options import TuneOptions
 
-    review = proof.modes or (Path(patch.review) if patch.review else None)
-    inputs = unread(Path(str(proof.inputs)), target, notes_of(review, target) if review else None)
+    review = source.modes or (Path(patch.review) if patch.review else None)
+    inputs = unread(Path(str(source.inputs)), target, notes_of(review, target) if review else None)
     model = for_program(folder.current, source.lm)
     options = TuneOptions(
         lm=model.lm,
@@ -219,8 +214,8 @@ def _draft(
     with terminal.working(f"both programs on {len(inputs)} inputs"):
         plan = plan_labels(target.task, {"before": folder.current, patch.id: after}, inputs, options)
     print(f"{write_draft(plan, draft, target.task).sentence}.", file=sys.stderr)
-    if review and proof.judge_lm:
-        changes = judged(review, proof.judge_lm, plan, source.threads)
+    if review and source.judge_lm:
+        changes = judged(review, source.judge_lm, plan, source.threads)
         files.save_json(draft.with_suffix(JUDGED), [asdict(change) for change in changes])
         for change in changes:
             print(f"{change}.", file=sys.stderr)

@@ -395,7 +395,7 @@ def _by_labels(results: list[Path], options: AuditOptions, seed: int) -> Audit:
     target = workspace.target(options.program, options.task)
     place = options.draft or DRAFT
     if place.suffix != ".jsonl" and not place.is_dir():
-        raise GoldassayError(f"--draft expects a .jsonl file, or the folder of its review, got {place}")
+        raise GoldassayError(f"--draft expects a .jsonl file, got {place}")
     if place.exists():
         records: list[Any] = []
         if place.is_dir():

@@ -249,7 +249,7 @@ class PatchFolder:
             LeakError: A patch shows an example of the split.
         """
         if split not in (*SPLITS, REVIEWED):
-            raise GoldassayError(f"patches are measured on dev, and on test for the final proof, not on {split}")
+            raise GoldassayError(f"patches are tested on dev, and on test for the final proof, not on {split}")
         files = [self.find(name) for name in names] or [file for file, each in self.all() if each.status != "applied"]
         if not files:
             raise GoldassayError(f"there are no patches in {self.folder} to test; goldassay patch propose makes some")
