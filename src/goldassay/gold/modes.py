@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
 
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError
@@ -227,11 +228,8 @@ def over(shares: Iterable[ModeShare], limits: Mapping[str, float]) -> list[str]:
     return messages
 
 
-class _ModesFile(BaseModel):
-    """What ``modes.yaml`` holds; ``revision`` is how many lines of the journal it was written from."""
-
-    modes: list[Mode] = []
-    revision: int = 0
+class _ModesFile(TypedDict, total=False):
+    modes: list[Mode]
 
 
 def read_traces(folder: Path | str) -> list[ReviewedTrace]:
@@ -259,15 +257,6 @@ def read_modes(folder: Path | str) -> list[Mode]:
     Raises:
         DataError: ``modes.yaml`` is broken.
     """
-    return modes_file(folder).modes
-
-
-def modes_file(folder: Path | str) -> _ModesFile:
-    """The content of ``modes.yaml``.
-
-    Raises:
-        DataError: It is broken.
-    """
     file = Path(folder) / MODES
-    value: Any = files.yaml_value(file) if file.exists() else {}
-    return files.validated(_ModesFile, value, file)
+    content: Any = files.yaml_value(file) if file.exists() else {}
+    return files.validated(_ModesFile, content, file).get("modes", [])

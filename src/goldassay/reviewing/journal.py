@@ -176,7 +176,9 @@ class Journal:
                 raise LookupError(line.undoes)
             self.order[line.change] = len(self.order)
             self.changes[line.change] = line
-            self.changes_in_force = self._in_force(len(self.order))
+            undone = {change.undoes for change in self.changes.values()}
+            in_force = (change for change in self.changes.values() if change.kind != "undo")
+            self.changes_in_force = [change for change in in_force if change.change not in undone]
             return
         self.order[line.decision] = len(self.order)
         self.lines[line.decision] = line
@@ -212,12 +214,6 @@ class Journal:
         own = (line for line in reversed(self.lines.values()) if line.who == who and line.decision not in self._undone)
         return next((line for line in own if line.kind not in ("undo", "reveal")), None)
 
-    def _in_force(self, until: int) -> list[ModeLine]:
-        """The changes of the modes among the first lines that nobody took back there."""
-        lines = [line for line in self.changes.values() if self.order[line.change] < until]
-        undone = {line.undoes for line in lines}
-        return [line for line in lines if line.kind != "undo" and line.change not in undone]
-
     def modes(self, line: Line) -> list[str]:
         """The modes of a decision: those that it names, with the changes since then."""
         modes = line.modes
@@ -226,10 +222,10 @@ class Journal:
                 modes = change.applied(modes, line.record)
         return modes
 
-    def descriptions(self, until: int | None = None) -> dict[str, str]:
-        """The modes that have been described; with ``until`` among the first lines."""
+    def descriptions(self) -> dict[str, str]:
+        """The modes that have been described."""
         texts: dict[str, str] = {}
-        for change in self.changes_in_force if until is None else self._in_force(until):
+        for change in self.changes_in_force:
             mode = change.mode or ""
             if change.kind == "describe":
                 texts[mode] = change.description

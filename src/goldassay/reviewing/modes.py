@@ -1,7 +1,8 @@
 """The failure modes of a review: which traces have them, what they are, and how they change.
 
 They are what the journal's lines say. ``modes.yaml`` is written from them, for people and for the tools that come after
-a review; a description that somebody edits in it becomes a line of the journal. A mode that is added there needs one.
+a review; a new description that somebody writes in it becomes a line of the journal. A mode that is added there needs
+one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from goldassay.gold.modes import (
     Mode,
     ModeTable,
     ReviewedTrace,
-    modes_file,
+    read_modes,
     traces_as_text,
 )
 from goldassay.gold.shapes import Fields
@@ -94,10 +95,10 @@ class Modes:
         return [Mode(name, texts.get(name, ""), tuple(examples.get(name, ())[:EXAMPLES])) for name in names]
 
     def _edited(self) -> dict[str, str]:
-        """The descriptions in the file that are not those it was written with."""
-        content = modes_file(self.folder.path)
-        written = self.journal.descriptions(content.revision)
-        return {mode.name: mode.description for mode in content.modes if mode.description != written.get(mode.name, "")}
+        """The descriptions in the file that the journal never had."""
+        texts = {"", *(change.description for change in self.journal.changes.values())}
+        modes = read_modes(self.folder.path)
+        return {mode.name: mode.description for mode in modes if mode.description not in texts}
 
     def save(self) -> list[ReviewedTrace]:
         """Write ``modes.yaml`` and ``reviewed.jsonl``; returns the traces that were read.
@@ -113,9 +114,8 @@ class Modes:
             self.journal.add(ModeLine.model_validate({**own, "kind": "describe", "mode": name, "description": text}))
         contents = {REVIEWED: traces_as_text(traces)}
         if modes or (self.folder.path / MODES).exists():
-            state: Fields = {"modes": [{**asdict(mode), "examples": list(mode.examples)} for mode in modes]}
-            state["revision"] = len(self.journal.order)
-            contents[MODES] = yaml.safe_dump(state, sort_keys=False, allow_unicode=True)
+            state = [{**asdict(mode), "examples": list(mode.examples)} for mode in modes]
+            contents[MODES] = yaml.safe_dump({"modes": state}, sort_keys=False, allow_unicode=True)
         files.save_all({self.folder.path / name: text for name, text in contents.items()})
         return traces
 

@@ -13,7 +13,7 @@ from statistics import median
 
 from goldassay.exceptions import DataError
 from goldassay.gold import anyfields
-from goldassay.gold.modes import modes_file
+from goldassay.gold.modes import read_modes
 from goldassay.gold.records import candidate_ids
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
@@ -52,7 +52,7 @@ class Session:
     _pause: float = 0.0  # until when slow figures are not computed again
 
     def __post_init__(self) -> None:
-        modes_file(self.folder.path)  # a file that cannot be read is an error now, not later on the page
+        read_modes(self.folder.path)  # a file that cannot be read is an error now, not later on the page
         self.journal = Journal(self.folder.path / "labels.jsonl", read_only=self.read_only)
         self.queue = Queue(len(self.folder.records), self.journal, self.folder.seed, self.folder.settings.overlap)
         self.quality = Quality(self.folder, self.journal, self.queue)
