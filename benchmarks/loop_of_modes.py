@@ -150,7 +150,7 @@ def loop(seed: int, gain: float) -> Loop:
         inputs = letters(seed, INPUTS, "input")
         plan = plan_labels(TASK, {"before": program, patch.id: after}, inputs, quiet)
         write(base / "changed.jsonl", plan.draft.records, task=TASK)
-        records, modes = labels_of(decided(base / "changed.jsonl", chooser(rng)))
+        records, failures = labels_of(decided(base / "changed.jsonl", chooser(rng)))
         systems = ["before", patch.id]
         labelled = sum(PREFERRED in record for record in records)
         looks = [verdict(TASK, without(records, look), systems) for look in range(EVERY, labelled, EVERY)]
@@ -161,7 +161,7 @@ def loop(seed: int, gain: float) -> Loop:
         written.status == Status.PROVEN,
         any(each.better > 0 for each in [*looks, final]),
         any(each.better < 0 for each in [*looks, final]),
-        any(change.rose for change in mode_changes(TASK, records, modes)),
+        any(change.rose for change in mode_changes(TASK, records, failures)),
         ends.low <= gain * (1 - 2 * SLIPS) <= ends.high,
         labelled,
         plan.disagreements / INPUTS,

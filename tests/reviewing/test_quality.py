@@ -26,6 +26,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.reviewing import Review
+from goldassay.reviewing.exporting import labels_of
 from goldassay.reviewing.journal import Decision
 from goldassay.reviewing.quality import Quality, missed_by_both
 from goldassay.running.labelled import verdict
@@ -319,3 +320,26 @@ def test_slow_figures_are_computed_rarely(start: Start) -> None:
         session.decide(Decision(decision=str(index), item=str(index), kind="skip"), "ann", "")
         session.progress("ann", "", fresh=True)
     assert slow.computed == 1
+
+
+def test_modes_are_those_of_the_answers_that_are_not_right(start: Any) -> None:
+    review = start(classification(5))
+    client = Client(review.url)
+    expected = {}
+    choices: list[dict[str, Any]] = [{"choice": "1"}, {"choice": "both"}, {"choice": "neither"}]
+    other = {"value": {"label": LABELS[2]}}
+    choices += [{"choice": "1", **other}, other]  # the better one corrected; what neither says
+    for item, fields in zip(["0", "1", "2", "3", "4"], choices, strict=True):
+        record = client.record(item)
+        client.decide(item, modes=["cut"], **fields)
+        shown = review.session.journal.current(int(item), "ann").shown
+        right = set(shown) if fields.get("choice") == "both" else set[str]()
+        if fields == {"choice": "1"}:
+            right = {shown[0]}
+        if "value" in fields:
+            a = LABELS[int(item) % 3]
+            b = LABELS[(int(item) + 1) % 3]
+            right = {name for name, label in (("a", a), ("b", b)) if label == LABELS[2]}
+        expected[record["id"]] = {name: () if name in right else ("cut",) for name in ("a", "b")}
+    assert labels_of(review.folder)[1] == expected
+    assert expected["r3"] == {"a": ("cut",), "b": ("cut",)}

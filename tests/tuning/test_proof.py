@@ -29,15 +29,16 @@ def records(n: int, right: list[str]) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_mode_that_is_named_is_wrong_with_the_answers_that_were_not_chosen() -> None:
+def test_the_change_of_a_mode_is_tested_on_the_answers_that_have_it() -> None:
     rows = records(40, ["before"])
-    (rose, other) = mode_changes("classification", rows, {str(at): ("cut" if at < 30 else "long",) for at in range(40)})
+    failures = {str(at): {"before": (), "after": ("cut" if at < 30 else "long",)} for at in range(40)}
+    (rose, other) = mode_changes("classification", rows, failures)
     assert (rose.mode, rose.rose) == ("cut", True)
     assert rose.change.value == pytest.approx(30 / 40 * 60 / 300)
     assert rose.change.low > 0
     assert other.mode == "long"
     assert other.change.low < other.change.value == pytest.approx(10 / 40 * 60 / 300)
-    both = mode_changes("classification", records(40, []), {str(at): ("cut",) for at in range(40)})
+    both = mode_changes("classification", rows, {str(at): dict.fromkeys(SYSTEMS, ("cut",)) for at in range(40)})
     assert [(each.change.value, each.rose) for each in both] == [(0.0, False)]
     assert mode_changes("classification", rows, {}) == []
 
@@ -46,7 +47,8 @@ def test_the_sentences_say_which_mode_rose_or_how_to_tell() -> None:
     rows = records(40, ["before"])
     result = verdict("classification", rows, SYSTEMS)
     assert Proof(result).lines[1] == UNTOLD
-    changes = mode_changes("classification", rows, {"1": ("long",), **{str(at): ("cut",) for at in range(2, 40)}})
+    failures = {str(at): {"before": (), "after": ("cut" if at else "long",)} for at in range(40)}
+    changes = mode_changes("classification", rows, failures)
     assert Proof(result, changes).lines[1].startswith("More frequent than before: cut. Change of each mode's share")
     assert Proof(result, changes[1:]).lines[1].startswith("No mode of failure is shown to have become more frequent.")
 

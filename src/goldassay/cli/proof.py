@@ -165,11 +165,11 @@ def settled(folder: Path, task: str) -> Proof:
     from goldassay.tuning.proof import Proof, mode_changes
 
     check_task(folder, task)
-    records, modes = labels_of(folder)
+    records, failures = labels_of(folder)
     design = Design.of(records)
     if design is None or not any(PREFERRED in record for record in records):
         raise GoldassayError(f"{folder} has no decision on two programs yet; goldassay review {folder} goes on with it")
-    changes = mode_changes(task, records, modes)
+    changes = mode_changes(task, records, failures)
     named = {change.mode for change in changes}
     others = [change for change in judged_before(folder) if change.mode not in named]
     return Proof(verdict(task, records, design.systems), [*changes, *others])

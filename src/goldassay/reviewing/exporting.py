@@ -144,8 +144,8 @@ def all_traces(folder: Path, sources: Sequence[Path] = ()) -> dict[str, tuple[Fi
     return traces
 
 
-def labels_of(folder: Path) -> tuple[list[Fields], dict[str, tuple[str, ...]]]:
-    """The records of a review with their labels, in the order of these, and the modes of failure of each by its id.
+def labels_of(folder: Path) -> tuple[list[Fields], dict[str, dict[str, Sequence[str]]]]:
+    """The records of a review with their labels, in the order of these, and by their ids the modes of each system.
 
     Another process may have the folder open.
 
@@ -155,4 +155,5 @@ def labels_of(folder: Path) -> tuple[list[Fields], dict[str, tuple[str, ...]]]:
     with closing(Session(Folder.read(folder), read_only=True)) as session:
         settled = [session.queue.settled(index) for index in range(session.queue.count)]
         modes = {trace.id: trace.modes for trace in session.modes.traces()}
-        return session.quality.records(settled), modes
+        failures = {line.record: session.quality.failures(line, modes[line.record]) for line in settled if line}
+        return session.quality.records(settled), failures

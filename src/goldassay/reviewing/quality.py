@@ -169,6 +169,17 @@ class Quality:
         best = answers.get(sides.get(line.choice or "", ""), canonical(line.value))
         return [name for name, answer in answers.items() if answer == best]
 
+    def failures(self, line: Line, modes: Sequence[str]) -> dict[str, Sequence[str]]:
+        """The modes of failure of each system's answer: none of one that says what the gold does, or is preferred.
+
+        The better one of two wrong answers, whose value was corrected, has them too.
+        """
+        right = self.preferred(line)
+        if line.value is not None:
+            gold = canonical(line.value)
+            right = [each.system for each in self.folder.suggestions(line.index) if canonical(each.value) == gold]
+        return {name: () if name in right else modes for name in self.folder.systems}
+
     def difference(self, settled: Sequence[Line | None], hidden: bool) -> Fields | None:
         """The verdict on the systems; None if the draft does not compare them.
 

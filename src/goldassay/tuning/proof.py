@@ -1,9 +1,9 @@
 """The proof of a patch by labels: whether the program is better with it, and whether other failures are more frequent.
 
 Both come from the answers that differ with the patch, labelled without knowing which is which
-(`goldassay.running.labelled`). A mode of failure that was named is wrong with the answers that were not taken to be
-right; the change of its share is tested like any difference of two systems, and the tests of all modes are corrected
-together (Holm 1979).
+(`goldassay.running.labelled`). A mode of failure that was named is wrong with the answers that are not right. The
+change of its share is tested like any difference of two systems; the tests of all modes are corrected together (Holm
+1979).
 """
 
 from __future__ import annotations
@@ -49,23 +49,27 @@ class ModeChange:
         return {"mode": self.mode, **self.change.state(), "p": self.p, "more_frequent": self.rose, "by": self.by}
 
 
-def mode_changes(task: str, records: Sequence[Record], modes: Mapping[str, Collection[str]]) -> list[ModeChange]:
+def mode_changes(
+    task: str, records: Sequence[Record], failures: Mapping[str, Mapping[str, Collection[str]]]
+) -> list[ModeChange]:
     """The change of each mode's share, from the records of a blinded review.
 
     Args:
         task: The task.
-        records: The records in the order of their labels, each with the systems whose answers are right.
-        modes: The modes that were named, by the record's id.
+        records: The records in the order of their labels.
+        failures: By the ids of those that are decided, the modes that each system's answer has.
     """
     design = Design.of(records)
     systems = design.systems if design else ()
     kept = ("id", SAMPLING, "suggestions", "document")  # no gold, so that the answers without the mode are counted
     verdicts = []
-    for mode in dict.fromkeys(mode for record in records for mode in modes.get(str(record["id"]), ())):
-        rows = [{key: record[key] for key in kept if key in record} for record in records]
-        for row, record in zip(rows, records, strict=True):
-            if PREFERRED in record:
-                row[PREFERRED] = record[PREFERRED] if mode in modes.get(str(record["id"]), ()) else systems
+    for mode in dict.fromkeys(mode for sides in failures.values() for modes in sides.values() for mode in modes):
+        rows = []
+        for record in records:
+            row = {key: record[key] for key in kept if key in record}
+            if sides := failures.get(str(record["id"])):
+                row[PREFERRED] = [name for name in systems if mode not in sides.get(name, ())]
+            rows.append(row)
         verdicts.append(replace(verdict(task, rows, systems), measure=mode))
     told = [(each.measure, each.gain) for each in ranked(verdicts) if each.interval is not None]
     return [ModeChange(mode, gain.interval.reversed, gain.p) for mode, gain in told]
