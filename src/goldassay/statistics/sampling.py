@@ -47,7 +47,7 @@ PREDICTED = {"tp", "fp", "correct", "incorrect", "partial", "spurious"}  # count
 EXTRA = 2  # examples that differ as much as those seen, one up and one down (as Bonett and Price 2012, for pairs)
 FEWEST = 2.0  # degrees of freedom at least
 SIDE = 0.025  # the level of each direction of a race
-SPARSE = 1.75  # times as many inputs as labels, of all: from here on such a stratum needs its own ends
+SPARSE = 1.5  # times as many inputs as labels, of all: from here on such a stratum needs its own ends
 LARGEST = 50.0  # of a logarithm of wealth: far beyond any decision, and no overflow
 
 
