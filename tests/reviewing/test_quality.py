@@ -121,7 +121,11 @@ def files_of(opened: Review, records: list[dict[str, Any]], answer: dict[str, An
     population = records[0]["sampling"]["population"]
     arguments = []
     for name in records[0]["sampling"]["systems"]:
-        rows = [{"id": record["id"], **record["suggestions"][name]} for record in records]
+        inputs = {"note"} & answer.keys()
+        rows = [
+            {"id": record["id"], **{key: record[key] for key in inputs}, **record["suggestions"][name]}
+            for record in records
+        ]
         rows += [{"id": f"rest{number}", **answer} for number in range(len(records), population)]
         arguments += ["--pred", str(write_draft(opened.folder / f"{name}.jsonl", rows))]
     return arguments
@@ -175,6 +179,35 @@ def test_compare_on_exported_gold_says_what_the_page_says(start: Start, task: st
     wins = sum(number % 4 > 1 and number not in opened.session.queue.blind for number in order)
     assert live["difference"] == pytest.approx(-wins / len(order) / 10)  # 40 of 400 differ; b is never right alone
     (verdict,) = compared(opened, task, records, answer)
+    assert {name: verdict[name] for name in SAME} == pytest.approx({name: live[name] for name in SAME})
+
+
+def test_compare_says_the_same_of_a_task_of_your_own(
+    start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its files of predictions may hold the inputs, too, and it needs no metric."""
+    for folder, content in (("programs", "program = lambda note: None"), ("metrics", "")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "decades.py").write_text(content)
+    monkeypatch.chdir(tmp_path)
+    agreement = "the same value in every field but reasoning"
+    records = [
+        {
+            "id": str(number),
+            "note": text_of(number),
+            "suggestions": {"a": {"year": number}, "b": {"year": number + 1}},
+            "sampling": sampling(number, 20, agreement=agreement),
+        }
+        for number in range(20)
+    ]
+    opened = start(records, task="decades")
+    page = Client(opened.url)
+    for number in range(20):
+        neither = number % 3 == 0 and number not in opened.session.queue.blind
+        page.decide(str(number), **({"choice": "neither"} if neither else {"value": {"year": number}}))
+    page.post("reveal", {})
+    live = page.get("progress")["verdict"]
+    (verdict,) = compared(opened, "decades", records, {"year": 1, "note": "x"})
     assert {name: verdict[name] for name in SAME} == pytest.approx({name: live[name] for name in SAME})
 
 

@@ -50,9 +50,15 @@ class Drafted:
 
     @cached_property
     def answers(self) -> dict[str, Record]:
-        """The predictions by id, as drafts compare them."""
-        records = enumerate(self.pairs.population)
-        return {identity(record, place): output_of(record, self.task) for place, record in records}
+        """The predictions by id, as drafts compare them: of a task of your own the fields that were suggested."""
+        several = [answer for record in self.records for answer in (record.get("suggestions") or {}).values()]
+        suggested = {name for answer in several for name in answer}
+        answers: dict[str, Record] = {}
+        for place, record in enumerate(self.pairs.population):
+            output = output_of(record, self.task)
+            own = {key: output[key] for key in output.keys() & suggested}
+            answers[identity(record, place)] = output if self.task in TASKS else own
+        return answers
 
     def outputs(self, measure: Measure[Any] | None = None) -> Outputs:
         """How the draft compared outputs, which must not be looser than what a measure reads.
