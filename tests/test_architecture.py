@@ -59,8 +59,8 @@ def test_every_room_is_drawn_once() -> None:
 JOURNEYS = re.findall(r"\*\*(A [^*]*)\*\*[^\n]*\n\n(1\. .*?)(?=\n\n)", page(), flags=re.DOTALL)
 
 
-def test_there_are_three_journeys() -> None:
-    assert len(JOURNEYS) == 3
+def test_there_are_four_journeys() -> None:
+    assert len(JOURNEYS) == 4
 
 
 @pytest.mark.parametrize(("title", "steps"), JOURNEYS, ids=[title for title, _ in JOURNEYS])
