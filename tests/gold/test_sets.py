@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import load
+from goldassay.gold import TaskSet, load
 from goldassay.gold.audit import audit
 
 
@@ -138,3 +138,8 @@ def test_a_json_file_tells_its_task_where_it_has_one(own: Path, tmp_path: Path) 
     file.write_text('[{"id": "a", "text": "x", "ner_annotations": [], "entity_linking": {}}]', encoding="utf-8")
     with pytest.raises(DataError, match="which task is this gold for"):
         load(file)
+
+
+def test_records_of_questions_are_searched_in_their_own_contexts() -> None:
+    record = {"id": "q", "question": "When?", "answers": ["1800"], "context": "In 1800.", "documents": ["d"]}
+    assert TaskSet("answering", [{"path": [record]}]).passages == [{"id": "d", "text": "In 1800."}]

@@ -15,6 +15,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import write
 from goldassay.gold.audit import audit
 from goldassay.reviewing import review
+from goldassay.reviewing.folder import Folder
 
 CLI = CliRunner()
 
@@ -227,3 +228,21 @@ def test_exported_spans_are_gold_that_scores_take(start: Start, tmp_path: Path) 
     assert done.exit_code == 0, done.output
     counts = json.loads(done.stdout)["counts"]["strict"]
     assert (counts["tp"], counts["fp"], counts["fn"]) == (10, 10, 0)
+
+
+def test_a_draft_goes_on_with_its_task_and_no_other(tmp_path: Path) -> None:
+    file = write_draft(tmp_path / "draft.jsonl", classification(20))
+    Folder.open([file], "urgency")
+    assert Folder.open([file]).task == "urgency"
+    for place in (file, file.with_suffix(".review")):
+        with pytest.raises(DataError, match="its labels are for urgency, not for extraction"):
+            Folder.open([place], "extraction")
+
+
+def test_a_source_that_is_not_there_or_settings_that_are_broken_are_one_line(tmp_path: Path) -> None:
+    for name in ("nothing.jsonl", "nothing.review"):
+        with pytest.raises(DataError, match="no such file"):
+            Folder.open([tmp_path / name])
+    (tmp_path / "review.json").write_text("{}")
+    with pytest.raises(DataError, match=r"review\.json.*task"):
+        Folder.open([tmp_path])

@@ -318,3 +318,26 @@ def test_a_column_of_another_table_that_is_called_errors_stays_beside(tmp_path: 
     (tmp_path / "gold.csv").write_text("id,text,label,errors\na,x,M,3\n")
     (row,) = read(tmp_path / "gold.csv", task="classification")
     assert row["meta"] == {"errors": "3"}
+
+
+def test_a_key_in_a_note_or_a_description_reaches_no_file(start: Start) -> None:
+    key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
+    review = start(extraction())
+    page = Client(review.url)
+    page.decide("0", **empty(modes=["no place"], note=f"called with {key}"))
+    reviewed_traces(review.folder)
+    file = review.folder / "modes.yaml"
+    file.write_text(file.read_text().replace("description: ''", f"description: like {key}"))
+    (trace,) = reviewed_traces(review.folder)
+    assert trace.note == "called with [hidden]"
+    assert [mode.description for mode in read_modes(review.folder)] == ["like [hidden]"]
+    assert not [each.name for each in review.folder.iterdir() if each.is_file() and key in each.read_text()]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 300])
+def test_a_name_in_the_file_that_no_mode_can_have_is_one_line(start: Start, name: str) -> None:
+    review = start(extraction())
+    modes = {"modes": [{"name": name, "description": "slow"}]}
+    (review.folder / "modes.yaml").write_text(yaml.safe_dump(modes))
+    with pytest.raises(DataError, match=r"modes\.yaml: mode"):
+        reviewed_traces(review.folder)

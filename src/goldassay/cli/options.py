@@ -206,13 +206,15 @@ def with_flags(message: str) -> str:
     'resume it: --resume runs/x, or set --force'
     >>> with_flags('name its column (`map={"label": "COLUMN"}`)')
     'name its column (--map label=COLUMN)'
+    >>> with_flags("name its task (`task=`)")
+    'name its task (--task)'
     """
 
     def option(match: re.Match[str]) -> str:
         name, value = match.groups()
         if value.startswith("{"):  # a mapping, which the command line writes as name=value
             value = value.strip("{}").replace('"', "").replace(": ", "=").replace(", ", ",")
-        return f"--{RENAMED.get(name, name).replace('_', '-')}{'' if value == 'True' else f' {value}'}"
+        return f"--{RENAMED.get(name, name).replace('_', '-')} {value.removesuffix('True')}".strip()
 
     return re.sub(r"`([a-z_]+)=([^`]*)`", option, message)
 

@@ -166,6 +166,8 @@ class TaskSet:
             return passages(file)
         paragraphs: list[Fields] = []
         for source in self.sources if self.task in ("answering", "retrieval") else ():
+            if not is_file(source["path"]):
+                continue
             if (source.get("format") or formats.guess(source["path"], self.task)) == "squad":
                 paragraphs += answering.passages(source["path"])
         of_one = (r for r in self.records if r.get("context") and len(r.get("documents") or ()) == 1)

@@ -142,27 +142,30 @@ class Folder:
             GoldassayError: The sources have no task, or do not allow the question.
         """
         first = sources[0]
-        drafted = False
         program = program_of(task) if task else None
         task = program.task if program else task
-        if len(sources) == 1 and (first / SETTINGS).exists():
-            path = first
-            task = str(files.json_value(path / SETTINGS)["task"])
-        elif len(sources) == 1 and is_draft(first):
-            path = first.with_suffix(SUFFIX)
+        resumed = len(sources) == 1 and (first / SETTINGS).exists()
+        drafted = not resumed and not (len(sources) == 1 and is_draft(first))
+        place = Path(first.resolve().name) if drafted else first
+        path = first if resumed else place.with_suffix(SUFFIX)
+        own = _settings(path)
+        if task and own and task != own.task:
+            raise DataError(f"its labels are for {own.task}, not for {task}", file=path)
+        task = own.task if own else task
+        if drafted:
+            if not first.exists():
+                raise DataError("no such file", file=first)
+            if not task:
+                raise GoldassayError(f"{first} is no draft; name the task of its inputs (`task=`) to draft them")
+            _keep(path, json_lines(draft(pool_of(sources, task), question, n=n, seed=seed).records))
+        elif not resumed:
             task = task or (task_of(first) if first.suffix == ".jsonl" else formats.task_of(first))
             _keep(path, _as_lines(first, task))
-        elif task:
-            path = Path(first.name).with_suffix(SUFFIX)
-            _keep(path, json_lines(draft(pool_of(sources, task), question, n=n, seed=seed).records))
-            drafted = True
-        else:
-            raise GoldassayError(f"{first} is no draft; name the task of its inputs (`task=`) to draft them")
-        new = {"created": now(), "sources": [relpath(source, path) for source in sources if drafted]}
-        own = files.json_value(path / SETTINGS) if (path / SETTINGS).exists() else new
+        new = {"task": task, "created": now(), "sources": [relpath(source, path) for source in sources if drafted]}
         changes = {name: value for name, value in settings.items() if value is not None}
-        chosen = files.validated(Settings, {**own, "task": task, **changes}, path / SETTINGS)
+        chosen = files.validated(Settings, {**(own.model_dump() if own else new), **changes}, path / SETTINGS)
         files.save_json(path / SETTINGS, chosen.model_dump())
+        task = chosen.task
         folder = cls(path, chosen, records_of(path / DRAFT))
         program = program or program_of(task)
         if program and folder.schema is None and (task == "records" or task not in TASKS):
@@ -178,9 +181,9 @@ class Folder:
         Raises:
             DataError: It is no folder of a review, or cannot be read.
         """
-        if not (path / SETTINGS).exists():
+        settings = _settings(path)
+        if settings is None:
             raise DataError("no folder of a review; goldassay review makes one of traces", file=path)
-        settings = files.validated(Settings, files.json_value(path / SETTINGS), path / SETTINGS)
         return cls(path, settings, records_of(path / DRAFT))
 
     @property
@@ -278,6 +281,12 @@ class Folder:
     def close(self) -> None:
         """Let other processes open the folder."""
         self._lock.release()
+
+
+def _settings(path: Path) -> Settings | None:
+    """The settings of a folder; None if it is no folder of a review."""
+    file = path / SETTINGS
+    return files.validated(Settings, files.json_value(file), file) if file.exists() else None
 
 
 def is_draft(file: Path) -> bool:

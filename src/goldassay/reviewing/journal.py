@@ -22,8 +22,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reviewing.values import canonical
+from goldassay.secrets import redact
 
-Name = Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1, max_length=200)]
+Name = Annotated[str, AfterValidator(lambda text: " ".join(redact(text).split())), Field(min_length=1, max_length=200)]
+Text = Annotated[str, AfterValidator(redact), Field(max_length=10_000)]  # notes go into prompts and files
 Kind = Literal["label", "skip", "unsure", "undo", "reveal"]
 Visit = Literal["first", "repeat", "conflict"]
 
@@ -56,7 +58,7 @@ class Decision(BaseModel):
     value: dict[str, Any] | None = None
     choice: str | None = Field(default=None, max_length=200)
     good: bool | None = None
-    note: str | None = Field(default=None, max_length=10_000)
+    note: Text | None = None
     modes: list[Name] = []
     grade: int | None = Field(default=None, ge=1, le=3)
     seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
@@ -110,7 +112,7 @@ class ModeChange(BaseModel):
     mode: Name | None = None
     to: Name | None = None
     items: list[str] = []
-    description: str = Field(default="", max_length=10_000)
+    description: Text = ""
 
 
 class ModeLine(ModeChange):

@@ -30,6 +30,7 @@ from goldassay.reviewing.folder import Folder
 from goldassay.reviewing.journal import Journal, ModeChange, ModeLine, NothingToUndoError
 from goldassay.reviewing.queue import Queue
 from goldassay.running.about import now
+from goldassay.secrets import redact
 from goldassay.statistics.design import SAMPLING, sampling_of
 
 FIRST_WORDS = 160  # characters of a trace in a list
@@ -97,8 +98,8 @@ class Modes:
     def _edited(self) -> dict[str, str]:
         """The descriptions in the file that the journal never had."""
         texts = {"", *(change.description for change in self.journal.changes.values())}
-        modes = read_modes(self.folder.path)
-        return {mode.name: mode.description for mode in modes if mode.description not in texts}
+        modes = {mode.name: redact(mode.description) for mode in read_modes(self.folder.path)}
+        return {name: text for name, text in modes.items() if text not in texts}
 
     def save(self) -> list[ReviewedTrace]:
         """Write ``modes.yaml`` and ``reviewed.jsonl``; returns the traces that were read.
@@ -111,7 +112,8 @@ class Modes:
         modes = self.listed(traces)
         for name, text in self._edited().items():
             own = {"change": f"{BY_HAND} {len(self.journal.order)}", "who": BY_HAND, "when": now()}
-            self.journal.add(ModeLine.model_validate({**own, "kind": "describe", "mode": name, "description": text}))
+            edit = {**own, "kind": "describe", "mode": name, "description": text}
+            self.journal.add(files.validated(ModeLine, edit, self.folder.path / MODES))
         contents = {REVIEWED: traces_as_text(traces)}
         if modes or (self.folder.path / MODES).exists():
             state = [{**asdict(mode), "examples": list(mode.examples)} for mode in modes]
