@@ -87,7 +87,7 @@ class Metric:
         state_of_the_art: What the best systems reach, by the measure's name.
         pass_mark: The least score of an example that bootstrapping may learn from.
         columns: Renames fields (see `goldassay.fields`).
-        feedback_from: The folder of a review whose notes stand in the feedback of the same or similar inputs
+        feedback_from: The folder of a review whose notes appear in the feedback of the same or similar inputs
             (`goldassay.feedback.ReviewNotes`).
 
     >>> from goldassay.measures import extraction
@@ -164,7 +164,7 @@ class Metric:
             lower_is_better: The value is an error: a target is the most that it may be, and the score, which DSPy
                 maximises, is ``1 - value / worst``.
             worst: The largest value of an error, which an example counts on which the program fails; by default 1.
-            feedback_from: The folder of a review whose notes stand in the feedback, as in `Metric`.
+            feedback_from: The folder of a review whose notes appear in the feedback, as in `Metric`.
 
         >>> import dspy
         >>> exact = Metric.of(lambda gold, pred: gold["label"] == pred["label"])

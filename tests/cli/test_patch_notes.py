@@ -238,7 +238,7 @@ def test_a_tuning_from_notes_is_proven_by_labels(workspace: Path) -> None:
         output = " ".join(proof.stdout.read().split())
     assert "The program is proven by 40 labels." in output
     assert "after is better than before" in output
-    assert "No mode of failure is shown to have become more frequent." in output
+    assert "No failure mode is shown to have become more frequent." in output
     about = json.loads(Path("u", "tuning.json").read_text())
     assert about["proof"]["verdict"]["proven"]
 
@@ -264,7 +264,7 @@ def test_errors_say_what_is_missing(workspace: Path) -> None:
         assert message in refused(*words, f"{name}.review")
     right = [row for row in rows if row["label"] == row["text"].split()[0]]
     read_traces(save("right.jsonl", right))
-    assert "no trace in right.review has a mode of failure" in refused(*propose, "right.review")
+    assert "no trace in right.review has a failure mode" in refused(*propose, "right.review")
     (rule, *_) = json.loads(run(*propose, FOLDER, "--json"))["patches"]
     assert "one patch at a time" in refused(*test, "--inputs", "traces.jsonl")
     read = [json.loads(line)["id"] for line in Path(FOLDER, "reviewed.jsonl").read_text().splitlines()]

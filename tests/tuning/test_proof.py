@@ -50,7 +50,7 @@ def test_the_sentences_say_which_mode_rose_or_how_to_tell() -> None:
     failures = {str(at): {"before": (), "after": ("cut" if at else "long",)} for at in range(40)}
     changes = mode_changes("classification", rows, failures)
     assert Proof(result, changes).lines[1].startswith("More frequent than before: cut. Change of each mode's share")
-    assert Proof(result, changes[1:]).lines[1].startswith("No mode of failure is shown to have become more frequent.")
+    assert Proof(result, changes[1:]).lines[1].startswith("No failure mode is shown to have become more frequent.")
 
 
 def test_the_interval_of_a_judged_change_holds_the_judges_error() -> None:

@@ -67,7 +67,7 @@ def propose(
     program: use.Name,
     run: Path | None = use.for_gold("RUN", "A run of this program on the train split."),
     modes: Path | None = use.for_gold("FOLDER", "A review instead: patches from its notes, the worst mode first."),
-    mode: str | None = use.for_gold("NAME", "Only this mode of failure of --modes."),
+    mode: str | None = use.for_gold("NAME", "Only this failure mode of --modes."),
     task: use.OfTask = None,
     reflection_lm: use.ReflectionLm = None,
     limit: int = use.for_result("N", "Propose at most N.", min=1, default=12),

@@ -152,7 +152,7 @@ def labelled(draft: Path, task: str, options: NotesOptions) -> Path:
 
 
 def settled(folder: Path, task: str) -> Proof:
-    """The verdict of a blinded review on two programs, and how each mode of failure changed.
+    """The verdict of a blinded review on two programs, and how each failure mode changed.
 
     Modes that nobody named in it change as their judges say, where these were asked.
 

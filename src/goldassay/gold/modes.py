@@ -93,6 +93,10 @@ class ModeShare:
 def mode_shares(traces: Iterable[ReviewedTrace], modes: Iterable[Mode] = ()) -> list[ModeShare]:
     """The share of each mode, most frequent first: of those named here, and all others that a trace has.
 
+    Args:
+        traces: The traces that a person read.
+        modes: The modes with their descriptions; those that no trace has are counted, too.
+
     Raises:
         DataError: Traces of two designs are mixed.
 
@@ -235,6 +239,9 @@ class _ModesFile(TypedDict, total=False):
 def read_traces(folder: Path | str) -> list[ReviewedTrace]:
     """The traces that were read in a review, in that order.
 
+    Args:
+        folder: The folder of the review.
+
     Raises:
         DataError: The folder has no ``reviewed.jsonl``, which ``goldassay review --export`` writes, or it is broken.
     """
@@ -253,6 +260,9 @@ def traces_as_text(traces: Iterable[ReviewedTrace]) -> str:
 
 def read_modes(folder: Path | str) -> list[Mode]:
     """The modes of a review, with their descriptions; none if nobody named one.
+
+    Args:
+        folder: The folder of the review.
 
     Raises:
         DataError: ``modes.yaml`` is broken.

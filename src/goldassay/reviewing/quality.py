@@ -170,7 +170,7 @@ class Quality:
         return [name for name, answer in answers.items() if answer == best]
 
     def failures(self, line: Line, modes: Sequence[str]) -> dict[str, Sequence[str]]:
-        """The modes of failure of each system's answer: none of one that says what the gold does, or is preferred.
+        """The failure modes of each system's answer: none of one that says what the gold does, or is preferred.
 
         The better one of two wrong answers, whose value was corrected, has them too.
         """

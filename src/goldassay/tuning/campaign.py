@@ -56,7 +56,7 @@ class PatchOptions:
     Args:
         bundles: edits of the bundles that are tested one after the other; by default
             `goldassay.tuning.patching.strongest_first`.
-        notes: what a person noted while reading traces; the patterns are then the modes of failure.
+        notes: what a person noted while reading traces; the patterns are then the failure modes.
         reflection_lm: a model that also proposes edits in words.
         nearest: how many demonstrations to show each input, the nearest ones or a set for all; 0 tries neither.
         rounds: how often new errors are looked for, as long as the round before kept anything.

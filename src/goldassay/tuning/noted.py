@@ -1,4 +1,4 @@
-"""Patches from what a person noted while reading traces: each mode of failure is a pattern, and notes become edits.
+"""Patches from what a person noted while reading traces: each failure mode is a pattern, and notes become edits.
 
 No gold is needed. A pattern costs what its mode costs (`goldassay.gold.modes`: its share of all traces times how bad it
 is). Its edits are the reviewer's own words as a rule, corrected answers as demonstrations, a wrong answer beside the
@@ -97,7 +97,7 @@ class Notes:
         patterns = patterns_of(self.traces, self.modes)
         if not patterns:
             raise GoldassayError(
-                f"no trace in {self.folder} has a mode of failure; name what went wrong in the review (key m)"
+                f"no trace in {self.folder} has a failure mode; name what went wrong in the review (key m)"
             )
         names = [pattern.kind for pattern in patterns]
         if only is not None and only not in names:
@@ -122,7 +122,7 @@ class Notes:
 
 
 def patterns_of(traces: Sequence[ReviewedTrace], modes: Sequence[Mode] = ()) -> list[Pattern]:
-    """A pattern for each mode of failure that a trace has, the costliest first; its surface forms are the notes.
+    """A pattern for each failure mode that a trace has, the costliest first; its surface forms are the notes.
 
     >>> traces = [ReviewedTrace("a", modes=("no total",), note="Add the lines up.", grade=3), ReviewedTrace("b")]
     >>> [(pattern.name, pattern.loss, pattern.documents) for pattern in patterns_of(traces)]

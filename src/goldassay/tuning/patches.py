@@ -54,7 +54,7 @@ class Patch(BaseModel):
 
     ``status`` is ``kept`` if the patch was best on the examples that chose it, and ``proven`` if a test of this patch
     alone says so. Of a patch that was tested with others ``reason`` says whether their program is proven. A patch that
-    was made from the notes of a review has its folder in ``review``, and the mode of failure in ``mode``.
+    was made from the notes of a review has its folder in ``review``, and the failure mode in ``mode``.
 
     >>> patch = Patch(predictor="extract", action="add_instruction", text="Extract years.")
     >>> patch.section, patch.status.value, patch.id

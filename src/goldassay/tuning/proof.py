@@ -1,7 +1,7 @@
 """The proof of a patch by labels: whether the program is better with it, and whether other failures are more frequent.
 
 Both come from the answers that differ with the patch, labelled without knowing which is which
-(`goldassay.running.labelled`). A mode of failure that was named is wrong with the answers that are not right. The
+(`goldassay.running.labelled`). A failure mode that a reviewer names counts for the answers that are not right. The
 change of its share is tested like any difference of two systems; the tests of all modes are corrected together (Holm
 1979).
 """
@@ -21,14 +21,14 @@ from goldassay.statistics.design import SAMPLING, Design
 from goldassay.tuning.acceptance import ALPHA
 
 UNTOLD = (
-    "Whether another mode of failure became more frequent cannot be told: none was named. In the review, name what is "
+    "Whether another failure mode became more frequent cannot be told: none was named. In the review, name what is "
     "wrong with the answers that you do not choose (key m), or align a judge of the mode (goldassay judge from-modes)."
 )
 
 
 @dataclass(frozen=True)
 class ModeChange:
-    """How the share of a mode of failure among all inputs changed; ``p`` is corrected for the number of modes."""
+    """How the share of a failure mode among all inputs changed; ``p`` is corrected for the number of modes."""
 
     mode: str
     change: Interval
@@ -113,7 +113,7 @@ def corrected(changes: Sequence[ModeChange]) -> list[ModeChange]:
 
 @dataclass(frozen=True)
 class Proof:
-    """The verdict on a patched program, and the change of each mode of failure.
+    """The verdict on a patched program, and the change of each failure mode.
 
     Args:
         verdict: The verdict of the labels.
@@ -129,7 +129,7 @@ class Proof:
         if not self.changes:
             return [self.verdict.sentence, UNTOLD]
         rose = [change for change in self.changes if change.rose]
-        head = "No mode of failure is shown to have become more frequent."
+        head = "No failure mode is shown to have become more frequent."
         if rose:
             head = f"More frequent than before: {', '.join(change.mode for change in rose)}."
         shares = "; ".join(map(str, self.changes))

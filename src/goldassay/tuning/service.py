@@ -184,7 +184,7 @@ class PatchFolder:
         reflection_lm: dspy.BaseLM | None = None,
         most: int = 12,
     ) -> list[Patch]:
-        """Patches for the modes of failure of a review, the costliest first; the first ``most`` new ones are written.
+        """Patches for the failure modes of a review, the costliest first; the first ``most`` new ones are written.
 
         Args:
             notes: The notes.
@@ -208,7 +208,7 @@ class PatchFolder:
             proposed += patches
         if not proposed:
             raise GoldassayError(
-                f"the modes of failure in {notes.folder} have no note and no corrected answer, so nothing says how it "
+                f"the failure modes in {notes.folder} have no note and no corrected answer, so nothing says how it "
                 "should be; write a note on one of their records, or correct its answer"
             )
         self._add(proposed, most)
