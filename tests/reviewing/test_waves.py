@@ -124,3 +124,11 @@ def test_waves_for_different_questions_are_no_design() -> None:
     both = Design.of([record("a"), record("b", wave="2026-02-01", size=9, population=9, seed=3, systems=["s"])])
     assert both
     assert (both.population, both.systems) == (12, ("s",))
+
+
+def test_the_same_text_under_a_new_id_is_a_new_trace(folder: Path, tmp_path: Path) -> None:
+    new = traces(tmp_path / "two.jsonl", range(5), "w")
+    done = add(folder, "--add", new)
+    assert "drafted: 5 of 5 new traces" in done.stderr, done.output
+    assert len(all_traces(folder)) == 105
+    assert "all 5 traces" in str(add(folder, "--add", new).exception)

@@ -129,7 +129,7 @@ def all_traces(folder: Path, sources: Sequence[Path] = ()) -> dict[str, tuple[Fi
     review = Folder.read(folder)
     places = [*sources] or review.sources
     try:
-        pool = pool_of(places, review.task)
+        pool = pool_of(places, review.task, repeats=True)
         records = draft(pool, "level", n=len(pool.inputs)).records
     except GoldassayError as error:
         if sources:

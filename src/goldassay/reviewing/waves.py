@@ -45,7 +45,7 @@ def add_wave(folder: Folder, sources: Sequence[Path], *, n: int = 40, seed: int 
         raise GoldassayError(f"{folder.path} compares systems; draft the new traces into a folder of their own")
     wave = datetime.now(UTC).isoformat()
     pool = _new(folder, sources)
-    left_out = len(pool_of(sources, folder.task).inputs) - len(pool.inputs)
+    left_out = len(pool_of(sources, folder.task, repeats=True).inputs) - len(pool.inputs)
     if not pool.inputs:
         raise GoldassayError(f"{folder.path}: all {left_out} traces of these sources are in it already")
     drafted = draft(pool, folder.design.question, n=n, seed=seed)
@@ -76,8 +76,10 @@ def _new(folder: Folder, sources: Sequence[Path]) -> Pool:
     """
     earlier = [place for place in folder.sources if place.exists()]
     known = {str(record["id"]): _text(record, folder) for record in folder.records}
-    known |= {name: _text(record, folder) for name, record in pool_of(earlier, folder.task).inputs.items()}
-    pool = pool_of([*earlier, *sources], folder.task)
+    known |= {
+        name: _text(record, folder) for name, record in pool_of(earlier, folder.task, repeats=True).inputs.items()
+    }
+    pool = pool_of([*earlier, *sources], folder.task, repeats=True)
     inputs = {name: record for name, record in pool.inputs.items() if name not in known}
     for name in pool.inputs.keys() & known:
         if _text(pool.inputs[name], folder) != known[name]:

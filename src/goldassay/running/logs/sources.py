@@ -63,6 +63,7 @@ def pool_of(
     map: str | Mapping[str, str] | None = None,
     verdicts: Path | str | None = None,
     rule: str | None = None,
+    repeats: bool = False,
 ) -> Pool:
     """The inputs of several sources, and what each system answered to them.
 
@@ -75,6 +76,7 @@ def pool_of(
             (``judge eval --out``), or a run that a judge measured.
         rule: Your own function of (example, prediction), ``FILE[:NAME]``: whether an answer is likely wrong, or its
             kind in words.
+        repeats: Whether the same inputs under another id of another file are another trace, as week after week.
 
     Raises:
         GoldassayError: A source cannot be read, or has no inputs or answers.
@@ -85,7 +87,8 @@ def pool_of(
     ids: dict[int, dict[str, str]] = {}  # of each source, the pool's id by its own
     texts: dict[str, str] = {}  # the id of each text, as the sources so far have it
     for source in sorted(sources, key=lambda source: source.own_ids):  # the ids of files come first
-        named = {own: _id(pool, source, own, record, texts) for own, record in source.inputs.items()}
+        seen = texts if source.own_ids or not repeats else {}
+        named = {own: _id(pool, source, own, record, seen) for own, record in source.inputs.items()}
         texts = {**{text_of(pool.inputs[each], task): each for each in named.values()}, **texts}
         ids[id(source)] = named
     systems = [source for source in sources if source.name]
