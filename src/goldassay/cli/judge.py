@@ -202,16 +202,16 @@ def align(
 @use.command(app, "from-modes")
 def from_modes(
     folder: Annotated[Path, use.argument("FOLDER", "The folder of a review whose notes have modes.")],
-    mode: Annotated[str, use.option("NAME", "The mode: a kind of failure that the reviewers named.")],
+    mode: Annotated[str, use.option("NAME", "The failure mode, as the reviewers named it.")],
     lm: use.Lm = None,
-    traces: list[Path] | None = use.option("FILE", "All traces, if they have moved; or others (repeat)."),
+    traces: list[Path] | None = use.option("FILE", "All traces, if their files have moved; or other traces (repeat)."),
     threads: use.Threads = 1,
     seed: int = 0,
     json: bool = False,
 ) -> None:
     """Make a judge of a failure mode from a reviewer's notes: yes or no, with its errors and the share of the mode.
 
-    It is shown some of the traces that were read, and measured on the others. It is kept in FOLDER/judges, and is used
+    It is shown some of the traces that were read, and measured on the others. It is written to FOLDER/judges, and used only
     if it is better than chance.
     """
     from goldassay.gold.modes import ModeTable, read_modes

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 app = use.commands("Edits of a program's prompts, made from its errors: propose, test, apply, revert.")
 Patches = Annotated[list[str], use.argument("PATCH...", "Ids or files.")]
-Modes = Annotated[Path | None, use.for_gold("FOLDER", "Note it in this review too (default: that of the patch).")]
+Modes = Annotated[Path | None, use.for_gold("FOLDER", "The review that notes the change (default: that of the patch).")]
 
 
 def _folder(program: str, task: str | None = None) -> tuple[workspace.Target, PatchFolder]:
@@ -66,14 +66,14 @@ def patterns(run: use.Run, json: bool = False) -> None:
 def propose(
     program: use.Name,
     run: Path | None = use.for_gold("RUN", "A run of this program on the train split."),
-    modes: Path | None = use.for_gold("FOLDER", "A review instead: patches from its notes, the worst mode first."),
+    modes: Path | None = use.for_gold("FOLDER", "A review instead: patches from its notes, the costliest mode first."),
     mode: str | None = use.for_gold("NAME", "Only this failure mode of --modes."),
     task: use.OfTask = None,
     reflection_lm: use.ReflectionLm = None,
     limit: int = use.for_result("N", "Propose at most N.", min=1, default=12),
     json: bool = False,
 ) -> None:
-    """Propose patches for the error patterns of a run, or for what a person noted, and write them as files."""
+    """Propose patches for the error patterns of a run, or from the notes of a review, and write them as files."""
     from goldassay.lm import for_program
 
     if (run is None) == (modes is None) or (mode and run):

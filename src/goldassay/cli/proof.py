@@ -32,18 +32,18 @@ JUDGED = ".judged.json"
 class NotesOptions:
     """Notes instead of gold, and the review of what changes."""
 
-    modes: Path | None = use.for_gold("FOLDER", "A review whose notes make the patches, and whose records test them.")
-    no_browser: bool = use.flag("--no-browser", "Open no browser for the review of what changes.")
-    no_review: bool = use.flag("--no-review", "Only write the draft of what changes.")
+    modes: Path | None = use.for_gold("FOLDER", "A review: its notes become patches, its records test them.")
+    no_browser: bool = use.flag("--no-browser", "Open no browser for the blinded review.")
+    no_review: bool = use.flag("--no-review", "Only write the draft of the answers that differ.")
 
 
 @dataclass(frozen=True)
 class ProofOptions(NotesOptions):
     """What a patch is tested on, if not on gold."""
 
-    inputs: Path | None = use.for_gold("FILE", "Inputs without gold: what changes is labelled, blinded, on a page.")
-    review: Path | None = use.for_gold("FOLDER", "The review of what changed: its labels are the verdict.")
-    judge_lm: str | None = use.for_model("MODEL", "Asks the review's judges (judge from-modes) which modes change.")
+    inputs: Path | None = use.for_gold("FILE", "Inputs without gold: you label, blind, the answers that differ.")
+    review: Path | None = use.for_gold("FOLDER", "The blinded review of a patch, to read its verdict again.")
+    judge_lm: str | None = use.for_model("MODEL", "Asks the judges of modes (judge from-modes) how shares change.")
 
 
 def notes_of(folder: Path, target: workspace.Target) -> Notes:
