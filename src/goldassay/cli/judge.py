@@ -211,8 +211,8 @@ def from_modes(
 ) -> None:
     """Make a judge of a failure mode from a reviewer's notes: yes or no, with its errors and the share of the mode.
 
-    It is shown some of the traces that were read, and measured on the others. It is written to FOLDER/judges, and used only
-    if it is better than chance.
+    It is shown some of the traces that were read, and measured on the others. It is written to FOLDER/judges, and is
+    used only if it is better than chance.
     """
     from goldassay.gold.modes import ModeTable, read_modes
     from goldassay.judges.judge import Judge

@@ -30,7 +30,7 @@ JUDGED = ".judged.json"
 
 @dataclass(frozen=True)
 class NotesOptions:
-    """Notes instead of gold, and the review of what changes."""
+    """Notes instead of gold, and the blinded review of the answers that differ."""
 
     modes: Path | None = use.for_gold("FOLDER", "A review: its notes become patches, its records test them.")
     no_browser: bool = use.flag("--no-browser", "Open no browser for the blinded review.")
