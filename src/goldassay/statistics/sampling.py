@@ -192,9 +192,13 @@ def estimate(
     low, high = _ends(value, variance, quantile, labels, bounds)
     effective = None
     if high > low and any(stratum.verdicts is not None for stratum in strata):
-        unjudged = [replace(stratum, verdicts=None) for stratum in strata]
-        alone = estimate(unjudged, evidences, level=level, systems=systems, bounds=bounds)
-        effective = labels * ((alone.high - alone.low) / (high - low)) ** 2
+        if plain_mean and bounds and systems == 1 and len(strata) > 1:
+            width = _width_at_random(strata, value, bounds, level)
+        else:
+            unjudged = [replace(stratum, verdicts=None) for stratum in strata]
+            alone = estimate(unjudged, evidences, level=level, systems=systems, bounds=bounds)
+            width = alone.high - alone.low
+        effective = labels * (width / (high - low)) ** 2
     return Interval(value, low, high, level, labels, "design, wilson" if bounds else "design, t", effective)
 
 
@@ -244,10 +248,21 @@ def _in_strata(strata: Sequence[Stratum], bounds: tuple[float, float], level: fl
     number = sum(stratum.labels for stratum in strata)
     effective = None
     if high > low and any(stratum.verdicts is not None for stratum in strata):
-        around = sum(weight * float(((each - mean) ** 2).mean()) for weight, each in zip(weights, values, strict=True))
-        at_random = wilson_ends(mean, effective_number(mean, around / number, number), z)
-        effective = number * (width * (at_random[1] - at_random[0]) / (high - low)) ** 2
+        effective = number * (_width_at_random(strata, least + width * mean, bounds, level) / (high - low)) ** 2
     return Interval(least + width * mean, low, high, level, number, "design, wilson", effective)
+
+
+def _width_at_random(strata: Sequence[Stratum], value: float, bounds: tuple[float, float], level: float) -> float:
+    """How wide the interval of a mean is if as many labels are drawn at random, without strata and a judge."""
+    least, most = bounds
+    mean = min(1.0, max(0.0, (value - least) / (most - least)))
+    total = sum(stratum.size for stratum in strata)
+    number = sum(stratum.labels for stratum in strata)
+    around = sum(float(((each.evidence[:, 0] - value) ** 2).mean()) * each.size for each in strata) / total
+    around /= (most - least) ** 2
+    z = float(scipy.special.ndtri((1 + level) / 2))
+    low, high = wilson_ends(mean, effective_number(mean, around / number, number), z)
+    return float(high - low) * (most - least)
 
 
 def _trust_in_strata(strata: Sequence[Stratum], values: Sequence[Floats]) -> float:
