@@ -116,7 +116,7 @@ def test_the_example_of_the_how_to(tests: pytest.Pytester, root: Path) -> None:
     page = (root / "docs" / "how-to" / "ci-gates.md").read_text(encoding="utf-8")
     for name, text in re.findall(r'```\w+ title="(.*?)"\n(.*?)```', page, flags=re.DOTALL):
         file = tests.path / name
-        file.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     done = tests.runpytest("-v")
     done.assert_outcomes(passed=1)
