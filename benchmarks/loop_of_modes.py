@@ -34,7 +34,7 @@ from goldassay.running.labelled import PREFERRED, verdict
 from goldassay.statistics import wilson
 from goldassay.tuning.acceptance import Status
 from goldassay.tuning.labelling import plan_labels
-from goldassay.tuning.noted import Notes
+from goldassay.tuning.notes import Notes
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.proof import mode_changes
 from goldassay.tuning.service import PatchFolder

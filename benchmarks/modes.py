@@ -101,10 +101,10 @@ def drawn(rng: Random, share: float, errors: bool, n: int, rates: tuple[float, f
     labels = next(each.share for each in mode_shares(traces, [MODE]))
     assert labels is not None
     try:
-        learnt = mode_judge(MODE, traces, JUDGE, seed=int(rng.integers(1000))).learnt
+        shown = mode_judge(MODE, traces, JUDGE, seed=int(rng.integers(1000))).shown
     except DataError:
         return Draw(labels, labels, False)
-    unseen = {name: verdict for name, verdict in verdicts.items() if name not in learnt}
+    unseen = {name: verdict for name, verdict in verdicts.items() if name not in shown}
     result = alignment(MODE.name, traces, unseen, verdicts.keys())
     return Draw(result.share or labels, labels, result.better_than_chance)
 

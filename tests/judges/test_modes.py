@@ -67,15 +67,15 @@ ALL: dict[str, Case] = {each.id: (each.fields, each.output) for each in map(trac
 def test_it_is_measured_on_traces_that_it_was_not_shown() -> None:
     engine = Engine()
     mode = mode_judge(MODE, READ, judge(engine))
-    assert len(mode.learnt) == 2 * SHOWN
+    assert len(mode.shown) == 2 * SHOWN
     assert sorted(demo["verdict"] for demo in mode.demos) == ["no"] * SHOWN + ["yes"] * SHOWN
     result = align(mode, READ, ALL)
     assert (result.unseen, result.with_mode) == (54, 12)
     assert len(engine.prompts) == 194  # each trace once, and none that it was shown
     assert all("The net sum is given as the total." in prompt for prompt in engine.prompts)
     noted = [number for number in range(60) if any(f"copied the net sum of {number}." in p for p in engine.prompts)]
-    assert {f"t{number}" for number in noted} < {*mode.learnt}
-    unseen = [each for each in READ if each.id not in mode.learnt]
+    assert {f"t{number}" for number in noted} < {*mode.shown}
+    unseen = [each for each in READ if each.id not in mode.shown]
     right = [("net" in each.output["total"]) == bool(each.modes) for each in unseen if each.modes]
     assert result.sensitivity
     assert result.sensitivity.value == pytest.approx(sum(right) / 12)
@@ -89,7 +89,7 @@ def test_it_is_measured_on_traces_that_it_was_not_shown() -> None:
 
 
 def test_another_seed_shows_others() -> None:
-    chosen = [mode_judge(MODE, READ, judge(Engine()), seed=seed).learnt for seed in (0, 0, 1)]
+    chosen = [mode_judge(MODE, READ, judge(Engine()), seed=seed).shown for seed in (0, 0, 1)]
     assert chosen[0] == chosen[1] != chosen[2]
 
 
@@ -108,17 +108,15 @@ def test_unknown_verdicts_are_counted() -> None:
     odd = [replace(each, output={"total": "unreadable"}) if place < 3 else each for place, each in enumerate(READ)]
     mode = mode_judge(MODE, odd, judge(Engine()))
     result = align(mode, odd, {each.id: (each.fields, each.output) for each in odd} | {"x": ({}, {})})
-    asked = sum(each.id not in mode.learnt for each in odd[:3])
+    asked = sum(each.id not in mode.shown for each in odd[:3])
     assert result.unseen == 54 - asked
     assert result.warnings[0].startswith(f"{asked} of ")
 
 
 def test_traces_from_elsewhere_have_rogan_and_gladens_share() -> None:
     """Half of the new traces fail: only the error rates of the judge tell that, not the labels of the old ones."""
-    learnt = mode_judge(MODE, READ, judge(Engine())).learnt
-    verdicts: dict[str, bool | None] = {
-        each.id: "net" in each.output["total"] for each in READ if each.id not in learnt
-    }
+    shown = mode_judge(MODE, READ, judge(Engine())).shown
+    verdicts: dict[str, bool | None] = {each.id: "net" in each.output["total"] for each in READ if each.id not in shown}
     new: dict[str, bool | None] = {f"n{number}": number % 2 == 0 for number in range(300)}
     result = alignment(MODE.name, READ, {**verdicts, **new}, new.keys())
     assert result.share
@@ -170,7 +168,7 @@ def test_notes_without_a_mode_are_not_shown_as_right() -> None:
     for seed in range(5):
         mode = mode_judge(MODE, traces, judge(Engine()), seed=seed)
         noted = {each.id for each in traces if each.note == "odd"}
-        assert not noted & {*mode.learnt}
+        assert not noted & {*mode.shown}
 
 
 class Namer:

@@ -10,7 +10,7 @@ import pytest
 
 from goldassay.running.labelled import PREFERRED, verdict
 from goldassay.statistics import Interval
-from goldassay.tuning.proof import UNTOLD, Proof, corrected, judged_change, mode_changes
+from goldassay.tuning.proof import NO_MODE_NAMED, Proof, corrected, judged_change, mode_changes
 
 SYSTEMS = ["before", "after"]
 
@@ -46,7 +46,7 @@ def test_the_change_of_a_mode_is_tested_on_the_answers_that_have_it() -> None:
 def test_the_sentences_say_which_mode_rose_or_how_to_tell() -> None:
     rows = records(40, ["before"])
     result = verdict("classification", rows, SYSTEMS)
-    assert Proof(result).lines[1] == UNTOLD
+    assert Proof(result).lines[1] == NO_MODE_NAMED
     failures = {str(at): {"before": (), "after": ("cut" if at else "long",)} for at in range(40)}
     changes = mode_changes("classification", rows, failures)
     assert Proof(result, changes).lines[1].startswith("More frequent than before: cut. Change of each mode's share")

@@ -19,11 +19,11 @@ from goldassay.cli.proof import (
     JUDGED,
     ProofOptions,
     judged,
-    judged_before,
-    labelled,
+    label_on_page,
     note_change,
     notes_of,
-    settled,
+    proof_of,
+    saved_changes,
     unread,
     write_draft,
 )
@@ -69,7 +69,7 @@ def propose(
     modes: Path | None = use.for_gold("FOLDER", "A review instead: patches from its notes, the costliest mode first."),
     mode: str | None = use.for_gold("NAME", "Only this failure mode of --modes."),
     task: use.OfTask = None,
-    reflection_lm: use.ReflectionLm = None,
+    reflection_lm: str | None = use.for_model("MODEL", "Also instructions that this model writes of errors or notes."),
     limit: int = use.for_result("N", "Propose at most N.", min=1, default=12),
     json: bool = False,
 ) -> None:
@@ -176,12 +176,12 @@ def _prove(program: str, source: TestOptions, patches: list[str], force: bool, j
         else:
             _draft(target, folder, patch, after, draft, source)
         if source.no_review:
-            modes = [change.state() for change in judged_before(draft)]
+            modes = [change.state() for change in saved_changes(draft)]
             result = {"patch": patch.id, "draft": str(draft), "modes": modes}
             terminal.output(result, json, lambda result: print(result["draft"]))
             return
-        reviewed = labelled(draft, target.task, source)
-    verdict = settled(reviewed, target.task)
+        reviewed = label_on_page(draft, target.task, source)
+    verdict = proof_of(reviewed, target.task)
     patch = folder.prove(patches[0], verdict.verdict)
     status = {"id": patch.id, "status": str(patch.status), "reason": patch.reason}
     terminal.output({"patch": status, **verdict.state()}, json, lambda _: terminal.line(*verdict.lines))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import dspy
 
     from goldassay.tuning.labelling import LabelPlan
-    from goldassay.tuning.noted import Notes
+    from goldassay.tuning.notes import Notes
     from goldassay.tuning.patches import Patch
     from goldassay.tuning.proof import ModeChange, Proof
 
@@ -55,7 +55,7 @@ def notes_of(folder: Path, target: workspace.Target) -> Notes:
     from goldassay.gold.modes import read_modes
     from goldassay.gold.records import INPUTS
     from goldassay.reviewing.exporting import reviewed_traces
-    from goldassay.tuning.noted import Notes
+    from goldassay.tuning.notes import Notes
 
     check_task(folder, target.task)
     inputs = [INPUTS[target.task]] if target.task in INPUTS else workspace.taken(target.load()) or []
@@ -129,7 +129,7 @@ def judged(folder: Path, model: str, plan: LabelPlan, threads: int) -> list[Mode
     return corrected([change for change in changes if change])
 
 
-def judged_before(draft: Path) -> list[ModeChange]:
+def saved_changes(draft: Path) -> list[ModeChange]:
     """What judges said of a draft, or of that of a review folder; empty if none was asked."""
     from goldassay.tuning.proof import ModeChange
 
@@ -138,7 +138,7 @@ def judged_before(draft: Path) -> list[ModeChange]:
     return [files.validated(ModeChange, row, file) for row in rows]
 
 
-def labelled(draft: Path, task: str, options: NotesOptions) -> Path:
+def label_on_page(draft: Path, task: str, options: NotesOptions) -> Path:
     """The folder of the review of a draft, after people have labelled it on the page, or stopped."""
     from goldassay.reviewing import Review
     from goldassay.reviewing.folder import Folder
@@ -151,7 +151,7 @@ def labelled(draft: Path, task: str, options: NotesOptions) -> Path:
     return page.folder
 
 
-def settled(folder: Path, task: str) -> Proof:
+def proof_of(folder: Path, task: str) -> Proof:
     """The verdict of a blinded review on two programs, and how each failure mode changed.
 
     Modes that nobody named in it change as their judges say, where these were asked.
@@ -171,7 +171,7 @@ def settled(folder: Path, task: str) -> Proof:
         raise GoldassayError(f"{folder} has no decision on two programs yet; goldassay review {folder} goes on with it")
     changes = mode_changes(task, records, failures)
     named = {change.mode for change in changes}
-    others = [change for change in judged_before(folder) if change.mode not in named]
+    others = [change for change in saved_changes(folder) if change.mode not in named]
     return Proof(verdict(task, records, design.systems), [*changes, *others])
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.cli.evaluate import run_folder
-from goldassay.cli.proof import NotesOptions, check_task, labelled, notes_of, settled, unread, write_draft
+from goldassay.cli.proof import NotesOptions, check_task, label_on_page, notes_of, proof_of, unread, write_draft
 from goldassay.exceptions import GoldassayError, RunStopped, StorageError
 from goldassay.reporting import terminal
 from goldassay.reporting import tuning as tables
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from goldassay.metric import Metric
     from goldassay.running import Run
     from goldassay.tuning.labelling import LabelPlan
-    from goldassay.tuning.noted import Notes
+    from goldassay.tuning.notes import Notes
     from goldassay.tuning.options import TuneOptions
     from goldassay.tuning.proof import Proof
     from goldassay.tuning.saved import Tuned
@@ -138,7 +138,7 @@ def tune(
     labels = _plan_labels(tuned, student, target, tuning, model, notes) if tuning.inputs else None
     proof = None
     if notes and labels and not tuning.no_review:
-        proof = settled(labelled(tuning.draft or DRAFT, target.task, tuning), target.task)
+        proof = proof_of(label_on_page(tuning.draft or DRAFT, target.task, tuning), target.task)
         conclude(tuned, folder, proof)
     _show(tuned, folder, json, labels, proof)
 

@@ -79,7 +79,7 @@ class ModeJudge:
         return _question(self.mode, self.demos)
 
     @property
-    def learnt(self) -> list[str]:
+    def shown(self) -> list[str]:
         """The ids of the traces that it is shown."""
         return [demo["id"] for demo in self.demos]
 
@@ -210,7 +210,7 @@ def align(
         ModelError: The judge's model gives no answer.
     """
     cases = {**population, **{trace.id: (trace.fields, trace.output) for trace in traces}}
-    unseen = [name for name in cases if name not in judge.learnt]
+    unseen = [name for name in cases if name not in judge.shown]
     votes = judge.verdicts([cases[name] for name in unseen], threads=threads, on_vote=on_vote)
     return alignment(judge.mode.name, traces, dict(zip(unseen, votes, strict=True)), population)
 

@@ -23,6 +23,7 @@ from goldassay.running.labelled import Labels, LabelVerdict, agreeing, decide, d
 from goldassay.secrets import scrub
 from goldassay.statistics.design import Design
 from goldassay.statistics.evidence import Evidences
+from goldassay.statistics.intervals import unit_bounds
 from goldassay.statistics.paired import Comparison
 from goldassay.tally import Tally
 
@@ -187,7 +188,8 @@ def weighed(
     if design.no_level:
         raise GoldassayError(design.no_level)
     both, a, b = Evidences.paired(before, after, zero)
-    labels = Labels(design, both, a, b, (a != b).any(axis=1).tolist(), documents=documents, limits=None)
+    limits = min(unit_bounds(both, both.of(rows), rows) for rows in (a, b))  # the wider of both
+    labels = Labels(design, both, a, b, (a != b).any(axis=1).tolist(), documents=documents, limits=limits)
     return decide(labels, ("before", "after"), "metric").comparison(complete=True)
 
 

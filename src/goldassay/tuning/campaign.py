@@ -39,7 +39,7 @@ from goldassay.tuning.acceptance import (
 )
 from goldassay.tuning.edits import Diagnosis, Edit, Slots, covering, nearest_examples, selected_examples, wraps
 from goldassay.tuning.measuring import Bench
-from goldassay.tuning.noted import Notes
+from goldassay.tuning.notes import Notes
 from goldassay.tuning.patches import Ledger, Patch, apply, check_patch
 from goldassay.tuning.patterns import Pattern, find, is_right, with_error
 from goldassay.tuning.race import MEASURED, Race

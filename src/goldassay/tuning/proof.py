@@ -20,7 +20,7 @@ from goldassay.statistics import Interval, holm
 from goldassay.statistics.design import SAMPLING, Design
 from goldassay.tuning.acceptance import ALPHA
 
-UNTOLD = (
+NO_MODE_NAMED = (
     "Whether another failure mode became more frequent cannot be told: none was named. In the review, name what is "
     "wrong with the answers that you do not choose (key m), or align a judge of the mode (goldassay judge from-modes)."
 )
@@ -71,8 +71,8 @@ def mode_changes(
                 row[PREFERRED] = [name for name in systems if mode not in sides.get(name, ())]
             rows.append(row)
         verdicts.append(replace(verdict(task, rows, systems), measure=mode))
-    told = [(each.measure, each.gain) for each in ranked(verdicts) if each.interval is not None]
-    return [ModeChange(mode, gain.interval.reversed, gain.p) for mode, gain in told]
+    gains = [(each.measure, each.gain) for each in ranked(verdicts) if each.interval is not None]
+    return [ModeChange(mode, gain.interval.reversed, gain.p) for mode, gain in gains]
 
 
 def judged_change(mode: str, verdicts: Sequence[tuple[bool, bool]], inputs: int, youden: Interval) -> ModeChange | None:
@@ -127,7 +127,7 @@ class Proof:
     def lines(self) -> list[str]:
         """The verdict, and what is known of the modes, for people."""
         if not self.changes:
-            return [self.verdict.sentence, UNTOLD]
+            return [self.verdict.sentence, NO_MODE_NAMED]
         rose = [change for change in self.changes if change.rose]
         head = "No failure mode is shown to have become more frequent."
         if rose:

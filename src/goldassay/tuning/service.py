@@ -28,7 +28,7 @@ from goldassay.tuning.acceptance import ALPHA, JUDGED, LABELS, REVIEWED, Status,
 from goldassay.tuning.edits import Diagnosis, Edit, covering, propose_patches
 from goldassay.tuning.instructions import rules
 from goldassay.tuning.measuring import WINS, effect, evaluated, failure
-from goldassay.tuning.noted import Notes
+from goldassay.tuning.notes import Notes
 from goldassay.tuning.patches import Patch, apply, check_patch, read, write
 from goldassay.tuning.patterns import find
 from goldassay.tuning.proof import ModeChange

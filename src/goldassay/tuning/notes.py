@@ -112,7 +112,7 @@ class Notes:
 
     def edits(self, reflection_lm: dspy.BaseLM | None = None) -> list[Edit]:
         """The edits that notes are made into; the last one only with a model."""
-        edits: list[Edit] = [noted_rules, partial(covering, most=EACH), partial(wrong_and_right, wrong=self.wrong)]
+        edits: list[Edit] = [rules_from_notes, partial(covering, most=EACH), partial(wrong_and_right, wrong=self.wrong)]
         return edits if reflection_lm is None else [*edits, partial(reflection, lm=reflection_lm, each=EACH)]
 
     def of_cases(self, cases: Sequence[Case]) -> list[Pattern]:
@@ -160,7 +160,7 @@ def _error(trace: ReviewedTrace, mode: str) -> Error:
     return Error(mode, f"{note} ({story})", context=note, field=field)
 
 
-def noted_rules(diagnosis: Diagnosis) -> Slots:
+def rules_from_notes(diagnosis: Diagnosis) -> Slots:
     """The reviewer's notes as rules, in their own words (slot ``notes MODE``)."""
 
     def propose(pattern: Pattern) -> list[Patch]:

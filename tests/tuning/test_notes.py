@@ -15,7 +15,7 @@ from goldassay.gold.modes import Mode, ReviewedTrace
 from goldassay.running.run import Case
 from goldassay.tally import Evidence, Mean
 from goldassay.tuning.edits import Diagnosis
-from goldassay.tuning.noted import Notes
+from goldassay.tuning.notes import Notes
 from goldassay.tuning.service import PatchFolder
 
 
