@@ -83,3 +83,13 @@ def test_errors_name_the_modes_and_the_folder(folder: Path, tmp_path: Path) -> N
     assert "--fail-over expects NAME=NUMBER" in str(done.exception)
     done = call(tmp_path)
     assert "no folder of a review" in str(done.exception)
+
+
+def test_what_is_wrong_with_the_call_is_told_before_anything_is_printed(folder: Path) -> None:
+    assert call(folder, "--fail-over", "slow").stdout == ""
+
+
+def test_a_review_without_modes_says_how_to_name_them(tmp_path: Path) -> None:
+    place = Folder.open([write_draft(tmp_path / "week.jsonl", extraction())])
+    Session(place).close()
+    assert "0 traces read, and no failure mode named; name them in the review (key m)" in call(place.path).stdout

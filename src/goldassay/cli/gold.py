@@ -252,9 +252,10 @@ def modes(
     from goldassay.gold.modes import ModeTable, over, read_modes
     from goldassay.reviewing.exporting import reviewed_traces
 
+    limits = use.numbers("--fail-over", fail_over)
     traces = reviewed_traces(folder)
-    described = read_modes(folder)
-    table = ModeTable.of(traces, described)
+    table = ModeTable.of(traces, read_modes(folder))
+    missed = over(table.shares, limits)
     groups: dict[str, list[ReviewedTrace]] = {}
     if suggest:
         from goldassay.judges.judge import Judge
@@ -270,7 +271,6 @@ def modes(
         lambda _: tables.modes(table, groups),
     )
     terminal.warn(*table.warnings)
-    missed = over(table.shares, use.numbers("--fail-over", fail_over))
     for message in missed:
         print(f"goldassay: {message}", file=sys.stderr)
     if missed:

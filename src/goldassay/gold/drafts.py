@@ -324,7 +324,8 @@ class _Plan:
     def _for_compare(self) -> Strata:
         strata = self._partitions()
         if set(strata) == {AGREE}:
-            raise GoldassayError(f"the sources agree on all {len(strata[AGREE])} inputs: {self.agreement}")
+            names = " and ".join(self.pool.answers)
+            raise GoldassayError(f"{names} agree on all {len(strata[AGREE])} inputs: {self.agreement}")
         return strata
 
     def _for_level(self) -> Strata:

@@ -154,8 +154,10 @@ def modes(result: ModeTable, suggestions: Mapping[str, Sequence[ReviewedTrace]] 
         cells.append([each.mode.name, each.records, each.share, *cost, ", ".join(each.mode.examples[:3])])
     of_all = f" of {result.population:,}" if result.population else ""
     columns = ["mode", "records", f"share{INTERVAL}", *([f"cost{INTERVAL}"] if graded else []), "examples"]
-    print_table(f"{result.read}{of_all} traces read", columns, cells)
-    if result.shares:
+    if not cells:
+        line(f"{result.read}{of_all} traces read, and no failure mode named; name them in the review (key m)")
+    else:
+        print_table(f"{result.read}{of_all} traces read", columns, cells)
         line(f"no new mode in the last {result.since_new} of {result.read} records")
     if result.untagged:
         line(f"notes without a mode: {result.untagged}")
