@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +80,36 @@ def test_packages_of_another_environment_are_no_code_of_ones_own(
     assert code_hash(program) == before
     mine.write_text("import theirs_elsewhere\n\n\nclass Mine:\n    more = 1\n")
     assert code_hash(program) != before
+
+
+@pytest.fixture
+def hurried() -> Iterator[None]:
+    """Threads change and garbage is collected as often as can be."""
+    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(50)
+    yield
+    sys.setswitchinterval(interval)
+    gc.set_threshold(*threshold)
+
+
+class Finalized:
+    """Garbage that other threads may run beside: it refers to itself, and takes a moment to go."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+    def __del__(self) -> None:
+        sum(range(50))
+
+
+@pytest.mark.usefixtures("hurried")
+def test_programs_are_hashed_in_several_threads_at_once() -> None:
+    program = workspace.target("triples:baseline").load()
+
+    def hashed(number: int) -> str:
+        Finalized()
+        return code_hash(program)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert len(set(threads.map(hashed, range(400)))) == 1

@@ -120,7 +120,7 @@ def _sources(file: Path) -> list[Path]:
     """A file and the user's own files that it imports, directly or not; nothing is imported here."""
     files = [file]
     for place in files:  # and those that are added meanwhile
-        for node in ast.walk(ast.parse(place.read_bytes())):
+        for node in ast.walk(_parsed(place.read_bytes())):
             names: list[str] = []
             folders: list[str] | None = None
             if isinstance(node, ast.Import):
@@ -130,6 +130,14 @@ def _sources(file: Path) -> list[Path]:
                 folders = [str(place.parents[node.level - 1])] if node.level else None
             files += [origin for name in names for origin in _origins(name, folders) if origin not in files]
     return files
+
+
+def _parsed(source: bytes) -> ast.Module:
+    """The syntax tree of a source; while several threads parse, Python 3.11 fails now and then, and is tried again."""
+    for _ in range(9):
+        with suppress(SystemError):
+            return ast.parse(source)
+    return ast.parse(source)
 
 
 def _origins(name: str, folders: Sequence[str] | None) -> Iterator[Path]:
