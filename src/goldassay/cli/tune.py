@@ -95,7 +95,7 @@ def tune(
     from goldassay.lm import for_program
     from goldassay.tuning import load_state
     from goldassay.tuning import tune as tune_program
-    from goldassay.tuning.saved import RESUMABLE, conclude
+    from goldassay.tuning.saved import RESUMABLE
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     if (program is None) == (judge is None):
@@ -136,11 +136,17 @@ def tune(
         print(then if resumable else f"{optimizer} stores no state: the same command starts over", file=sys.stderr)
         raise
     labels = _plan_labels(tuned, student, target, tuning, model, notes) if tuning.inputs else None
-    proof = None
-    if notes and labels and not tuning.no_review:
-        proof = proof_of(label_on_page(tuning.draft or DRAFT, target.task, tuning), target.task)
-        conclude(tuned, folder, proof)
+    proof = _prove(tuned, folder, target, tuning) if notes and labels and not tuning.no_review else None
     _show(tuned, folder, json, labels, proof)
+
+
+def _prove(tuned: Tuned, folder: Path, target: workspace.Target, tuning: TuningOptions) -> Proof:
+    """Have the answers that differ labelled on the page, and write the verdict into the tuning."""
+    from goldassay.tuning.saved import conclude
+
+    proof = proof_of(label_on_page(tuning.draft or DRAFT, target.task, tuning), target.task)
+    conclude(tuned, folder, proof)
+    return proof
 
 
 def _notes(target: workspace.Target, source: use.GoldOptions, tuning: TuningOptions) -> Notes | None:

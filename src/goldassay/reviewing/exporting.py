@@ -16,6 +16,7 @@ from goldassay.gold.modes import ReviewedTrace
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
 from goldassay.reviewing.folder import SUGGESTIONS, Folder, json_lines
+from goldassay.reviewing.journal import Line
 from goldassay.reviewing.quality import GOOD
 from goldassay.reviewing.session import Session
 from goldassay.running.logs.sources import pool_of
@@ -49,7 +50,6 @@ def export(session: Session) -> Fields:
     gold = records if folder.mode == "compare" else labelled
     decided = {line.index for line in lines if line.kind != "skip"}
     left_out = len(decided) - len(labelled)
-    state = session.quality.state(lines, settled)
     card = {
         "name": folder.path.stem,
         "source": f"labelled with goldassay review by {len({line.who for line in lines})} people",
@@ -62,9 +62,32 @@ def export(session: Session) -> Fields:
             "decided": len(decided),
             "left_out": left_out,
             "conflicts": len(session.queue.conflicts()),
-            **state["quality"],
+            **session.quality.state(lines, settled)["quality"],
         },
     }
+    judged = _beside_judge(session, lines)
+    contents: dict[str, str | bytes] = {
+        GOLD: json_lines(gold),
+        "card.yaml": yaml.safe_dump(card, sort_keys=False, allow_unicode=True),
+    }
+    if judged:
+        contents["judge.jsonl"] = json_lines(judged)
+    files.save_all({folder.path / name: text for name, text in contents.items()})
+    counts = {
+        "decided records have no gold: conflicts, unsure, or answers that are all right or wrong": left_out,
+        "records of the draft are not decided": session.queue.count - len(decided),
+    }
+    return {
+        "path": str(folder.path / GOLD),
+        "records": len(labelled),
+        "left_out": left_out,
+        "warnings": [f"{count} {what}" for what, count in counts.items() if count],
+        "systems": session.systems(),
+    }
+
+
+def _beside_judge(session: Session, lines: Sequence[Line]) -> list[Fields]:
+    """The judge's verdict on each record that has one, with people's labels."""
     judged: dict[str, Fields] = {}
     for line in lines:
         good = session.quality.is_good(line)
@@ -72,27 +95,7 @@ def export(session: Session) -> Fields:
         if line.visit == "first" and good is not None and verdict is not None:
             row = judged.setdefault(line.record, {"id": line.record, "verdict": verdict >= GOOD, "labels": {}})
             row["labels"][line.who] = good
-    contents: dict[str, str | bytes] = {
-        GOLD: json_lines(gold),
-        "card.yaml": yaml.safe_dump(card, sort_keys=False, allow_unicode=True),
-    }
-    if judged:
-        contents["judge.jsonl"] = json_lines(judged.values())
-    files.save_all({folder.path / name: text for name, text in contents.items()})
-    warnings = []
-    if left_out:
-        warnings.append(
-            f"{left_out} decided records have no gold: conflicts, unsure, or answers that are all right or wrong"
-        )
-    if session.queue.count > len(decided):
-        warnings.append(f"{session.queue.count - len(decided)} records of the draft are not decided")
-    return {
-        "path": str(folder.path / GOLD),
-        "records": len(labelled),
-        "left_out": left_out,
-        "warnings": warnings,
-        "systems": session.systems(),
-    }
+    return list(judged.values())
 
 
 def with_errors(record: Record, trace: ReviewedTrace | None) -> Fields:

@@ -425,11 +425,7 @@ def verdict(
     if len(systems) != 2:
         raise GoldassayError(f"a verdict is on two systems, not on {', '.join(systems) or 'none'}")
     pair = (systems[0], systems[1])
-    whole = Design.of(records)
-    if whole is None:
-        raise GoldassayError("these records have no sampling: nothing says which inputs they stand for")
-    if unknown := next((name for name in pair if name not in whole.systems), None):
-        raise GoldassayError(f"no system {unknown!r} in this draft; there are {', '.join(whole.systems)}")
+    whole = _design_with(pair, records)
     measure = measure or whole.first.measure or None
     by_name = measure is None or isinstance(measure, str)
     labelled, by_choice = decided(records, task, metric=not by_name)
@@ -463,6 +459,20 @@ def verdict(
     )
     warnings = design.skipped if len(gold) < len(records) else []
     return replace(decide(labels, pair, name), warnings=tuple(warnings))
+
+
+def _design_with(systems: Sequence[str], records: Sequence[Record]) -> Design:
+    """How records were chosen, if they have these systems.
+
+    Raises:
+        GoldassayError: They do not, or nothing says how they were chosen.
+    """
+    design = Design.of(records)
+    if design is None:
+        raise GoldassayError("these records have no sampling: nothing says which inputs they stand for")
+    if unknown := next((name for name in systems if name not in design.systems), None):
+        raise GoldassayError(f"no system {unknown!r} in this draft; there are {', '.join(design.systems)}")
+    return design
 
 
 def ranked(verdicts: Sequence[LabelVerdict]) -> list[LabelVerdict]:

@@ -157,14 +157,10 @@ def estimate(
     >>> round(gain.value, 3), round(gain.low, 3), round(gain.high, 3), gain.n
     (0.06, 0.013, 0.107, 40)
     """
-    strata = [stratum for stratum in strata if stratum.size]
-    if not strata:
-        raise GoldassayError("a population without examples has no value")
-    for stratum in strata:
-        if not len(stratum.evidence):
-            raise GoldassayError(f"a stratum of {stratum.size} examples has no label, so nothing is known of it")
-    plain_mean = isinstance(evidences.zero, Mean) and all((each.evidence[:, 1] == 1).all() for each in strata)
-    if plain_mean and bounds and systems == 1 and _is_sparse(strata):
+    strata = _with_labels(strata)
+    ones = all((each.evidence[:, 1] == 1).all() for each in strata)
+    is_rate = isinstance(evidences.zero, Mean) and ones and systems == 1
+    if is_rate and bounds and _is_sparse(strata):
         return _mover(strata, bounds, level)
     parts = [_Part.of(stratum, evidences.paths, systems) for stratum in strata]
     totals = np.sum([part.totals for part in parts], axis=0)
@@ -177,29 +173,67 @@ def estimate(
         n = len(stratum.evidence)
         amount = float(((stratum.evidence @ gradient) ** 2).mean()) or 1 / max(1.0, float(totals.max())) ** 2
         sample += stratum.size * amount * (1 + EXTRA / part.moved if stratum.needs_labels else 1)
-        if stratum.verdicts is not None:
-            value += stratum.size * trust * (stratum.verdict_mean - float(stratum.verdicts.mean()))
         if n < stratum.size:
             spread = _spread(part, gradient, trust, amount)
             phases.append((stratum.size**2 * (1 - n / stratum.size) * spread / n, max(n - 1, 1)))
     products, documents = _within_documents(strata, gradient)
     phases.append((sample + products, (documents or sum(stratum.size for stratum in strata)) - 1))
+    variance, quantile = _satterthwaite(phases, level)
+    labels = sum(stratum.labels for stratum in strata)
+    value += _judged(strata, trust)
+    low, high = _ends(value, variance, quantile, labels, bounds)
+    result = Interval(value, low, high, level, labels, "design, wilson" if bounds else "design, t")
+    if high <= low or all(stratum.verdicts is None for stratum in strata):
+        return result
+    if is_rate and bounds and len(strata) > 1:
+        return _worth(result, _width_at_random(strata, value, bounds, level))
+    return _worth(result, _width_unjudged(strata, evidences, level, systems, bounds))
+
+
+def _worth(result: Interval, width: float) -> Interval:
+    """The interval with how many labels would give it, where these labels alone give one of this width."""
+    return replace(result, effective=result.n * (width / (result.high - result.low)) ** 2)
+
+
+def _satterthwaite(phases: Sequence[tuple[float, float]], level: float) -> tuple[float, float]:
+    """The sum of variances, each with its degrees of freedom, and Student's quantile for it."""
     variance = sum(phase for phase, _ in phases)
     doubt = sum(phase**2 / max(degrees, 1) for phase, degrees in phases)
     degrees = max(FEWEST, variance**2 / doubt) if doubt > 0 else FEWEST
-    quantile = float(scipy.special.stdtrit(degrees, (1 + level) / 2))
-    labels = sum(stratum.labels for stratum in strata)
-    low, high = _ends(value, variance, quantile, labels, bounds)
-    effective = None
-    if high > low and any(stratum.verdicts is not None for stratum in strata):
-        if plain_mean and bounds and systems == 1 and len(strata) > 1:
-            width = _width_at_random(strata, value, bounds, level)
-        else:
-            unjudged = [replace(stratum, verdicts=None) for stratum in strata]
-            alone = estimate(unjudged, evidences, level=level, systems=systems, bounds=bounds)
-            width = alone.high - alone.low
-        effective = labels * (width / (high - low)) ** 2
-    return Interval(value, low, high, level, labels, "design, wilson" if bounds else "design, t", effective)
+    return variance, float(scipy.special.stdtrit(degrees, (1 + level) / 2))
+
+
+def _width_unjudged(
+    strata: Sequence[Stratum], evidences: Evidences, level: float, systems: int, bounds: tuple[float, float] | None
+) -> float:
+    """The width of the interval without a judge's verdicts."""
+    unjudged = [replace(stratum, verdicts=None) for stratum in strata]
+    alone = estimate(unjudged, evidences, level=level, systems=systems, bounds=bounds)
+    return alone.high - alone.low
+
+
+def _with_labels(strata: Sequence[Stratum]) -> list[Stratum]:
+    """The strata that have examples.
+
+    Raises:
+        GoldassayError: One has no label, or there is none.
+    """
+    strata = [stratum for stratum in strata if stratum.size]
+    if not strata:
+        raise GoldassayError("a population without examples has no value")
+    for stratum in strata:
+        if not len(stratum.evidence):
+            raise GoldassayError(f"a stratum of {stratum.size} examples has no label, so nothing is known of it")
+    return strata
+
+
+def _judged(strata: Sequence[Stratum], trust: float) -> float:
+    """What a judge's verdicts on all examples add to the value of the labelled ones."""
+    added = 0.0
+    for stratum in strata:
+        if stratum.verdicts is not None:
+            added += stratum.size * trust * (stratum.verdict_mean - float(stratum.verdicts.mean()))
+    return added
 
 
 def _is_sparse(strata: Sequence[Stratum]) -> bool:
