@@ -377,6 +377,18 @@ def test_two_browsers_see_each_others_modes(start: Start, browse: Any) -> None:
     assert bob.console == ann.console == []
 
 
+def test_a_record_that_is_forgotten_while_it_is_fetched_is_fetched_again(start: Start, browse: Any) -> None:
+    screen = browse(start(letters(2), task="reply").url)
+    forgotten = """async () => {
+        const { Server } = await import("./assets/server.js");
+        const server = new Server(() => {});
+        const record = server.record("1");
+        server.records.clear();
+        return (await record)?.id;
+    }"""
+    assert screen.page.evaluate(forgotten) == "l1"
+
+
 def test_dragging_with_the_real_server(start: Start, browse: Any) -> None:
     review = start(letters(8), task="reply")
     screen = browse(review.url)

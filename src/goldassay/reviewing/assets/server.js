@@ -67,8 +67,9 @@ export class Server {
     }
   }
 
+  /* Asked for again if what was fetched is forgotten meanwhile, because modes changed. */
   async record(item) {
-    await this.load([item]);
+    while (!this.records.has(item)) await this.load([item]);
     return this.records.get(item);
   }
 }
