@@ -63,7 +63,9 @@ def test_each_wave_is_a_point_and_a_patch_a_mark(folder: Path) -> None:
     review = summary(folder)
     assert [when for when, _, _ in review["waves"]] == list(WEEKS)
     assert [share.records for share in review["table"].shares] == [16, 3]
-    assert re.search(r"is in a share of 0.267 .{1,99} of 600\s+traces", pages.report([], reviews=[review]))
+    assert re.search(
+        r"The most frequent failure is “.*”: 0.267 .{1,99} of 600\s+traces", pages.report([], reviews=[review])
+    )
     chart = review["chart"]
     assert chart
     first, second = chart["data"]
@@ -80,7 +82,7 @@ def test_one_wave_is_drawn_as_values_and_no_wave_is_a_sentence(folder: Path, tmp
     empty = Folder.open([write_draft(tmp_path / "new.jsonl", [record(place) for place in range(3)])])
     nothing = summary(empty.path)
     assert nothing["chart"] is None
-    assert "No failure has a name yet" in pages.report([], reviews=[nothing])
+    assert "No failure mode has been named yet" in pages.report([], reviews=[nothing])
 
 
 def test_a_folder_of_a_review_is_a_source_beside_runs_or_alone(folder: Path, two: list[Run], tmp_path: Path) -> None:

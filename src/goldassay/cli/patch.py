@@ -172,7 +172,8 @@ def _prove(program: str, source: TestOptions, patches: list[str], force: bool, j
         patch, after = folder.with_patch(patches[0], force)
         draft = folder.folder / f"{patch.id}-{fingerprint(folder.current)[:6]}.jsonl"
         if draft.exists():
-            print(f"This goes on with {draft}.", file=sys.stderr)  # somebody may have labelled some of it
+            then = "to draft from other inputs, move it away with its review"
+            print(f"This goes on with {draft}, which may have labels; {then}.", file=sys.stderr)
         else:
             _draft(target, folder, patch, after, draft, source)
         if source.no_review:
