@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test oracles format format-check lint types dspy-matrix interop doors check bench docs release-check conformance clean
+.PHONY: install demo test nightly oracles format format-check lint types dspy-matrix interop core doors check bench docs release-check conformance clean
 
 install: .venv/installed
 
@@ -20,6 +20,10 @@ demo: install
 test: install
 	$(BIN)/python -m pytest -n 2
 
+# The simulations with all their draws: that intervals cover the truth and tests keep their level.
+nightly: install
+	$(BIN)/python -m pytest -n 2 -m nightly
+
 # PyTorch by itself first: where a build for the processor lies on disk, that one is taken.
 .venv/oracles: .venv/installed
 	$(BIN)/python -m pip install -q torch==2.13.0
@@ -27,7 +31,7 @@ test: install
 	touch .venv/oracles
 
 oracles: .venv/oracles
-	$(BIN)/python -m pytest tests/conformance tests/embedding
+	$(BIN)/python -m pytest tests/conformance tests/models/embedding
 
 format: install
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
@@ -38,6 +42,7 @@ format-check: install
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python .ci/style.py
 
 types: install
 	$(BIN)/mypy && $(BIN)/pyright
@@ -50,6 +55,10 @@ dspy-matrix: install
 # What reads and writes other tools' logs, with Inspect and MLflow installed: about a minute on two cores.
 interop: install
 	.ci/interop
+
+# The core's tests in a copy without src/goldassay/ext: several minutes on two cores.
+core: install
+	.ci/core
 
 # A newcomer's way in, with the built wheel alone.
 doors:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-LOGS = Path(__file__).resolve().parents[1] / "tests" / "running" / "logs" / "files"
+LOGS = Path(__file__).resolve().parents[1] / "tests" / "ext" / "interop" / "logs" / "files"
 LABELS = ("question", "praise", "complaint")
 LETTERS = [
     (f"{label} {number}: {words}", label) for number in range(20) for label, words in zip(LABELS, "abc", strict=True)
@@ -68,7 +68,7 @@ def saved_program() -> None:
     step("python saving.py")
     gold = "--program program.py --task classification --gold test.jsonl --lm openai/nobody-is-asked"
     said = step(f"goldassay audit before.json after.json {gold} --fail-unless-better --out audit.html")
-    hold("helped: +" in said, said)
+    hold("Better: +" in said, said)
     hold("<html" in Path("audit.html").read_text(encoding="utf-8")[:500], "audit.html")
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 LIMIT = 600
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?[^\n]*\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+SETUP = re.compile(r'^<details class="setup"[^\n]*>\n.*?^</details>$', re.DOTALL | re.MULTILINE)
 ROOT = Path(__file__).resolve().parents[1]
 DOORS = ("how-to/audit", "how-to/logs", "how-to/existing-predictions", "how-to/gold-draft")
 LETTERS = {
@@ -104,7 +105,8 @@ def main(goldassay: str) -> int:
 
 
 def walk(page: str) -> None:
-    """Work through a page: write its files, run its Python and its commands."""
+    """Work through a page: write its files, run its Python and its commands; its folded setup comes first."""
+    page = "\n".join([*SETUP.findall(page), SETUP.sub("", page)])
     for number, (kind, title, body) in enumerate(BLOCK.findall(page)):
         if title:
             Path(title).parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import urllib.request
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -239,15 +239,20 @@ def sections(out: Path) -> list[Section]:
     return parts
 
 
+def use_name() -> str:
+    """The name of this use of the action, as one line."""
+    return " ".join(os.environ.get("INPUT_NAME", "").split())
+
+
 def mark() -> str:
     """The first line of the comment, by which the next run knows it; each use of the action has its own name."""
-    name = "".join(sign for sign in text_input("NAME") if sign.isalnum() or sign in " ._") or "goldassay"
+    name = "".join(sign for sign in use_name() if sign.isalnum() or sign in " ._") or "goldassay"
     return f"<!-- goldassay: {name} -->"
 
 
 def comment(status: int, parts: Iterable[Section], error: str) -> str:
     """The comment: the verdict, the tables, and where the report is."""
-    lines = [mark(), f"### {escaped(text_input('NAME') or 'goldassay')}: {TITLES[status]}"]
+    lines = [mark(), f"### {escaped(use_name() or 'goldassay')}: {TITLES[status]}"]
     for part in parts:
         lines += [*part.lines, *(f"- ❌ {escaped(message)}" for message in part.missed)]
     if error:
@@ -264,7 +269,7 @@ def pull_request() -> int | None:
     if not place or not Path(place).is_file():
         return None
     event = json.loads(Path(place).read_text(encoding="utf-8"))
-    number = event.get("pull_request", {}).get("number")
+    number = (event.get("pull_request") or {}).get("number")
     return number if isinstance(number, int) else None
 
 
@@ -287,13 +292,14 @@ def post(text: str, number: int, token: str) -> None:
     """Write the comment, or update the one that this action wrote before.
 
     Raises:
-        OSError: GitHub cannot be reached, or refuses.
+        Exception: GitHub cannot be reached, refuses, or answers with something else than comments.
     """
     page = 1
     rows = request("GET", f"/issues/{number}/comments?per_page=100&page={page}", token)
     while rows:
         for row in rows:
-            if row["user"]["type"] == "Bot" and row["body"].startswith(mark()):
+            bot = (row.get("user") or {}).get("type") == "Bot"  # the account of a deleted user is null
+            if bot and (row.get("body") or "").startswith(mark()):
                 request("PATCH", f"/issues/comments/{row['id']}", token, {"body": text})
                 return
         page += 1
@@ -320,28 +326,55 @@ def main() -> int:
     error = ""
     out = Path("goldassay-report")
     try:
-        out = Path(text_input("OUT") or out)
-        out.mkdir(parents=True, exist_ok=True)
+        chosen = Path(text_input("OUT") or out)
+        chosen.mkdir(parents=True, exist_ok=True)
+        out = chosen
         parts = sections(out)
         status = MISSED if any(part.missed for part in parts) else PASSED
     except CallError as wrong:
         error = str(wrong)
         status = WRONG
-        out.mkdir(parents=True, exist_ok=True)
+    except Exception as wrong:  # noqa: BLE001  status 1 says that a gate is missed, and nothing else does
+        error = f"{type(wrong).__name__}: {wrong}"
+        status = WRONG
     text = comment(status, parts, error)
-    (out / "comment.md").write_text(text, encoding="utf-8")
-    append("GITHUB_STEP_SUMMARY", text)
-    append("GITHUB_OUTPUT", f"status={status}\nfolder={out}\n")
+    attempt("could not write its files", lambda: write(out, status, text))
     log(text)
-    number = pull_request()
-    token = os.environ.get("INPUT_TOKEN", "")
-    if number and token:
-        try:
-            post(text, number, token)
-        except OSError as refused:  # a pull request from a fork has a token that may only read
-            print("::warning::goldassay could not comment on the pull request", flush=True)
-            log(str(refused))
+    attempt("could not comment on the pull request", lambda: comment_on_pull_request(text))
     return status
+
+
+def write(out: Path, status: int, text: str) -> None:
+    """Write the comment, the summary and the outputs of the step.
+
+    Raises:
+        OSError: One of them cannot be written.
+    """
+    append("GITHUB_OUTPUT", f"status={status}\nfolder={out}\n")
+    append("GITHUB_STEP_SUMMARY", text)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "comment.md").write_text(text, encoding="utf-8")
+
+
+def comment_on_pull_request(text: str) -> None:
+    """Comment, if there is a pull request and a token; that of a pull request from a fork may only read.
+
+    Raises:
+        Exception: GitHub cannot be reached, refuses, or answers with something else than comments.
+    """
+    token = os.environ.get("INPUT_TOKEN", "")
+    number = pull_request() if token else None
+    if number:
+        post(text, number, token)
+
+
+def attempt(failure: str, act: Callable[[], None]) -> None:
+    """Do what the status does not depend on; whatever goes wrong is a warning."""
+    try:
+        act()
+    except Exception as error:  # noqa: BLE001  an answer may be HTML, cut off, or of another shape
+        print(f"::warning::goldassay {failure}", flush=True)
+        log(f"{type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ ClaimRate("claim_f1").
 from typing import Any
 
 from goldassay import Metric
-from goldassay.fields import read
-from goldassay.measure import Measure
+from goldassay.core.fields import read
+from goldassay.core.measure import Measure
 from goldassay.measures import answering, retrieval
 from goldassay.measures.judged import can_answer
 

@@ -13,7 +13,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,11 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
 
 from goldassay.gold import load
-from goldassay.lm import Asked, Copied
 from goldassay.measures.answering import F1, found_entities
+from goldassay.models.lm import Asked, Copied
 from goldassay.running.guard import failure
-from goldassay.search import BM25Index, DenseIndex, Encode, tokens
 from goldassay.text.words import sentences
+from goldassay.workspace.search import BM25Index, DenseIndex, Encode, tokens
 
 DEPTH = 5
 READS = 3
@@ -62,18 +61,6 @@ class Searching(dspy.Module):  # type: ignore[misc]
         self._indexed: Any = None
         self._texts: dict[str, str] = {}
 
-    @property
-    def stages(self) -> dict[str, Any]:
-        """What gold says each stage should put out, for ``goldassay eval --stages``."""
-        return {"search": self._gold_passages}
-
-    def _gold_passages(self, gold: Any) -> list[dict[str, Any]]:
-        """The passages that hold the answer, as `search` gives them."""
-        if self._indexed is None:
-            self.search("")
-        documents = [name for name in gold.get("documents") or () if name in self._texts]
-        return [{"doc_id": name, "score": 1.0, "source": "gold", "text": self._texts[name]} for name in documents]
-
     def index(self, passages: str | Path | Iterable[Any]) -> Any:
         """The same program over these passages: a JSON Lines file, or records with ``id`` and ``text``."""
         self._indexed = BM25Index(passages) if self.embedder is None else DenseIndex(passages, self.embedder)
@@ -99,15 +86,6 @@ class Reading(Searching):
         self.reads = reads
         self.read = dspy.Predict(Answer)
 
-    @property
-    def stages(self) -> dict[str, Any]:
-        """Searching and reading."""
-        return {**super().stages, "read": lambda gold: partial(self._gold_reply, gold)}
-
-    @staticmethod
-    def _gold_reply(gold: Any, passages: Sequence[str], question: str) -> dspy.Prediction:
-        return dspy.Prediction(reply=Reply(answer=gold_answer(gold, passages), confidence=1.0))
-
     def forward(self, question: str) -> dspy.Prediction:
         """The answer with its confidence and passages; without passages the model is not asked."""
         results = self.search(question)
@@ -129,15 +107,6 @@ class Reading(Searching):
         passages = [example["context"]] if example.get("context") else list(example.get("supporting_facts") or [])
         answer = min(answers, key=len) if answers else ""
         return {"passages": passages, "reply": Reply(answer=answer, confidence=1.0 if answers else 0.0)}
-
-
-def gold_answer(gold: Any, texts: Sequence[str]) -> str:
-    """The answer of a perfect reader of these texts: gold's if one of them contains it, else none.
-
-    With the wrong passages it abstains, so an error of the search is not charged to the reader.
-    """
-    matches = (answer for answer in gold.get("answers") or () if any(answer.lower() in text.lower() for text in texts))
-    return next(matches, "")
 
 
 def stated_answer(answer: Any) -> str:
@@ -196,11 +165,6 @@ class Overlap(Searching):
         texts = [result["text"] for result in results]
         answer, confidence = self.read(question, texts)
         return dspy.Prediction(answer=answer, confidence=confidence, retrieved_contexts=texts, results=results)
-
-    @property
-    def stages(self) -> dict[str, Any]:
-        """Searching and reading."""
-        return {**super().stages, "read": lambda gold: lambda question, texts: (gold_answer(gold, texts), 1.0)}
 
     def read(self, question: str, texts: Sequence[str]) -> tuple[str, float]:
         """The answer in these texts, empty below the threshold, and how much of the question its sentence holds."""

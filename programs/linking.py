@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Annotated, Any
 
 import dspy
 from pydantic import Field
 
 from goldassay.gold.sets import find
-from goldassay.search import LabelTable, Match
+from goldassay.workspace.search import LabelTable, Match
 
 OFFERED = 5  # entries that a model chooses from
 CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'\-]*"
@@ -62,11 +62,6 @@ class Linker(dspy.Module):
         super().__init__()
         self.table = table
 
-    @property
-    def stages(self) -> dict[str, Any]:
-        """What gold says each stage should put out, for ``goldassay eval --stages``."""
-        return {"find": lambda gold: list(gold["links"]), "link": lambda gold: partial(gold_links, list(gold["links"]))}
-
     def find(self, text: str, mentions: Sequence[Any] | None = None) -> Sequence[Any]:
         """The mentions of a text: those that are given, else those that are found."""
         return find_mentions(text, self.table or labels()) if mentions is None else mentions
@@ -78,19 +73,6 @@ class Linker(dspy.Module):
     def forward(self, text: str, mentions: Sequence[Any] | None = None) -> dspy.Prediction:
         """The links of a text."""
         return dspy.Prediction(links=self.link(text, self.find(text, mentions)))
-
-
-def gold_links(gold: Sequence[Any], text: str, mentions: Sequence[Any]) -> list[dict[str, Any]]:
-    """The right links of mentions: those of gold's mention at the same place, NIL if gold has none."""
-    gold_ids = {
-        (mention["start"], mention["end"]): [name for group in mention["ids"].values() for name in group]
-        for mention in gold
-    }
-    right = [gold_ids.get((mention["start"], mention["end"]), []) for mention in mentions]
-    return [
-        _link(mention, [Match(name, "", 100.0) for name in names])
-        for mention, names in zip(mentions, right, strict=True)
-    ]
 
 
 class ExactLinker(Linker):

@@ -18,8 +18,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from goldassay.gold import load
-from goldassay.search import BM25Index, DenseIndex, Encode, Hit, tokens
-from goldassay.search import passages as read_passages
+from goldassay.workspace.search import BM25Index, DenseIndex, Encode, Hit, tokens
+from goldassay.workspace.search import passages as read_passages
 
 DEPTH = 20
 

@@ -16,10 +16,10 @@ from typing import Any, Literal
 import dspy
 from pydantic import Field, create_model
 
-from goldassay.lm import Copied
+from goldassay.ext.wikidata.alignment import PropertyAlignmentTable
+from goldassay.ext.wikidata.reading import ArticleReader
 from goldassay.measures.triples import TripleMatching, match
-from goldassay.wikidata.alignment import PropertyAlignmentTable
-from goldassay.wikidata.reading import ArticleReader
+from goldassay.models.lm import Copied
 
 PROPERTIES = {
     "instance of": "P31",

@@ -24,6 +24,9 @@ GOLD = ["question", "question", "complaint", "praise", "complaint", "question", 
 HOSTILE = "$(touch stolen) `touch stolen` ; touch stolen"
 
 
+EVENTS = {"pull_request": '{"pull_request": {"number": 7}}', "push": "{}"}
+
+
 class GitHub:
     """The comments of pull request 7; ``status`` other than 200 refuses everything."""
 
@@ -31,6 +34,7 @@ class GitHub:
         self.comments: list[dict[str, Any]] = []
         self.calls: list[str] = []
         self.status = 200
+        self.raw: bytes | None = None  # what is sent instead of the answer
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
@@ -68,9 +72,9 @@ class GitHub:
                 github.calls.append(f"{self.command} {self.path}")
                 right = github.status == 200 and self.headers["authorization"] == f"Bearer {TOKEN}"
                 answer = github.answer(self.command, self.path, json.loads(data or b"{}")) if right else {}
-                reply = json.dumps(answer).encode()
+                reply = json.dumps(answer).encode() if github.raw is None else github.raw
                 self.send_response(200 if right else 403)
-                self.send_header("content-length", str(len(reply)))
+                self.send_header("content-length", str(len(reply) + (100 if github.raw == b"[" else 0)))
                 self.end_headers()
                 self.wfile.write(reply)
 
@@ -130,7 +134,7 @@ class Runner:
         python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
         python.chmod(0o755)
         event = temp / "event.json"
-        event.write_text(json.dumps({"pull_request": {"number": 7}} if self.event == "pull_request" else {}))
+        event.write_text(EVENTS.get(self.event, self.event))
         for name in ("output", "summary"):
             (temp / name).write_text("", encoding="utf-8")
         environment = {name: given[value[len("${{ inputs.") : -len(" }}")]] for name, value in step["env"].items()}
@@ -273,6 +277,35 @@ def test_a_token_that_may_only_read_leaves_the_verdict(runner: Runner) -> None:
     assert "::warning::goldassay could not comment" in done.log
 
 
+@pytest.mark.parametrize("raw", [b"<html>busy</html>", b"[", b'{"a": 1}', b"[1]", b"\xff"])
+def test_an_answer_of_another_shape_leaves_the_verdict(runner: Runner, raw: bytes) -> None:
+    """GitHub sends HTML when it is busy, and an answer may be cut off."""
+    runner.github.raw = raw
+    done = runner.step(**PREDICTIONS)
+    assert done.status == 0
+    assert "::warning::goldassay could not comment" in done.log
+
+
+def test_comments_without_a_user_or_a_body_are_passed_over(runner: Runner) -> None:
+    runner.github.comments += [{"id": 1, "user": None, "body": "x"}, {"id": 2, "user": {"type": "Bot"}, "body": None}]
+    assert runner.step(**PREDICTIONS, name="two\nlines").status == 0
+    assert "two lines" in runner.github.comments[2]["body"]
+
+
+@pytest.mark.parametrize("event", [{"pull_request": None}, [], "x"])
+def test_an_event_without_a_pull_request_leaves_the_verdict(runner: Runner, event: object) -> None:
+    runner.event = json.dumps(event)
+    assert runner.step(**PREDICTIONS).status == 0
+    assert runner.github.calls == []
+
+
+def test_a_folder_that_is_a_file_is_a_wrong_call(runner: Runner) -> None:
+    (runner.workspace / "report").write_text("x")
+    done = runner.step(**PREDICTIONS, out="report")
+    assert done.status == 2
+    assert "FileExistsError" in done.plain
+
+
 def test_runs_are_compared_and_held_against_floors(runner: Runner) -> None:
     program = "import dspy\n\n\nclass P(dspy.Module):\n    def forward(self, text):\n"
     program += "        return dspy.Prediction(label='question')\n\n\nprogram = P()\n"
@@ -294,14 +327,20 @@ def test_a_failure_mode_that_is_too_frequent_fails(runner: Runner) -> None:
     """A review of ten letters, of which three lack the total."""
     rows = [{"id": f"d{number}", "text": f"letter {number}", "label": "praise"} for number in range(10)]
     write(runner.workspace / "traces.jsonl", rows)
-    draft = "from goldassay.reviewing.folder import Folder; from pathlib import Path; "
+    draft = "from goldassay.ext.labelling.review.folder import Folder; from pathlib import Path; "
     draft += "Folder.open([Path('traces.jsonl')], 'classification', question='errors', n=10)"
     subprocess.run([sys.executable, "-c", draft], cwd=runner.workspace, check=True, capture_output=True)
     folder = runner.workspace / "traces.review"
+    ids = [json.loads(line)["id"] for line in (folder / "draft.jsonl").read_text(encoding="utf-8").splitlines()]
     lines = []
     for number in range(10):
-        decision = {"decision": f"u{number}", "item": str(number), "kind": "label", "value": {"label": "praise"}}
-        about = {"seconds": 9, "record": "", "who": "ann", "when": f"2026-11-24T09:00:{number:02}+00:00"}
+        decision = {
+            "decision": f"u{number}",
+            "item": str(number),
+            "kind": "label",
+            "value": {"label": "praise"},
+        }
+        about = {"seconds": 9, "record": ids[number], "who": "ann", "when": f"2026-11-24T09:00:{number:02}+00:00"}
         lines.append(decision | about | {"modes": ["missing | total"] if number < 3 else []})
     write(folder / "labels.jsonl", lines)
     assert runner.step(review="traces.review", fail_over="missing | total=.5").status == 0

@@ -9,8 +9,10 @@ import runpy
 from importlib import import_module
 from pathlib import Path
 
+from goldassay.core.measure import Measure
+
 LIST = Path(__file__).with_name("api.txt")
-MOST = 272  # 250, the measures of records, search, review, and failure modes
+MOST = 200  # beside the classes of measures and the functions of the first specification
 
 
 def documented() -> str:
@@ -26,9 +28,10 @@ def test_the_reference_documents_the_listed_names() -> None:
 def test_every_listed_name_can_be_imported() -> None:
     lines = [line.split(": ") for line in LIST.read_text(encoding="utf-8").splitlines()]
     names = [(package, name) for package, rest in lines for name in rest.split()]
-    assert len(names) <= MOST
     for package, name in names:
         assert hasattr(import_module(package), name), f"{package}.{name}"
+    things = [getattr(import_module(package), name) for package, name in names if not package.endswith("compat")]
+    assert sum(not (isinstance(thing, type) and issubclass(thing, Measure)) for thing in things) <= MOST
 
 
 if __name__ == "__main__":

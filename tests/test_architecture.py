@@ -1,4 +1,4 @@
-"""docs/architecture.md tells what is there: its drawing is the contract of layers (which `test_house` holds against the
+"""docs/architecture.md tells what is there: its drawing is the contract of layers (which `make lint` holds against the
 imports), every room is drawn, and the modules of its journeys exist."""
 
 from __future__ import annotations

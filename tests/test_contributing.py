@@ -25,7 +25,7 @@ PROOF = {
         gold = [{"label": "M", "secondary_labels": ["A"]}, {"label": "L"}]
         pred = [{"label": "M"}, {"label": "L"}]
         assert sum((measure(*pair).tally for pair in zip(gold, pred)), measure.zero).value == 0.5
-        from goldassay.measure import parse, stored
+        from goldassay.core.measure import parse, stored
         assert parse(stored(measure)) == measure
         from goldassay import Metric
         assert Metric(measure)(gold[1], pred[1]).score == 1.0

@@ -3,7 +3,8 @@
 A page is worked through in an empty folder. A block with ``title="FILE"`` is that file; a ``python`` block without a
 title runs, and what its comments ``# → …`` promise is printed; each ``goldassay …`` line of a ``sh`` block runs and
 ends with 0, or with the number of a comment ``# exit code N``. A ``console`` block runs the line after ``$`` and shows
-what it prints; a line ``…`` stands for any lines. ``text`` blocks are not run.
+what it prints; a line ``…`` stands for any lines. ``text`` blocks are not run. What a page needs before it runs (files,
+programs of rules) is folded in ``<details class="setup" markdown>`` further down: those blocks come first.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import re
 import runpy
 import shlex
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -23,17 +23,21 @@ import typer
 from typer.testing import CliRunner
 
 from goldassay.cli import app
-from goldassay.measure import TASKS
+from goldassay.cli.program import all_commands
+from goldassay.core.measure import TASKS, registered
 
 ROOT = Path(__file__).resolve().parents[1]
+COMMANDS = all_commands()
 PAGES = sorted(file for file in (ROOT / "docs").rglob("*.md") if "decisions" not in file.parts)
+SETUP = re.compile(r'^<details class="setup"[^\n]*>\n.*?^</details>$', re.DOTALL | re.MULTILINE)
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 ELSEWHERE = ("pip ", "make ", "git ", "cd ", "pytest", "python ", "#")  # not ours to run
 
 
 def blocks(page: Path) -> Iterator[tuple[str, str, str]]:
-    """The language, the title and the text of each block."""
-    for kind, rest, body in FENCE.findall(page.read_text(encoding="utf-8")):
+    """The language, the title and the text of each block, the setup first."""
+    text = page.read_text(encoding="utf-8")
+    for kind, rest, body in FENCE.findall("\n".join([*SETUP.findall(text), SETUP.sub("", text)])):
         title = re.search(r'title="([^"]+)"', rest)
         yield kind, title[1] if title else "", body
 
@@ -75,7 +79,7 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
                 if out:
                     (tmp_path / out).write_text(done.stdout, encoding="utf-8")
         elif kind == "console":
-            command, _, expected = body.partition("\n")
+            command, _, expected = body.replace("\\\n", " ").partition("\n")
             (words, code, _), *others = command_lines(command.removeprefix("$ "))
             assert not others
             done = CliRunner().invoke(app, words)
@@ -105,19 +109,19 @@ def test_the_commands_of_a_page_exist_with_their_options(page: Path) -> None:
 
 def understood(line: str) -> bool:
     """Whether a line names a command of ours and options that it takes."""
-    root = command = typer.main.get_command(app)
+    root = typer.main.get_command(app)
     words = shlex.split(line.partition(" && ")[0], comments=True)[1:]
-    while hasattr(command, "commands") and words and words[0] in command.commands:
-        command = command.commands[words.pop(0)]
-    if hasattr(command, "commands") and words and words[0].isalpha() and words[0].islower():
-        return False
-    options = {name for each in (*command.params, *root.params) for name in (*each.opts, "--help")}
+    called = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in COMMANDS), None)
+    if called is None and words and words[0].isalpha() and words[0].islower():
+        return words[0] in {name.split()[0] for name in COMMANDS} and len(words) == 1
+    params = [*(COMMANDS[called].params if called else ()), *root.params]
+    options = {name for each in params for name in (*each.opts, "--help")}
     return options.issuperset(word.partition("=")[0] for word in words if word.startswith("--"))
 
 
 def test_every_measure_has_an_example() -> None:
     for task in TASKS:
-        for measure in import_module(f"goldassay.measures.{task}").MEASURES:
+        for measure in registered(task):
             assert ">>>" in (type(measure).__doc__ or ""), measure
 
 

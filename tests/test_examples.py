@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-TASKS = ("answering", "classification", "extraction", "linking", "records", "retrieval", "triples")
+TASKS = ("answering", "classification", "extraction", "linking", "records", "retrieval", "trajectories", "triples")
 NOTEBOOKS = ("judging", "own-task", "tuning-with-patches")
 
 

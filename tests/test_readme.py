@@ -40,13 +40,23 @@ def test_the_python_example_prints_what_it_says(readme: str, tmp_path: Path) -> 
     assert done.stdout.split() == re.findall(r"^# ([\d.]+):", block, flags=re.MULTILINE) == ["80.0", "66.67"]
 
 
-def test_the_commands_with_their_output_stand_in_the_documentation(readme: str, root: Path) -> None:
-    """`test_docs` runs them there, after what makes their files."""
-    shown = fenced(readme, "console")
-    pages = [root / "docs" / "how-to" / f"{name}.md" for name in ("label-forty", "audit")]
-    there = [fenced(page.read_text(encoding="utf-8"), "console") for page in pages]
-    assert len(shown) == 2
-    assert all(block in blocks for block, blocks in zip(shown, there, strict=True))
+def test_it_opens_one_door(readme: str) -> None:
+    assert len(readme.splitlines()) <= 100
+    assert len(re.findall(r"^!\[", readme, flags=re.MULTILINE)) == 1
+    assert len(re.findall(r"^- .*\]\(", readme, flags=re.MULTILINE)) == 5
+
+
+def test_the_guide_for_assistants_is_printed_and_names_commands_and_options_that_exist(root: Path) -> None:
+    guide = (root / "docs" / "assistants.md").read_text(encoding="utf-8")
+    assert CliRunner().invoke(app, ["init", "--assistant"]).stdout == guide
+    rows = re.findall(r"^\|.*\| `goldassay (.*)` \|$", guide, flags=re.MULTILINE)
+    assert len(rows) == 10
+    for words in map(str.split, rows):
+        name = words[:2] if words[0] == "gold" else words[:1]
+        options = CliRunner().invoke(app, [*name, "--help"], env={"COLUMNS": "200"}).stdout
+        assert [word for word in words if word.startswith("--") and word != "--json" and word not in options] == []
+    links = re.findall(r"\]\(([\w./-]+)\)", (root / "llms.txt").read_text(encoding="utf-8"))
+    assert [link for link in links if not (root / link).is_file()] == []
 
 
 def test_a_task_of_ones_own_in_four_commands(

@@ -82,7 +82,7 @@ import pytest
 
 @pytest.mark.goldassay("classification:keywords", floors={"accuracy": 0.01}, limit=5)
 def test_keywords(goldassay_run):
-    assert goldassay_run.about["settings"]["program"] == "classification:keywords"
+    assert goldassay_run.head.settings["program"] == "classification:keywords"
     assert len(goldassay_run.rows) == 5
 """
     )
@@ -131,7 +131,7 @@ def test_the_floor_of_an_error_is_a_ceiling() -> None:
     import dspy
 
     from goldassay import Metric
-    from goldassay.testing import MarkedTest
+    from goldassay.tuning.cases import MarkedTest
 
     metric = Metric.of(lambda gold, pred: 0.25, name="error", lower_is_better=True, targets={"error": 0.3})
     gold = [dspy.Example(text=text, label="M").with_inputs("text") for text in "ab"]

@@ -14,8 +14,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from benchmarks import wikibase_rdf as rdf
 
-from goldassay.wikidata.client import Item, Statement
-from goldassay.wikidata.web import LocalStore, Web
+from goldassay.ext.wikidata.client import Item, ItemStatement
+from goldassay.ext.wikidata.web import LocalStore, Web
 
 GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
 ADAMS = Item(
@@ -24,15 +24,17 @@ ADAMS = Item(
     {"en": ["DNA", "Douglas Noel Adams"]},
     {"enwiki": "Douglas Adams", "ruwiki": "Адамс, Дуглас"},
     (
-        Statement("P31", "Q5", "wikibase-item"),
-        Statement("P569", {"time": "+1952-03-11T00:00:00Z", "precision": 11, "calendarmodel": GREGORIAN}, "time"),
-        Statement("P2048", {"amount": "1.96", "unit": "Q11573"}, "quantity"),
-        Statement("P551", "Q61", "wikibase-item", "deprecated"),
-        Statement("P625", {"latitude": 52.5, "longitude": 4.25, "precision": 0.01, "globe": "Q2"}, "globe-coordinate"),
-        Statement("P1559", {"text": "Douglas", "language": "en"}, "monolingualtext"),
-        Statement("P40", None, "wikibase-item"),
-        Statement("P214", "113230702", "external-id"),
-        Statement("P18", "Adams.jpg", "commonsMedia"),
+        ItemStatement("P31", "Q5", "wikibase-item"),
+        ItemStatement("P569", {"time": "+1952-03-11T00:00:00Z", "precision": 11, "calendarmodel": GREGORIAN}, "time"),
+        ItemStatement("P2048", {"amount": "1.96", "unit": "Q11573"}, "quantity"),
+        ItemStatement("P551", "Q61", "wikibase-item", "deprecated"),
+        ItemStatement(
+            "P625", {"latitude": 52.5, "longitude": 4.25, "precision": 0.01, "globe": "Q2"}, "globe-coordinate"
+        ),
+        ItemStatement("P1559", {"text": "Douglas", "language": "en"}, "monolingualtext"),
+        ItemStatement("P40", None, "wikibase-item"),
+        ItemStatement("P214", "113230702", "external-id"),
+        ItemStatement("P18", "Adams.jpg", "commonsMedia"),
     ),
 )
 MOSCOW = Item(
@@ -40,7 +42,7 @@ MOSCOW = Item(
     {"en": "Moscow"},
     {},
     {"ruwiki": "Москва"},
-    tuple(Statement("P190", f"Q{1000 + n}", "wikibase-item") for n in range(30)),
+    tuple(ItemStatement("P190", f"Q{1000 + n}", "wikibase-item") for n in range(30)),
 )
 NAMES = (Item("Q5", {"en": "human", "nl": "mens"}), Item("Q61", {"en": "Washington"}))
 

@@ -9,39 +9,47 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from goldassay.corpus_score import Score, Total
-    from goldassay.exceptions import GoldassayError
+    from goldassay._support.exceptions import GoldassayError
+    from goldassay._support.extensions import Extension
+    from goldassay.core.measure import Assessment, Error, Measure
+    from goldassay.core.metric import Metric
+    from goldassay.core.score import Score, Total
+    from goldassay.core.tally import Bins, By, Confusion, Counts, Mean, Tally
+    from goldassay.ext.labelling.review import review
     from goldassay.gold import load
-    from goldassay.measure import Assessment, Error, Measure
-    from goldassay.metric import Metric
-    from goldassay.reviewing import review
+    from goldassay.results.result import Result
     from goldassay.running.comparing import acompare, compare
-    from goldassay.running.evaluate import RunOptions, aevaluate, evaluate
+    from goldassay.running.evaluate import aevaluate, evaluate
     from goldassay.running.guard import guard
-    from goldassay.scoring import score
-    from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
+    from goldassay.running.options import RunOptions
+    from goldassay.running.run import Run
+    from goldassay.running.scoring import score
     from goldassay.testing import case
     from goldassay.tuning import atune, tune
-    from goldassay.tuning.audit import audit
+    from goldassay.tuning.audit import audit, save_result
+    from goldassay.tuning.explain import explain
 
 __version__ = "0.1.0"
 import_module("goldassay.reporting")  # registers the cards that a notebook shows
 
 _HOME = {
-    "Assessment": "measure",
-    "Bins": "tally",
-    "By": "tally",
-    "Confusion": "tally",
-    "Counts": "tally",
-    "Error": "measure",
-    "GoldassayError": "exceptions",
-    "Mean": "tally",
-    "Measure": "measure",
-    "Metric": "metric",
-    "RunOptions": "running.evaluate",
-    "Score": "corpus_score",
-    "Tally": "tally",
-    "Total": "corpus_score",
+    "Assessment": "core.measure",
+    "Bins": "core.tally",
+    "By": "core.tally",
+    "Confusion": "core.tally",
+    "Counts": "core.tally",
+    "Error": "core.measure",
+    "Extension": "_support.extensions",
+    "GoldassayError": "_support.exceptions",
+    "Mean": "core.tally",
+    "Measure": "core.measure",
+    "Metric": "core.metric",
+    "Result": "results.result",
+    "Run": "running.run",
+    "RunOptions": "running.options",
+    "Score": "core.score",
+    "Tally": "core.tally",
+    "Total": "core.score",
     "acompare": "running.comparing",
     "aevaluate": "running.evaluate",
     "atune": "tuning",
@@ -49,10 +57,12 @@ _HOME = {
     "case": "testing",
     "compare": "running.comparing",
     "evaluate": "running.evaluate",
+    "explain": "tuning.explain",
+    "save_result": "tuning.audit",
     "guard": "running.guard",
     "load": "gold",
-    "review": "reviewing",
-    "score": "scoring",
+    "review": "ext.labelling.review",
+    "score": "running.scoring",
     "tune": "tuning",
 }
 
@@ -63,10 +73,13 @@ __all__ = [
     "Confusion",
     "Counts",
     "Error",
+    "Extension",
     "GoldassayError",
     "Mean",
     "Measure",
     "Metric",
+    "Result",
+    "Run",
     "RunOptions",
     "Score",
     "Tally",
@@ -78,9 +91,11 @@ __all__ = [
     "case",
     "compare",
     "evaluate",
+    "explain",
     "guard",
     "load",
     "review",
+    "save_result",
     "score",
     "tune",
 ]

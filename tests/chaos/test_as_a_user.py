@@ -89,7 +89,7 @@ def test_every_way_to_misbehave(endpoint: Any, mode: str, goldassay: Any, tmp_pa
         assert (code, out) == (3, "")
         assert err.strip().splitlines()[-1].startswith("goldassay: error: ")
         assert f"resume with --resume runs/{folder.name}" in err
-    assert Run.load(folder).about["status"] in ("finished", "stopped")
+    assert Run.load(folder).head.status in ("finished", "stopped")
     endpoint.mode = "well"
     code, out, err = goldassay(*asked(endpoint, "--resume", folder))
     years = json.loads(out)

@@ -14,14 +14,15 @@ import pytest
 from typer.testing import CliRunner
 
 from goldassay import Metric
+from goldassay._support.exceptions import RunStopped
 from goldassay.cli import app
-from goldassay.exceptions import RunStopped
+from goldassay.ext.labelling.proof import plan_labels, prove_by_labels
 from goldassay.measures import extraction
 from goldassay.running.evaluate import evaluate
 from goldassay.tuning import tune
 from goldassay.tuning.audit import prove
-from goldassay.tuning.labelling import plan_labels
 from goldassay.tuning.options import TuneOptions
+from goldassay.workspace import target
 
 pytestmark = pytest.mark.filterwarnings("ignore:the program has failed on every example")
 METRIC = Metric(extraction.SpanF1())
@@ -89,6 +90,17 @@ def test_what_stops_outside_of_a_tuning_says_how_to_resume(
     assert endpoint.calls < FEW
 
 
+def test_what_goes_on_by_itself_names_no_option(endpoint: Any, tmp_path: Path) -> None:
+    endpoint.mode = "500"
+    (tmp_path / "inputs.jsonl").write_text("".join(f'{{"id": "{n}", "text": "{n}"}}\n' for n in range(100)))
+    options = TuneOptions(lm=model(endpoint), threads=4, progress=False)
+    programs = {"before": Years(), "after": Years()}
+    with pytest.raises(RunStopped, match="gives no answer.*; fix it and the same call continues$"):
+        prove_by_labels(
+            target("extraction"), programs, tmp_path / "d.jsonl", tmp_path / "inputs.jsonl", options, page=False
+        )
+
+
 @pytest.mark.parametrize("mode", ["wrong key", "500", "404"])
 @pytest.mark.parametrize("work", [tuned, partial(tuned, optimizer="patches"), proven])
 def test_tuning_and_audit_end_after_a_few_calls(
@@ -115,16 +127,16 @@ def test_a_run_whose_model_dies_late_is_resumed(endpoint: Any, tmp_path: Path, s
     with pytest.raises(RunStopped, match=f"gives no answer.*resume={folder}") as stopped:
         evaluate(Years(), examples(size), METRIC, folder=folder, **options)
     run: Any = stopped.value.run
-    assert (70 <= len(run.rows) <= rows, run.about["status"]) == (True, "stopped")
+    assert (70 <= len(run.rows) <= rows, run.head.status) == (True, "stopped")
     endpoint.mode, endpoint.reply = "well", found
     whole = evaluate(Years(), examples(size), METRIC, resume=folder, **options)
-    assert (len(whole.rows), whole.value, whole.about["status"]) == (size, 1.0, "finished")
+    assert (len(whole.rows), whole.value, whole.head.status) == (size, 1.0, "finished")
 
 
 def test_one_call_without_an_answer_at_the_end_is_one_failed_row(endpoint: Any) -> None:
     dies_after(endpoint, 29)
     run = evaluate(dspy.Predict("text -> years: list[str]"), examples(30), lambda *_: 1.0, lm=model(endpoint))
-    assert run.folded.failed == 1
+    assert run.columns.failed == 1
 
 
 def write_models(endpoint: Any) -> None:
@@ -183,5 +195,5 @@ def test_compare_ends_and_says_where_its_runs_are(
     words = ["compare", "extraction", "--program", "program.py", "--gold", "gold.jsonl"]
     done = CliRunner().invoke(app, [*words, "--lm", "models.yaml:ours", "--lm", "models.yaml:theirs"])
     assert isinstance(done.exception, RunStopped), done.output
-    assert str(done.exception).endswith("; the same command starts over; the runs so far are in ranking/runs")
+    assert str(done.exception).endswith("; continue with the same command and --resume ranking")
     assert endpoint.calls < FEW

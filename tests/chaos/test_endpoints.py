@@ -10,7 +10,7 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import RunStopped
+from goldassay._support.exceptions import RunStopped
 from goldassay.measures import extraction
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
@@ -59,11 +59,11 @@ def test_a_run_ends_or_stops_with_one_line_and_goes_on(endpoint: Any, mode: str,
     assert KEY not in message
     assert not message or f"resume={folder}" in message
     run = Run.load(folder)
-    assert all(row["tallies"]["strict_f1"]["fn"] == 1 for row in run.rows if row.get("error"))  # its gold is missed
+    assert all(row.tallies["strict_f1"]["fn"] == 1 for row in run.rows if row.error)  # its gold is missed
     if mode == "wrong key":
         assert endpoint.calls <= 2  # those in flight: no other example would fare better
     assert time.monotonic() - started < 25
-    assert all(row.get("error") or row["score"] == 1.0 for row in run.rows)
+    assert all(row.error or row.score == 1.0 for row in run.rows)
     endpoint.mode = "well"
     whole = evaluate(Years(), gold, METRIC, resume=folder, **options)
     assert (len(whole.rows), whole.value) == (12, 1.0)

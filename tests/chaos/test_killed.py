@@ -47,9 +47,13 @@ def written(runs: Path) -> int:
 
 
 def made(folder: Path) -> list[dict[str, object]]:
-    """The rows in their order, but for the time that each took."""
-    rows = map(json.loads, (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines())
-    return sorted(({**row, "latency_s": 0} for row in rows), key=lambda row: row["index"])
+    """The rows in their order, but for the time that each and its steps took."""
+    rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        row["latency_s"] = 0
+        for step in row.get("steps") or ():
+            step.pop("seconds", None)
+    return sorted(rows, key=lambda row: row["index"])
 
 
 @pytest.mark.parametrize(("engine", "kills"), [("threads", 3), ("ray", 1)])
@@ -116,7 +120,7 @@ for number in range(300):
 """
 EMBEDDINGS = """
 import sys, pathlib
-from goldassay.embedding import Cached
+from goldassay.models.embedding import Cached
 class Lengths:
     name = "lengths"
     def __call__(self, texts):
@@ -127,7 +131,7 @@ for number in range(40):
 """
 FETCHED = """
 import sys
-from goldassay.cache import Cache
+from goldassay._support.cache import Cache
 cache = Cache(sys.argv[1])
 for number in range(150):
     assert cache.get("en", f"title {number}", lambda: {"number": number}).value == {"number": number}

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,9 +16,9 @@ import pytest
 from dspy.lm15 import TextPart
 
 from goldassay import Metric, tune
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.measures import extraction
-from goldassay.tuning.measuring import CHUNK
+from goldassay.tuning.measuring import JOURNAL_CHUNK
 from goldassay.tuning.saved import locked_folder
 
 
@@ -28,16 +29,16 @@ def workspace(folder: Path, names_gold: list[Any], names_source: str) -> None:
     (folder / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
 
 
-def command(endpoint: Any) -> list[str]:
+def command(endpoint: Any, *optimizers: str) -> list[str]:
     options = {"api_base": endpoint.url, "api_key": "none", "cache": "false"}
     model = ",".join(["openai/m", *(f"{name}={value}" for name, value in options.items())])
     tunes = [sys.executable, "-m", "goldassay", "tune", "extraction.py:program", "--gold", "gold.jsonl"]
-    return [*tunes, "--optimizer", "patches", "--lm", model]
+    return [*tunes, "--optimizer", ",".join(optimizers), "--lm", model]
 
 
-def test_a_tuning_killed_twice_comes_to_the_same_program(
-    endpoint: Any, learner: Any, names_gold: list[Any], names_source: str, tmp_path: Path
-) -> None:
+def answer_as(learner: Any) -> Callable[[list[dict[str, str]]], str]:
+    """The reply of a server whose model is the scripted learner."""
+
     def reply(messages: list[dict[str, str]]) -> str:
         turns = [SimpleNamespace(parts=[TextPart(turn["content"])]) for turn in messages if turn["role"] != "system"]
         system = "".join(turn["content"] for turn in messages if turn["role"] == "system")
@@ -45,9 +46,15 @@ def test_a_tuning_killed_twice_comes_to_the_same_program(
         time.sleep(0.01)
         return str(response.message.parts[0].text)
 
-    endpoint.reply = reply
+    return reply
+
+
+def test_a_tuning_killed_twice_comes_to_the_same_program(
+    endpoint: Any, learner: Any, names_gold: list[Any], names_source: str, tmp_path: Path
+) -> None:
+    endpoint.reply = answer_as(learner)
     workspace(tmp_path, names_gold, names_source)
-    words = command(endpoint)
+    words = command(endpoint, "patches")
     whole = subprocess.run([*words, "--out", "whole"], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     calls, draw, journal = endpoint.calls, random.Random(5), tmp_path / "t" / "measured.jsonl"
@@ -69,7 +76,34 @@ def test_a_tuning_killed_twice_comes_to_the_same_program(
     about = [json.loads((tmp_path / name / "tuning.json").read_text()) for name in ("t", "whole")]
     assert about[0]["dev"] == about[1]["dev"]
     assert about[0]["test"] == about[1]["test"]
-    assert endpoint.calls <= calls + 2 * CHUNK  # at each kill what was measured since the last line of the journal
+    assert endpoint.calls <= calls + 2 * JOURNAL_CHUNK  # at each kill what the journal did not have
+
+
+def test_an_arena_that_is_killed_goes_on_with_the_arms_that_did_not_end(
+    endpoint: Any, learner: Any, names_gold: list[Any], names_source: str, tmp_path: Path
+) -> None:
+    endpoint.reply = answer_as(learner)
+    workspace(tmp_path, names_gold, names_source)
+    words = [*command(endpoint, "labeled", "bootstrap", "patches"), "--budget", "calls=400"]
+    whole = subprocess.run([*words, "--out", "whole"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    calls, endpoint.calls = endpoint.calls, 0
+    for more, arms in ((["--out", "t"], 1), (["--resume", "t"], 2)):
+        process = subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
+        until = time.monotonic() + 90
+        while len([*(tmp_path / "t" / "arms").glob("*/arm.json")]) < arms and time.monotonic() < until:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+    done = subprocess.run([*words, "--resume", "t"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    about = [json.loads((tmp_path / name / "tuning.json").read_text()) for name in ("t", "whole")]
+    for key in ("chosen", "dev", "test", "verdict"):
+        assert about[0][key] == about[1][key]
+    timeless = [[{**arm, "minutes": 0} for arm in one["arms"]] for one in about]
+    assert timeless[0] == timeless[1]
+    assert calls <= endpoint.calls <= calls + 400 // 3
 
 
 def test_a_tunings_folder_belongs_to_one_process(names_program: Any, names_gold: list[Any], tmp_path: Path) -> None:
@@ -83,7 +117,7 @@ def test_a_full_disk_stops_a_tuning_with_one_line(
     tmp_path: Path, endpoint: Any, names_gold: list[Any], names_source: str
 ) -> None:
     workspace(tmp_path, names_gold, names_source)
-    limited = ["bash", "-c", 'ulimit -f 20; exec "$@"', "bash", *command(endpoint), "--out", "t"]
+    limited = ["bash", "-c", 'ulimit -f 20; exec "$@"', "bash", *command(endpoint, "patches"), "--out", "t"]
     done = subprocess.run(limited, capture_output=True, text=True, check=False, cwd=tmp_path)
     message = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 3, done.stderr
@@ -92,7 +126,7 @@ def test_a_full_disk_stops_a_tuning_with_one_line(
     assert message.endswith("solve this, then continue with --resume t")
     assert "Traceback" not in done.stderr
     limited[2] = 'ulimit -f 4; exec "$@"'  # what measures the program on dev and test comes last, and is stopped, too
-    others = [*command(endpoint), "--optimizer", "labeled", "--out", "l"]
+    others = [*command(endpoint, "labeled"), "--out", "l"]
     done = subprocess.run([*limited[:4], *others], capture_output=True, text=True, check=False, cwd=tmp_path)
     message = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 3, done.stderr

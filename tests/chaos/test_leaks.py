@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from goldassay.cli import app
-from goldassay.cli.options import with_flags
+from goldassay.cli import app, with_flags
 from goldassay.reporting.terminal import visible
 
 SECRETS = {
@@ -90,8 +89,8 @@ def workspace(tmp_path: Path, server: Any, monkeypatch: pytest.MonkeyPatch) -> P
         (tmp_path / file).write_text(text)
     monkeypatch.setenv("OPENAI_API_KEY", "envKey998877")
     monkeypatch.setenv("OTHER_BASE_URL", "http://baseTok123456@host/v1")
-    monkeypatch.setattr("goldassay.secrets._known", None)
-    monkeypatch.setattr("goldassay.secrets._seen", set())
+    monkeypatch.setattr("goldassay._support.secrets._known", None)
+    monkeypatch.setattr("goldassay._support.secrets._seen", set())
     return tmp_path
 
 

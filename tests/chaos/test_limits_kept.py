@@ -15,10 +15,11 @@ import dspy
 import pytest
 
 from goldassay import Metric, evaluate
-from goldassay.exceptions import RunStopped
-from goldassay.lm import resolve
+from goldassay._support.exceptions import RunStopped
 from goldassay.measures import extraction
+from goldassay.models.lm import resolve
 from goldassay.running import Run
+from goldassay.running.rows import Usage
 
 METRIC = Metric(extraction.SpanF1())
 
@@ -85,9 +86,7 @@ def test_cached_calls_are_counted_as_cached(endpoint: Any, tmp_path: Path) -> No
         )
         counts.append((run.cost["calls"], run.cost["cached"], endpoint.calls))
     assert counts == [(4, 0, 4), (0, 4, 4), (4, 0, 8)]
-    assert Run.load(tmp_path / "1").rows[0]["usage"] == {
-        "calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cached": 1,
-    }  # fmt: skip
+    assert Run.load(tmp_path / "1").rows[0].usage == Usage(calls=0, cached=1)
 
 
 def test_a_budget_stops_before_the_call_that_is_too_many_and_the_run_goes_on(endpoint: Any, tmp_path: Path) -> None:
@@ -146,9 +145,9 @@ def test_what_a_program_asks_in_dspys_threads_stands_in_its_row(
     run = evaluate(
         Thrice(how), examples(4), METRIC, lm=model(endpoint), threads=threads, progress=False, folder=tmp_path / "r"
     )
-    assert not [row["error"] for row in run.rows if row.get("error")]
-    assert [row["usage"]["calls"] for row in run.rows] == [3, 3, 3, 3]
-    assert [len(row["calls"]) for row in run.rows] == [3, 3, 3, 3]  # prompts and answers too
+    assert not [row.error for row in run.rows if row.error]
+    assert [row.usage.calls for row in run.rows] == [3, 3, 3, 3]
+    assert [len(row.calls) for row in run.rows] == [3, 3, 3, 3]  # prompts and answers too
     assert (run.cost["calls"], run.cost["prompt_tokens"], endpoint.calls) == (12, 60, 12)
 
 
@@ -166,8 +165,8 @@ def test_threads_that_outlive_their_example_are_put_down_to_no_other(endpoint: A
 
     gold = [*examples(3), examples(1, "wait")[0].copy(id="last")]
     run = evaluate(patient, gold, METRIC, lm=model(endpoint), threads=1, progress=False, folder=tmp_path / "r")
-    assert all(len(row.get("calls", ())) <= 3 for row in run.rows)
-    assert not run.rows[-1].get("usage")
+    assert all(len(row.calls) <= 3 for row in run.rows)
+    assert not run.rows[-1].usage
     assert (run.cost["calls"], run.cost["prompt_tokens"], endpoint.calls) == (9, 45, 9)
 
 
@@ -179,5 +178,5 @@ def test_a_model_that_the_program_makes_itself_is_counted(endpoint: Any) -> None
             return program(text=text)
 
     run = evaluate(hidden, examples(3), METRIC, lm=model(endpoint), progress=False)
-    assert [row["usage"]["calls"] for row in run.rows] == [1, 1, 1]
+    assert [row.usage.calls for row in run.rows] == [1, 1, 1]
     assert run.cost["prompt_tokens"] == 15

@@ -12,7 +12,7 @@ from benchmarks.fuzz import readers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import read
 
 READERS = {reader.label: reader for reader in readers()}
@@ -24,10 +24,12 @@ def test_every_reader_reads_its_sound_file(tmp_path: Path) -> None:
         assert fuzz.attempt(reader, reader.content, tmp_path / str(number)) is None, reader.label
 
 
-def test_8000_damaged_files_are_read_or_refused_in_one_line() -> None:
-    damage = fuzz.run(8_000)
+@pytest.mark.parametrize("files", [2_000, pytest.param(8_000, marks=pytest.mark.nightly)])
+def test_damaged_files_are_read_or_refused_in_one_line(files: int) -> None:
+    damage = fuzz.run(files)
     assert damage.faults == []
-    assert (damage.read.total() > 1_500, damage.refused.total() > 3_000) == (True, True)
+    assert damage.read.total() > 0.15 * files
+    assert damage.refused.total() > 0.35 * files
     assert set(READERS) == {*damage.read, *damage.refused}
 
 

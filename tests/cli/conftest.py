@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from goldassay.cli import app
-
-
-def commands(group: Any, *names: str) -> Iterator[tuple[str, Any]]:
-    """Every command with its full name."""
-    for name, command in getattr(group, "commands", {}).items():
-        yield from commands(command, *names, name)
-    if not hasattr(group, "commands"):
-        yield " ".join(names), group
+from goldassay.cli.program import all_commands
 
 
 @pytest.fixture
@@ -24,6 +17,22 @@ def takes_json() -> Callable[[], set[str]]:
     """The names of the commands that take ``--json``."""
 
     def names() -> set[str]:
-        return {name for name, command in commands(typer.main.get_command(app)) if "--json" in (command.epilog or "")}
+        return {words for words, command in all_commands().items() if "--json" in (command.epilog or "")}
 
     return names
+
+
+@pytest.fixture
+def names_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_gold: list[Any], names_source: str) -> Path:
+    """A workspace with a program that finds names, its metric and gold of three splits; it is the current folder."""
+    imports = "from goldassay import Metric\nfrom goldassay.measures.extraction import SpanF1\n"
+    monkeypatch.chdir(tmp_path)
+    for file, text in (
+        ("programs/extraction.py", names_source),
+        ("metrics/extraction.py", imports + "metric = Metric(SpanF1())\n"),
+    ):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_text(text)
+    rows = [{**example.toDict(), "split": ("train", "dev", "test")[i % 3]} for i, example in enumerate(names_gold)]
+    (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return tmp_path

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from goldassay import Metric
+from goldassay import Metric, workspace
+from goldassay._support.exceptions import ConventionError
 from goldassay.cli import app
-from goldassay.exceptions import ConventionError
 from goldassay.measures import extraction
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
@@ -117,3 +117,61 @@ def test_runs_with_nothing_in_common_are_refused(make: Make, tmp_path: Path) -> 
     message = refused(str(tmp_path / "d"), str(tmp_path / "e"))
     assert "stopped at different examples; resume them first" in message
     assert "stopped at different examples" in refused(first, str(tmp_path / "d"))
+
+
+METRICS = """
+def strict(gold, pred):
+    return gold["entities"] == pred["entities"]
+
+
+def lenient(gold, pred):
+    return gold["entities"][:1] == pred["entities"][:1]
+
+
+def of_both(gold, pred):
+    return {"score": strict(gold, pred), "first": lenient(gold, pred)}
+"""
+
+
+def test_runs_of_a_strict_and_a_lenient_metric_are_refused_or_measured_again(make: Make, tmp_path: Path) -> None:
+    """Of one program they differ by nothing; in one file, and by an edit of the file, too."""
+    file, commented, edited = (tmp_path / f"{name}.py" for name in ("own", "commented", "edited"))
+    file.write_text(METRICS)
+    commented.write_text(f"# mine\n{METRICS}\nUNUSED = 1\n")
+    edited.write_text(METRICS.replace("[:1]", "[:2]"))
+
+    def measured(name: str, place: str) -> str:
+        return make(names, name, workspace.metric("own", place))
+
+    strict, again = measured("strict", f"{file}:strict"), measured("again", f"{commented}:strict")
+    lenient, other = measured("lenient", f"{file}:lenient"), measured("other", f"{edited}:lenient")
+    for sides, first, second in (((strict, lenient), "strict (", "lenient ("), ((lenient, other), "lenient (", "t (")):
+        done = CliRunner().invoke(app, ["compare", *sides])
+        assert isinstance(done.exception, ConventionError)
+        assert f"different metrics: {first}" in str(done.exception)
+        assert second in str(done.exception).partition(" and ")[2]
+    assert found(strict, again)["comparisons"][0]["difference"] == 0
+    for name, value in (("strict", 0), ("lenient", 1)):
+        body = found(strict, lenient, "--metric", f"{file}:{name}")
+        assert [run["value"] for run in body["runs"]] == [value, value]
+
+
+def test_a_metric_that_calls_another_function_is_that_function_too(make: Make, tmp_path: Path) -> None:
+    files = tmp_path / "own.py", tmp_path / "edited.py"
+    files[0].write_text(METRICS)
+    files[1].write_text(METRICS.replace("[:1]", "[:2]"))
+    runs = [make(names, file.stem, workspace.metric("own", f"{file}:of_both")) for file in files]
+    assert isinstance(CliRunner().invoke(app, ["compare", *runs]).exception, ConventionError)
+
+
+def test_the_headline_is_of_the_value_that_both_runs_have(make: Make) -> None:
+    """Of two metrics with other weights nothing but a measure is the same on both sides."""
+    strict, partial = extraction.SpanF1(), extraction.SpanF1("partial")
+    before = make(names, "a", Metric({strict: 0.2, partial: 0.8}))
+    after = make(every, "b", Metric({strict: 1.0}))
+    body = found(before, after)
+    (comparison,) = body["comparisons"]
+    assert comparison["measure"] == "strict_f1"
+    difference = f"{comparison['difference']:+.3f}"
+    assert difference in body["verdicts"][0]["sentence"]
+    assert "strict F1" in body["verdicts"][0]["sentence"]

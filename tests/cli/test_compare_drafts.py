@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from goldassay import compare
+from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
+from goldassay.ext.labelling.drafts import Pool, draft
+from goldassay.ext.labelling.labelled import verdict
 from goldassay.gold import write
-from goldassay.gold.drafts import Pool, draft
-from goldassay.running.labelled import verdict
 
 Records = list[dict[str, Any]]
 LABELS = "MALGO"
@@ -87,14 +87,14 @@ def test_the_difference_is_that_of_all_labels_and_no_level_is_printed(files: dic
     assert [each["values"] for each in result["runs"]] == [{}, {}]
     assert [each["value"] for each in result["runs"]] == [None, None]
     text = run(*command(files))
-    assert "valid whenever you stop" in " ".join(text.stdout.split())
+    assert "holds whenever you stop" in " ".join(text.stdout.split())
     assert "no prediction" not in text.stderr
     assert text.stderr.count("these examples were chosen where systems disagree") == 1
 
 
 def test_a_level_is_refused_in_one_line(files: dict[str, Path]) -> None:
     message = refusal("score", "classification", "--gold", files["gold"], "--pred", files["a"])
-    assert "they tell how systems differ, not how good one is" in message
+    assert "they show how systems differ, not how good one is" in message
     assert "gold draft --for level" in message
 
 
@@ -105,6 +105,20 @@ def test_half_of_the_labels_are_a_smaller_sample(files: dict[str, Path]) -> None
     assert accuracy["labels"]["left"] == 20
     assert accuracy["p"] == accuracy["labels"]["p"]  # the number of labels was not fixed beforehand
     assert result.stderr.count("are not labelled yet and are left out") == 1
+
+
+def test_compare_says_better_where_its_sentence_does(tmp_path: Path) -> None:
+    for n in (8, 12, 16, 20, 24, 400):  # of the last all disagreements are labelled
+        gold, first, second = systems(changed=0.06 if n == 400 else 0.12, fixed=0.8)
+        labels = labelled(gold, {"a": first, "b": second}, n)
+        files = {name: saved(tmp_path / f"{name}.jsonl", rows) for name, rows in (("a", first), ("b", second))}
+        answer = json.loads(run(*command(files | {"gold": saved(tmp_path / "gold.jsonl", labels)}), "--json").stdout)
+        (accuracy,) = answer["comparisons"]
+        state = accuracy["labels"]
+        assert accuracy["p"] == state["p"]
+        assert (accuracy["interval"]["low"], accuracy["interval"]["high"]) == (state["low"], state["high"])
+        shown = state["low"] > 0 or state["high"] < 0
+        assert shown == state["proven"] == ("is not proven" not in state["sentence"])
 
 
 def test_a_table_of_the_draft_is_the_same_gold(files: dict[str, Path], tmp_path: Path) -> None:
@@ -184,7 +198,7 @@ def test_counts_of_three_systems_are_scaled_by_what_each_predicts(tmp_path: Path
         ["s1.jsonl", "s2.jsonl"],
     ]
     assert {pair["pairs"] for pair in pairs} == {3}
-    assert "of 3 pairs tested together" in pairs[2]["sentence"]
+    assert "of 3 pairs tested together" in pairs[2]["details"][0]
     assert all(
         pair["sentence"] in " ".join(run(*command[:-2], "--gold", tmp_path / "some.jsonl").stdout.split())
         for pair in pairs
@@ -246,9 +260,9 @@ def test_a_draft_for_a_level_compares_too(files: dict[str, Path], tmp_path: Path
 
 def test_runs_without_the_population_are_one_line(files: dict[str, Path], tmp_path: Path) -> None:
     from goldassay import evaluate
+    from goldassay.core.metric import Metric
     from goldassay.gold import load
     from goldassay.measures.classification import Accuracy
-    from goldassay.metric import Metric
 
     examples = load(files["gold"], task="classification").classification.all
     runs = [evaluate(lambda text, answer=answer: {"label": answer}, examples, Metric([Accuracy()])) for answer in "MA"]

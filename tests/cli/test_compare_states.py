@@ -12,33 +12,21 @@ from typer.testing import CliRunner
 
 from goldassay import workspace
 from goldassay.cli import app
-from goldassay.testing import MarkedTest
-
-METRIC = (
-    "from goldassay import Metric\nfrom goldassay.measures import extraction\nmetric = Metric(extraction.SpanF1())\n"
-)
+from goldassay.tuning.cases import MarkedTest
 
 
 @pytest.fixture
-def folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_gold: list[Any], names_source: str, learner: Any
-) -> Path:
+def folder(names_workspace: Path, monkeypatch: pytest.MonkeyPatch, learner: Any) -> Path:
     """A workspace whose program was saved in two states: b knows numbers, a does not."""
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
-    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
-    monkeypatch.chdir(tmp_path)
-    for file, text in (("programs/extraction.py", names_source), ("metrics/extraction.py", METRIC)):
-        (tmp_path / file).parent.mkdir()
-        (tmp_path / file).write_text(text)
-    rows = [{**example.toDict(), "split": ("train", "dev", "test")[i % 3]} for i, example in enumerate(names_gold)]
-    (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name=None, **_: lm)
     program: Any = workspace.target("extraction").tunable()
     program.save("a.json")
     program.extract.signature = program.extract.signature.with_instructions("Find names. A number is TMP.")
-    (tmp_path / "other").mkdir()
+    (names_workspace / "other").mkdir()
     program.save("other/a.json")
     program.save("b.json")
-    return tmp_path
+    return names_workspace
 
 
 def answer(*words: str) -> dict[str, Any]:
@@ -58,6 +46,19 @@ def test_two_states_are_compared_in_one_command(folder: Path) -> None:
     same = answer(*call, "--state", "a.json", "--state", "other/a.json", "--out", "third")
     names = [run["name"] for run in same["runs"]]
     assert names == [f"extraction-{folder.name}-a", "extraction-other-a"]
+
+
+def test_programs_are_compared_in_one_table_and_only_their_runs_are_kept(folder: Path) -> None:
+    before = sorted(folder.rglob("*"))
+    call = ["compare", "extraction", "--state", "a.json", "--state", "b.json", "--gold", "gold.jsonl"]
+    done = CliRunner().invoke(app, call)
+    assert done.exit_code == 0, done.output
+    files = {file for file in folder.rglob("*") if "__pycache__" not in file.parts}
+    runs = folder / "ranking" / "runs"  # with which --resume goes on
+    assert [file for file in files - set(before) if file != runs.parent and runs not in (file, *file.parents)] == []
+    assert done.stdout.count("[95 %]") == 1
+    assert "--all" in done.stdout
+    assert CliRunner().invoke(app, [*call, "--all"]).stdout.count("[95 %]") > 1
 
 
 def test_a_state_is_evaluated_and_tuned_further(folder: Path) -> None:
@@ -81,4 +82,4 @@ def test_what_is_no_state_is_one_line(folder: Path) -> None:
 
 def test_a_case_takes_a_state(folder: Path) -> None:
     run = MarkedTest("extraction", gold="gold.jsonl", state="b.json", floors={"strict_f1": 0.0}).run(None)
-    assert (run.name, run.about["settings"]["state"]) == ("extraction-b", "b.json")
+    assert (run.name, run.head.settings["state"]) == ("extraction-b", "b.json")

@@ -10,9 +10,8 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from goldassay.cli import app
-from goldassay.cli.options import with_flags
-from goldassay.exceptions import GoldassayError, RunStopped
+from goldassay._support.exceptions import GoldassayError, RunStopped
+from goldassay.cli import app, with_flags
 
 
 def goldassay(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -79,7 +78,7 @@ def test_a_baseline_is_named_and_what_a_file_has_is_said(root: Path, tmp_path: P
     assert "…" not in table
     wrong = goldassay("eval", "classification:none", cwd=root)
     assert wrong.returncode == 2
-    assert "has no 'none'; it has Classification" in wrong.stderr
+    assert "has no 'none'; there are baseline, keywords" in wrong.stderr
     assert wrong.stderr.rstrip().endswith("baseline, keywords, nearest, program")
 
 
@@ -95,6 +94,7 @@ def test_a_program_that_raises_says_what_and_where(root: Path, tmp_path: Path) -
     assert done.returncode == 3
     assert "all 2 examples failed; the first, nl-" in message
     assert "fix it and resume with --resume" in message
+    assert message.endswith("with other code or another model start a new run")
     assert "ValueError: no [red] boom" in message
 
 

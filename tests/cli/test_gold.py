@@ -8,8 +8,8 @@ from typing import Any
 
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
 from goldassay.gold import load
 
 
@@ -104,7 +104,15 @@ def test_split_writes_a_set_without_leaks(root: Path, tmp_path: Path) -> None:
     output = run("split", root / "gold" / "heritage", "--out", tmp_path / "new", "--seed", 3)
     assert "custodian_type" in output
     new = load(tmp_path / "new")
-    assert set(new.tasks) == {"extraction", "classification", "linking", "retrieval", "answering", "triples"}
+    assert set(new.tasks) == {
+        "extraction",
+        "classification",
+        "linking",
+        "retrieval",
+        "answering",
+        "triples",
+        "trajectories",
+    }
     sides = {record["id"]: record["split"] for record in new.extraction.records}
     assert all(sides[record["id"]] == record["split"] for record in new.linking.records)
     assert all(sides[r["documents"][0]] == r["split"] for r in new.answering.records if r.get("documents"))
@@ -167,4 +175,4 @@ def test_convert_and_schema(tmp_path: Path) -> None:
     assert "1 records, read back the same" in run("convert", file, target, "--task", "extraction").replace("\n", "")
     assert json.loads(target.read_text(encoding="utf-8"))["entities"][0]["text"] == "Delft"
     assert json.loads(run("schema", "retrieval"))["required"] == ["id", "query", "relevant"]
-    assert json.loads(run("schema", "retrieval", "--pred"))["required"] == ["id", "results"]
+    assert json.loads(run("schema", "retrieval", "--side", "pred"))["required"] == ["id", "results"]

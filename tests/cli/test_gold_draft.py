@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from goldassay import evaluate
+from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
 from goldassay.gold import read
 from goldassay.gold.agreement import agree_files
 from goldassay.statistics.design import Design
@@ -128,7 +128,7 @@ def test_a_table_carries_the_design_there_and_back(files: list[Path], tmp_path: 
     assert {record["label"] for record in records} == {"M"}
     assert [record["sampling"]["position"] for record in records] == [*range(6)]
     assert records[0]["suggestions"] == {"a": {"label": "M"}, "b": {"label": "L"}}
-    assert Design.of(records) is not None
+    assert Design.of(records).drafted
 
 
 @pytest.mark.parametrize("task", ["classification", "extraction"])
@@ -169,14 +169,14 @@ def test_agreement_of_labels_with_each_suggestion(files: list[Path], tmp_path: P
 def test_verdicts_of_a_judge_make_strata_and_travel(files: list[Path], tmp_path: Path) -> None:
     verdicts = save(tmp_path / "v.jsonl", [{"id": f"d{i}", "score": float(i % 3 == 0)} for i in range(90)])
     out = tmp_path / "draft.jsonl"
-    call("gold", "draft", files[0], *TASK, "--judge", verdicts, "--n", 9, "--out", out)
+    call("gold", "draft", files[0], *TASK, "--verdicts", verdicts, "--n", 9, "--out", out)
     drafted = [row["sampling"] for row in rows(out)]
     assert {each["stratum"]: each["verdict_mean"] for each in drafted} == {
         "verdict below 1": 0.0,
         "verdict from 1": 1.0,
     }
     assert all(each["verdict"] == each["verdict_mean"] for each in drafted)
-    message = refusal("gold", "draft", *files, *TASK, "--judge", verdicts, "--out", tmp_path / "x.jsonl")
+    message = refusal("gold", "draft", *files, *TASK, "--verdicts", verdicts, "--out", tmp_path / "x.jsonl")
     assert "verdicts are on the answers of one system" in message
 
 
@@ -213,7 +213,7 @@ def test_tasks_of_label_studio_are_continued_with_their_annotations(files: list[
     assert after[:6] == tasks
     assert [each["data"]["sampling"]["position"] for each in after] == [*range(9)]
     message = refusal("gold", "draft", *files, *TASK, "--more", 3, "--out", tmp_path / "draft.tsv")
-    assert "continues a draft in .jsonl, .csv, .json" in message
+    assert "a draft is continued in .jsonl, .csv, .json" in message
 
 
 def test_a_rule_of_your_own_names_likely_failures(files: list[Path], tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_the_file_of_judge_eval_and_a_judged_run_are_verdicts(files: list[Path],
     sizes = []
     for source in (judged, tmp_path / "run"):
         out = tmp_path / f"{source.stem}.draft.jsonl"
-        done = call("gold", "draft", files[0], *TASK, "--judge", source, "--n", 9, "--out", out, "--json")
+        done = call("gold", "draft", files[0], *TASK, "--verdicts", source, "--n", 9, "--out", out, "--json")
         sizes.append({name: each["size"] for name, each in json.loads(done.stdout)["strata"].items()})
     assert sizes[0] == {"no verdict": 1, "verdict below 1": 29, "verdict from 1": 60}
     assert sizes[1] == {"verdict below 1": 30, "verdict from 1": 60}
@@ -271,14 +271,14 @@ def test_skipped_records_and_the_worth_of_a_judge_are_said(files: list[Path], tm
     several = [{**row, "confidence": 0.5} for row in rows(files[0])]
     a = save(tmp_path / "ours.jsonl", several)
     out = tmp_path / "draft.jsonl"
-    call("gold", "draft", a, *TASK, "--judge", verdicts, "--strata", "confidence", "--n", 30, "--out", out)
+    call("gold", "draft", a, *TASK, "--verdicts", verdicts, "--strata", "confidence", "--n", 30, "--out", out)
     drafted = [{**row, "label": "M" if int(row["id"][1:]) % 3 else "L"} for row in rows(out)]
     save(out, drafted)
     score = ["score", "classification", "--gold", out, "--pred", a]
     done = call(*score)
     assert "the judge's verdicts make 30 labels worth" in " ".join(done.stderr.split())
     bands = tmp_path / "bands.jsonl"  # strata by the verdicts, which are right in two of three
-    call("gold", "draft", a, *TASK, "--judge", verdicts, "--n", 30, "--out", bands)
+    call("gold", "draft", a, *TASK, "--verdicts", verdicts, "--n", 30, "--out", bands)
     save(
         bands,
         [{**row, "label": "M" if int(row["id"][1:]) % 3 and int(row["id"][1:]) % 5 else "L"} for row in rows(bands)],
@@ -309,7 +309,7 @@ def test_skipped_records_and_the_worth_of_a_judge_are_said(files: list[Path], tm
         (("{tmp}/absent.jsonl",), "no such file"),
         (("{a}", "--for", "better"), "question is compare"),
         (("{a}", "--for", "compare"), "name two sources"),
-        (("{a}", "--judge", "{a}"), "no row has the id of an input and a score"),
+        (("{a}", "--verdicts", "{a}"), "no row has the id of an input and a score"),
         (("{tmp}/empty.jsonl",), "the file is empty"),
         (("{tmp}/broken.jsonl",), "broken.jsonl"),
     ],

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reviewing.conftest import decision, extraction, write_draft
+from tests.ext.labelling.review.conftest import decision, extraction, write_draft
 from typer.testing import CliRunner, Result
 
-from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
-from goldassay.reviewing.folder import Folder
-from goldassay.reviewing.journal import Decision
-from goldassay.reviewing.session import Session
+from goldassay._support.exceptions import GoldassayError
+from goldassay.cli import app, with_flags
+from goldassay.ext.labelling.review.folder import Folder
+from goldassay.ext.labelling.review.journal import Decision
+from goldassay.ext.labelling.review.session import Session
 
 RUN = CliRunner(env={"COLUMNS": "120", "TERM": "dumb"})
 
@@ -80,7 +80,7 @@ def test_errors_name_the_modes_and_the_folder(folder: Path, tmp_path: Path) -> N
     assert isinstance(done.exception, GoldassayError)
     assert "no mode 'slow' for the limit 0.1; there are missing=total" in str(done.exception)
     done = call(folder, "--fail-over", "slow")
-    assert "--fail-over expects NAME=NUMBER" in str(done.exception)
+    assert "--fail-over expects NAME=NUMBER" in with_flags(str(done.exception))
     done = call(tmp_path)
     assert "no folder of a review" in str(done.exception)
 

@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 from typer.testing import CliRunner
 
 import goldassay
+from goldassay._support.exceptions import GoldassayError
+from goldassay._support.options import with_flags
+from goldassay._support.progress import QUIET_VARIABLE
 from goldassay.cli import app, main
-from goldassay.exceptions import GoldassayError
-from goldassay.progress import QUIET
-from goldassay.running.evaluate import RunOptions
+from goldassay.cli.commands import FORMER, FORMER_OPTIONS
+from goldassay.cli.program import all_commands
+from goldassay.running.options import RunOptions
 
 RUN = CliRunner(env={"COLUMNS": "100", "TERM": "dumb"})
 COMMANDS = """
-demo init score eval compare tune audit review report
-patch patterns|propose|test|apply|revert|list|show
-judge eval|align|from-modes|mean|audit|plan
+demo init score eval compare tune explain audit review report
+patch patterns|propose|test|apply|revert|show
+judge eval|audit
 gold validate|stats|split|agree|convert|draft|modes|schema
 runs list|show|export|prune
 """
-MOST_OPTIONS = 229  # spelled out over all commands; 291 once
+MOST_OPTIONS = 174  # spelled out over all commands, beside those of the whole program; 291 once
 
 
-def commands() -> dict[str, Any]:
-    """Every command by the words that call it."""
-    by_name: dict[str, Any] = {}
-
-    def walk(command: Any, words: str) -> None:
-        for name, sub in getattr(command, "commands", {}).items():
-            walk(sub, f"{words} {name}".strip())
-        if words and not getattr(command, "commands", None):
-            by_name[words] = command
-
-    walk(typer.main.get_command(app), "")
-    return by_name
-
-
-ALL = commands()
+ALL: dict[str, Any] = all_commands()
 
 
 def test_the_commands_are_those_of_the_design() -> None:
@@ -51,6 +44,31 @@ def test_the_commands_are_those_of_the_design() -> None:
     groups = {f"{line.split()[0]} {name}" for line in lines[1:] for name in line.split()[1].split("|")}
     assert {name for name in ALL if not name.startswith("wikidata")} == {*lines[0].split(), *groups}
     assert sum(param.opts[0].startswith("--") for command in ALL.values() for param in command.params) <= MOST_OPTIONS
+
+
+def test_a_flag_has_one_meaning() -> None:
+    """Options of one name take one kind of value, whatever the command: one that all of them take."""
+    kinds: dict[str, list[set[str]]] = {}
+    for param in [param for command in ALL.values() for param in command.params if param.opts[0].startswith("--")]:
+        metavar = re.sub(r"\[.*\]|\.\.\.", "", str(param.metavar or ""))
+        values = {re.sub("^(FOLDER|SET|URI)$", "FILE", value) for value in metavar.split("|")} - {""}
+        kinds.setdefault(param.opts[0], []).append(values)
+    assert [flag for flag, values in kinds.items() if any(values) and not set.intersection(*values)] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "option"), [(words, name) for words, names in FORMER_OPTIONS.items() for name in names]
+)
+def test_an_option_under_its_former_name_is_that_of_today(words: str, option: str) -> None:
+    shown = RUN.invoke(app, [*words.split(), option, "x", "--no-such-option"]).output
+    assert "--no-such-option" in shown
+    assert option not in shown.replace("--no-such-option", "")
+
+
+@pytest.mark.parametrize(("former", "now"), FORMER.items())
+def test_a_command_that_went_into_another_is_that_one(former: str, now: str) -> None:
+    shown = [RUN.invoke(app, [*words.split(), "--help"]).output for words in (former, now)]
+    assert shown[0] == shown[1]
 
 
 def test_the_help_of_tune_names_the_optimizers_that_the_readme_promises() -> None:
@@ -103,7 +121,7 @@ def test_quiet_holds_for_the_command_and_the_processes_that_it_starts(monkeypatc
     seen: list[str | None] = []
 
     def schema(*_: object) -> dict[str, str]:
-        seen.append(os.environ.get(QUIET))
+        seen.append(os.environ.get(QUIET_VARIABLE))
         return {}
 
     monkeypatch.setattr("goldassay.gold.schema", schema)
@@ -132,9 +150,71 @@ PYTHON_ONLY = {"name", "settings", "test", "progress", "ray_address", "seed", "r
 
 @pytest.mark.parametrize(("words", "function"), [("eval", "evaluate"), ("tune", "tune"), ("compare", "compare")])
 def test_python_and_the_command_line_use_the_same_names(words: str, function: str) -> None:
-    options = {str(param.name) for param in ALL[words].params}
+    options = {str(param.name) for param in ALL[words].params} | {*re.findall(r"--(\w+)", ALL[words].epilog)}
     taken = {*inspect.signature(getattr(goldassay, function)).parameters} - {"options", "changes"}
     taken |= set(RunOptions.__dataclass_fields__) if function == "evaluate" else set()
     for name in taken - PYTHON_ONLY:
         assert OTHERWISE.get(name, {name}) & options, f"{function}({name}=) has no option of {words}"
     assert inspect.iscoroutinefunction(getattr(goldassay, f"a{function}"))
+
+
+def test_help_loads_no_dspy_and_shows_every_option_all_the_same() -> None:
+    """The modules of commands are loaded as outlines, without what their functions need of the library."""
+    script = """
+import json, sys
+from goldassay.cli.commands import Outlines
+sys.meta_path.insert(0, Outlines())
+from goldassay.cli.program import all_commands
+commands = all_commands().items()
+params = {words: [[p.opts, p.help, str(p.default)] for p in command.params] for words, command in commands}
+print(json.dumps([params, [name for name in ("dspy", "numpy", "sklearn") if name in sys.modules]]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    shown, heavy = json.loads(done.stdout)
+    assert heavy == []
+    assert shown == {words: [[p.opts, p.help, str(p.default)] for p in ALL[words].params] for words in ALL}
+
+
+def advice(file: Path) -> Iterator[str]:
+    """The texts of a file of the package in which commands may be named: of a module all but docstrings."""
+    if file.suffix != ".py":
+        yield file.read_text(encoding="utf-8")
+        return
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    bodies = [getattr(node, "body", None) for node in ast.walk(tree)]
+    docs = {body[0].value for body in bodies if isinstance(body, list) and body and isinstance(body[0], ast.Expr)}
+    joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    inside = {value for node in joined for value in node.values}
+    for text in joined:
+        yield "".join(str(value.value) if isinstance(value, ast.Constant) else "X" for value in text.values)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and not {node} & (docs | inside):
+            yield node.value
+
+
+def taken(words: str) -> set[str]:
+    """The options of a command, with those of the whole program that it takes."""
+    own = {name for param in ALL[words].params for name in (*param.opts, *param.secondary_opts)}
+    return {"--help", *own, *re.findall("--[a-z-]+", ALL[words].epilog)}
+
+
+def test_the_lines_that_messages_advise_name_options_that_the_command_takes() -> None:
+    package = Path(goldassay.__file__).parent
+    files = [file for kind in ("py", "js", "json", "jinja") for file in sorted(package.rglob(f"*.{kind}"))]
+    count = 0
+    for file in files:
+        for text in advice(file):
+            for line in re.finditer(r"goldassay ([a-z]+)( [a-z]+)?\b([^`\n;:]*)", text):
+                words = next((name for name in (line[1] + (line[2] or ""), line[1]) if name in ALL), None)
+                options = set(re.findall(r"--[a-z-]+", line[3]))
+                assert options <= (taken(words) if words else set()), f"{file}: {line[0]}"
+                count += bool(options)
+    assert count > 15
+
+
+def test_the_arguments_that_messages_name_are_options_of_a_command() -> None:
+    everything = set().union(*map(taken, ALL))
+    for file in sorted(Path(goldassay.__file__).parent.rglob("*.py")):
+        for text in advice(file):
+            flags = {with_flags(f"`{name}=`") for name in re.findall(r"(?<!`)`([a-z_]+)=", text)}
+            assert flags <= everything, f"{file}: {text}"

@@ -18,20 +18,11 @@ from goldassay.cli import app
 METRIC = (
     "from goldassay import Metric\nfrom goldassay.measures import extraction\nmetric = Metric(extraction.SpanF1())\n"
 )
-STAGED = """
-import dspy
-class Staged(dspy.Module):
-    stages = {"find": lambda gold: gold["entities"]}
-    def find(self, text):
-        return []
-    def forward(self, text):
-        return dspy.Prediction(entities=self.find(text))
-"""
 CASES = """
+init --check extraction
 score extraction --gold gold.jsonl --pred gold.jsonl
 eval extraction --gold names
 eval extraction --gold names --errors
-eval staged.py:Staged --task extraction --gold names --stages
 compare RUN RUN
 compare RUN RUN RUN --out ranked
 compare extraction --gold gold.jsonl --pred gold.jsonl --pred gold.jsonl
@@ -39,14 +30,14 @@ compare extraction --gold gold.jsonl --pred gold.jsonl
 compare extraction --gold names --program program --lm a --lm b --out matrix
 tune extraction --gold names --optimizer labeled
 tune extraction --gold names --optimizer labeled --plan
+explain extraction --gold names
 patch patterns RUN
-patch propose extraction --run TRAIN
+patch propose extraction TRAIN
 patch test extraction --gold names
-patch list extraction
+patch show extraction
 judge eval items.jsonl --judge support
-judge align items.jsonl --judge support
-judge plan open.jsonl --judge support --labels 2
-judge mean numbers.jsonl
+judge eval open.jsonl --judge support --labels 2
+judge eval numbers.jsonl
 audit RUN OTHER
 judge audit --gold heritage --limit 2
 gold validate names
@@ -69,7 +60,7 @@ def workspace(
     """A workspace with a program that prints, a metric, texts and labels; every model is the scripted one."""
     learner.rule = "supported"
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
-    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
+    monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name=None, **_: lm)
     monkeypatch.chdir(tmp_path)
     splits = ["train"] * 8 + ["dev"] * 8 + ["test"] * 8
     rows = [{**example.toDict(), "split": split} for example, split in zip(names_gold, splits, strict=False)]
@@ -80,7 +71,6 @@ def workspace(
     for file, text in {
         "programs/extraction.py": names_source,
         "metrics/extraction.py": METRIC,
-        "staged.py": STAGED,
         "gold/names/extraction.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows),
         "gold.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows),
         "items.jsonl": "".join(f"{json.dumps(item)}\n" for item in items),
@@ -112,7 +102,7 @@ def test_every_command_prints_one_object(workspace: Path, takes_json: Callable[[
         answer(*case)
     names = takes_json()
     tested = {name for name in names if any(" ".join(case).startswith(name) for case in cases)}
-    own = {name for name in names if name.startswith("wikidata ") or name == "judge from-modes"}
+    own = {name for name in names if name.startswith("wikidata ")}
     assert names - tested == own  # those have a test of their own
 
 

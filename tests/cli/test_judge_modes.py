@@ -1,4 +1,4 @@
-"""``judge from-modes`` and ``gold modes --suggest``, on a review that a script labelled and a scripted model."""
+"""``judge eval --mode`` and ``gold modes --lm``, on a review that a script labelled and a scripted model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 from typer.testing import CliRunner
 
 from goldassay.cli import app
+from goldassay.ext.labelling.mode_judges import load_judge
+from goldassay.ext.labelling.review.exporting import all_traces, reviewed_traces
+from goldassay.ext.labelling.review.folder import Folder
+from goldassay.ext.labelling.review.journal import Decision
+from goldassay.ext.labelling.review.session import Session
 from goldassay.judges.judge import Judge
-from goldassay.judges.modes import load_judge
-from goldassay.reviewing.exporting import all_traces, reviewed_traces
-from goldassay.reviewing.folder import Folder
-from goldassay.reviewing.journal import Decision
-from goldassay.reviewing.session import Session
 
 MODE = "archive as museum"
 N = 120
@@ -46,7 +46,7 @@ class Engine:
 @pytest.fixture(autouse=True)
 def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "goldassay.lm.models.resolve",
+        "goldassay.models.lm.models.resolve",
         lambda name=None, **_: dspy.LM(name or "scripted/judge", engine=Engine(), cache=False),
     )
     monkeypatch.setenv("COLUMNS", "80")
@@ -80,7 +80,7 @@ def run(*args: object, code: int = 0) -> Any:
 
 
 def test_a_judge_is_measured_corrects_the_share_and_is_kept(folder: Path) -> None:
-    result = json.loads(run("judge", "from-modes", folder, "--mode", MODE, "--lm", "scripted/judge", "--json").stdout)
+    result = json.loads(run("judge", "eval", folder, "--mode", MODE, "--lm", "scripted/judge", "--json").stdout)
     assert result["better_than_chance"]
     assert result["traces"] == N
     assert result["unseen"] == 60 - 6
@@ -88,13 +88,13 @@ def test_a_judge_is_measured_corrects_the_share_and_is_kept(folder: Path) -> Non
     assert result["share"]["low"] < 1 / 3 < result["share"]["high"]
     assert not any("not a sample" in warning for warning in result["warnings"])
     assert load_judge(folder, MODE, Judge(dspy.LM("scripted/judge", engine=Engine()))) is not None
-    text = run("judge", "from-modes", folder, "--mode", MODE).stdout
+    text = run("judge", "eval", folder, "--mode", MODE).stdout
     assert "labels that it has not seen" in text
     assert ".json: in use" in text
 
 
 def test_a_judge_no_better_than_chance_is_not_in_use(folder: Path) -> None:
-    text = run("judge", "from-modes", folder, "--mode", MODE, "--lm", "same").stdout
+    text = run("judge", "eval", folder, "--mode", MODE, "--lm", "same").stdout
     assert "No better than chance" in text
     assert ".json: not in use" in text
     assert load_judge(folder, MODE, Judge(dspy.LM("scripted/judge", engine=Engine()))) is None
@@ -109,14 +109,14 @@ def test_all_traces_are_those_that_were_read_and_the_others(folder: Path) -> Non
 
 def test_traces_that_moved_are_named(folder: Path) -> None:
     Path("answers.jsonl").rename("moved.jsonl")
-    failed = run("judge", "from-modes", folder, "--mode", MODE, code=1)
-    assert "name them (`traces=FILE`)" in str(failed.exception)
-    places = ["--traces", "texts.jsonl", "--traces", "moved.jsonl"]
-    assert json.loads(run("judge", "from-modes", folder, "--mode", MODE, *places, "--json").stdout)["traces"] == N
+    failed = run("judge", "eval", folder, "--mode", MODE, code=1)
+    assert "name them, too" in str(failed.exception)
+    places = ["texts.jsonl", "moved.jsonl"]
+    assert json.loads(run("judge", "eval", folder, "--mode", MODE, *places, "--json").stdout)["traces"] == N
 
 
 def test_a_mode_that_nobody_named_is_an_error(folder: Path) -> None:
-    failed = run("judge", "from-modes", folder, "--mode", "slow", code=1)
+    failed = run("judge", "eval", folder, "--mode", "slow", code=1)
     assert str(failed.exception) == f"no mode 'slow'; there are {MODE}"
 
 
@@ -126,7 +126,7 @@ def test_modes_are_suggested_and_nothing_is_written(folder: Path) -> None:
     traces = {trace.id: trace for trace in reviewed_traces(folder)}
     untagged = [name for name, trace in traces.items() if trace.note and not trace.modes]
     assert untagged
-    result = json.loads(run("gold", "modes", folder, "--suggest", "--lm", "scripted/judge", "--json").stdout)
+    result = json.loads(run("gold", "modes", folder, "--lm", "scripted/judge", "--json").stdout)
     assert result["suggestions"] == {MODE: untagged}
-    assert "suggested: archive as museum" in run("gold", "modes", folder, "--suggest").stdout
+    assert "suggested: archive as museum" in run("gold", "modes", folder, "--lm", "scripted/judge").stdout
     assert {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()} == before

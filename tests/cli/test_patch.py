@@ -12,8 +12,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
 from goldassay.workspace import own_root
 
 METRIC = """
@@ -46,7 +46,7 @@ def workspace(
 
 def use(monkeypatch: pytest.MonkeyPatch, engine: Any) -> None:
     lm = dspy.LM("scripted/learner", engine=engine, cache=False)
-    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
+    monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name=None, **_: lm)
 
 
 def run(*words: object) -> str:
@@ -72,7 +72,7 @@ def evaluated(split: str = "dev", *more: object) -> dict[str, Any]:
 @pytest.fixture
 def proposed(workspace: Path) -> Path:
     """The folder with the patches that are proposed for the workspace's program."""
-    run("patch", "propose", "extraction", "--run", evaluated("train")["folder"], "--limit", 6)
+    run("patch", "propose", "extraction", evaluated("train")["folder"], "--n", 6)
     return workspace / "programs" / "patches" / "extraction"
 
 
@@ -99,7 +99,7 @@ def test_from_a_run_to_an_applied_patch_and_back(workspace: Path, proposed: Path
     after = evaluated("dev", "--state", proposed)
     assert after["value"] == pytest.approx(files[best]["effects"][0]["after"])
     assert after["value"] > before["value"] + 0.1
-    listed = run("patch", "list", "extraction")
+    listed = run("patch", "show", "extraction")
     assert "applied" in listed
     assert best in listed
     diff = run("patch", "show", "extraction", best)
@@ -135,7 +135,7 @@ def test_proposing_again_keeps_what_was_measured_and_brings_the_next(workspace: 
     run("patch", "test", "extraction", "--gold", "names")
     before = {file.name: file.read_text() for file in proposed.glob("*.yaml")}
     train = evaluated("train")["folder"]
-    run("patch", "propose", "extraction", "--run", train, "--limit", 1)
+    run("patch", "propose", "extraction", train, "--n", 1)
     after = {file.name: file.read_text() for file in proposed.glob("*.yaml")}
     assert {name: after[name] for name in before} == before
     assert len(after) == len(before) + 1
@@ -144,7 +144,7 @@ def test_proposing_again_keeps_what_was_measured_and_brings_the_next(workspace: 
         file.write_text(
             file.read_text().replace(f"program: {yaml.safe_load(before[name])['program']}", "program: older")
         )
-    run("patch", "propose", "extraction", "--run", train)
+    run("patch", "propose", "extraction", train)
     body = body_of(proposed, name.removesuffix(".yaml"))
     assert (body["status"], body["effects"]) == ("proposed", [])
 
@@ -278,24 +278,24 @@ def test_a_patch_for_another_version_of_the_program_says_so(workspace: Path, pro
         says = refused("patch", *words)
         assert "was made for version 0123456789abcdef of the program" in says
         assert "any version" in says
-    run("patch", "apply", "extraction", name, "--force")
+    run("patch", "apply", "extraction", name, "--any-version")
     assert [row["action"] for row in json.loads((proposed / "applied.json").read_text())] == ["add_instruction"]
 
 
 def test_nothing_to_patch_and_nothing_there(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, names_source: str
 ) -> None:
-    assert "No patches yet." in run("patch", "list", "extraction")
+    assert "No patches yet." in run("patch", "show", "extraction")
     assert "there are no patches in" in refused("patch", "test", "extraction", "--gold", "names")
     assert "no patch 'x'" in refused("patch", "apply", "extraction", "x")
     assert "no run at" in refused("patch", "patterns", workspace)
     dev = evaluated("dev")["folder"]
-    assert "not in train" in refused("patch", "propose", "extraction", "--run", dev)
+    assert "not in train" in refused("patch", "propose", "extraction", dev)
     (workspace / "programs" / "extraction.py").write_text(names_source.replace("Find names.", "A number, a museum."))
-    monkeypatch.setattr("goldassay.workspace.load", fresh())
+    monkeypatch.setattr("goldassay._support.workspace.load", fresh())
     right = evaluated("train")["folder"]
     assert "No errors." in run("patch", "patterns", right)
-    assert "This run has no errors" in run("patch", "propose", "extraction", "--run", right)
+    assert "has no errors" in run("patch", "propose", "extraction", right)
 
 
 def fresh() -> Any:
@@ -357,17 +357,17 @@ def test_a_metric_that_raises_is_said_with_the_example(optimizer: str, workspace
         (["--budget", "calls=many"], "a budget reads like calls=200"),
         (["--optimizer", "magic"], "no optimizer 'magic'"),
         (
-            ["--optimizer", "simba", "--option", "bsize=30"],
+            ["--optimizer", "simba", "--setting", "bsize=30"],
             "simba needs at least bsize=30 train examples; there are 12",
         ),
-        (["--optimizer", "mipro", "--option", "nonsense=1"], "MIPROv2 has no option .nonsense.; it has "),
-        (["--option", "rounds"], "--option expects NAME=VALUE such as rounds=5"),
-        (["--option", "guarded=strict_f1"], "guarded is for the optimizer patches"),
+        (["--optimizer", "mipro", "--setting", "nonsense=1"], "MIPROv2 has no option .nonsense.; it has "),
+        (["--setting", "rounds"], "--setting expects NAME=VALUE such as rounds=5"),
+        (["--setting", "guarded=strict_f1"], "guarded is for the optimizer patches"),
         (
-            ["--optimizer", "patches", "--option", "guarded=bleu"],
+            ["--optimizer", "patches", "--setting", "guarded=bleu"],
             "'bleu' cannot be guarded: the metric has strict_f1, partial",
         ),
-        (["--optimizer", "patches", "--option", "rounds=0"], "at least one round"),
+        (["--optimizer", "patches", "--setting", "rounds=0"], "at least one round"),
         (["--optimizer", "labeled", "--resume", "runs/x"], "labeled keeps no state"),
         (["--optimizer", "gepa", "--resume", "runs/x"], "no tuning at .*runs/x"),
     ],
@@ -392,7 +392,7 @@ def test_an_interrupted_gepa_says_how_to_go_on(workspace: Path, monkeypatch: pyt
 
 def test_tune_with_patches_shows_and_saves_its_ledger(workspace: Path) -> None:
     output = run(
-        *TUNE, "--optimizer", "patches", "--out", "t", "--option", "rounds=2", "--option", "guarded=partial_f1"
+        *TUNE, "--optimizer", "patches", "--out", "t", "--setting", "rounds=2", "--setting", "guarded=partial_f1"
     )
     assert "tuned with patches" in output
     assert "Kept: +" in output

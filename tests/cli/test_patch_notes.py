@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,12 +17,12 @@ import dspy
 import pytest
 import yaml
 from dspy.lm15 import Message, Response, TextPart, Usage
-from tests.reviewing.conftest import Client, text_of
+from tests.ext.labelling.review.conftest import Client, text_of
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
-from goldassay.reviewing import review
+from goldassay.ext.labelling.review import review
 
 Fields = dict[str, Any]
 PROGRAM = '''
@@ -139,7 +139,7 @@ def choose(client: Client, slips: float = 0.0) -> None:
 
 
 def test_from_notes_to_a_proven_patch(workspace: Path) -> None:
-    listed = json.loads(run("patch", "propose", "classification", "--modes", FOLDER, "--json"))["patches"]
+    listed = json.loads(run("patch", "propose", "classification", FOLDER, "--json"))["patches"]
     assert {patch["mode"] for patch in listed} == {"no reminder", "no quote"}
     assert listed[0]["mode"] == "no reminder"  # the worst one
     assert {patch["proposer"] for patch in listed} == {"notes", "covering", "counter-examples"}
@@ -154,7 +154,7 @@ def test_from_notes_to_a_proven_patch(workspace: Path) -> None:
 
     save("fresh.jsonl", letters(300, 500))
     words = ("patch", "test", "classification", rule["id"])
-    drafted = json.loads(run(*words, "--inputs", "fresh.jsonl", "--no-review", "--json"))
+    drafted = json.loads(run(*words, "--unlabelled", "fresh.jsonl", "--no-review", "--json"))
     assert drafted["patch"] == rule["id"]
     draft = Path(drafted["draft"])
     rows = [json.loads(line) for line in draft.read_text().splitlines()]
@@ -162,17 +162,16 @@ def test_from_notes_to_a_proven_patch(workspace: Path) -> None:
     read = {json.loads(line)["id"] for line in Path(FOLDER, "reviewed.jsonl").read_text().splitlines()}
     fresh = {row["id"] for row in letters(300, 500)} - read
     assert rows[0]["sampling"]["population"] == len(fresh)
-    assert json.loads(run(*words, "--inputs", "fresh.jsonl", "--no-review", "--json")) == drafted  # nothing is lost
-    assert "no decision" in refused(*words, "--review", Path(FOLDER))
-    folder = label(draft, slips=0.05)
-    proof = json.loads(run(*words, "--review", folder, "--json"))
+    assert json.loads(run(*words, "--unlabelled", "fresh.jsonl", "--no-review", "--json")) == drafted  # nothing is lost
+    label(draft, slips=0.05)
+    proof = json.loads(run(*words, "--unlabelled", "fresh.jsonl", "--no-review", "--json"))
     assert (proof["patch"]["status"], proof["verdict"]["proven"]) == ("proven", True)
     modes = {each["mode"]: each for each in proof["modes"]}
     assert modes["no reminder"]["high"] < 0
     assert not any(each["more_frequent"] for each in proof["modes"])
     body = body_of(patches, rule["id"])
     assert [effect["split"] for effect in body["effects"]] == ["reviewed", "labels"]
-    assert "40 labels" in " ".join(run("patch", "list", "classification").split())
+    assert "40 labels" in " ".join(run("patch", "show", "classification").split())
     assert "on labels: +0." in run("patch", "show", "classification", rule["id"])
     run("patch", "apply", "classification", rule["id"])
     run("patch", "revert", "classification", rule["id"])
@@ -186,7 +185,8 @@ def test_from_notes_to_a_proven_patch(workspace: Path) -> None:
 def process(*words: object) -> subprocess.Popen[str]:
     """The command as a process of its own, which Ctrl-C ends."""
     command = [sys.executable, "-m", "goldassay", *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    environment = {**os.environ, "BROWSER": "true"}  # a browser that shows nothing
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def address(process: subprocess.Popen[str]) -> str:
@@ -201,14 +201,15 @@ def address(process: subprocess.Popen[str]) -> str:
 
 
 def test_the_verdict_is_the_patchs_when_the_review_ends(workspace: Path) -> None:
-    (rule, *_) = json.loads(
-        run("patch", "propose", "classification", "--modes", FOLDER, "--mode", "no reminder", "--json")
-    )["patches"]
+    (rule, *_) = json.loads(run("patch", "propose", "classification", FOLDER, "--mode", "no reminder", "--json"))[
+        "patches"
+    ]
     save("fresh.jsonl", letters(400, 300))
-    words = ("patch", "test", "classification", rule["id"], "--inputs", "fresh.jsonl", "--no-browser", "--json")
+    words = ("patch", "test", "classification", rule["id"], "--unlabelled", "fresh.jsonl", "--json")
     with process(*words) as proof:
-        choose(Client(address(proof)))
-        proof.send_signal(signal.SIGINT)
+        client = Client(address(proof))
+        choose(client)
+        client.post("end", {})
         assert proof.stdout is not None
         result = json.loads(proof.stdout.read())
     assert proof.returncode == 0
@@ -218,22 +219,22 @@ def test_the_verdict_is_the_patchs_when_the_review_ends(workspace: Path) -> None
 
 def test_a_tuning_from_notes_is_proven_by_labels(workspace: Path) -> None:
     save("fresh.jsonl", letters(400, 300))
-    words = ["tune", "classification", "--optimizer", "patches", "--modes", FOLDER, "--inputs", "fresh.jsonl"]
-    words += ["--option", "nearest=0", "--out"]
+    words = ["tune", "classification", "--optimizer", "patches", "--modes", FOLDER, "--unlabelled", "fresh.jsonl"]
+    words += ["--setting", "nearest=0", "--out"]
     drafted = json.loads(run(*words, "t", "--no-review", "--json"))
     assert drafted["kept"]["kept"]
     assert drafted["labels"]["draft"]["population"] == 300
     kept = [patch["id"] for patch in drafted["patches"] if patch["status"] in ("kept", "proven")]
     assert kept
     assert "verdict is on two systems" in refused("audit", "t", "--program", "classification", "--draft", Path(FOLDER))
-    folder = label(Path("draft.jsonl"))
+    assert drafted["labels"]["file"] == "t/draft.jsonl"
+    folder = label(Path("t/draft.jsonl"))
     audit = json.loads(run("audit", "t", "--program", "classification", "--draft", folder, "--json"))
-    assert audit["verdict"] == "helped"
-    Path("draft.jsonl").unlink()
-    shutil.rmtree(folder)
-    with process(*words, "u", "--no-browser") as proof:
-        choose(Client(address(proof)))
-        proof.send_signal(signal.SIGINT)
+    assert audit["verdict"] == "better"
+    with process(*words, "u") as proof:
+        client = Client(address(proof))
+        choose(client)
+        client.post("end", {})
         assert proof.stdout is not None
         output = " ".join(proof.stdout.read().split())
     assert "The program is proven by 40 labels." in output
@@ -244,14 +245,13 @@ def test_a_tuning_from_notes_is_proven_by_labels(workspace: Path) -> None:
 
 
 def test_errors_say_what_is_missing(workspace: Path) -> None:
-    propose = ("patch", "propose", "classification", "--modes")
+    propose = ("patch", "propose", "classification")
     test = ("patch", "test", "classification")
-    assert "or from the notes of a review" in refused(*propose[:-1])
-    assert "or from the notes of a review" in refused(*propose[:-1], "--run", "x", "--mode", "no quote")
-    assert "no folder of a review" in refused(*propose, "elsewhere")
+    assert "--mode is for the folder of a review" in refused(*propose, "x", "--mode", "no quote")
+    assert "elsewhere" in refused(*propose, "elsewhere")
     assert "did you mean 'no reminder'?" in refused(*propose, FOLDER, "--mode", "no remind")
     assert "is a review of classification, not of extraction" in refused(
-        "patch", "propose", "programs/classification.py", "--task", "extraction", "--modes", FOLDER
+        "patch", "propose", "programs/classification.py", "--task", "extraction", FOLDER
     )
     for name, options, message in (
         ("uncorrected", {"correct": False}, "no record of uncorrected.review has gold"),
@@ -266,16 +266,17 @@ def test_errors_say_what_is_missing(workspace: Path) -> None:
     read_traces(save("right.jsonl", right))
     assert "no trace in right.review has a failure mode" in refused(*propose, "right.review")
     (rule, *_) = json.loads(run(*propose, FOLDER, "--json"))["patches"]
-    assert "one patch at a time" in refused(*test, "--inputs", "traces.jsonl")
+    assert "one patch at a time" in refused(*test, "--unlabelled", "traces.jsonl")
     read = [json.loads(line)["id"] for line in Path(FOLDER, "reviewed.jsonl").read_text().splitlines()]
     save("same.jsonl", [row for row in rows if row["id"] in read])
-    assert "every input was read" in refused(*test, rule["id"], "--inputs", "same.jsonl")
+    assert "every input was read" in refused(*test, rule["id"], "--unlabelled", "same.jsonl")
     assert "takes the place of --gold" in refused("tune", "classification", "--modes", FOLDER, "--optimizer", "knn")
     shutil.move(FOLDER, "moved.review")
     applied = CliRunner().invoke(app, ["patch", "apply", "classification", rule["id"]])
     assert "does not say that" in applied.stderr
-    run("patch", "revert", "classification", rule["id"], "--modes", "moved.review")
-    (row,) = map(json.loads, Path("moved.review", "patches.jsonl").read_text().splitlines())
+    shutil.move("moved.review", FOLDER)
+    run("patch", "revert", "classification", rule["id"])
+    (row,) = map(json.loads, Path(FOLDER, "patches.jsonl").read_text().splitlines())
     assert row["change"] == "reverted"
 
 
@@ -296,7 +297,7 @@ def test_aligned_judges_tell_how_modes_change_before_the_first_label(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lm = dspy.LM("scripted/judge", engine=Engine(), cache=False)
-    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
+    monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name=None, **_: lm)
     judges = Path(FOLDER, "judges")
     judges.mkdir()
     youden = {"value": 0.8, "low": 0.7, "high": 0.9}
@@ -304,10 +305,10 @@ def test_aligned_judges_tell_how_modes_change_before_the_first_label(
         saved = {"mode": name, "description": "", "demos": [], "better_than_chance": better, "youden": youden}
         words = f"{name.replace(' ', '-')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
         (judges / f"{words}.json").write_text(json.dumps(saved))
-    (rule, *_) = json.loads(run("patch", "propose", "classification", "--modes", FOLDER, "--json"))["patches"]
+    (rule, *_) = json.loads(run("patch", "propose", "classification", FOLDER, "--json"))["patches"]
     save("fresh.jsonl", letters(400, 300))
     share = sum(row["text"].startswith("reminder") for row in letters(400, 300)) / 300
-    command = ("patch", "test", "classification", rule["id"], "--inputs", "fresh.jsonl", "--no-review", "--json")
+    command = ("patch", "test", "classification", rule["id"], "--unlabelled", "fresh.jsonl", "--no-review", "--json")
     drafted = json.loads(run(*command, "--judge-lm", "scripted/judge"))
     changes = {each["mode"]: each for each in drafted["modes"]}
     assert set(changes) == {"no reminder", "no letter"}
@@ -315,8 +316,8 @@ def test_aligned_judges_tell_how_modes_change_before_the_first_label(
     assert changes["no reminder"]["low"] < -share / 0.8 < changes["no reminder"]["high"] < 0
     body = body_of(workspace / "programs" / "patches" / "classification", rule["id"])
     assert (body["status"], body["effects"][-1]["split"]) == ("kept", "judged")
-    folder = label(Path(drafted["draft"]))
-    proof = json.loads(run(*command[:4], "--review", folder, "--json"))
+    label(Path(drafted["draft"]))
+    proof = json.loads(run(*command))
     assert {each["mode"]: each["by"] for each in proof["modes"]} == {
         "no reminder": "the review",
         "no letter": "its judge",

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
 from goldassay.statistics import wilson
 
 GOLD = [
@@ -72,7 +72,11 @@ def test_intervals_stand_beside_the_values_unless_they_are_left_out(files: tuple
     low, high = body["intervals"]["partial_f1"]  # both right, which two coins are one time in four
     assert (low < 0.3, high) == (True, 1.0)
     assert body["interval_methods"]["strict_f1"] == "effective"
-    output = goldassay(*arguments).stdout
+    brief = goldassay(*arguments).stdout
+    assert "0.5000 [0.002, 0.998]" in brief
+    assert sum("_f1" in line for line in brief.partition("by type")[0].splitlines()) == 2  # of 22
+    assert f"goldassay compare extraction --gold {files[0]} --pred {files[1]} --out report" in brief
+    output = goldassay(*arguments, "--all").stdout
     assert "0.5000 [0.002, 0.998]" in output
     assert "Wilson at the effective sample size" in output
     assert json.loads(goldassay(*arguments, "--json", "--no-intervals").stdout)["intervals"] == {}
@@ -217,7 +221,7 @@ def test_fail_under_holds_a_value_to_a_floor(files: tuple[Path, Path]) -> None:
     assert json.loads(low.stdout)["values"]["strict_f1"] == 0.5  # what was measured is printed all the same
     wrong = goldassay(*arguments, "strict_f=.8")
     assert (wrong.returncode, "there are strict_f1" in wrong.stderr) == (2, True)
-    assert "such as strict_f1=.8, got strict_f1" in goldassay(*arguments, "strict_f1").stderr
+    assert "as strict_f1=.8, got strict_f1" in goldassay(*arguments, "strict_f1").stderr
 
 
 def test_the_protocol_stands_in_the_title_and_what_it_does_not_define_is_marked(tmp_path: Path) -> None:
@@ -233,7 +237,7 @@ def test_the_protocol_stands_in_the_title_and_what_it_does_not_define_is_marked(
     assert "strict_macro_f1_seen  " in official.stdout  # the scorer's F1_macro
     assert "* not defined by the protocol hipe" in official.stdout
     assert official.stdout.count("protocol hipe") == 4  # both tables of values, the star's meaning, the types
-    ours = goldassay(*arguments)
+    ours = goldassay(*arguments, "--all")
     assert ours.stdout.startswith("extraction, 1 examples ")
     assert "*" not in ours.stdout
     body = json.loads(goldassay(*arguments, "--protocol", "hipe", "--json").stdout)
@@ -250,7 +254,7 @@ def test_types_stand_by_support_and_the_largest_confusions_are_shown(tmp_path: P
     pred: list[dict[str, object]] = [{"id": str(i), "entities": answered} for i in range(len(gold))]
     done = goldassay(
         "score", "extraction", "--gold", jsonl(tmp_path / "g", gold), "--pred", jsonl(tmp_path / "p", pred),
-        "--format", "jsonl",
+        "--format", "jsonl", "--all",
     )  # fmt: skip
     by_type = done.stdout.partition("by type")[2]
     assert by_type.index("T39") < by_type.index("T38") < by_type.index("T00")

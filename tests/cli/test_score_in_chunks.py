@@ -1,4 +1,4 @@
-"""``score`` of large files, read some records at a time: every number is that of reading and measuring them whole."""
+"""``score`` of many examples, some at a time: every number is that of measuring them together."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import goldassay
-from goldassay import jsonl, scorecard
-from goldassay.exceptions import DataError
-from goldassay.gold import pairs, reading
-from goldassay.reporting import tables
-from goldassay.scorecard import Scorecard
+from goldassay._support import jsonl
+from goldassay._support.exceptions import DataError
+from goldassay.core import measure as core_measure
+from goldassay.reporting import terminal
+from goldassay.results.result import Result
 
 Record = dict[str, Any]
 WORDS = ["the", "museum", "of", "Delft", "was", "founded", "in", "1911", "by", "Jan", "Steen", "and", "friends"]
@@ -106,21 +106,20 @@ def written(folder: Path, task: str, order: str, n: int = 97) -> tuple[Path, Pat
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Makes every file large, and what is read at once a few records."""
+    """Makes what is measured at once a few examples."""
 
     def shrink() -> None:
-        monkeypatch.setattr(reading, "LARGE", 1)
-        monkeypatch.setattr(scorecard, "CHUNK", 13)
+        monkeypatch.setattr(core_measure, "EXAMPLES_AT_ONCE", 13)
 
     return shrink
 
 
-def told(card: Scorecard, capsys: pytest.CaptureFixture[str]) -> list[Any]:
+def told(card: Result, capsys: pytest.CaptureFixture[str]) -> list[Any]:
     """All that is said of a scorecard: as JSON, and on the terminal."""
     text = jsonl.dumps(card.state())
     assert text == jsonl.dumps(json.loads(text))
     capsys.readouterr()
-    tables.scorecard(card)
+    terminal.show(card.view())
     printed = capsys.readouterr()
     return [text, printed.out, printed.err]
 
@@ -134,7 +133,6 @@ def test_every_number_is_the_same_to_the_last_bit(
     whole = goldassay.score(task, gold, pred, intervals=True)
     small()
     chunked = goldassay.score(task, gold, pred, intervals=True)
-    assert isinstance(pairs(task, gold, pred).gold, reading.RecordFile)
     assert chunked.intervals
     assert told(chunked, capsys) == told(whole, capsys)
 
@@ -200,7 +198,7 @@ def as_run(pred: Path) -> Path:
 
 
 @pytest.mark.parametrize("task", MADE)
-def test_a_run_is_read_some_rows_at_a_time_too(
+def test_a_run_is_measured_some_rows_at_a_time_too(
     task: str, tmp_path: Path, small: Callable[[], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     gold, pred = written(tmp_path, task, "same")
@@ -209,7 +207,6 @@ def test_a_run_is_read_some_rows_at_a_time_too(
     small()
     for place in (run, run / "rows.jsonl"):
         chunked = goldassay.score(task, gold, place, intervals=True)
-        assert isinstance(pairs(task, gold, place).pred, reading.RecordFile)
         assert told(chunked, capsys) == told(whole, capsys)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
 
 
 def test_errors_have_patterns_and_the_costliest_stands_first(tmp_path: Path) -> None:
@@ -56,3 +56,18 @@ def test_a_program_without_a_prompt_cannot_be_tuned(tmp_path: Path, what: str, c
     done = CliRunner().invoke(app, [*call, str(file), *(["--task", "classification"] if call == ["tune"] else [])])
     assert isinstance(done.exception, GoldassayError), done.output
     assert str(done.exception) == f"program in {file} has no predictor, so there is no prompt to tune"
+
+
+def test_several_optimizers_share_a_budget_and_have_a_table(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    call = ["tune", "classification", "--limit", "3", "--optimizer", "labeled,knn", "--budget", "calls=20"]
+    done = CliRunner().invoke(app, [*call, "--out", str(tmp_path / "arena"), "--json"])
+    assert done.exit_code == 0, done.output
+    about = json.loads(done.stdout)
+    assert [arm["optimizer"] for arm in about["arms"]] == ["labeled", "knn"]
+    assert about["chosen"] in (None, "labeled", "knn")
+    assert json.loads((tmp_path / "arena" / "tuning.json").read_text()) == about
+    done = CliRunner().invoke(app, [*call, "--resume", str(tmp_path / "arena")])
+    assert "is finished" in str(done.exception)
+    done = CliRunner().invoke(app, [*call, "--setting", "k=2"])
+    assert "named OPTIMIZER.k" in str(done.exception)

@@ -11,8 +11,8 @@ import dspy
 import pytest
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
 
 PROGRAM = """
 import os
@@ -67,11 +67,11 @@ def test_fresh_proof_of_two_states_with_its_page(folder: Path) -> None:
     result = run("before.json", "after.json", *words, "--json", "--out", "page.html", "--fail-unless-better")
     body = json.loads(result.stdout)
     assert list(body)[: len(KEYS)] == KEYS
-    assert (result.exit_code, body["verdict"], body["selection"], body["clusters"]) == (0, "helped", "none", 30)
+    assert (result.exit_code, body["verdict"], body["selection"], body["clusters"]) == (0, "better", "none", 30)
     assert "+Answer <b>well</b>." in body["diff"]
     assert set(body["costs"]["before"]) == {"calls", "cached", "tokens", "usd", "seconds"}
     page = Path("page.html").read_text()
-    assert '<p class="sentence">Helped: +' in page
+    assert '<p class="sentence">Better: +' in page
     assert "<b>well</b>" not in page
     again = run(*body["runs"], "--json")  # the same verdict from the runs alone
     assert json.loads(again.stdout)["interval"] == body["interval"]
@@ -81,7 +81,7 @@ def test_fresh_proof_of_two_states_with_its_page(folder: Path) -> None:
     assert run(*body["runs"], "--fail-unless-better", "--fresh").exit_code == 0
     back = run("after.json", "before.json", *words, "--fail-unless-better")
     assert back.exit_code == 1
-    assert "made it worse" in back.stdout
+    assert "Worse: " in back.stdout
     single = run("after.json", *words)
     assert "after.json against the program as it is" in " ".join(single.stdout.split())
     with pytest.raises(GoldassayError, match="takes one state"):
@@ -94,7 +94,7 @@ def test_an_interrupted_proof_says_how_to_go_on(folder: Path) -> None:
     (message,) = [line for line in run(*words).stderr.splitlines() if "--resume" in line]
     Path("stop").unlink()
     body = json.loads(run(*words, "--json", "--resume", message.split()[-1]).stdout)
-    assert body["verdict"] == "helped"
+    assert body["verdict"] == "better"
     questions = Path("asked.txt").read_text().splitlines()
     assert len(questions) < 2 * 60 + 20  # the rows before the interruption are not asked again
 
@@ -104,27 +104,27 @@ def test_inputs_without_gold_are_drafted_and_their_labels_give_the_verdict(folde
     rows = [{"id": str(i), "q": str(rng.random()) * 2} for i in range(300)]
     Path("inputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     program = ("--program", "quiz.py", "--metric", "quiz.py:right")
-    words = ("before.json", "after.json", *program, "--inputs", "inputs.jsonl")
+    words = ("before.json", "after.json", *program, "--unlabelled", "inputs.jsonl")
     first = json.loads(run(*words, "--json").stdout)
     drafted = [json.loads(line) for line in Path("draft.jsonl").read_text().splitlines()]
     sizes = {name: each["size"] for name, each in first["draft"]["strata"].items()}
-    assert (first["verdict"], first["gain"], len(drafted), sum(sizes.values())) == ("cannot be told", None, 40, 300)
+    assert (first["verdict"], first["gain"], len(drafted), sum(sizes.values())) == ("open", None, 40, 300)
     assert {row["sampling"]["stratum"] for row in drafted} == {"disagree"}
     assert drafted[0]["suggestions"]["before"] != drafted[0]["suggestions"]["after"]
     assert f"differ on {sizes['disagree']} of 300 inputs" in first["findings"][0]
     assert 6 <= first["labels_needed"]["0.2"] <= sizes["disagree"]
-    with pytest.raises(GoldassayError, match="draft without a label"):
+    with pytest.raises(GoldassayError, match=r"nothing is labelled yet in draft\.jsonl"):
         run(*words)
     asked = len(Path("asked.txt").read_text().splitlines())
     Path("draft.jsonl").write_text("".join(json.dumps(row | {"a": row["q"]}) + "\n" for row in drafted))
     result = run(*words, "--json", "--fail-unless-better")
     body = json.loads(result.stdout)
-    assert (result.exit_code, body["verdict"], body["examples"], body["labels"]["labels"]) == (0, "helped", 300, 40)
+    assert (result.exit_code, body["verdict"], body["examples"], body["labels"]["labels"]) == (0, "better", 300, 40)
     truth = sum(row["suggestions"]["after"]["a"] == row["q"] for row in drafted)  # of 40, the others are won by before
     assert body["gain"] == pytest.approx((2 * truth - 40) / 40 * sizes["disagree"] / 300)
     assert len(Path("asked.txt").read_text().splitlines()) == asked  # the labels alone are read
     again = run("before.json", "after.json", *program, "--draft", "draft.jsonl")
-    assert "helped: +" in again.stdout
+    assert "Better: +" in again.stdout
 
 
 def test_options_of_a_proof_that_nothing_would_use_are_errors(folder: Path) -> None:
@@ -132,10 +132,10 @@ def test_options_of_a_proof_that_nothing_would_use_are_errors(folder: Path) -> N
     with pytest.raises(GoldassayError, match="--fresh says of two results"):
         run(*words, "--program", "quiz.py", "--gold", "test.jsonl", "--fresh")
     with pytest.raises(GoldassayError, match="need --program"):
-        run(*words, "--inputs", "test.jsonl")
+        run(*words, "--unlabelled", "test.jsonl")
     with pytest.raises(GoldassayError, match=r"--draft expects a \.jsonl file, got d\.csv"):
-        run(*words, "--program", "quiz.py", "--inputs", "test.jsonl", "--draft", "d.csv")
-    with pytest.raises(GoldassayError, match=r"no draft at none\.jsonl; --inputs FILE drafts one"):
+        run(*words, "--program", "quiz.py", "--unlabelled", "test.jsonl", "--draft", "d.csv")
+    with pytest.raises(GoldassayError, match=r"no draft at none\.jsonl; name the inputs"):
         run(*words, "--program", "quiz.py", "--draft", "none.jsonl")
 
 

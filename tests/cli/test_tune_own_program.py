@@ -10,13 +10,13 @@ import dspy
 import pytest
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import DataError, GoldassayError, LeakError
 from goldassay.cli import app
-from goldassay.exceptions import DataError, GoldassayError, LeakError
+from goldassay.ext.labelling.drafts import Pool, draft
+from goldassay.ext.labelling.review import review
+from goldassay.ext.labelling.review.journal import Decision
 from goldassay.gold import load
-from goldassay.gold.drafts import Pool, draft
 from goldassay.gold.splits import split
-from goldassay.reviewing import review
-from goldassay.reviewing.journal import Decision
 
 PROGRAM = """
 import dspy
@@ -72,7 +72,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_gold: list[
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
-    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
+    monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name=None, **_: lm)
     return tmp_path
 
 
@@ -89,7 +89,7 @@ def test_a_program_of_two_steps_is_planned_tuned_and_proven(workspace: Path, lea
     planned = json.loads(run("tune", *OWN, "--optimizer", "patches", "--plan", "--json").strip().splitlines()[-1])
     assert planned["pays"]
     assert planned["measured"] == 16
-    output = run("tune", *OWN, "--optimizer", "patches", "--option", "nearest=0", "--out", "t")
+    output = run("tune", *OWN, "--optimizer", "patches", "--setting", "nearest=0", "--out", "t")
     assert "The program is proven by test, one look" in " ".join(output.split())
     about = json.loads((workspace / "t" / "tuning.json").read_text())
     assert about["verdict"] == "proven on test"
@@ -103,22 +103,18 @@ def test_a_program_of_two_steps_is_planned_tuned_and_proven(workspace: Path, lea
 def test_a_gain_that_is_not_proven_says_what_to_label(workspace: Path) -> None:
     inputs = [{"id": f"u{n}", "text": f"near Gouda number {n}"} for n in range(60)]
     Path("inputs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in inputs))
-    words = ("tune", *OWN, "--optimizer", "labeled", "--limit", "4", "--inputs", "inputs.jsonl", "--draft", "d.jsonl")
+    words = ("tune", *OWN, "--optimizer", "labeled", "--limit", "4", "--unlabelled", "inputs.jsonl")
     output = " ".join(run(*words, "--out", "t").split())
     assert "To settle it: before and after differ on" in output
-    drafted = [json.loads(line) for line in Path("d.jsonl").read_text().splitlines()]
+    drafted = [json.loads(line) for line in Path("t/draft.jsonl").read_text().splitlines()]
     assert {row["sampling"]["question"] for row in drafted} == {"compare"}
     assert all("entities" not in row for row in drafted)
-    with pytest.raises(GoldassayError, match=r"d\.jsonl"):  # somebody may have labelled it
-        CliRunner().invoke(app, [*words, "--out", "u"], catch_exceptions=False)
-    body = json.loads(run(*words[:-1], "e.jsonl", "--out", "u", "--json").strip().splitlines()[-1])
+    body = json.loads(run(*words, "--out", "u", "--json").strip().splitlines()[-1])
     assert body["labels"]["draft"]["population"] == 60
     Path("none.jsonl").write_text("")
-    output = run(*words[:-3], "none.jsonl", "--out", "v")
+    output = run(*words[:-1], "none.jsonl", "--out", "v")
     assert "no draft was written" in output
     assert "tuned with labeled" in output  # what was paid for is shown
-    with pytest.raises(GoldassayError, match="--draft is for what to label of --inputs"):
-        CliRunner().invoke(app, ["tune", *OWN, "--draft", "x.jsonl"], catch_exceptions=False)
 
 
 def test_a_tuning_that_was_killed_goes_on(workspace: Path, learner: Any) -> None:
@@ -139,7 +135,7 @@ def test_patches_of_an_own_program_have_a_folder_of_their_own_and_show_the_promp
     patterns = run("eval", *OWN, "--split", "train", "--json").strip().splitlines()[-1]
     folder = json.loads(patterns)["folder"]
     named = ["programs/readers.py:steps", "--task", "extraction"]
-    output = run("patch", "propose", *named, "--run", folder)
+    output = run("patch", "propose", *named, folder)
     files = sorted((workspace / "programs" / "patches" / "readers-steps").glob("*.yaml"))
     assert files or "No errors" in output
     for file in files[:1]:

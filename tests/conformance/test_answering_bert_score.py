@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goldassay.embedding import register
 from goldassay.measures.answering import BERTScore, bertscore
+from goldassay.models.embedding import register
 
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "bert_score_minilm.json").read_text(encoding="utf-8"))
 ONES, OTHERS = [row for row, _ in RECORDED["pairs"]], [other for _, other in RECORDED["pairs"]]

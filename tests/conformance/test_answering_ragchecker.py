@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from benchmarks.conformance import published
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.measures import answering
 from goldassay.measures.answering import ClaimRate
-from goldassay.measures.answering.claims import RATES, read_tables
+from goldassay.measures.answering.claims import CLAIM_RATES, read_tables
 
 NAMES = {ours: name for name, ours in published.RAGCHECKER.items()}
-MEASURES = {NAMES.get(name, name): ClaimRate(name) for name in RATES}
+MEASURES = {NAMES.get(name, name): ClaimRate(name) for name in CLAIM_RATES}
 
 
 def test_every_number_of_the_file_comes_out(shared_data: Path) -> None:

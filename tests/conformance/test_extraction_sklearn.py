@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
 
-from goldassay.compat import token_level_metrics
+from goldassay.ext.compat import token_level_metrics
 from goldassay.measures.extraction import scorecard
 
 KINDS = ["MUS", "TMP", "TOP"]

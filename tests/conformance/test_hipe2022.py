@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from benchmarks import conformance as conform
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 
 SYSTEM = "team1_bundle3_hipe2020_de_1"
 HEADER = "System\tEvaluation\tLabel\tP\tR\tF1\tF1_std\tP_std\tR_std\tTP\tFP\tFN"

@@ -39,7 +39,7 @@ def test_every_number_is_that_of_the_oracle(name: str) -> None:
     ("name", "module", "function", "damage"),
     [
         ("seqeval", live, "evaluate_tags", lambda report: {**report, "micro avg": dict.fromkeys(RATES, 0.5)}),
-        ("scikit-learn", classification, "scorecard", lambda x: replace(x, values=dict.fromkeys(x.values, 0.5))),
+        ("scikit-learn", classification, "scorecard", lambda x: replace(x, set_values=dict.fromkeys(x.values, 0.5))),
         ("krippendorff", live, "alpha", lambda value: value + 1e-6),
         ("statsmodels", live, "wilson", lambda ends: (ends[0], ends[1] + 1e-6)),
         ("pytrec_eval", live, "by_query", lambda rows: {query: {**row, "AP": None} for query, row in rows.items()}),

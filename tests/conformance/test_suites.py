@@ -10,7 +10,7 @@ from benchmarks import conformance as conform
 from benchmarks.conformance.official import SuiteResult
 from benchmarks.conformance.published import Topic
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 
 
 @pytest.mark.parametrize(

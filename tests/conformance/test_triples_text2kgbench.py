@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from benchmarks.perfect import perfect_for
 
-from goldassay import files
+from goldassay._support import files
 from goldassay.gold import pairs
 from goldassay.measures import triples
 

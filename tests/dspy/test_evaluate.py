@@ -12,7 +12,7 @@ import dspy
 import pytest
 
 from goldassay import Metric, guard
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.measures import classification, extraction
 from goldassay.running.evaluate import evaluate
 
@@ -76,7 +76,7 @@ def test_the_gold_of_a_failed_example_counts_as_missed(learner: Any, names_progr
     scored = [score for *_, score in bare.results][:6]
     assert bare.score == round(100 * float((sum(scored) / 6) * 6 / 7), 2)
     assert bare.score < guarded.score  # F1 with its gold missed; never a value as if all had been well
-    assert run.rows[-1]["error"].startswith("RuntimeError: this text cannot be read")
+    assert run.rows[-1].error.startswith("RuntimeError: this text cannot be read")
     assert run.value == pytest.approx(guarded.score / 100, abs=1e-4)
 
 

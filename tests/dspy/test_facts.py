@@ -12,7 +12,7 @@ from dspy import teleprompt
 from dspy.teleprompt.bootstrap_trace import bootstrap_trace_data
 
 from goldassay import Metric, guard
-from goldassay.corpus_score import Score
+from goldassay.core.score import Score
 from goldassay.measures import extraction
 from goldassay.running.evaluate import evaluate
 

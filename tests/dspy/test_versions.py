@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 import dspy
 import pytest
-from tests.lm.conftest import Scripted
+from tests.models.lm.conftest import Scripted
 
 from goldassay import Metric, evaluate, guard
 from goldassay.judges import Judge
-from goldassay.lm import TerseAdapter, limited
 from goldassay.measures import classification, extraction
+from goldassay.models.lm import TerseAdapter, limited
 from goldassay.tuning import tune
 
 Kind = Literal["museum", "archive"]
@@ -77,8 +77,8 @@ def test_a_run_counts_calls_and_keeps_prompts(lm: Any, server: Scripted, tmp_pat
     assert run.value == 0.5
     assert (run.cost["calls"], run.cost["prompt_tokens"], len(server.bodies)) == (12, 132, 12)
     row = run.rows[0]
-    assert row["prediction"] == {"label": "archive"}
-    assert "archive" in str(row["calls"][0]["answer"])
+    assert row.prediction == {"label": "archive"}
+    assert "archive" in str(row.calls[0]["answer"])
 
 
 def test_cached_answers_are_counted_as_cached(server: Scripted) -> None:
@@ -100,7 +100,7 @@ def test_an_example_that_fails_counts_as_missed() -> None:
         return dspy.Prediction(label="archive")
 
     run = evaluate(program, gold(4), METRIC, progress=False)
-    assert (run.value, [bool(row.get("error")) for row in run.rows]) == (0.5, [False, True, False, True])
+    assert (run.value, [bool(row.error) for row in run.rows]) == (0.5, [False, True, False, True])
 
 
 def test_a_corpus_value_through_dspys_own_evaluate() -> None:
@@ -149,7 +149,7 @@ def test_the_terse_adapter_reads_what_it_asks_for(server: Scripted) -> None:
 
 def test_a_rate_limit_holds(lm: Any) -> None:
     run = evaluate(dspy.Predict(Label), gold(4), METRIC, lm=limited(lm, rpm=600), threads=4, progress=False)
-    assert sum(row.get("waited_s", 0.0) for row in run.rows) > 0.25  # one each 0.1 s
+    assert sum(row.waited_s for row in run.rows) > 0.25  # one each 0.1 s
 
 
 def test_the_files_that_evaluate_writes_have_the_scores(tmp_path: Path) -> None:

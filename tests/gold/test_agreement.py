@@ -11,7 +11,7 @@ import pytest
 import yaml
 from sklearn.metrics import cohen_kappa_score
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold.agreement import agree, agree_files
 
 TEXT = "Het Rijksmuseum in Amsterdam"
@@ -256,3 +256,17 @@ def test_the_readme_of_heritage_states_the_figures_of_its_card(root: Path) -> No
         for name in names:
             figure = card["tasks"][task]["inter_annotator_agreement"][name]
             assert f"| {figure['value']:.3f} | {figure['low']:.3f} – {figure['high']:.3f} |" in readme
+
+
+@pytest.mark.parametrize("label", [{}, ["a"], True])
+def test_a_suggestion_of_another_type_is_one_line(tmp_path: Path, label: object) -> None:
+    record = {"id": "a", "text": "x", "label": "M", "suggestions": {"ours": {"label": label}}}
+    (tmp_path / "draft.jsonl").write_text(json.dumps(record))
+    with pytest.raises(DataError, match=r"draft.jsonl: record a, suggestions.ours.label: "):
+        agree_files([tmp_path / "draft.jsonl"], "classification")
+
+
+def test_suggestions_that_are_numbers_stand_beside_labels_that_are_texts(tmp_path: Path) -> None:
+    record = {"id": "a", "text": "x", "label": "M", "suggestions": {"ours": {"label": 1.5}}}
+    (tmp_path / "draft.jsonl").write_text(json.dumps(record))
+    assert agree_files([tmp_path / "draft.jsonl"], "classification").figures[0].interval

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold.agreement import alpha, cohen_kappa, fleiss_kappa
 from goldassay.gold.agreement.coefficients import LEVELS, Coefficient
 

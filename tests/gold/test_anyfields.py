@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.cli import app
 from goldassay.gold import convert, load, read
 from goldassay.gold.anyfields import fields, mapping
 from goldassay.gold.audit import audit
+from goldassay.workspace import scaffold
 
 ROWS = [
     {"body": {"content": "Het Rijksmuseum"}, "cat": "M", "n": 7},
@@ -91,3 +94,39 @@ def test_validate_finds_doubles_in_any_gold(tmp_path: Path) -> None:
 def test_a_number_without_end_is_text(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(f"text,year,n\na,1784,nan\nb,1913,{'9' * 4400}\n", encoding="utf-8")
     assert [record["n"][:3] for record in read(tmp_path / "x.csv", task="mine")] == ["nan", "999"]
+
+
+def test_a_mapping_keeps_the_other_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = ["Delft", "Gouda", "Breda", "Hoorn", "Venlo", "Assen", "Tiel", "Goes", "Weert", "Emmen"]
+    rows = "".join(f"t-{n},{text * 3},mail,{'MA'[n % 2]}\n" for n, text in enumerate(texts))
+    Path("tickets.csv").write_text("ticket_id,text,channel,intent\n" + rows, encoding="utf-8")
+    first = load("tickets.csv", task="triage", map="label=intent").task("triage").records[0]
+    assert first == {"id": "1", "ticket_id": "t-0", "text": "DelftDelftDelft", "channel": "mail", "label": "M"}
+    known = load("tickets.csv", task="classification", map="label=intent").classification.records[0]
+    assert (known["text"], known["label"]) == ("DelftDelftDelft", "M")
+    for task in ("classification", "triage"):
+        words = ["gold", "split", "tickets.csv", "--task", task, "--map", "label=intent", "--out", task]
+        assert CliRunner().invoke(app, words).exit_code == 0
+        written = load(f"{task}/{task}.jsonl", task=task).task(task).records
+        assert {record["text"] for record in written} == {text * 3 for text in texts}
+
+
+def test_ids_of_the_user_stay(tmp_path: Path) -> None:
+    rows = "".join(f"t-{n},{place * 3},{'MA'[n % 2]}\n" for n, place in enumerate(["Delft", "Gouda", "Breda"] * 4))
+    (tmp_path / "tickets.csv").write_text("ticket_id,body,intent\n" + rows, encoding="utf-8")
+    scaffold.write(tmp_path / "new", "triage", ["body"], ["intent"], source=tmp_path / "tickets.csv")
+    records = load(tmp_path / "new/gold/triage").task("triage").records
+    assert [record["id"] for record in records] == [f"t-{n}" for n in range(12)]
+
+
+@pytest.mark.parametrize("task", ["answering", "own"])
+def test_a_trace_of_inputs_and_outputs_is_read_as_it_is(task: str, tmp_path: Path) -> None:
+    file = tmp_path / "traces.jsonl"
+    row = {"id": "a", "inputs": {"question": "When?", "text": "in"}, "outputs": {"answer": "1885", "text": "out"}}
+    file.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    (record,) = read(file, task, "pred")
+    assert record["answer"] == "1885"
+    assert record.get("text", "out") == "out"  # of a name that both sides have, a prediction has the outputs'
+    (mapped,) = read(file, "own", "pred", map="reply=outputs.answer,question=inputs.question")
+    assert (mapped["reply"], mapped["question"]) == ("1885", "When?")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import DataError
 from goldassay.cli import app
-from goldassay.exceptions import DataError
 from goldassay.gold import load, read
 from goldassay.gold.anyfields import fields
 

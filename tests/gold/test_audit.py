@@ -13,8 +13,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold.audit import KINDS, Audit, audit, repaired
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.gold.audit import FINDING_KINDS, GoldAudit, audit, repaired
+from goldassay.gold.audit.findings import Finding
+from goldassay.results.view import Table
 
 Sets = dict[str, Any]  # file name to rows; the card under "card.yaml"
 STORIES = [
@@ -209,7 +211,7 @@ PLANTED: list[tuple[str, Plant, str, str, str | None]] = [
 ]  # fmt: skip
 
 
-def run(tmp_path: Path, found: Sets, name: str = "set") -> Audit:
+def run(tmp_path: Path, found: Sets, name: str = "set") -> GoldAudit:
     return audit(save(tmp_path / name, found))
 
 
@@ -231,7 +233,7 @@ def test_a_planted_defect_is_found_and_nothing_else(
 
 
 def test_all_at_once(tmp_path: Path) -> None:
-    assert {row[2] for row in PLANTED} | {"duplicate"} == set(KINDS)
+    assert {row[2] for row in PLANTED} | {"duplicate"} == set(FINDING_KINDS)
     alone = {"a field that is not in the shape", "a line cut off", "a double text", "a near double", "an id twice"}
     clash = {"an ISIL without a prefix"}  # the same link as the VIAF id
     files = sound()
@@ -343,3 +345,12 @@ def test_a_space_at_the_end_is_trimmed_in_the_copy(tmp_path: Path) -> None:
     assert [(f.kind, f.fix) for f in findings] == [("edge", {"start": 20, "end": 25, "text": "Delft"})]
     repaired(tmp_path / "set", tmp_path / "trimmed", findings)
     assert audit(tmp_path / "trimmed").clean
+
+
+def test_the_kinds_come_before_the_findings_which_have_a_column_for_fixes_only_if_one_has() -> None:
+    plain = GoldAudit("x", [Finding("leak", "in dev, too", "x.jsonl", 1, "1", "text")], {"tone": 2})
+    kinds, findings = (item for item in plain.view() if isinstance(item, Table))
+    assert (kinds.title, kinds.columns) == ("x: 1 finding (tone 2)", ["kind", "meaning", "findings"])
+    assert findings.columns == ["kind", "where", "what"]
+    moved = GoldAudit("x", [Finding("offset", "moved", "x.jsonl", fix={"start": 1, "end": 3})], {})
+    assert "1:3" in [*moved.view()][1].rows[0]  # type: ignore[union-attr]

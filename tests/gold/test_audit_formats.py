@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
+from goldassay.core.measure import TASKS
 from goldassay.gold import load, read
 from goldassay.gold.audit import audit, repaired
-from goldassay.measure import TASKS
 
 TSV = "text\tgold_type\tsecondary_types\nA hall\tM\tA\nA hall\tL\t\nfoo\tZ\t\nbar\tM\tM\nbaz\t\t\nqux\tM\n"
 QRELS = "q1 0 d1 1\nq1 0 d1 2\nq2 0 d1 0\nq3 0 d2 x\nq4 0 d2 -1\nq5 0 d2\nq6 0 d2 3\n"
@@ -176,3 +178,46 @@ def test_one_task_of_a_set_has_its_own_findings_alone(tmp_path: Path) -> None:
     assert sorted(finding.kind for finding in audit(tmp_path, task="triples").findings) == ["count", "text"]
     with pytest.raises(DataError, match="no gold in this folder"):
         audit(tmp_path, task="linking")
+
+
+def test_what_every_record_lacks_is_one_finding_with_their_number(tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_text("id,text\n" + "".join(f"r{number},text {number}\n" for number in range(60)), encoding="utf-8")
+    (finding,) = audit(file, task="classification").findings
+    assert (finding.records, finding.kind, finding.line) == (60, "schema", 2)
+    assert "in 60 records" in finding.message
+
+
+def test_a_finding_quotes_no_megabytes(tmp_path: Path) -> None:
+    label = "x" * 3_000_000
+    file = tmp_path / "x.jsonl"
+    file.write_text(json.dumps({"id": "a", "text": "b", "label": label, "secondary_labels": [label]}), encoding="utf-8")
+    (finding,) = audit(file, task="classification").findings
+    assert len(finding.message) < 3000
+    assert finding.message.endswith("is both label and secondary label")
+    error = DataError(f"expected a number, found {label}; use digits", record=label)
+    assert max(map(len, (str(error), error.what, str(error.at(file="x"))))) < 3000
+    assert str(error).endswith("; use digits")
+
+
+def test_an_audit_asks_the_file_system_as_often_for_many_records_as_for_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+    stat = os.stat
+
+    def counted(*arguments: Any, **options: Any) -> os.stat_result:
+        nonlocal asked
+        asked += 1
+        return stat(*arguments, **options)
+
+    monkeypatch.setattr("os.stat", counted)
+    counts = []
+    for size in (2, 200):
+        rows = ({"id": f"r{number}", "text": f"text {number}", "label": "M"} for number in range(size))
+        file = tmp_path / f"{size}.jsonl"
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        before = asked
+        audit(file, task="classification")
+        counts.append(asked - before)
+    assert max(counts) < 100

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.gold import read, write
 
 TEXT = "Noord- en Zuid-Holland\nhebben musea."
@@ -80,7 +80,7 @@ def test_pieces_are_written_and_read_back(tmp_path: Path) -> None:
             "one.ann:1: record nl/one: text[9:21] is ' Zuid-Hollan', not 'Zuid-Holland', which",
         ),
         ("T1\tTOP 9\tZuid\n", "one.ann:1: record nl/one: not as in the format brat"),
-        ("T1\tTOP 0 5\tNoord\nT1\tTOP 0 5\tNoord\n", "one.ann:2: record nl/one: T1 stands twice"),
+        ("T1\tTOP 0 5\tNoord\nT1\tTOP 0 5\tNoord\n", "one.ann:2: record nl/one: T1 is there twice"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, ann: str, expected: str) -> None:

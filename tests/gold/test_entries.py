@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import read
 
 TEXT = "Het Teylers Museum in Haarlem (NL-HlmTM) opende in 1784."
@@ -93,7 +93,7 @@ def test_wrong_offsets_are_named_with_the_right_place(tmp_path: Path) -> None:
     entry["ner_annotations"][1] |= {"start": 20, "end": 27}
     with pytest.raises(DataError) as caught:
         read(save(tmp_path, entry), task="extraction")
-    expected = "record e1, entities[1]: text[20:27] is 'n Haarl', not 'Haarlem', which stands at 22:29"
+    expected = "record e1, entities[1]: text[20:27] is 'n Haarl', not 'Haarlem', which is at 22:29"
     assert str(caught.value).endswith(expected)
 
 
@@ -103,7 +103,7 @@ def test_wrong_offsets_are_named_with_the_right_place(tmp_path: Path) -> None:
         (
             {"entity_linking": {"Gouda": {}}},
             "linking",
-            "record e1, entity_linking: mention 'Gouda' does not stand in the text",
+            "record e1, entity_linking: mention 'Gouda' is not in the text",
         ),
         ({"entity_linking": ["Gouda"]}, "linking", "record e1, entity_linking: not as in the format"),
         (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.gold import pairs, read
 
 HEADER = "TOKEN\tNE-COARSE-LIT\tNEL-LIT\tMISC"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs, read
 from goldassay.measures import extraction, linking
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import load, read, write
 from goldassay.gold.audit import audit
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.gold import pairs, read
 
 SENTENCES = "Het O\nRijksmuseum B-MUS\nAmsterdam I-MUS\n\nin O\nUtrecht B-TOP\n"

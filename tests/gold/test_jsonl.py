@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.gold import read
 from goldassay.gold.audit import audit
 from goldassay.gold.shapes import SHAPES, Side

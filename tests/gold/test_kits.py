@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import read, write
 from goldassay.gold.formats import task_of
 from goldassay.measures.triples import novel_discovery_rate

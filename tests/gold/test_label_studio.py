@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import read, write
 
 
@@ -72,8 +72,8 @@ def test_choices_are_labels(file: Any, tmp_path: Path) -> None:
     [
         ([{"id": 1}], "record 1: not as in the format label-studio: no 'data'"),
         ([{**task("x"), "data": {"text": 5}}], "text: input should be a valid string, found 5"),
-        ([task("in Delft", labels(0, 2, "Delft", "TOP"))], "'Delft' does not stand at 0–2"),
-        ([task("in Delft", labels(3, 99, None, "TOP"))], "does not stand at 3–99 of the text"),
+        ([task("in Delft", labels(0, 2, "Delft", "TOP"))], "'Delft' is not at 0–2"),
+        ([task("in Delft", labels(3, 99, None, "TOP"))], "is not at 3–99 of the text"),
         ([task("in Delft", {"type": "labels", "value": {"start": 0}})], "record a: .*no 'end'"),
     ],
 )

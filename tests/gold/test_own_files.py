@@ -14,9 +14,9 @@ import pytest
 from pydantic import BaseModel
 
 import goldassay
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import read
-from goldassay.scorecard import Scorecard, Scorecards
+from goldassay.results.result import Result, Results
 from goldassay.statistics import compare
 
 ROWS = [{"id": "1", "label": "a, b"}, {"id": "2", "label": "c"}]
@@ -37,6 +37,10 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"triples": [{"subject": "a", "predicate": "b", "object": "c"}]},
     ),
     "records": ({"record": {"a": 1}}, {"record": {"a": 1}}),
+    "trajectories": (
+        {"question": "x", "calls": [{"name": "search", "args": {"query": "y"}}]},
+        {"trajectory": [{"name": "search", "args": {"query": "y"}}]},
+    ),
 }
 
 
@@ -97,7 +101,7 @@ def test_frames_models_and_examples_are_scored_alike() -> None:
     cards = goldassay.score("classification", gold, systems, map={"id": "no", "label": "category"})
     assert {name: card["accuracy"] for name, card in cards.items()} == dict.fromkeys(systems, 0.5)
     assert cards.to_pandas().loc["accuracy", "frame_1"] == 0.5
-    low, high = cards["dicts"].intervals["accuracy"]
+    low, high = cards["dicts"].intervals["accuracy"].ends
     assert cards["dicts"].to_pandas().loc["accuracy"].tolist() == [0.5, low, high]
     lines = cards.to_latex().splitlines()
     assert lines[2] == r" & frame\_1 & dicts & models & examples \\"
@@ -108,7 +112,7 @@ def test_a_table_for_a_paper_has_the_rows_and_the_differences_asked_for() -> Non
     gold = [{"id": n, "label": "ab"[n % 2]} for n in range(20)]
     wrong = [{**row, "label": "a"} for row in gold]
     cards = goldassay.score("classification", gold, {"ours": gold, "theirs": wrong})
-    assert_type(cards, Scorecards)
+    assert_type(cards, Results)
     head, _, accuracy, kappa, *rest = cards.to_latex(["accuracy", "kappa"], difference=True).splitlines()[2:]
     assert (head, len(rest)) == (r" & ours & theirs & theirs - ours \\", 2)
     gap = compare([1.0, 0.0] * 10, [1.0] * 20).interval
@@ -117,7 +121,7 @@ def test_a_table_for_a_paper_has_the_rows_and_the_differences_asked_for() -> Non
     assert cards["ours"].to_latex(["accuracy"]).count(r"\\") == 2
     with pytest.raises(GoldassayError, match="no value 'f2'; there are accuracy"):
         cards.to_latex(["f2"])
-    assert_type(goldassay.score("classification", gold, wrong, split=None), Scorecard)
+    assert_type(goldassay.score("classification", gold, wrong, split=None), Result)
 
 
 def test_another_column_is_named_with_those_there_are() -> None:
@@ -185,7 +189,7 @@ def test_bare_values_are_labels_or_records() -> None:
     labels = ["M", "A", "L"], ["M", "A", "A"]
     sides: list[Callable[[Any], Any]] = [list, tuple, np.array, pd.Series, iter]
     for side in sides:
-        card: Scorecard = goldassay.score("classification", side(labels[0]), side(labels[1]))
+        card: Result = goldassay.score("classification", side(labels[0]), side(labels[1]))
         assert card.values["accuracy"] == 2 / 3
     assert goldassay.score("classification", [1, 2], {"a": [1, 1], "b": [1, 2]})["b"]["accuracy"] == 1
     invoices = ['{"no": 1}', '{"no": 2}']

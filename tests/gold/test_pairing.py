@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs, read, write
-from goldassay.gold.formats import MODULES, named
+from goldassay.gold.formats import named, names
 
 BEST = {
     "extraction": ("strict_f1", "partial_f1", "token_f1", "strict_macro_f1", "macro_doc_f1"),
@@ -60,7 +60,7 @@ SQUAD = {
 def cases() -> list[Any]:
     files = [
         (task, name)
-        for name in MODULES
+        for name in names()
         if named(name).write
         for task in BEST
         if task in (named(name).written or named(name).tasks)

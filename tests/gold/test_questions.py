@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.gold import load, pairs, read, write
 from goldassay.gold.audit import audit
 from goldassay.gold.reading import convert

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs, read
 
 TEXT = "Het Rijksmuseum staat in Amsterdam."
@@ -107,7 +107,7 @@ def test_an_offset_that_is_text(tmp_path: Path) -> None:
 def test_offsets_that_do_not_match_say_where_the_text_stands(tmp_path: Path) -> None:
     spans = [{"start": 3, "end": 14, "type": "GRP.HER.MUS", "text": "Rijksmuseum"}]
     file = write(tmp_path / "gold.jsonl", {**GOLD, "entities": spans})
-    expected = "text[3:14] is ' Rijksmuseu', not 'Rijksmuseum', which stands at 4:15"
+    expected = "text[3:14] is ' Rijksmuseu', not 'Rijksmuseum', which is at 4:15"
     assert complaint(file) == f"gold.jsonl:1: record a, entities[0]: {expected}"
 
 
@@ -141,7 +141,7 @@ def test_a_slip_of_the_keyboard_is_no_task_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_a_name_that_tells_no_format(tmp_path: Path) -> None:
-    assert "its format cannot be told from the name" in complaint(write(tmp_path / "gold.dat", GOLD))
+    assert "its format does not follow from its name" in complaint(write(tmp_path / "gold.dat", GOLD))
 
 
 def test_pairs_are_aligned_by_id_and_missing_ones_are_counted(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_prediction_for_an_unknown_document(tmp_path: Path) -> None:
 def test_predicted_offsets_are_proved_against_golds_text(tmp_path: Path) -> None:
     wrong = {"id": "a", "entities": [{"start": 24, "end": 33, "type": "TOP", "text": "Amsterdam"}]}
     gold, pred = write(tmp_path / "gold.jsonl", GOLD), write(tmp_path / "pred.jsonl", wrong)
-    with pytest.raises(DataError, match=r"pred.jsonl: record a, entities\[0\]: .* which stands at 25:34"):
+    with pytest.raises(DataError, match=r"pred.jsonl: record a, entities\[0\]: .* which is at 25:34"):
         pairs("extraction", gold, pred)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError
-from goldassay.gold import convert, load, pairs, read, reading, schema, write
+from goldassay._support.exceptions import DataError
+from goldassay.gold import convert, load, pairs, read, schema, write
 from goldassay.gold.audit import audit
 
 SAMPLING = {"question": "compare", "stratum": "disagree", "size": 9, "population": 40, "seed": 3, "position": 0}
@@ -107,21 +107,13 @@ def test_the_schema_has_both_fields() -> None:
     assert {"sampling", "suggestions"} <= fields.keys()
 
 
-def test_a_large_draft_is_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LARGE", 10)
-    source = reading.source_of(saved(tmp_path / "gold.jsonl", HALF), "classification")
-    assert reading.records_of(source) == [HALF[0], HALF[2]]
-    plain = saved(tmp_path / "plain.jsonl", [{"id": "a", "label": "M"}])
-    assert isinstance(reading.records_of(reading.source_of(plain, "classification")), reading.RecordFile)
-
-
 def test_predictions_of_what_was_not_drafted_are_the_population_and_no_fault(tmp_path: Path) -> None:
     gold = saved(tmp_path / "gold.jsonl", HALF)
     pred = saved(tmp_path / "pred.jsonl", [{"id": name, "label": "M"} for name in "wxyz"])
     both = pairs("classification", gold, pred)
     assert [record["id"] for record in both.pred] == ["x", "z"]
     assert [record["id"] for record in both.population] == ["w", "x", "y", "z"]
-    assert both.design is not None
+    assert both.design.drafted
     assert both.design.places == {"disagree": [0, 1]}
     unlabelled, skipped = both.warnings
     assert unlabelled == f"1 of the 3 records of {gold} are not labelled yet and are left out"
@@ -132,8 +124,8 @@ def test_only_the_split_that_is_scored_needs_a_design(tmp_path: Path) -> None:
     train = {"id": "t", "text": "x", "label": "M", "split": "train"}
     gold = saved(tmp_path / "gold.jsonl", [train, *({**record, "split": "test"} for record in HALF)])
     pred = saved(tmp_path / "pred.jsonl", [{"id": name, "label": "M"} for name in "txz"])
-    assert pairs("classification", gold, pred, split="train").design is None
-    assert pairs("classification", gold, pred, split="test").design is not None
+    assert pairs("classification", gold, pred, split="train").design.drafted is False
+    assert pairs("classification", gold, pred, split="test").design.drafted is True
     with pytest.raises(DataError, match="record t: has no sampling, and 2 others have"):
         pairs("classification", gold, pred)
 

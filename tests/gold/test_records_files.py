@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.gold import load, pairs, read
 from goldassay.gold.agreement import agree
 from goldassay.measures import records

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import TaskSet, load
 from goldassay.gold.audit import audit
 
@@ -143,3 +143,9 @@ def test_a_json_file_tells_its_task_where_it_has_one(own: Path, tmp_path: Path) 
 def test_records_of_questions_are_searched_in_their_own_contexts() -> None:
     record = {"id": "q", "question": "When?", "answers": ["1800"], "context": "In 1800.", "documents": ["d"]}
     assert TaskSet("answering", [{"path": [record]}]).passages == [{"id": "d", "text": "In 1800."}]
+
+
+def test_gold_that_is_too_much_alike_to_be_split_says_what_to_do() -> None:
+    rows = [{"id": str(n), "body": f"Where is my order A{n}? It is not here.", "team": "AB"[n % 2]} for n in range(20)]
+    with pytest.raises(DataError, match=r"too much alike .*train 20, dev 0.* give each a field split"):
+        load(rows, task="own").task("own").for_tuning()

@@ -40,7 +40,7 @@ gold = goldassay.load(sys.argv[2], format="hipe")
 print(gold, gold.extraction.all[0].inputs().keys())
 """
     assert say(code, tmp_path, root / "gold" / "heritage", own / "hipe.tsv") == [
-        "GoldSet('heritage', extraction, classification, linking, retrieval, answering, triples)",
+        "GoldSet('heritage', extraction, classification, linking, retrieval, answering, triples, trajectories)",
         "GoldSet('hipe', extraction) ['text']",
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
+from goldassay.cli import app
 from goldassay.gold import load
+from goldassay.gold.audit import audit
 from goldassay.gold.splits import DATASET_SPLITS, STRATIFICATION_FACTORS, grouped, iterative, split
+from goldassay.running.leaks import check_examples
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -166,3 +171,33 @@ def test_ids_that_count_rows_tie_no_documents_together() -> None:
     ]
     parts = [{"id": "p", "text": unlike(3), "document": "d1"}, {"id": "p", "question": unlike(4), "document": ""}]
     assert sorted(map(len, grouped([*page, *parts, {"id": "e", "text": unlike(5), "document": ""}]))) == [1, 4]
+
+
+@pytest.mark.parametrize("name", ["body", "ticket", "text"])
+def test_near_duplicates_of_any_field_stay_together_and_validate_agrees(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"{kind}{n}", name: unlike(n) + kind, "team": "AB"[n % 2]} for n in range(30) for kind in ".!"]
+    Path("tickets.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    division = split(rows, factors=[])
+    assert all(division.of[f".{n}"] == division.of[f"!{n}"] for n in range(30))
+    done = CliRunner().invoke(app, ["gold", "split", "tickets.jsonl", "--task", "triage", "--out", "out", "--json"])
+    assert done.exit_code == 0, done.exception
+    written = load("out/triage.jsonl", task="triage").task("triage")
+    assert {*written.records[0]} == {"id", "split", name, "team"}
+    assert not [each for each in audit("out/triage.jsonl", task="triage").findings if each.kind == "leak"]
+    train, test = ([each.with_inputs(name) for each in written.split(side)] for side in ("train", "test"))
+    check_examples(train, {"test": test})
+
+
+def test_the_inputs_of_a_program_say_what_is_near(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two inputs of one program: the same note in two tickets with different bodies makes no near duplicates."""
+    monkeypatch.chdir(tmp_path)
+    Path("programs").mkdir()
+    Path("programs/triage.py").write_text("def program(body): return {'team': 'A'}\n", encoding="utf-8")
+    note = "Sent from the form on the page of our shop, which has asked for a name and a reason to write. " * 3
+    rows = [{"id": str(n), "note": note, "body": unlike(n), "team": "A"} for n in range(20)]
+    part = load({"train": rows}, task="triage").task("triage")
+    assert part.content() == ["body"]
+    assert split(part.records, inputs=part.content()).groups == 20

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import clusters
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import clusters
 from goldassay.gold import pairs, read, write
 from goldassay.gold.formats import answering
 

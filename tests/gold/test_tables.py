@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import clusters
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import clusters
 from goldassay.gold import pairs, read
 from goldassay.gold.formats import tables
 

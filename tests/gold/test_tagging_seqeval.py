@@ -14,7 +14,7 @@ SCHEMES = {"IOB1": IOB1, "IOB2": IOB2, "IOE1": IOE1, "IOE2": IOE2, "IOBES": IOBE
 
 
 def sequences(scheme: str) -> st.SearchStrategy[list[str]]:
-    letters = tagging.PREFIXES[scheme]
+    letters = tagging.TAG_PREFIXES[scheme]
     return st.lists(st.sampled_from(["O", *(f"{letter}-{kind}" for letter in letters for kind in "XY")]), max_size=9)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.gold import pairs, read
 from goldassay.gold.formats import trec
 from goldassay.measures import retrieval
@@ -93,7 +93,7 @@ def test_a_score_that_is_not_finite(tmp_path: Path, score: str) -> None:
 
 def test_a_document_twice_in_a_run(tmp_path: Path) -> None:
     file = write(tmp_path / "a.run", "q1 Q0 d1 1 2.0 x", "q1 Q0 d1 2 1.0 x")
-    assert complaint(file, "pred") == "a.run:2: record q1: document d1 stands twice"
+    assert complaint(file, "pred") == "a.run:2: record q1: document d1 is listed twice"
 
 
 def test_the_wrong_kind_of_file(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_bad_lines_of_a_run_may_be_passed_over(tmp_path: Path) -> None:
 
 def test_an_id_with_a_space_cannot_be_written(tmp_path: Path) -> None:
     record = {"id": "q 1", "relevant": {"d": 1}}
-    with pytest.raises(DataError, match="cannot stand in a TREC file"):
+    with pytest.raises(DataError, match="is not allowed in a TREC file"):
         trec.write(tmp_path / "x", [record], "retrieval", "gold")
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import DataError
 from goldassay.cli import app
-from goldassay.exceptions import DataError
 from goldassay.gold import convert, read
 
 DELFT = {"start": 3, "end": 8, "type": "TOP", "text": "Delft"}

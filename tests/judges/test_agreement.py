@@ -1,4 +1,4 @@
-"""A judge beside people: scripted judges come out with the rates that they were given."""
+"""A judge compared with people: scripted judges come out with the rates that they were given."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.judges.agreement import align
 from goldassay.judges.judge import Judge
-from goldassay.judges.labels import JudgedItem, Labels, poll
+from goldassay.judges.labels import JudgedItem, LabelFile, poll
 from goldassay.judges.questions import count, question, rubric
 
 YES = question("criterion")
@@ -46,7 +46,7 @@ def items(n: int, labelled: int, truth: float = 0.4, seed: int = 0) -> list[Judg
 def test_known_error_rates_come_out_inside_the_intervals() -> None:
     held = dict.fromkeys(("sensitivity", "specificity", "corrected", "naive"), 0)
     for seed in range(20):
-        labels = Labels(items(500, 300, seed=seed), YES)
+        labels = LabelFile(items(500, 300, seed=seed), YES)
         alignment = align(labels, poll(Scripted(seed), YES, labels.items))
         truth = sum(item.inputs["answer"].startswith("good") for item in labels.items) / 500
         for name, true in (("sensitivity", SENSITIVITY), ("specificity", SPECIFICITY)):
@@ -61,7 +61,7 @@ def test_known_error_rates_come_out_inside_the_intervals() -> None:
 
 
 def test_coefficients_and_confusion_beside_an_oracle() -> None:
-    labels = Labels(items(200, 200), YES)
+    labels = LabelFile(items(200, 200), YES)
     votes = poll(Scripted(3), YES, labels.items, threads=4)
     alignment = align(labels, votes)
     people, judge = [item.label for item in labels.items], [vote.label for vote in votes]
@@ -85,7 +85,7 @@ def test_where_people_disagree() -> None:
     rows += [JudgedItem("both", {}, {"ann": "yes", "bob": "no"}), JudgedItem("u1"), JudgedItem("u2"), JudgedItem("u3")]
     votes = [count(["yes"] * 3)] * 4 + [count(["no"] * 3)] * 4
     votes += [count(["yes"] * 3), count(["yes"] * 3), count(["yes", "yes", "no"]), count([None])]
-    alignment = align(Labels(rows, YES), votes)
+    alignment = align(LabelFile(rows, YES), votes)
     assert [(item["id"], item["verdict"]) for item in alignment.divided] == [("both", "yes")]
     assert (alignment.no_majority, alignment.n, alignment.annotators) == (1, 8, 2)
     assert alignment.people is not None
@@ -95,7 +95,7 @@ def test_where_people_disagree() -> None:
 def test_unknown_verdicts_are_counted_not_guessed() -> None:
     rows = [JudgedItem(str(i), {}, {"ann": "yes" if i % 2 else "no"}) for i in range(10)]
     votes = [count(["yes" if i % 2 else "no"]) for i in range(8)] + [count([None])] * 2
-    alignment = align(Labels(rows, YES), votes)
+    alignment = align(LabelFile(rows, YES), votes)
     assert (alignment.n, alignment.unknown) == (8, 2)
     assert alignment.confusion["yes"]["unknown"] == 1
     assert alignment.warnings[0].startswith("2 items with a label have no verdict")
@@ -103,7 +103,7 @@ def test_unknown_verdicts_are_counted_not_guessed() -> None:
 
 def test_one_class_one_annotator_few_labels() -> None:
     rows = [JudgedItem(str(i), {}, {"ann": "yes"}) for i in range(5)]
-    alignment = align(Labels(rows, YES), [count(["yes"])] * 5)
+    alignment = align(LabelFile(rows, YES), [count(["yes"])] * 5)
     assert (alignment.kappa, alignment.alpha, alignment.people, alignment.specificity) == (None,) * 4
     assert alignment.sensitivity is not None
     message = " | ".join(alignment.warnings)
@@ -113,7 +113,7 @@ def test_one_class_one_annotator_few_labels() -> None:
 
 def test_a_judge_that_always_says_the_same_tells_nothing() -> None:
     rows = [JudgedItem(str(i), {}, {"ann": "yes" if i % 2 else "no"}) for i in range(40)]
-    alignment = align(Labels(rows, YES), [count(["no"])] * 40)
+    alignment = align(LabelFile(rows, YES), [count(["no"])] * 40)
     assert alignment.kappa is not None
     assert alignment.kappa.value == 0.0
     assert "the judge always says 'no', whatever it judges" in alignment.warnings
@@ -123,7 +123,7 @@ def test_levels_of_a_rubric_are_ordinal() -> None:
     question = rubric({"1": "wrong", "2": "thin", "3": "fair", "4": "full"})
     people, judge = "11223344" * 3, "12223443" * 3
     rows = [JudgedItem(str(n), {}, {"ann": label}) for n, label in enumerate(people)]
-    alignment = align(Labels(rows, question), [count([item]) for item in judge])
+    alignment = align(LabelFile(rows, question), [count([item]) for item in judge])
     assert alignment.alpha is not None
     want = krippendorff.alpha([list(map(int, people)), list(map(int, judge))], level_of_measurement="ordinal")
     assert alignment.alpha.value == pytest.approx(want)
@@ -133,10 +133,10 @@ def test_levels_of_a_rubric_are_ordinal() -> None:
 def test_refusals() -> None:
     rows = [JudgedItem("a", {}, {"ann": "yes"}), JudgedItem("b")]
     with pytest.raises(DataError, match="no item has a label and a known verdict"):
-        align(Labels(rows, YES, source="f"), [count([None]), count(["yes"])])
+        align(LabelFile(rows, YES, source="f"), [count([None]), count(["yes"])])
     with pytest.raises(DataError, match="1 verdicts on 2 items"):
-        align(Labels(rows, YES), [count(["yes"])])
+        align(LabelFile(rows, YES), [count(["yes"])])
     with pytest.raises(DataError, match="no verdicts in this file; name a model that judges"):
-        _ = Labels(rows, YES, source="f").votes
+        _ = LabelFile(rows, YES, source="f").votes
     with pytest.raises(DataError, match="record a: no input 'criterion'"):
         poll(Scripted(0), YES, rows)

@@ -13,10 +13,10 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import DataError
 from goldassay.cli import app
-from goldassay.exceptions import DataError
 from goldassay.judges.agreement import estimate, mean_grade
-from goldassay.judges.labels import JudgedItem, Labels, read_grades
+from goldassay.judges.labels import JudgedItem, LabelFile, read_grades
 from goldassay.judges.questions import count, question, rubric, scale
 from goldassay.statistics.ppi import corrected
 
@@ -67,7 +67,7 @@ def test_annotators_and_panels_are_averaged() -> None:
         JudgedItem("d"),
     ]
     votes = [count(ballots, worth=question.worth) for ballots in (["2", "3"], ["1"], ["4"], [None])]
-    rate = estimate(Labels(items, question), votes).mean
+    rate = estimate(LabelFile(items, question), votes).mean
     assert rate is not None
     assert (rate.low, rate.high, rate.labels, rate.verdicts, rate.unknown) == (1, 5, 2, 3, 1)
     assert rate.naive is not None
@@ -78,11 +78,11 @@ def test_annotators_and_panels_are_averaged() -> None:
 
 def test_questions_with_and_without_grades() -> None:
     levels = rubric({"poor": "p", "fair": "f", "good": "g"})
-    labels = Labels([JudgedItem("a"), JudgedItem("b")], levels)
+    labels = LabelFile([JudgedItem("a"), JudgedItem("b")], levels)
     rate = estimate(labels, [count([label], worth=levels.worth) for label in ("fair", "good")]).mean
     assert rate is not None
     assert (rate.naive and rate.naive.value, rate.corrected) == (0.75, None)
-    assert estimate(Labels([JudgedItem("a")], question("criterion")), [count(["yes"])]).mean is None
+    assert estimate(LabelFile([JudgedItem("a")], question("criterion")), [count(["yes"])]).mean is None
 
 
 def test_what_can_be_wrong(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_command(tmp_path: Path) -> None:
     texts = [round(rng.random(), 2) for _ in range(60)]
     rows = [f"{item},{max(0, item - 0.2):.2f}" if place < 20 else f"{item}," for place, item in enumerate(texts)]
     file.write_text("verdict,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    command = ["mean", str(file), "--scale", "0-1"]
+    command = ["eval", str(file), "--judge", "0-1"]
     result = CliRunner().invoke(app, ["judge", *command, "--json"])
     state = json.loads(result.stdout)
     assert (state["labels"], state["verdicts"], state["high"]) == (20, 60, 1)

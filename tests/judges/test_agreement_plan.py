@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.judges.agreement import estimate, plan
-from goldassay.judges.labels import JudgedItem, Labels
+from goldassay.judges.labels import JudgedItem, LabelFile
 from goldassay.judges.questions import Vote, count, question
 
 YES = question("criterion")
@@ -23,12 +23,12 @@ def world(seed: int, n: int = 600) -> tuple[list[JudgedItem], list[Vote], list[b
     return [JudgedItem(str(at)) for at in range(n)], votes, truths
 
 
-def labelled(items: list[JudgedItem], truths: list[bool], chosen: set[str]) -> Labels:
+def labelled(items: list[JudgedItem], truths: list[bool], chosen: set[str]) -> LabelFile:
     named = [
         JudgedItem(item.id, labels={"ann": "yes" if truth else "no"}) if item.id in chosen else item
         for item, truth in zip(items, truths, strict=True)
     ]
-    return Labels(named, YES)
+    return LabelFile(named, YES)
 
 
 def test_the_planned_labels_give_a_narrower_interval_that_holds() -> None:
@@ -57,8 +57,8 @@ def test_the_planned_labels_give_a_narrower_interval_that_holds() -> None:
 
 def test_a_plan_takes_what_there_is() -> None:
     items, votes, truths = world(1, 40)
-    everything = plan(Labels(items, YES), votes, 100)
+    everything = plan(LabelFile(items, YES), votes, 100)
     assert sorted(map(int, everything.items)) == list(range(40))
-    assert plan(Labels(items, YES), votes, 10, seed=3) == plan(Labels(items, YES), votes, 10, seed=3)
+    assert plan(LabelFile(items, YES), votes, 10, seed=3) == plan(LabelFile(items, YES), votes, 10, seed=3)
     with pytest.raises(DataError, match="label already"):
         plan(labelled(items, truths, {item.id for item in items}), votes, 5)

@@ -10,10 +10,10 @@ import pytest
 from benchmarks.judging import compare_preferences, prefer
 from benchmarks.judging import read_preferences as read
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.judges.judge import Judge
-from goldassay.judges.labels import JudgedItem, Labels
-from goldassay.judges.questions import QUESTIONS
+from goldassay.judges.labels import JudgedItem, LabelFile
+from goldassay.judges.questions import JUDGE_QUESTIONS
 
 
 class Scripted(Judge):
@@ -130,7 +130,7 @@ def test_a_hand_table() -> None:
 
 def test_without_any_verdict_nothing_is_claimed() -> None:
     pair = JudgedItem("a", {"question": "q", "first": "1", "second": "2"}, {"x": "first"})
-    result = prefer(Scripted(lambda first, second: None), Labels([pair], QUESTIONS["preference"]))
+    result = prefer(Scripted(lambda first, second: None), LabelFile([pair], JUDGE_QUESTIONS["preference"]))
     assert (result.unknown, result.three_way, result.consistent, result.chance) == (1, None, None, 0.0)
 
 

@@ -7,26 +7,26 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import load
-from goldassay.judges.audit import ATTACKS, FAULTS, TESTS, Probe, audit, cases, entity, probes_of
+from goldassay.judges.audit import ATTACKS, AUDIT_TESTS, FAULTS, JudgeProbe, audit, cases, entity, probes_of
 from goldassay.judges.judge import Judge, Panel
 
 TOWNS = ["Delft", "Gouda", "Breda", "Zwolle", "Tiel", "Hoorn", "Venlo", "Sneek", "Assen", "Goes"]
 
 
-def made(n: int) -> list[Probe]:
+def made(n: int) -> list[JudgeProbe]:
     out = []
     for i in range(n):
         claim = f"The museum number {i} of {TOWNS[i % 10]} was opened in {1800 + i}."
-        out.append(Probe(f"p{i}", f"When was museum {i} opened?", claim, f"{claim} It stands on the square {i}."))
+        out.append(JudgeProbe(f"p{i}", f"When was museum {i} opened?", claim, f"{claim} It stands on the square {i}."))
     return out
 
 
 class Oracle(Judge):
     """Knows what is true; its faults are options."""
 
-    def __init__(self, known: list[Probe], **faults: Any) -> None:
+    def __init__(self, known: list[JudgeProbe], **faults: Any) -> None:
         super().__init__(object())
         self.truths = {probe.context: probe.answer for probe in known}
         self.answers = {probe.question: probe.answer for probe in known}
@@ -90,7 +90,7 @@ def test_a_judge_without_fault_passes_every_check() -> None:
     examples = made(20)
     report = audit(Oracle(examples), examples, threads=2)
     assert report.passed
-    assert [check.name for check in report.checks] == list(TESTS)
+    assert [check.name for check in report.checks] == list(AUDIT_TESTS)
     assert all(check.rate is not None and check.rate.value == 1.0 for check in report.checks)
     assert report.warnings == []
 
@@ -155,7 +155,7 @@ def test_faults_change_what_they_say_and_nothing_true() -> None:
     probe, other = made(2)
     assert FAULTS["number changed"](probe, other) == "The museum number 0 of Delft was opened in 1801."
     assert entity(probe, other) == "The museum number 0 of Gouda was opened in 1800."
-    with_both = Probe("x", "q", probe.answer, f"{probe.context} Gouda came second, in 1801.")
+    with_both = JudgeProbe("x", "q", probe.answer, f"{probe.context} Gouda came second, in 1801.")
     assert (FAULTS["number changed"](with_both, other), entity(with_both, other)) == (
         None,
         None,

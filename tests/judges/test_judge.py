@@ -9,11 +9,11 @@ import dspy
 import pytest
 from dspy.lm15 import ContextLengthError, InvalidRequestError, Message, Response, TextPart, Usage
 
-from goldassay.exceptions import ModelError
+from goldassay._support.exceptions import ModelError
 from goldassay.judges import questions
 from goldassay.judges.judge import Judge
-from goldassay.lm import TerseAdapter
 from goldassay.measures.answering import ClaimRate
+from goldassay.models.lm import TerseAdapter
 from goldassay.running.account import Account
 from goldassay.running.budget import Meter
 
@@ -154,7 +154,7 @@ def test_a_refused_input_is_unknown_once_the_model_has_answered() -> None:
 
 def test_a_tuned_program_has_verdicts_of_its_own() -> None:
     judge, engine = scripted({"reason": "r", "verdict": "yes"})
-    program = dspy.Predict(questions.QUESTIONS["criterion"].signature)
+    program = dspy.Predict(questions.JUDGE_QUESTIONS["criterion"].signature)
     tuned = Judge(judge.lm, programs={"Criterion": program}, verdicts=judge.verdicts)
     program.demos = [dspy.Example(criterion="c", question="q", answer="a", reason="r", verdict="no")]
     assert [each.verdict("criterion", **ASKED).label for each in (judge, tuned, judge, tuned)] == ["yes"] * 4

@@ -18,7 +18,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 
 import goldassay
 from goldassay import Metric
-from goldassay.exceptions import ModelError
+from goldassay._support.exceptions import ModelError
 from goldassay.judges.judge import Judge, Verdicts
 from goldassay.measures.answering import Relevance
 from goldassay.running.account import Account

@@ -8,7 +8,7 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.judges.judge import Judge, Panel
 from goldassay.judges.questions import count
 

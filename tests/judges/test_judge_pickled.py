@@ -37,7 +37,7 @@ def scripted() -> Any:
 
 
 def said(run: Run) -> list[Any]:
-    return [(row["tallies"], row.get("errors")) for row in run.rows]
+    return [(row.tallies, row.errors) for row in run.rows]
 
 
 def test_a_judged_measure_travels(tmp_path: Path) -> None:

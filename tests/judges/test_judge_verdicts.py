@@ -10,7 +10,7 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.judges.judge import Judge, Verdicts
 
 ASKED = {"criterion": "c", "question": "q", "answer": "a"}

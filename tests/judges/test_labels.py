@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.labels import Labels, read
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.judges.labels import LabelFile, read
 from goldassay.judges.questions import question, rubric
 
 SUPPORT = question("support")
@@ -65,7 +65,7 @@ def wrong(folder: Path, *rows: dict[str, Any]) -> str:
 
 
 def test_what_can_be_wrong(tmp_path: Path) -> None:
-    assert "record a, label: 'suported' is no label of support: supported, contradicted, not_stated" in wrong(
+    assert "record a, label: 'suported' is not a label of support: supported, contradicted, not_stated" in wrong(
         tmp_path, row("a", "suported")
     )
     assert "no item has a label" in wrong(tmp_path, row("a", None))
@@ -73,7 +73,7 @@ def test_what_can_be_wrong(tmp_path: Path) -> None:
     assert "no input 'claim'; support asks for text, claim" in wrong(
         tmp_path, {"id": "a", "text": "t", "label": "supported"}
     )
-    assert "verdict: 'perhaps' is no label" in wrong(tmp_path, row("a", verdict="perhaps"))
+    assert "verdict: 'perhaps' is not a label" in wrong(tmp_path, row("a", verdict="perhaps"))
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 def test_items_to_judge_need_no_label(tmp_path: Path) -> None:
     labels = read(jsonl(tmp_path, {"id": "b", "text": "t", "claim": "c"}), SUPPORT, labelled=False)
-    assert isinstance(labels, Labels)
+    assert isinstance(labels, LabelFile)
     assert labels.items[0].label is None
 
 

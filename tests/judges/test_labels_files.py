@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.judges.labels import labelled_rows, read
 from goldassay.judges.questions import question, rubric, scale
 
@@ -53,7 +53,7 @@ def test_verdicts_of_yes_and_no_beside_labels_of_three_kinds(tmp_path: Path) -> 
 
 
 def test_a_number_outside_a_scale_is_no_truth_value(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="'0' is no label of rubric: 1, 2, 3"):
+    with pytest.raises(DataError, match="'0' is not a label of rubric: 1, 2, 3"):
         read(file(tmp_path, "id,label,verdict\n1,0,1\n2,3,3\n"), scale("1-3"))
     labels = read(file(tmp_path, "id,label,verdict\n1,1.0,2.0\n2,3,3\n"), scale("1-3"))
     assert [item.label for item in labels.items] == ["1", "3"]

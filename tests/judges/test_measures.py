@@ -8,7 +8,7 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.judges.measures import Criterion, Preference, Rubric
 from goldassay.measures.answering import ContextEntityRecall, Relevance
 from goldassay.measures.judged import JudgedMean, Verdict

@@ -13,15 +13,15 @@ from benchmarks.conformance.published import RAGCHECKER
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import Metric
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.judges.judge import Judge
 from goldassay.judges.measures import Criterion
 from goldassay.measures import answering
-from goldassay.measures.answering.claims import RATES
+from goldassay.measures.answering.claims import CLAIM_RATES
 from goldassay.measures.judged import JudgedMean
 
 THEIRS = {ours: name for name, ours in RAGCHECKER.items()}
-ELEVEN = {THEIRS.get(name, name): name for name in RATES}
+ELEVEN = {THEIRS.get(name, name): name for name in CLAIM_RATES}
 
 
 class Scripted:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from goldassay import workspace
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.judges import Judge
 from goldassay.judges.judge import named
 from goldassay.measures.judged import Verdict

@@ -10,11 +10,11 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.judges.judge import Judge
-from goldassay.judges.labels import JudgedItem, Labels
+from goldassay.judges.labels import JudgedItem, LabelFile
 from goldassay.judges.questions import question
-from goldassay.judges.tuning import ABOUT, JudgeProgram, _examples, judge_of, metric, splits, tune_judge
+from goldassay.judges.tuning import JUDGE_FILE, JudgeProgram, _examples, judge_of, metric, splits, tune_judge
 
 SUPPORT, YES = question("support"), question("criterion")
 WORDS = ["harbour", "meadow", "lantern", "violin", "granite", "orchard", "compass", "thimble", "saffron", "marble"]
@@ -53,7 +53,7 @@ def items(n: int = 120) -> list[JudgedItem]:
 
 
 def test_tuned_judge_agrees_with_people_and_is_bound_again(tmp_path: Path) -> None:
-    labels = Labels(items(), YES)
+    labels = LabelFile(items(), YES)
     lm = model()
     tuned = tune_judge(labels, "labeled", folder=tmp_path / "out", lm=lm, progress=False, settings={"k": 8})
     assert tuned.test is not None
@@ -70,7 +70,7 @@ def test_tuned_judge_agrees_with_people_and_is_bound_again(tmp_path: Path) -> No
 
 
 def test_the_splits_are_the_files_own_or_stratified() -> None:
-    result = splits(Labels(items(), YES))
+    result = splits(LabelFile(items(), YES))
     assert {name: len(part) for name, part in result.items()} == {"train": 48, "dev": 36, "test": 36}
     for part in result.values():
         poor = sum(item.label == "no" for item in part)
@@ -79,10 +79,10 @@ def test_the_splits_are_the_files_own_or_stratified() -> None:
         JudgedItem(i.id, i.inputs, i.labels, split=("test", "dev", "train", "train")[n // 5])
         for n, i in enumerate(items(20))
     ]
-    result = splits(Labels(own, YES))
+    result = splits(LabelFile(own, YES))
     assert [len(result[name]) for name in ("train", "dev", "test")] == [10, 5, 5]
     with pytest.raises(DataError, match="no item has a label"):
-        splits(Labels([JudgedItem("a", {})], YES))
+        splits(LabelFile([JudgedItem("a", {})], YES))
 
 
 def test_inputs_are_data_and_true_or_false_is_understood() -> None:
@@ -120,6 +120,6 @@ def test_the_objective_is_balanced() -> None:
 def test_a_folder_without_a_judge(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no tuned judge here"):
         judge_of(tmp_path, model())
-    (tmp_path / ABOUT).write_text("[]", encoding="utf-8")
+    (tmp_path / JUDGE_FILE).write_text("[]", encoding="utf-8")
     with pytest.raises(Exception, match="not the description"):
         judge_of(tmp_path, model())

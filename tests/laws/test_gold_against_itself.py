@@ -70,6 +70,9 @@ RECORDS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
         said
     ),
     "records": st.dictionaries(NAMES, VALUES, max_size=3).map(lambda record: {"record": record}),
+    "trajectories": st.lists(
+        st.fixed_dictionaries({"name": NAMES, "args": st.dictionaries(NAMES, VALUES, max_size=2)}), max_size=3
+    ).map(lambda calls: {"question": "Who?", "calls": calls}),
 }
 
 
@@ -82,6 +85,8 @@ def test_gold_against_itself_has_the_best_value_in_every_value(kind: str, data: 
     gold = [{"id": str(place), **record} for place, record in enumerate(gold)]
     card = module(task).scorecard(gold, [perfect_for(task)(record) for record in gold])
     for name, value in card.values.items():
+        if name in ("steps", "cost_ratio"):  # they describe: gold has as many steps as it has
+            continue
         measure = card.measures[name]
         low, high = measure.limits
         ascii_only = "tokenizer=rouge-score" in card.conventions[name]  # rouge-score has no words but those of a to z

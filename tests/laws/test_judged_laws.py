@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from goldassay import Metric, judges
+from goldassay.core.measure import Measure, parse, stored
 from goldassay.judges.measures import Criterion, Preference, Rubric
-from goldassay.measure import Measure, parse, stored
 from goldassay.measures import answering
-from goldassay.measures.answering.claims import RATES
+from goldassay.measures.answering.claims import CLAIM_RATES
 from goldassay.measures.judged import JudgedMean, Verdict
 from goldassay.text.words import sentences
 
@@ -64,7 +64,7 @@ class Forgetful(Literal):
 
 
 def judged(judge: Any) -> list[Measure[Any]]:
-    made: list[Measure[Any]] = [answering.ClaimRate(rate, judge) for rate in RATES]
+    made: list[Measure[Any]] = [answering.ClaimRate(rate, judge) for rate in CLAIM_RATES]
     made += [
         answering.Relevance(judge),
         answering.ContextEntityRecall(judge=judge),
@@ -185,12 +185,12 @@ def test_the_judge_that_forgets_was_asked_and_its_gaps_count() -> None:
 
 @each
 def test_a_scorecard_equals_the_fold(measure: Measure[Any]) -> None:
-    from goldassay.scorecard import Batches, fold
+    from goldassay.core.measure import Batches
+    from goldassay.results.result import fold
 
     gold, pred = zip(*pairs(3), strict=True)
     card = fold("answering", [measure], Batches(gold, pred))
     total = sum((measure(example, other).tally for example, other in pairs(3)), JudgedMean())
     assert card.values[measure.key] == pytest.approx(float(total.value) if total.weight else None)
     assert card.conventions[measure.key] == measure.conventions
-    card.estimate()
     assert (measure.key in card.intervals) == (card.values[measure.key] is not None)

@@ -14,12 +14,13 @@ from benchmarks.perfect import attains_one, perfect_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from goldassay.core import measure as core_measure
+from goldassay.core.evidence import stacked
+from goldassay.core.measure import TASKS, Measure, parse, stored
+from goldassay.core.metric import failed_with
+from goldassay.core.tally import Evidence, flat
 from goldassay.gold import load
-from goldassay.measure import TASKS, Measure, parse, stored
-from goldassay.metric import failed_with
-from goldassay.running.rows import example_row
-from goldassay.statistics.evidence import stacked
-from goldassay.tally import Evidence, flat
+from goldassay.running.rows import Row, example_row
 from goldassay.tuning.patterns import repair
 
 GOLD = Path(__file__).resolve().parents[2] / "gold"
@@ -46,9 +47,8 @@ def module(task: str) -> Any:
 
 
 def registered() -> list[Any]:
-    return [
-        pytest.param(task, measure, id=f"{task}-{measure!r}") for task in TASKS for measure in module(task).MEASURES
-    ]
+    """Those of the library and of its extensions."""
+    return [pytest.param(task, each, id=f"{task}-{each!r}") for task in TASKS for each in core_measure.registered(task)]
 
 
 each = pytest.mark.parametrize(("task", "measure"), registered())
@@ -64,8 +64,14 @@ def total(measure: Measure[Any], found: list[Any]) -> Any:
     return sum(found[1:], found[0]) if found else measure.zero
 
 
+DESCRIPTIVE = ("steps", "cost_ratio")
+"""How long a trajectory is: gold's length is not the shortest."""
+
+
 @each
 def test_gold_against_gold_is_one(task: str, measure: Measure[Any]) -> None:
+    if measure.key in DESCRIPTIVE:
+        pytest.skip("a length has no best value at gold")
     found = [measure(gold, perfect_for(task)(gold)).tally for gold in records(task)]
     if measure.lower_is_better:
         swapped = [total(measure, [measure(*pair).tally for pair in pairs(task, seed)]).value for seed in range(5)]
@@ -118,12 +124,12 @@ def test_repeats_of_an_answer_change_nothing_and_different_answers_are_averaged(
     zero = Evidence({"x": measure.zero})
     runs = [[Evidence({"x": measure(*pair).tally}) for pair in pairs(task, seed)] for seed in (1, 2)]
 
-    def row(tallies: Evidence, repeat: int) -> dict[str, Any]:
-        return {"index": 0, "repeat": repeat, "score": 0.0, "tallies": json.loads(json.dumps(tallies.state()))}
+    def row(tallies: Evidence, repeat: int) -> Row:
+        return Row(0, "0", json.loads(json.dumps(tallies.state())), 0.0, repeat=repeat)
 
     def folded(*answers: Evidence) -> Any:
         rows = [row(tallies, at + 1) for at, tallies in enumerate(answers)]
-        return zero.from_state(example_row(rows, lambda each: zero.from_state(each["tallies"]))["tallies"])
+        return zero.from_state(example_row(rows, lambda each: zero.from_state(each.tallies)).tallies)
 
     same = sum((folded(example, example, example) for example in runs[0]), zero)
     assert float(same.value) == pytest.approx(float(sum(runs[0], zero).value))
@@ -139,6 +145,10 @@ def shuffled(record: Any, rng: random.Random) -> dict[str, Any]:
 
 @each
 def test_the_order_of_things_in_a_record_does_not_matter(task: str, measure: Measure[Any]) -> None:
+    if task == "trajectories" and (
+        getattr(measure, "mode", "") in ("exact", "in_order", "strict") or measure.key == "ast_accuracy"
+    ):
+        pytest.skip("the order of calls is what this measures")
     rng = random.Random(5)
     for gold, pred in pairs(task, 5)[:12]:
         example, other = measure(gold, pred).tally, measure(shuffled(gold, rng), shuffled(pred, rng)).tally
@@ -184,7 +194,6 @@ def scored(task: str) -> tuple[list[tuple[Any, Any]], Any]:
     """Pairs, some of them right, and their scorecard with intervals."""
     both = pairs(task, 11)
     card = module(task).scorecard([example for example, _ in both], [other for _, other in both])
-    card.estimate()
     return both, card
 
 
@@ -193,7 +202,7 @@ def test_a_scorecard_equals_the_fold_of_its_measures(task: str) -> None:
     both, card = scored(task)
     assert set(card.values) == set(card.measures)
     for name, measure in card.measures.items():
-        if name not in card.tallies:  # a model is not installed
+        if name not in card.columns:  # a model is not installed
             assert card.values[name] is None
             continue
         found = total(measure, [measure(*pair).tally for pair in both])
@@ -212,9 +221,9 @@ def test_a_scorecard_says_the_conventions_of_its_measures(task: str) -> None:
 def test_every_value_with_evidence_has_an_interval(task: str) -> None:
     _, card = scored(task)
     assert set(card.intervals) == {name for name, value in card.values.items() if value is not None}
-    for name, (low, high) in card.intervals.items():
+    for name, interval in card.intervals.items():
         least, most = card.measures[name].limits
-        assert least - 1e-9 <= low <= high <= most + 1e-9, name
+        assert least - 1e-9 <= interval.low <= interval.high <= most + 1e-9, name
 
 
 @each
@@ -237,7 +246,7 @@ def test_a_program_that_fails_on_every_second_example_is_not_at_its_best(task: s
         ("answering", "exact_match", "empty golds=left out beside others"),
         ("answering", "f1", "empty golds=left out beside others"),
         ("retrieval", "AP", "no_relevant=0"),
-        ("retrieval", "R@10", "no_relevant=skip"),
+        ("retrieval", "R@10", "no_relevant=0"),
         ("retrieval", "Bpref", "unjudged=left out"),
         ("classification", "kappa", "one label throughout=1"),
         ("classification", "accuracy", "case=as written"),
@@ -247,7 +256,7 @@ def test_a_program_that_fails_on_every_second_example_is_not_at_its_best(task: s
     ],
 )
 def test_a_convention_that_no_parameter_shows_stands_in_the_line(task: str, name: str, says: str) -> None:
-    assert all(says in measure.conventions for measure in module(task).MEASURES if measure.key == name)
+    assert all(says in measure.conventions for measure in core_measure.registered(task) if measure.key == name)
 
 
 @each

@@ -14,9 +14,9 @@ import pytest
 from tests.laws.test_laws import pairs, registered
 
 import goldassay.gold.agreement.coefficients
-from goldassay.measure import TASKS, Measure
-from goldassay.statistics.evidence import Chunks, chosen, row, scaled, stacked
-from goldassay.tally import Keyed, Mean, Tally
+from goldassay.core.evidence import Chunks, chosen, row, scaled, stacked
+from goldassay.core.measure import TASKS, Measure
+from goldassay.core.tally import Keyed, Mean, Tally
 
 for task in TASKS:
     importlib.import_module(f"goldassay.measures.{task}")

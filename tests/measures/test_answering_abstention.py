@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import goldassay
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.cli.settings import settings
-from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures.answering import scorecard
 
 

@@ -10,15 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.measures import answering
-from goldassay.measures.answering import (
-    CitationRate,
-    ClaimRate,
-    FactualAccuracy,
-    factual_accuracy,
-)
-from goldassay.measures.answering.claims import RATES, Tables, read_tables, share
+from goldassay.measures.answering import CitationRate, ClaimRate, FactualAccuracy, factual_accuracy
+from goldassay.measures.answering.claims import CLAIM_RATES, Tables, read_tables, share
 from goldassay.measures.answering.grounding import outcome
 from goldassay.measures.judged import JudgedMean
 
@@ -62,7 +57,7 @@ def tables(draw: st.DrawFn) -> Tables:
 
 
 def values(tables: Tables) -> dict[str, JudgedMean]:
-    return {rate: part for rate in RATES if (part := share(tables, rate)).weight}
+    return {rate: part for rate in CLAIM_RATES if (part := share(tables, rate)).weight}
 
 
 def unknown(tables: Tables) -> int:

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from goldassay import Metric
-from goldassay.compat import RAGEvaluator, context_entity_recall
-from goldassay.embedding import Function
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import Column
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import Column
+from goldassay.ext.compat import RAGEvaluator, context_entity_recall
 from goldassay.measures import answering
 from goldassay.measures.answering import (
     ROUGE,
@@ -23,6 +22,7 @@ from goldassay.measures.answering import (
     rouge,
     similarity,
 )
+from goldassay.models.embedding import Function
 
 GOLD = {"answers": ["Rem Koolhaas"], "reference": "De Kunsthal in Rotterdam is ontworpen door Rem Koolhaas in 1992."}
 
@@ -141,7 +141,7 @@ def test_similarity_takes_the_best_reference_and_may_be_negative() -> None:
     signs = Function(lambda texts: [[-1.0 if "not" in text else 1.0] for text in texts], "signs")
     assert similarity(["yes"], ["not so"], signs).tolist() == [-1.0]
     gold = {"answers": ["abcd"], "reference": "ab"}
-    from goldassay.embedding import register
+    from goldassay.models.embedding import register
 
     name = register(Function(lengths, "test-lengths"))
     result = SemanticSimilarity(name)(gold, {"answer": "abc"}).tally.value

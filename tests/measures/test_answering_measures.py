@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.embedding import Function
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measure import parse, stored
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.measure import parse, stored
 from goldassay.measures import answering
 from goldassay.measures.answering import F1, ExactMatch, squad
+from goldassay.models.embedding import Function
 from goldassay.running.guard import failure
 from goldassay.text import normal
 

@@ -10,16 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.compat import rankings
-from goldassay.embedding import Function
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.ext.compat import rankings
 from goldassay.measures import answering
-from goldassay.measures.answering import (
-    Confidence,
-    Robustness,
-    Speed,
-    final_score,
-)
+from goldassay.measures.answering import Confidence, Robustness, Speed, final_score
+from goldassay.models.embedding import Function
 from goldassay.running.guard import failure
 
 LONG = " ".join(["word"] * 51)

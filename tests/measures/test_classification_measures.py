@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from goldassay.compat import hierarchical_type_metrics, type_classification_metrics
-from goldassay.exceptions import DataError, FieldError, GoldassayError
+from goldassay._support.exceptions import DataError, FieldError, GoldassayError
+from goldassay.ext.compat import hierarchical_type_metrics, type_classification_metrics
 from goldassay.measures import classification as c
 
 

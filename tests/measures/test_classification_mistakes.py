@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from goldassay.core.tally import Counts
 from goldassay.measures import classification as c
-from goldassay.tally import Counts
 
 
 def test_errors_say_which_label_was_taken_for_which_and_which_words_speak_for_the_right_one() -> None:

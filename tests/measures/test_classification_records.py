@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldassay.compat import hierarchical_type_metrics
+from goldassay.ext.compat import hierarchical_type_metrics
 from goldassay.measures import classification as c
 
 

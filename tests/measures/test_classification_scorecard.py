@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from goldassay import score
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.cli import app
-from goldassay.compat import hierarchical_type_metrics, type_classification_metrics, type_confusion_analysis
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.ext.compat import hierarchical_type_metrics, type_classification_metrics, type_confusion_analysis
 from goldassay.measures import classification as c
 from goldassay.running.comparing import rescore
 
@@ -132,7 +132,6 @@ def test_a_scorecard_is_the_fold_of_the_measures() -> None:
             folded = sum((measure(g, p).tally for g, p in zip(gold, pred, strict=True)), measure.zero)
             assert float(folded.value) == pytest.approx(card.values[name]), (name, labels)
             assert card.conventions[name] == measure.conventions
-        card.estimate()
         assert set(card.intervals) == {name for name, value in card.values.items() if value is not None}
 
 

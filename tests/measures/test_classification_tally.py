@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from goldassay.measures import classification as c
-from goldassay.measures.classification.tally import Agreement, Gap, Labelled
+from goldassay.measures.classification.tally import AgreementCounts, Gap, Labelled
 
 
 def test_the_gap_adds_up_and_is_zero_without_evidence() -> None:
@@ -23,7 +23,7 @@ def test_the_gap_adds_up_and_is_zero_without_evidence() -> None:
 
 def test_tallies_serve_a_bootstrap_and_travel() -> None:
     pairs = [("M", "M"), ("M", "L"), ("L", "L"), ("A", "M")]
-    zeros = (*(Labelled(average=average) for average in ("all", "supported", "weighted")), Agreement())
+    zeros = (*(Labelled(average=average) for average in ("all", "supported", "weighted")), AgreementCounts())
     for zero in zeros:
         rows: list[Any] = [zero.with_items({pair: 1.0}) for pair in pairs]
         drawn = np.array([[2.0, 1.0, 0.0, 1.0], [0.0, 0.0, 4.0, 0.0]])

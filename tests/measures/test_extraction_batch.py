@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.compat import token_level_metrics
+from goldassay.core.evidence import row
+from goldassay.core.tally import Counts
+from goldassay.ext.compat import token_level_metrics
 from goldassay.measures.extraction import Span, SpanBatch, SpanF1
-from goldassay.statistics.evidence import row
-from goldassay.tally import Counts
 
 texts = st.text(st.sampled_from("ab \n\t\u00a0\u2003\u200b\u3000é🏛\x1c\x85"), max_size=12)
 spans = st.builds(lambda a, n, kind: Span(a, a + n, kind), st.integers(0, 12), st.integers(1, 6), st.sampled_from("AB"))

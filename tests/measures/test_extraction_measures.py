@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import Measure, parse, stored
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.measure import Measure, parse, stored
+from goldassay.core.tally import Counts, Mean
 from goldassay.measures import extraction as ex
 from goldassay.measures.extraction.matching import SemEvalCounts
-from goldassay.tally import Counts, Mean
 
 #       0         1         2         3         4
 #       0123456789012345678901234567890123456789012345
@@ -174,7 +174,7 @@ def test_keys_are_distinct_and_read_back() -> None:
         (lambda: ex.SpanF1(matching="greedy"), "matching is one-to-one or hipe, not 'greedy'"),
         (
             lambda: ex.scorecard([], [], protocol="conll"),
-            "protocol is hipe or hipe2020, not 'conll'",
+            "the protocol conll is for linking; extraction has hipe, hipe2020",
         ),
     ],
 )

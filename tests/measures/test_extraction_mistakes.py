@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.measure import Review
+from goldassay.core.measure import Review
 from goldassay.measures.extraction import Span, SpanBatch
 
 TEXT = "In 1885 verhuisde het Rijksmuseum naar Amsterdam Zuid, waar het nog steeds te vinden is."

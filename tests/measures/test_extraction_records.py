@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goldassay.exceptions import DataError, FieldError, GoldassayError
+from goldassay._support.exceptions import DataError, FieldError, GoldassayError
 from goldassay.measures import extraction as ex
 from goldassay.measures.extraction import Span
 from goldassay.measures.extraction.records import sides, spans

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from goldassay.core.evidence import row
+from goldassay.core.measure import Batches
+from goldassay.core.tally import By, Counts
 from goldassay.measures import extraction as ex
 from goldassay.measures.extraction import Span
 from goldassay.measures.extraction.matching import drop_unknown_types
-from goldassay.scorecard import Batches
-from goldassay.statistics.evidence import row
-from goldassay.tally import By, Counts
 
 KINDS = ["MUS", "TOP", "TMP"]
 TEXTS = ["", "Het  Rijksmuseum\nin Amsterdam", "a\u00a0b \u2003c  d\u200be f", "x", "één 🏛️ musée à Lyon"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from goldassay.compat import linking_accuracy, mean_reciprocal_rank, nil_detection_metrics
-from goldassay.exceptions import FieldError, GoldassayError
+from goldassay._support.exceptions import FieldError, GoldassayError
+from goldassay.ext.compat import linking_accuracy, mean_reciprocal_rank, nil_detection_metrics
 from goldassay.measures import linking as ln
 from goldassay.measures.linking.records import canonical
 
@@ -177,7 +177,7 @@ def test_wrong_calls() -> None:
         ln.LinkF1(0)
     with pytest.raises(GoldassayError, match="match is overlap, span, entity or mention"):
         ln.MacroDocLink(match="near")
-    with pytest.raises(GoldassayError, match="protocol is hipe, hipe2020, conll or tac, not 'x'"):
+    with pytest.raises(GoldassayError, match="no protocol 'x'; there are hipe .extraction and linking.*tac .linking"):
         ln.scorecard([], [], protocol="x")
     with pytest.raises(GoldassayError, match="1 gold records against 0 predictions"):
         ln.scorecard([{"text": "", "links": []}], [])

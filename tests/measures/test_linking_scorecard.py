@@ -48,5 +48,4 @@ def test_a_scorecard_is_the_fold_of_the_measures(root: Any) -> None:
         folded = sum((measure(g, p).tally for g, p in zip(gold, pred, strict=True)), measure.zero)
         assert float(folded.value) == pytest.approx(card.values[name]), measure
         assert card.conventions[name] == measure.conventions
-    card.estimate()
     assert set(card.intervals) == {name for name, value in card.values.items() if value is not None}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from goldassay.core.tally import Counts
 from goldassay.measures import records
-from goldassay.tally import Counts
 
 GOLD: dict[str, Any] = {
     "no": "7",

@@ -14,10 +14,10 @@ import dspy
 import pytest
 from pydantic import BaseModel, HttpUrl, RootModel
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
+from goldassay.core.tally import Counts
 from goldassay.measures import records
 from goldassay.measures.records.records import example, problem, schema_text, sides
-from goldassay.tally import Counts
 
 
 class Currency(Enum):

@@ -10,7 +10,7 @@ from benchmarks.perfect import attains_one, perfect_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.compat import compute_retrieval_metrics, ndcg_at_k, retrieval_source_analysis
+from goldassay.ext.compat import compute_retrieval_metrics, ndcg_at_k, retrieval_source_analysis
 from goldassay.measures import retrieval as r
 
 GOLD = {"id": "q", "query": "museum", "relevant": {"a": 3, "b": 2, "c": 1, "x": 0}}
@@ -70,14 +70,20 @@ def test_ndcg_needs_enough_places_for_its_ideal() -> None:
     assert ndcg_at_k([], 10) == 0.0
 
 
-def test_recall_without_relevant_documents_does_not_apply() -> None:
+@pytest.mark.parametrize("measure", r.MEASURES, ids=repr)
+def test_a_query_without_relevant_documents_counts_zero_in_every_measure(measure: r.Ranked) -> None:
+    tally = measure({"relevant": {"x": 0}}, {"results": ["u", "x"]}).tally
+    judged = 0.5 if measure.name == "Judged" else 0.0
+    assert (tally.value, tally.weight) == (judged, 1.0)
+
+
+def test_recall_without_relevant_documents_is_zero_as_in_trec_eval() -> None:
     nothing = {"relevant": {"x": 0}}
-    assert r.R(10)(nothing, {"results": ["x"]}).tally.weight == 0
     both = r.scorecard([GOLD, {**nothing, "id": "2"}], [PRED, {"results": ["x"]}])
-    assert both.values["R@10"] == pytest.approx(2 / 3)  # flawed: (2/3 + 1)/2 with 1 for the query without any
-    assert both.values["AP"] == pytest.approx(0.5 / 2)  # trec_eval counts it 0 in the others
-    assert "1 of 2 queries have no relevant document" in both.warnings[0]
-    assert both.by["query"]["2"]["R@10"] is None
+    assert both.values["R@10"] == pytest.approx((2 / 3 + 0) / 2)
+    assert both.values["AP"] == pytest.approx(0.5 / 2)
+    assert "1 of 2 queries have no relevant document and count 0" in both.warnings[0]
+    assert both.by["query"]["2"]["R@10"] == 0
 
 
 def test_a_missing_query_counts_zero_or_is_left_out() -> None:
@@ -120,10 +126,10 @@ def test_the_founding_metrics_keep_their_keys() -> None:
     ]
     values = compute_retrieval_metrics(queries, [5])
     assert list(values) == ["ndcg@5", "precision@5", "recall@5", "mrr"]
-    assert values["recall@5"] == pytest.approx(2 / 3)  # flawed: (2/3 + 1) / 2
+    assert values["recall@5"] == pytest.approx(1 / 3)  # flawed: (2/3 + 1) / 2
     assert values["ndcg@5"] == pytest.approx(DCG / IDEAL / 2)
     assert values["mrr"] == 0.5
-    assert compute_retrieval_metrics([queries[1]], [5])["recall@5"] is None
+    assert compute_retrieval_metrics([queries[1]], [5])["recall@5"] == 0
 
 
 def test_sources_are_shares_of_results_that_exist() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.measures import retrieval as r
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measure import parse, stored
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.measure import parse, stored
 from goldassay.measures import retrieval as r
 
 GOLD = {"id": "q", "query": "museum", "relevant": {"a": 3, "b": 2, "c": 1, "x": 0}}

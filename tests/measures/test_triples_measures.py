@@ -9,8 +9,8 @@ from benchmarks.perfect import perfect_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import DataError
-from goldassay.measure import parse, stored
+from goldassay._support.exceptions import DataError
+from goldassay.core.measure import parse, registered, stored
 from goldassay.measures import triples as t
 
 
@@ -196,8 +196,8 @@ TRIPLES = st.lists(
 @given(TRIPLES, TRIPLES, st.randoms())
 def test_order_does_not_matter(gold: list[Any], pred: list[Any], random: Any) -> None:
     shuffled = random.sample(gold, len(gold)), random.sample(pred, len(pred))
-    for measure in t.MEASURES:
-        if isinstance(measure, (t.CaRB, t.WebNLG)):  # of equal pairs their scripts take the first
+    for measure in registered("triples"):
+        if type(measure).__name__ in ("CaRB", "WebNLG"):  # of equal pairs their scripts take the first
             continue
         tally = measure(example(*gold, text="a in Amsterdam, 1798"), example(*pred)).tally
         other = measure(example(*shuffled[0], text="a in Amsterdam, 1798"), example(*shuffled[1])).tally
@@ -207,7 +207,7 @@ def test_order_does_not_matter(gold: list[Any], pred: list[Any], random: Any) ->
 @settings(max_examples=60, deadline=None)
 @given(TRIPLES)
 def test_gold_against_itself_is_one(gold: list[Any]) -> None:
-    for measure in t.MEASURES:
+    for measure in registered("triples"):
         tally = measure(example(*gold), perfect_for("triples")(example(*gold))).tally
         if measure.attains_one and not measure.lower_is_better:
             assert tally.value == 1.0
@@ -215,7 +215,7 @@ def test_gold_against_itself_is_one(gold: list[Any]) -> None:
 
 
 def test_measures_read_back_and_say_their_conventions() -> None:
-    for measure in t.MEASURES:
+    for measure in registered("triples"):
         assert parse(stored(measure)) == measure
     assert "threshold=0.9" in t.F1().conventions
     assert "alignment=1 rows" in t.F1(alignment=(("a", "b"),)).conventions

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError, FieldError
+from goldassay._support.exceptions import DataError, FieldError
 from goldassay.measures import triples as t
 
 

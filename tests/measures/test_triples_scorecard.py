@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.measures import triples as t
 
 
@@ -46,7 +46,9 @@ def test_by_domain_and_macro() -> None:
 
 
 def test_bad_calls_are_one_line() -> None:
-    with pytest.raises(GoldassayError, match="protocol is text2kgbench, docred, carb or webnlg, not 'hipe'"):
+    with pytest.raises(
+        GoldassayError, match="hipe is for extraction and linking; triples has text2kgbench, webnlg, docred, carb"
+    ):
         t.scorecard([], [], protocol="hipe")
     with pytest.raises(GoldassayError, match="needs the benchmark's ontology file: ontology=FILE"):
         t.scorecard([], [], protocol="text2kgbench")

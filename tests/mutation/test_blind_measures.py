@@ -8,7 +8,7 @@ import pytest
 from benchmarks.mutation import running
 from benchmarks.mutation.page import EMBEDDER, HEAD, page, section
 
-from goldassay.measure import TASKS
+from goldassay.core.measure import TASKS
 
 PAGE = Path("docs") / "blind-measures.md"
 

@@ -12,12 +12,11 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
-from goldassay import Metric, workspace
+from goldassay import workspace
 from goldassay.gold import load
 from goldassay.measures import linking
-from goldassay.running.waterfall import waterfall
-from goldassay.search import LabelTable
 from goldassay.tuning.wrappers import NearestDemos
+from goldassay.workspace.search import LabelTable
 
 TABLE = LabelTable.of(
     {"Q90": ["Paris"], "Q830149": ["Paris, Texas", "Paris"], "Q19675": ["Louvre", "Musée du Louvre"], "Q1": ["Parish"]}
@@ -126,39 +125,3 @@ def test_baselines_on_the_gold_set(programs: ModuleType, heritage: Any) -> None:
         # with the mentions given the table decides; without, finding them is the harder half
         assert linking.scorecard(heritage.test, with_mentions).values["hits@1"] > 0.9, name  # type: ignore[operator]
         assert 0.5 < linking.scorecard(heritage.test, predictions).values["link_recall"] <= 1.0, name  # type: ignore[operator]
-
-
-def test_what_finding_and_linking_cost(programs: ModuleType) -> None:
-    """Two texts with two mentions each; names are the table's own, so what is found by them is linked by them."""
-    other = LabelTable.of({"Q90": ["Paris"], "Q19675": ["Louvre"], "Q5": ["Delft"]})
-    spans = [(3, 8, "Paris", "Q90"), (18, 24, "Louvre", "Q19675")]
-    text = "In Paris lies the Louvre, far from delft."  # Delft is not found: it does not begin with a capital
-    lost = dspy.Example(id="b", text=text, links=[mention(*example) for example in [*spans, (35, 40, "delft", "Q5")]])
-    wrong = dspy.Example(id="a", text=f"{text[:-1]}!", links=[mention(3, 8, "Paris", "Q830149"), mention(*spans[1])])
-    gold = [example.with_inputs("text") for example in (lost, wrong)]
-    predictions = waterfall(programs.ExactLinker(other), gold, Metric(linking.HitsAt(1)), progress=False)
-    # of 5 mentions: as it is 3 right; found all, "delft" is linked too (names are compared without case): 4;
-    # linked right what was found: 4; both: 5. So each stage costs ½ (4 − 3) + ½ (5 − 4) = 1 of 5
-    assert predictions.values == {
-        "none": pytest.approx(3 / 5),
-        "find": pytest.approx(4 / 5),
-        "link": pytest.approx(4 / 5),
-        "find + link": pytest.approx(1.0),
-    }
-    assert {example.stage: example.cost for example in predictions.shares} == {
-        "find": pytest.approx(0.2),
-        "link": pytest.approx(0.2),
-    }
-    assert predictions.rest == pytest.approx(0.0)
-
-
-def mention(start: int, end: int, text: str, id: str) -> dict[str, Any]:
-    return {"start": start, "end": end, "text": text, "ids": {"wikidata": [id]}}
-
-
-def test_the_stages_of_the_model_are_the_same(programs: ModuleType, heritage: Any) -> None:
-    program = programs.Linking()
-    example = next(each for each in heritage.dev if any(not link["ids"] for link in each.links))
-    right = program.stages["link"](example)(example.text, program.stages["find"](example))
-    assert linking.LinkF1(match="span")(example, {"links": right}).tally.value == 1.0
-    assert linking.NILF1()(example, {"links": right}).tally.value == 1.0

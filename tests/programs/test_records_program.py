@@ -51,5 +51,5 @@ def test_the_baseline_reads_most_fields(root: Path, gold: Any) -> None:
     metric = workspace.metric("records", str(root / "metrics" / "records.py"))
     run = evaluate(baseline, gold.test, metric)
     assert 0.75 < run.values["field_f1"] < 0.95
-    kinds = {error["kind"] for row in run.rows for error in row["errors"]}
+    kinds = {error.kind for row in run.rows for error in row.errors}
     assert "missing_field" in kinds

@@ -12,9 +12,12 @@ import dspy
 import pytest
 
 from goldassay import Metric
+from goldassay.judges.agreement import JudgeAgreement
 from goldassay.measures import extraction
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
+from goldassay.statistics import Interval
+from goldassay.statistics.ppi import Corrected
 
 PATIENCE = 90_000  # milliseconds: a machine that does much else is no failure
 
@@ -139,3 +142,35 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
         evaluate(Years(every), examples(), METRIC, folder=folder / name, name=name, progress=False)
         runs.append(Run.load(folder / name))
     return runs
+
+
+def judged(name: str) -> JudgeAgreement:
+    """A judge that agrees with people on 13 of 16 items."""
+
+    def of(value: float) -> Interval:
+        return Interval(value, 0.25, 0.75)
+
+    return JudgeAgreement(
+        judge=name,
+        question="support",
+        positive="supported",
+        n=16,
+        unlabelled=4,
+        unknown=0,
+        no_majority=0,
+        annotators=1,
+        accuracy=of(0.8125),
+        sensitivity=of(0.75),
+        specificity=of(0.875),
+        kappa=None,
+        alpha=None,
+        people=None,
+        confusion={
+            "supported": {"supported": 6, "refuted": 1, "unknown": 0},
+            "refuted": {"supported": 2, "refuted": 7, "unknown": 0},
+        },
+        corrected=Corrected(of(0.4666), of(0.5454), of(0.4375), trust=0.5),
+        divided=[],
+        warnings=["16 labels are few"],
+        mean=None,
+    )

@@ -16,14 +16,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import GoldassayError
+from goldassay._support.server import LocalServer
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
 from goldassay.reporting import runs as tables
 from goldassay.reporting.pages import charts
 from goldassay.reporting.pages.dashboard import dashboard, entries, lines, listing
 from goldassay.reporting.pages.served import application
+from goldassay.results.view import Chart, Point
 from goldassay.running import Run
-from goldassay.serving import LocalServer
 
 CLI = CliRunner()
 
@@ -125,8 +126,8 @@ def test_runs_list_show_and_prune(runs: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_moments_stand_at_equal_distances_and_a_break_between_two() -> None:
     moments = ["2026-01-01T10:00:00", "2026-01-01T10:00:05", "2026-03-01T09:30:00"]
-    points = [(moment, 0.5, 0.4, 0.6, "") for moment in moments]
-    figure: Any = charts.lines([("m", points[:2]), ("m", points[2:])], "f1", [moments[2]])
+    points = [Point(moment, 0.5, 0.4, 0.6) for moment in moments]
+    figure = charts.figure(Chart("history", "f1", [("m", points[:2]), ("m", points[2:])], breaks=[moments[2]]))
     assert [each["x"] for each in figure["data"]] == [[0, 1], [2]]
     assert [each["x0"] for each in figure["layout"]["shapes"]] == [1.5]
     assert figure["layout"]["xaxis"]["ticktext"] == [
@@ -134,8 +135,8 @@ def test_moments_stand_at_equal_distances_and_a_break_between_two() -> None:
         "2026-01-01<br>10:00",
         "2026-03-01<br>09:30",
     ]
-    many = [(f"2026-01-{day:02d}", 0.5, 0.4, 0.6, "") for day in range(1, 18)]
-    thinned: Any = charts.lines([("m", many)], "f1")
+    many = [Point(f"2026-01-{day:02d}", 0.5, 0.4, 0.6) for day in range(1, 18)]
+    thinned = charts.figure(Chart("history", "f1", [("m", many)]))
     assert thinned["layout"]["xaxis"]["tickvals"] == [0, 3, 6, 9, 12, 15]
 
 

@@ -8,24 +8,31 @@ import hashlib
 import json
 import re
 import shutil
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
-from typing import Any
 
 import dspy
 import pytest
+from tests.reporting.conftest import judged
 from typer.testing import CliRunner
 
 from goldassay import Metric
+from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
+from goldassay.core.tally import Evidence, Mean
 from goldassay.measures import classification, extraction
 from goldassay.reporting import pages, summary
-from goldassay.reporting.summary import RunSummary, labels
-from goldassay.reporting.verdicts import Difference, differences
+from goldassay.reporting.summary import RunSummary
+from goldassay.reporting.verdicts import differences
+from goldassay.results.comparison import Comparison
+from goldassay.results.comparisons import Comparisons
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
+from goldassay.running.head import RunGold, RunHead, RunMeasure
+from goldassay.running.rows import Row
+from goldassay.running.summary import labels
 from goldassay.statistics.ppi import corrected
-from goldassay.tally import Evidence, Mean
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[2J{{ 7*7 }}"
 
@@ -55,7 +62,7 @@ def test_only_its_own_scripts_may_run(two: list[Run]) -> None:
     assert "unsafe-eval" not in allowed
     assert not re.search(r"script-src[^;]*unsafe", allowed)
     scripts = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
-    assert len(scripts) == 3
+    assert len(scripts) == 4  # the page, steps, an example, the list
     for script in scripts:
         assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in allowed
     assert not re.search(
@@ -66,12 +73,12 @@ def test_only_its_own_scripts_may_run(two: list[Run]) -> None:
 def test_every_example_is_packed_with_gold_predictions_and_errors(two: list[Run]) -> None:
     text = pages.report(two)
     index = json.loads(unpacked(text, "index-data"))
-    assert index["ids"] == [row["id"] for row in two[0].rows]
-    assert sum(index["failed"][0]) == sum(1 for row in two[0].rows if row.get("error"))
+    assert index["ids"] == [row.id for row in two[0].rows]
+    assert sum(index["failed"][0]) == sum(1 for row in two[0].rows if row.error)
     assert sum(index["different"]) > 0
     lines = [json.loads(line) for line in unpacked(text, "rows-0").split("\n")]
-    assert lines[3]["inputs"] == two[0].rows[3]["inputs"]
-    assert lines[3]["runs"][1]["prediction"] == two[1].rows[3]["prediction"]
+    assert lines[3]["inputs"] == two[0].rows[3].inputs
+    assert lines[3]["runs"][1]["prediction"] == two[1].rows[3].prediction
     assert "molen bij delft" in unpacked(text, "texts-0").split("\n")[3]
 
 
@@ -97,14 +104,14 @@ def test_data_is_never_markup(tmp_path: Path) -> None:
 
 
 def test_a_run_on_other_gold_stands_beside_without_a_difference(two: list[Run]) -> None:
-    about = {**two[1].about, "name": "other", "gold": {"examples": 12, "sha256": "0"}}
-    text = pages.report([two[0], Run(about, two[1].rows[:12], two[1].zero)])
+    head = replace(two[1].head, name="other", gold=RunGold(12, "0"))
+    text = pages.report([two[0], Run(head, two[1].rows[:12], two[1].zero)])
     assert "other is not compared example by example" in text
     assert 'id="against"' not in text
 
 
 def test_a_run_that_stopped_earlier_is_not_compared_and_says_why(two: list[Run]) -> None:
-    begun = Run(two[0].about, list(two[0].rows)[:30], two[0].zero, Path("runs/begun"))
+    begun = Run(two[0].head, list(two[0].rows)[:30], two[0].zero, Path("runs/begun"))
     assert "stopped at different examples; resume them first" in pages.report([begun, two[1]])
     assert "stopped at different examples; resume them first" in pages.report([two[1], begun])
 
@@ -112,15 +119,15 @@ def test_a_run_that_stopped_earlier_is_not_compared_and_says_why(two: list[Run])
 def test_confusion_comes_from_labels_and_types(two: list[Run]) -> None:
     gold = [dspy.Example(id=str(i), text="t", label="AB"[i % 2]).with_inputs("text") for i in range(4)]
     run = evaluate(lambda text: dspy.Prediction(label="A"), gold, Metric(classification.Accuracy()), progress=False)
-    rows = [{**row, "gold": {"label": example["label"]}} for row, example in zip(run.rows, gold, strict=True)]
-    assert RunSummary(Run(run.about, rows, run.zero)).confusion == {("A", "A"): 2, ("B", "A"): 2}
+    rows = [replace(row, gold={"label": example["label"]}) for row, example in zip(run.rows, gold, strict=True)]
+    assert RunSummary(Run(run.head, rows, run.zero)).confusion == {("A", "A"): 2, ("B", "A"): 2}
     # of 40 texts with a year each some fail; of the others every third year has a wrong end, which is no other type
     spans = RunSummary(two[0]).confusion
     assert spans
-    right = sum(not row.get("errors") and not row.get("error") for row in two[0].rows)
-    failed = sum(bool(row.get("error")) for row in two[0].rows)
+    right = sum(not row.errors and not row.error for row in two[0].rows)
+    failed = sum(bool(row.error) for row in two[0].rows)
     assert spans["TMP", "TMP"] == 40 - failed  # a wrong boundary has the right type
-    assert spans["TMP", summary.MISSED] == failed
+    assert spans["TMP", summary.MISSED_SPAN] == failed
     assert 0 < right < 40 - failed
     assert (summary.SPURIOUS, "TMP") not in spans
     text = pages.report([two[0]])
@@ -129,7 +136,7 @@ def test_confusion_comes_from_labels_and_types(two: list[Run]) -> None:
 
 def test_runs_of_one_name_are_told_apart_by_what_differs(two: list[Run]) -> None:
     def run(name: str, model: str, folder: str) -> Run:
-        return Run({**two[0].about, "name": name, "lm": model, "settings": {}}, two[0].rows, two[0].zero, Path(folder))
+        return Run(replace(two[0].head, name=name, lm=model, settings={}), two[0].rows, two[0].zero, Path(folder))
 
     runs = [
         run("a", "openai/small", "20260101-100000-a"),
@@ -143,28 +150,10 @@ def test_runs_of_one_name_are_told_apart_by_what_differs(two: list[Run]) -> None
 
 
 def test_a_page_of_judges_says_what_the_share_is_as_people_would_find_it(tmp_path: Path) -> None:
-    ends = {"low": 0.25, "high": 0.75}
-    about = {
-        "judge": "local:/home/ann/x.gguf@2",
-        "question": "support",
-        "positive": "supported",
-        "n": 16,
-        "accuracy": {"value": 0.8125, **ends},
-        "confusion": {
-            "supported": {"supported": 6, "refuted": 1, "unknown": 0},
-            "refuted": {"supported": 2, "refuted": 7, "unknown": 0},
-        },
-        "corrected": {
-            "naive": {"value": 0.5454, **ends},
-            "corrected": {"value": 0.4666, **ends},
-            "people_only": {"value": 0.4375, **ends},
-        },
-        "warnings": ["16 labels are few"],
-    }
-    (tmp_path / "aligned.json").write_text(json.dumps(about))
+    (tmp_path / "aligned.json").write_text(json.dumps(judged("local:/home/ann/x.gguf@2").state()))
     text = pages.report(**pages.sources([tmp_path / "aligned.json"]))
-    words = " ".join(re.sub(r"<[^>]*>", "", text.partition("<main")[2].partition("</main")[0]).split())
-    assert "A judge beside people" in words
+    words = " ".join(unescape(re.sub(r"<[^>]*>", "", text.partition("<main")[2].partition("</main")[0])).split())
+    assert "A judge compared with people" in words
     assert "local:x.gguf@2" in words
     assert "agrees with people with accuracy 0.812 [0.250, 0.750] on 16 items" in words
     assert "corrected by people's labels, the share is 0.467 [0.250, 0.750]" in words
@@ -208,16 +197,14 @@ def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_run_without_trace_says_so(two: list[Run], tmp_path: Path) -> None:
-    rows: list[dict[str, Any]] = [
-        {key: value for key, value in row.items() if key not in ("inputs", "gold", "calls")} for row in two[0].rows
-    ]
-    text = pages.report([Run(two[0].about, rows, two[0].zero)])
+    rows = [replace(row, inputs=None, gold=None, calls=()) for row in two[0].rows]
+    text = pages.report([Run(two[0].head, rows, two[0].zero)])
     assert "made without trace" in text
 
 
 def test_judged_values_stand_beside_what_people_would_find(two: list[Run]) -> None:
     estimate = corrected([1, 1, 0, 0, 1, 0], [1, 1, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0])
-    run = Run(two[0].about, two[0].rows, two[0].zero)
+    run = Run(two[0].head, two[0].rows, two[0].zero)
     run.__dict__["corrected"] = {"strict_f1": estimate}
     text = pages.report([run])
     assert "corrected by people" in text
@@ -238,7 +225,7 @@ def test_parts_differ_with_an_interval_and_small_ones_are_grey(two: list[Run]) -
     _, (difference,), _ = differences([RunSummary(run) for run in two], ["thirds", "fifths"])
     parts = {(part.facet, part.key): part for part in difference.parts}
     half = parts["half", "low"]
-    rows = [place for place, row in enumerate(two[0].rows) if row["strata"]["half"] == "low"]
+    rows = [place for place, row in enumerate(two[0].rows) if (row.strata or {})["half"] == "low"]
     before, after = [sum((run.evidence[place] for place in rows), start=run.zero).value for run in two]
     assert half.n == 20
     assert [half.before, half.after] == pytest.approx([before, after])
@@ -249,22 +236,23 @@ def test_parts_differ_with_an_interval_and_small_ones_are_grey(two: list[Run]) -
 def test_verdicts_in_every_direction() -> None:
     def run(values: list[float]) -> Run:
         rows = [
-            {"index": place, "id": str(place), "score": value, "tallies": {"score": {"total": value, "weight": 1.0}}}
+            Row(place, str(place), {"score": {"total": value, "weight": 1.0}}, value)
             for place, value in enumerate(values)
         ]
-        about = {
-            "name": "r",
-            "measures": {"score": {"measure": "own.score", "conventions": "score[]", "weight": 1.0}},
-            "gold": {"examples": len(rows)},
-        }
-        return Run(about, rows, Evidence({"score": Mean()}, {"score": 1.0}))
+        head = RunHead("r", measures={"score": RunMeasure("own.Returned()", "score[]", 1.0)}, gold=RunGold(len(rows)))
+        return Run(head, rows, Evidence({"score": Mean()}, {"score": 1.0}))
 
     bad = run([0.0] * 20)
     good = run([1.0] * 20)
-    names = ("A", "B")
-    assert Difference((bad, good), names, []).sentence.startswith("B is better than A by +1.000 [+")
-    assert Difference((good, bad), names, []).sentence.startswith("B is worse than A by -1.000 [-")
-    assert Difference((good, good), names, []).sentence == "B and A score the same in score on all 20 examples."
-    mixed = Difference((run([1.0, 0.0] * 10), run([1.0] * 9 + [0.0] * 11)), names, [])
+
+    def difference(*runs: Run) -> Comparison:
+        (spoken,) = Comparisons([run.result for run in runs], [[]], names=("A", "B")).spoken
+        assert spoken is not None
+        return spoken
+
+    assert difference(bad, good).sentence.startswith("B is better than A by +1.000 [+")
+    assert difference(good, bad).sentence.startswith("B is worse than A by -1.000 [-")
+    assert difference(good, good).sentence == "B and A score the same in score on all 20 examples."
+    mixed = difference(run([1.0, 0.0] * 10), run([1.0] * 9 + [0.0] * 11))
     assert mixed.verdict == "open"
-    assert "cannot be told" in mixed.sentence
+    assert "It is open whether" in mixed.sentence

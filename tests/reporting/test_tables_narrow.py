@@ -86,9 +86,9 @@ def render(folder: Path) -> Callable[[str, int], str]:
         rows = Run.load(folder / "runs" / run).rows
         records = [
             {
-                "id": row["id"],
-                **row["inputs"],
-                "entities": (row["gold"] if name == "a.jsonl" else row["prediction"])["entities"],
+                "id": row.id,
+                **(row.inputs or {}),
+                "entities": ((row.gold if name == "a.jsonl" else row.prediction) or {})["entities"],
             }
             for row in rows
         ]
@@ -148,6 +148,10 @@ def test_at_80_columns_no_word_is_cut(monkeypatch: pytest.MonkeyPatch, capsys: p
     words = set(text.split())
     assert not [word for cell in (*patch, *finding) for word in cell.split() if word not in words]
     assert max(map(len, text.splitlines())) <= 80
+    print_table(None, ["", "value", "convention"], [["strict_f1", "0.5", message]])
+    text = capsys.readouterr().out
+    assert text.count("strict_f1") == 2  # in the table below, too
+    assert not [word for word in message.split() if word not in text.split()]
     print_table("long", ["name", "value"], [["x" * 200, "0.1234"], ["a word", "12,345"]])
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import io
+import logging
 from typing import Any
 
 import pytest
 from rich.table import Table
 
-from goldassay.reporting.terminal import Screen
-from goldassay.reporting.tuning import patches
+from goldassay.reporting.terminal import Screen, show, warn, warnings_once
 from goldassay.tuning.acceptance import Effect
-from goldassay.tuning.patches import Patch
+from goldassay.tuning.patches import Patch, view_of
 
 SEEN = {"a\x1b[2Jb": r"a\x1b[2Jb", "\x1b]0;title\x07": r"\x1b]0;title\x07", "x\u202ey": r"x\u202ey"}
 
@@ -36,11 +36,24 @@ def test_a_patch_is_cut_only_where_there_is_no_room(monkeypatch: pytest.MonkeyPa
     text = "Call a body that keeps records an archive, whatever it shows."
     patch = Patch(predictor="p", action="add_instruction", text=text)
     monkeypatch.setenv("COLUMNS", "100")
-    patches([patch])
+    show(view_of([patch]))
     assert text in capsys.readouterr().out
     patch.effects = [Effect(split="dev", before=0.5, after=0.6, difference=0.1, low=0, high=0.2, p=0.2, n=10)]
-    patches([patch])
+    show(view_of([patch]))
     printed = capsys.readouterr().out
     assert text[:45] in printed
     assert "+0.100 [+0.000, +0.200]" in printed
     assert max(map(len, printed.splitlines())) <= 100
+
+
+def test_a_second_identical_warning_is_not_printed(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as in a program that does not set logging up
+    for _ in range(2):
+        with warnings_once():
+            for _ in range(2):
+                logging.getLogger("goldassay").warning("%s has no splits (`seed=1`)", "a.csv")
+                warn("no labels", "no labels")
+    assert capsys.readouterr().err.splitlines() == 2 * [
+        "warning: a.csv has no splits (--seed 1)",
+        "warning: no labels",
+    ]

@@ -11,11 +11,12 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay import Metric, jsonl, tune
+from goldassay import Metric, tune
+from goldassay._support import jsonl
 from goldassay.measures import extraction
 from goldassay.reporting import pages
-from goldassay.reporting.pages.document import typeset
-from goldassay.reporting.tuning import _edit
+from goldassay.results.cells import typeset
+from goldassay.results.view import Diff, Table
 from goldassay.tuning import Patches
 from goldassay.tuning.patches import Patch
 
@@ -49,14 +50,18 @@ def tuned(learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Pat
 
 
 def test_every_test_of_the_ledger_is_shown_in_order(tuned: Path) -> None:
-    tests = pages.Tuning.load(tuned).tests
+    view = pages.Tuning.load(tuned).view()
+    (table,) = [item for item in view if isinstance(item, Table) and "outcome" in item.columns]
     ledger = list(jsonl.rows(tuned / "ledger.jsonl"))
-    named = [test for test in tests if test["name"] in {entry["candidate"] for entry in ledger}]
-    assert [test["name"] for test in named] == [entry["candidate"] for entry in ledger]
-    assert [test["reason"] for test in named] == [entry["reason"] for entry in ledger]
-    first = next(test for test in tests if test["good"])
-    assert first["effect"]["difference"] > 0
-    assert all(edit["come"] or edit["gone"] for edit in first["edits"])
+    tests = table.rows[: len(ledger)]
+    assert [row[1] for row in tests] == [entry["candidate"] for entry in ledger]
+    for row, entry in zip(tests, ledger, strict=True):
+        assert getattr(row[1], "detail", "") in (entry["reason"], "")
+    first = next(row for row in tests if getattr(row[0], "style", "") == "better")
+    assert str(first[2]).startswith("+")
+    edits = [item for item in view if isinstance(item, Diff) and item.folded]
+    assert {name for row in tests for name in str(row[3]).split(", ")} <= {item.title.split()[0] for item in edits}
+    assert all(item.lines for item in edits)
 
 
 def test_the_page_of_a_tuning_says_what_was_kept_and_why(
@@ -70,13 +75,13 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     assert arguments["tuning"] is not None
     assert seen.page.inner_text(".sentence >> nth=0") == typeset(arguments["tuning"].sentence)
     assert f"{about['verdict']} ({about['cost']['calls']} calls" in arguments["tuning"].sentence
-    tree = seen.page.inner_text("#tuning ol.tree >> nth=0")
+    tests = seen.page.inner_text("#tuning")
     for entry in jsonl.rows(tuned / "ledger.jsonl"):
-        assert entry["candidate"] in tree
-        assert entry["reason"] in tree
-    assert about["kept"]["words"] in seen.page.inner_text("#tuning")
-    assert seen.page.query_selector_all("#tuning ol.tree li.won")
-    seen.page.click("#tuning ol.tree li >> nth=0 >> summary >> nth=0")
+        assert entry["candidate"] in tests
+        assert entry["reason"] in tests
+    assert about["kept"]["words"] in tests
+    assert seen.page.query_selector_all("#tuning td .good, #tuning th .good")
+    seen.page.click("#tuning details.edit >> nth=0 >> summary >> nth=0")
     seen.page.wait_for_selector("#tuning .edit pre.diff .plus")
     assert seen.page.inner_text("#tuning pre.diff >> nth=-1").startswith("---")
     assert seen.page.query_selector("#tuning [data-chart] svg") is not None
@@ -89,5 +94,4 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
 def test_a_set_for_every_input_is_shown_itself_and_a_choice_in_words(k: int, text: str) -> None:
     examples = {"k": k, "keys": ["text"], "examples": [{"text": "Delft"}, {"text": "Gouda"}]}
     patch = Patch(predictor="extract", action="show_nearest", example=examples)
-    edit = _edit({**patch.model_dump(), "id": patch.id, "edit": patch.edit})
-    assert any(text in line for line in edit["come"])
+    assert any(text in line for line in patch.change.lines)

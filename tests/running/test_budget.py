@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.running.budget import BudgetSpent, Meter
 
 
@@ -33,6 +33,16 @@ def test_calls_of_an_inner_budget_are_calls_of_the_outer_one() -> None:
         inner.take()
     inner.add(tokens=5, usd=0.25)
     assert (outer.used["tokens"], outer.state()["usd"]) == (5, 0.25)
+
+
+def test_a_call_that_an_inner_budget_refuses_is_no_call_of_the_outer_one() -> None:
+    outer = Meter("calls=9")
+    inner = Meter("calls=1", outer)
+    inner.take()
+    for _ in range(5):
+        with pytest.raises(BudgetSpent, match="budget of 1 calls"):
+            inner.take()
+    assert outer.used["calls"] == 1
 
 
 def test_a_model_without_a_price_cannot_be_held_to_money() -> None:

@@ -9,9 +9,10 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import ConventionError, GoldassayError
+from goldassay._support.exceptions import ConventionError, GoldassayError
 from goldassay.measures import answering
-from goldassay.reporting import ranking, runs, summary
+from goldassay.reporting import ranking, terminal
+from goldassay.running import summary
 from goldassay.running.comparing import compare
 from goldassay.running.evaluate import evaluate
 from goldassay.running.run import Run
@@ -58,17 +59,17 @@ def test_runs_on_edited_gold_are_not_compared_in_memory_either(tmp_path: Path) -
 def test_diagnostics_take_no_part_in_the_correction() -> None:
     metric = Metric({answering.ExactMatch(): 1, answering.F1(): 1, answering.Calibration(statistic="brier"): 0})
     results = {result.measure: result for result in compare(run(lower, metric=metric), run(upper, metric=metric))}
-    assert results["brier"].corrected is None
+    assert results["brier"].adjusted_p is None
     assert results["brier"].state()["corrected_p"] is None
     claims = [results[name] for name in ("exact_match", "f1")]
-    assert [claim.corrected for claim in claims] == holm([claim.comparison.p for claim in claims])
+    assert [claim.adjusted_p for claim in claims] == holm([claim.p for claim in claims])
 
 
 def test_the_metric_is_the_mean_of_what_has_a_weight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for result in (run(upper, folder=tmp_path / "r"), Run.load(tmp_path / "r")):
         assert summary.overall(result).convention == "score"
         assert [value.weight for value in summary.values(result)] == [1.0, 0.0]
-        runs.run(result)
+        terminal.show(result.view())
     assert "weighted mean" not in capsys.readouterr().out
 
 

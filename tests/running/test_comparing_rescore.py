@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
 from goldassay.running.comparing import rescore
 
 
@@ -126,7 +126,7 @@ def test_gold_that_a_run_was_not_asked_is_left_out_and_what_failed_is_not(
         rescore("linking", other, run_folder)
 
 
-def test_large_files_stay_where_they_are_and_give_the_same(
+def test_a_run_with_other_gold_and_other_predictions_is_the_same_in_chunks(
     files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_folder = a_run(tmp_path / "one", files, "1", {"linking.LinkF1(rate='recall')": 3.0, "linking.MRR()": 1.0})
@@ -144,10 +144,9 @@ def test_large_files_stay_where_they_are_and_give_the_same(
     whole = [rescore("linking", *setting) for setting in settings]
     assert "1 examples of this gold were not in the run; they are left out" in whole[1].warnings
     assert "1 predictions are of examples that this gold does not have; they are left out" in whole[1].warnings
-    monkeypatch.setattr("goldassay.gold.reading.LARGE", 1)
+    monkeypatch.setattr("goldassay.core.measure.EXAMPLES_AT_ONCE", 1)
     for setting, before in zip(settings, whole, strict=True):
         card = rescore("linking", *setting)
-        assert card.shared is None or not isinstance(card.shared.pred, list)
         assert (card.values, card.counts, card.warnings) == (before.values, before.counts, before.warnings)
     with pytest.raises(GoldassayError, match="has none of the examples of"):
         rescore("linking", lines(tmp_path / "other.jsonl", [document("q", "gold", a)]), run_folder)

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ import dspy
 import pytest
 
 from goldassay import Metric, workspace
-from goldassay.exceptions import GoldassayError, MetricError, ModelError
+from goldassay._support.exceptions import GoldassayError, MetricError, ModelError
 from goldassay.measures import classification
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
+from goldassay.running.rows import Row
 
 GOLD = [dspy.Example(id=str(i), text=f"text {i}", label="MG"[i % 2]).with_inputs("text") for i in range(24)]
 METRIC = Metric(classification.Accuracy())
@@ -41,8 +43,9 @@ def ray() -> Any:
     return pytest.importorskip("ray", reason="the extra ray is not installed")
 
 
-def without_times(run: Run) -> list[dict[str, Any]]:
-    return [{key: value for key, value in row.items() if key != "latency_s"} for row in run.rows]
+def without_times(run: Run) -> list[Row]:
+    steps = [tuple(replace(step, seconds=None) for step in row.steps) for row in run.rows]
+    return [replace(row, latency_s=None, steps=own) for row, own in zip(run.rows, steps, strict=True)]
 
 
 def test_the_rows_are_those_of_threads(tmp_path: Path, capfd: Any) -> None:
@@ -54,7 +57,7 @@ def test_the_rows_are_those_of_threads(tmp_path: Path, capfd: Any) -> None:
     actors = evaluate(program, GOLD, METRIC, folder=tmp_path / "ray", threads=4, **{**RAY, "workers": 2})
     assert without_times(actors) == without_times(threads)
     assert without_times(Run.load(tmp_path / "ray")) == without_times(threads)
-    assert (actors.value, actors.rows[5]["error"]) == (threads.value, "ValueError: five is odd")
+    assert (actors.value, actors.rows[5].error) == (threads.value, "ValueError: five is odd")
     assert "printed by the program" not in capfd.readouterr().out
 
 
@@ -73,9 +76,7 @@ def test_an_actor_that_is_killed_costs_no_row_and_an_example_that_hangs_one(tmp_
 
     run = evaluate(dies_once, GOLD, METRIC, threads=8, timeout=2, **RAY)
     assert killed.exists()
-    assert {row["id"]: row["error"] for row in run.rows if row.get("error")} == {
-        "1": "TimeoutError: no answer within 2 s"
-    }
+    assert {row.id: row.error for row in run.rows if row.error} == {"1": "TimeoutError: no answer within 2 s"}
 
 
 def test_an_example_that_kills_every_process_is_one_failed_row() -> None:
@@ -86,9 +87,9 @@ def test_an_example_that_kills_every_process_is_one_failed_row() -> None:
         return dspy.Prediction(label="M")
 
     run = evaluate(dies, GOLD[:6], METRIC, threads=6, **RAY)
-    assert [bool(row.get("error")) for row in run.rows] == [False, False, False, True, False, False]
-    assert "WorkerDied" in run.rows[3]["error"]
-    assert run.rows[3]["score"] == 0.0
+    assert [bool(row.error) for row in run.rows] == [False, False, False, True, False, False]
+    assert "WorkerDied" in run.rows[3].error
+    assert run.rows[3].score == 0.0
 
 
 def test_what_breaks_a_run_in_an_actor_breaks_it_and_the_rows_before_it_stay(tmp_path: Path) -> None:
@@ -111,8 +112,8 @@ def test_what_breaks_a_run_in_an_actor_breaks_it_and_the_rows_before_it_stay(tmp
         evaluate(program, GOLD, strange, threads=2, folder=tmp_path / "r", **RAY)
     run = Run.load(tmp_path / "r", Metric.of(strange))
     assert 0 < len(run.rows) < len(GOLD)
-    assert "9" not in [row["id"] for row in run.rows]
-    assert run.rows[0]["prediction"]["lock"].startswith("<unlocked _thread.loc")  # what cannot be sent is its text
+    assert "9" not in [row.id for row in run.rows]
+    assert (run.rows[0].prediction or {})["lock"].startswith("<unlocked _thread.loc")  # what cannot be sent is its text
     with pytest.raises(GoldassayError, match="the judge: is gone"):
         evaluate(program, GOLD[:4], judged, **RAY)
 
@@ -127,10 +128,10 @@ def test_ctrl_c_that_a_program_raises_ends_the_run_as_any_other(engine: dict[str
     with pytest.raises(KeyboardInterrupt):
         evaluate(program, GOLD, METRIC, folder=tmp_path / "r", **engine)
     run = Run.load(tmp_path / "r")
-    assert run.about["status"] == "interrupted"
+    assert run.head.status == "interrupted"
     assert len(run.rows) >= 5
-    assert "9" not in [row["id"] for row in run.rows]
-    assert not any(row.get("error") for row in run.rows)
+    assert "9" not in [row.id for row in run.rows]
+    assert not any(row.error for row in run.rows)
 
 
 def test_what_cannot_travel_is_one_line() -> None:

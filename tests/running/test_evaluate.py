@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import dspy
 import pytest
 
 import goldassay
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
 
@@ -37,9 +38,9 @@ def test_compare_takes_runs_and_folders(tmp_path: Path) -> None:
     evaluate(shout, GOLD, exact, folder=str(tmp_path / "a"))
     worse = evaluate(lambda text: dspy.Prediction(label=text), GOLD, exact)
     (comparison,) = goldassay.compare(worse, evaluate(shout, GOLD, exact))
-    assert (comparison.comparison.difference, comparison.won) == (1.0, ("0", "1", "2"))
+    assert (comparison.difference, comparison.won) == (1.0, ("0", "1", "2"))
     comparisons = goldassay.compare(tmp_path / "a", str(tmp_path / "a"))
-    assert comparisons[0].comparison.difference == 0.0
+    assert comparisons[0].difference == 0.0
 
 
 def test_the_asynchronous_forms_give_the_same(tmp_path: Path) -> None:
@@ -48,13 +49,41 @@ def test_the_asynchronous_forms_give_the_same(tmp_path: Path) -> None:
 
     assert [run.value for run in asyncio.run(both())] == [1.0, 1.0]
     (comparison,) = asyncio.run(goldassay.acompare(*asyncio.run(both())))
-    assert comparison.comparison.difference == 0.0
+    assert comparison.difference == 0.0
     gold = {"train": GOLD[:2], "dev": GOLD[2:]}
     model = dspy.utils.DummyLM([{"label": "C"}] * 9)
     tuned = asyncio.run(
         goldassay.atune(dspy.Predict("text -> label"), gold, exact, "labeled", lm=model, folder=str(tmp_path / "t"))
     )
     assert tuned.dev.after.value == 1.0
+
+
+def test_a_cancelled_evaluation_stops_and_frees_its_folder(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def slow(text: str) -> Any:
+        calls.append(text)
+        time.sleep(0.2)
+        return dspy.Prediction(label=text.upper())
+
+    gold = [dspy.Example(id=str(n), text=f"t{n}", label=f"T{n}").with_inputs("text") for n in range(40)]
+
+    async def cancelled() -> int:
+        task = asyncio.create_task(goldassay.aevaluate(slow, gold, exact, folder=tmp_path / "a", threads=2))
+        while len(calls) < 6:
+            await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return len(calls)
+
+    begun = asyncio.run(cancelled())
+    assert begun <= 10
+    time.sleep(0.5)
+    assert len(calls) == begun, "nothing begins after the cancel"
+    assert Run.load(tmp_path / "a").head.status == "interrupted"
+    run = evaluate(slow, gold, exact, resume=tmp_path / "a", threads=8)
+    assert (run.value, len(calls)) == (1.0, 40)
 
 
 def test_options_are_one_object_and_changes_replace_its_fields() -> None:
@@ -77,6 +106,6 @@ def test_an_answer_that_is_cut_off_says_so_and_stays_in_the_row(tmp_path: Path) 
     lm = dspy.LM("scripted/cut", engine=Cut(), cache=True, max_tokens=256)
     evaluate(dspy.Predict("text -> label"), GOLD[:2], exact, lm=lm, max_failures=1)  # the next answers are cached
     run = evaluate(dspy.Predict("text -> label"), GOLD[:2], exact, lm=lm, folder=tmp_path / "r", max_failures=1)
-    assert run.rows[0]["error"].startswith("the answer was cut at 256 tokens (max_tokens): AdapterParseError")
-    assert run.rows[0]["truncated"]
-    assert run.rows[0]["calls"][-1]["answer"] == '{"lab'
+    assert run.rows[0].error.startswith("the answer was cut at 256 tokens (max_tokens): AdapterParseError")
+    assert run.rows[0].truncated
+    assert run.rows[0].calls[-1]["answer"] == '{"lab'

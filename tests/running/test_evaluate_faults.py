@@ -18,7 +18,7 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import ConventionError, DataError, GoldassayError, RunStopped
+from goldassay._support.exceptions import ConventionError, DataError, GoldassayError, RunStopped
 from goldassay.measures import extraction
 from goldassay.running import Run, new_folder
 from goldassay.running.evaluate import evaluate
@@ -94,10 +94,10 @@ def test_the_fault_of_one_example_is_one_failed_row(fault: str, tmp_path: Path) 
 
     run = evaluate(program, examples(6), METRIC, folder=tmp_path / "r", threads=2, progress=False)
     assert len(run.rows) == 6
-    assert run.rows[2]["score"] == 0.0
-    assert run.rows[2]["tallies"]["strict_f1"]["fn"] == 1  # its gold counts as missed
-    assert [row["score"] for row in run.rows].count(1.0) == 5
-    assert says in run.rows[2].get("error", "")
+    assert run.rows[2].score == 0.0
+    assert run.rows[2].tallies["strict_f1"]["fn"] == 1  # its gold counts as missed
+    assert [row.score for row in run.rows].count(1.0) == 5
+    assert says in run.rows[2].error
     assert Run.load(tmp_path / "r").values == run.values
     again = evaluate(program, examples(6), METRIC, resume=tmp_path / "r", progress=False)  # and again on resume
     assert again.values == run.values
@@ -122,9 +122,9 @@ def test_a_program_that_hangs_is_one_failed_row(tmp_path: Path) -> None:
     run = evaluate(program, examples(8), METRIC, folder=tmp_path / "r", threads=2, timeout=0.4, progress=False)
     stop.set()
     assert time.monotonic() - started < 20
-    assert [row["id"] for row in run.rows if row.get("error")] == ["e1", "e3"]
-    assert run.rows[1]["error"] == "TimeoutError: no answer within 0.4 s"
-    assert run.rows[1]["tallies"]["strict_f1"]["fn"] == 1
+    assert [row.id for row in run.rows if row.error] == ["e1", "e3"]
+    assert run.rows[1].error == "TimeoutError: no answer within 0.4 s"
+    assert run.rows[1].tallies["strict_f1"]["fn"] == 1
     assert len(Run.load(tmp_path / "r").rows) == 8
     for seconds in (0, float("nan")):
         with pytest.raises(GoldassayError, match="a timeout is a number of seconds above 0"):
@@ -133,7 +133,7 @@ def test_a_program_that_hangs_is_one_failed_row(tmp_path: Path) -> None:
 
 def test_a_program_may_change_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("goldassay.running.rows.FEW", 3)  # so that rows are read from the file again
+    monkeypatch.setattr("goldassay.running.rows.ROWS_IN_MEMORY", 3)  # so that rows are read from the file again
     other = tmp_path / "other"
     other.mkdir()
 
@@ -144,7 +144,7 @@ def test_a_program_may_change_the_current_folder(tmp_path: Path, monkeypatch: py
     run = evaluate(program, examples(9), METRIC, folder="r", threads=2, progress=False)
     assert Path.cwd() == tmp_path
     assert len(list(run.rows)) == 9
-    assert Run.load("r").about["status"] == "finished"
+    assert Run.load("r").head.status == "finished"
     assert list(other.iterdir()) == []
 
 
@@ -171,7 +171,7 @@ def test_an_asynchronous_program_is_awaited() -> None:
             return right(text)
 
     run = evaluate(Later(), examples(6), METRIC, threads=3, progress=False)
-    assert [row.get("error") for row in run.rows] == [None, None, "ValueError: no", None, None, None]
+    assert [row.error for row in run.rows] == ["", "", "ValueError: no", "", "", ""]
 
 
 def test_a_run_that_cannot_begin_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -190,10 +190,14 @@ def test_a_run_that_cannot_begin_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_gold_and_programs_that_cannot_be_called_are_refused() -> None:
     bare = [dspy.Example(text="in 1500", entities=[])]
+
+    def any_fields(**fields: Any) -> Any:
+        return dspy.Prediction(entities=[])
+
     with pytest.raises(GoldassayError, match=r"gold example 0 .Example. does not say which .* add .with_inp"):
-        evaluate(right, bare, METRIC)
+        evaluate(any_fields, bare, METRIC)
     with pytest.raises(GoldassayError, match="gold example 1 .dict. does not say"):
-        evaluate(right, [*examples(1), {"text": "in 1500"}], METRIC)
+        evaluate(any_fields, [*examples(1), {"text": "in 1500"}], METRIC)
     with pytest.raises(GoldassayError, match="a program is a DSPy module or a function .*, not <class"):
         evaluate(dspy.Module, examples(1), METRIC)
     with pytest.raises(GoldassayError, match="a program is a DSPy module or a function .*, not None"):
@@ -210,11 +214,11 @@ def test_failures_that_are_alike_at_the_start_stop_a_run(tmp_path: Path) -> None
     with pytest.raises(
         RunStopped,
         match=r"^stopped after 5 of 100 examples: the first 5 examples failed alike: Conn.*; "
-        r"fix it and resume with .*r`$",
+        r"fix it and resume with .*r`; with other code or another model start a new run$",
     ) as caught:
         evaluate(program, examples(100), METRIC, folder=tmp_path / "r", progress=False)
     assert len(calls) == 5
-    assert Run.load(tmp_path / "r").about["status"] == "stopped"
+    assert Run.load(tmp_path / "r").head.status == "stopped"
     assert isinstance(caught.value.run, Run)
     whole = evaluate(program, examples(9), METRIC, max_failures=1, progress=False)
     assert whole.value == 0.0
@@ -266,9 +270,25 @@ def test_a_folder_has_one_writer_and_holds_one_run(tmp_path: Path) -> None:
 
     evaluate(program, examples(3), METRIC, folder=tmp_path / "r", progress=False)
     assert f"is being written by another run (process {os.getpid()} on " in inside[0]
-    assert "holds a run already; choose another, or resume it (`resume=" in inside[1]
-    with pytest.raises(GoldassayError, match="holds a run already; choose another"):
+    assert "is being written by another run" in inside[1]
+    with pytest.raises(GoldassayError, match="was started with another program, or other prompts; start a new run"):
         evaluate(right, examples(3), METRIC, folder=tmp_path / "r", progress=False)
+
+
+def test_the_same_call_goes_on_in_the_same_folder(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def program(text: str) -> Any:
+        calls.append(text)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return right(text)
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(program, examples(6), METRIC, folder=tmp_path / "r", progress=False)
+    for _ in range(2):  # the second call finds a finished run
+        run = evaluate(program, examples(6), METRIC, folder=tmp_path / "r", progress=False)
+        assert (len(run.rows), run.head.status, len(calls)) == (6, "finished", 7)
 
 
 KILLED = """
@@ -285,6 +305,10 @@ evaluate(program, examples(200), METRIC, folder=pathlib.Path({folder!r}), progre
 
 def test_a_lock_that_a_killed_process_left_is_none(tmp_path: Path) -> None:
     folder = tmp_path / "r"
+
+    def program(text: str) -> Any:
+        return right(text)
+
     code = KILLED.format(here=str(Path(__file__).parent), folder=str(folder))
     other = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
     until = time.monotonic() + 60
@@ -292,12 +316,12 @@ def test_a_lock_that_a_killed_process_left_is_none(tmp_path: Path) -> None:
         time.sleep(0.05)
     assert other.poll() is None
     with pytest.raises(GoldassayError, match=rf"is being written by another run \(process {other.pid} on "):
-        evaluate(right, examples(200), METRIC, resume=folder, progress=False)
+        evaluate(program, examples(200), METRIC, resume=folder, progress=False)
     other.send_signal(signal.SIGKILL)
     other.communicate()
     with pytest.raises(ConventionError, match="was started with another version of the program's code"):
-        evaluate(right, examples(200), METRIC, resume=folder, progress=False)
-    assert Run.load(folder).about["status"] == "running"
+        evaluate(program, examples(200), METRIC, resume=folder, progress=False)
+    assert Run.load(folder).head.status == "running"
 
 
 def test_a_finished_run_that_is_asked_for_again_is_left_as_it_is(tmp_path: Path) -> None:
@@ -319,7 +343,7 @@ def test_rows_that_failed_are_tried_again(tmp_path: Path) -> None:
     evaluate(program, examples(4), METRIC, folder=tmp_path / "r", progress=False)
     down.clear()
     run = evaluate(program, examples(4), METRIC, resume=tmp_path / "r", progress=False)
-    assert [row.get("retried") for row in run.rows] == [None, True, True, None]
+    assert [row.retried for row in run.rows] == [False, True, True, False]
 
 
 PROGRAM = """
@@ -442,7 +466,7 @@ LIMITED = """
 import sys, pathlib, resource
 sys.path.insert(0, {here!r})
 from test_evaluate_faults import METRIC, examples, right
-from goldassay.exceptions import RunStopped
+from goldassay._support.exceptions import RunStopped
 from goldassay.running.evaluate import evaluate
 resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
 try:

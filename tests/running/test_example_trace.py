@@ -23,9 +23,10 @@ def test_a_row_keeps_inputs_gold_and_each_call(
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
     evaluate(names_program, names_gold, METRIC, lm=lm, threads=3, folder=tmp_path, progress=False)
     for row, example in zip(Run.load(tmp_path).rows, names_gold, strict=True):
-        assert row["inputs"] == {"text": example["text"]}
-        assert row["gold"]["entities"] == example["entities"]
-        (call,) = row["calls"]
+        assert row.inputs == {"text": example["text"]}
+        assert row.gold
+        assert row.gold["entities"] == example["entities"]
+        (call,) = row.calls
         assert call["lm"] == "scripted/learner"
         assert call["seconds"] > 0
         assert call["prompt"][0]["role"] == "system"
@@ -36,7 +37,7 @@ def test_a_row_keeps_inputs_gold_and_each_call(
 def test_no_trace_leaves_them_out(learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Path) -> None:
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
     evaluate(names_program, names_gold, METRIC, lm=lm, folder=tmp_path, progress=False, trace=False)
-    assert not {"inputs", "gold", "calls"} & {key for row in Run.load(tmp_path).rows for key in row}
+    assert all((row.inputs, row.gold, row.calls) == (None, None, ()) for row in Run.load(tmp_path).rows)
 
 
 def test_no_secret_of_a_prompt_reaches_the_folder(

@@ -17,12 +17,12 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import DataError, GoldassayError, RunStopped
-from goldassay.jsonl import dumps
+from goldassay._support.exceptions import DataError, GoldassayError, RunStopped
+from goldassay._support.jsonl import dumps
+from goldassay._support.secrets import redact, remember
 from goldassay.measures import extraction
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
-from goldassay.secrets import redact, remember
 
 METRIC = Metric(extraction.SpanF1())
 
@@ -60,8 +60,8 @@ def test_odd_predictions_are_written_and_read_back(tmp_path: Path) -> None:
     run = evaluate(program, gold, METRIC, folder=tmp_path / "r", progress=False)
     again = Run.load(tmp_path / "r")
     assert again.value == run.value == 1.0
-    predictions = [row["prediction"]["odd"] for row in again.rows]
-    assert predictions[:4] == [{"('a', 1)": 2}, None, [1, 3], "half \\ud83d of a pair"]
+    predictions = [(row.prediction or {})["odd"] for row in again.rows]
+    assert predictions[:4] == [{"('a', 1)": 2}, None, [1, 3], "half \ufffd of a pair"]
     assert predictions[6] == odd[6]
     for line in (tmp_path / "r" / "rows.jsonl").read_bytes().decode().split("\n"):
         assert "Infinity" not in line
@@ -106,7 +106,7 @@ def test_no_secret_of_any_model_or_setting_reaches_the_folder(tmp_path: Path) ->
     about = json.loads((tmp_path / "r" / "run.json").read_text())
     assert about["settings"] == {"lm": {"api_key": "[hidden]", "max_tokens": 10}, "base": "http://[hidden]@host/v1"}
     assert about["lm"] == "openai/a"
-    assert all(row["prediction"]["entities"] == [[3, 7, "TMP"]] for row in Run.load(tmp_path / "r").rows)
+    assert all((row.prediction or {})["entities"] == [[3, 7, "TMP"]] for row in Run.load(tmp_path / "r").rows)
 
 
 def test_a_line_cut_in_a_character_is_made_again_and_a_broken_one_is_named(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_an_interrupt_leaves_a_readable_run_that_goes_on(tmp_path: Path) -> None
     assert process.returncode in (-signal.SIGINT, 130), complaint
     assert "KeyboardInterrupt" in complaint
     half = Run.load(tmp_path / "r")
-    assert (half.about["status"], len(half.rows), half.value) == ("interrupted", 7, 1.0)
+    assert (half.head.status, len(half.rows), half.value) == ("interrupted", 7, 1.0)
     assert json.loads((tmp_path / "r" / "run.json").read_text())["values"] == {"strict_f1": 1.0}
     assert not os.path.exists(tmp_path / "r" / "run.json.part")
 

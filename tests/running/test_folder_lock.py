@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from goldassay.exceptions import GoldassayError
-from goldassay.running.folder import LOCK, locked
+from goldassay._support.exceptions import GoldassayError
+from goldassay.running.folder import LOCK_FILE, locked
 
 
 def test_a_second_lock_is_refused_until_the_first_is_released(tmp_path: Path) -> None:
     with locked(tmp_path):
         with pytest.raises(GoldassayError, match="being written by another run"), locked(tmp_path):
             raise AssertionError("two owners")
-        assert (tmp_path / LOCK).exists()
-    assert not (tmp_path / LOCK).exists()
+        assert (tmp_path / LOCK_FILE).exists()
+    assert not (tmp_path / LOCK_FILE).exists()
     with locked(tmp_path):
-        assert (tmp_path / LOCK).exists()
+        assert (tmp_path / LOCK_FILE).exists()
 
 
 def test_a_process_that_was_killed_leaves_no_lock_behind(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ with locked(Path({str(tmp_path)!r})):
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
     with locked(tmp_path):
-        assert (tmp_path / LOCK).exists()
+        assert (tmp_path / LOCK_FILE).exists()
 
 
 def test_runs_are_imported_where_there_is_no_fcntl() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.simulation import simulation
 
 from goldassay import Counts, Mean
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.tally import Tally
 from goldassay.measures.classification.tally import Labelled
 from goldassay.running.gates import gate
-from goldassay.tally import Tally
 
 
 def documents(rng: np.random.Generator, n: int, truth: float) -> list[Tally]:
@@ -19,12 +20,14 @@ def documents(rng: np.random.Generator, n: int, truth: float) -> list[Tally]:
     return [Counts(float(a), float(b), float(k - a)) for a, b, k in zip(hits, wrong, sizes, strict=True)]
 
 
-def test_looking_after_every_few_examples_keeps_the_level() -> None:
+@simulation(daily=20, golden=1, nightly=300)
+def test_looking_after_every_few_examples_keeps_the_level(draws: int, golden: int | None) -> None:
     rng, wrong = np.random.default_rng(0), 0
-    for _ in range(300):
+    for _ in range(draws):
         values = (rng.random(200) < 0.9).astype(float)
         wrong += any(gate(values[:n], target=0.9).verdict == "pass" for n in range(5, 201, 5))
-    assert wrong <= 0.05 * 300
+    assert golden in (None, wrong)
+    assert wrong <= 0.05 * draws
 
 
 def test_micro_f1_at_its_target_passes_seldom() -> None:

@@ -9,7 +9,7 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.measures import classification
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate

@@ -6,6 +6,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from goldassay import Metric, evaluate
-from goldassay.exceptions import ConventionError, GoldassayError
+from goldassay._support.exceptions import ConventionError, GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import classification, extraction
 from goldassay.running import Run
@@ -102,7 +103,7 @@ def test_every_repeat_asks_the_model_again(model: Model, tmp_path: Path, own: bo
     assert run.value == pytest.approx(2 / 3)
     lines = [json.loads(line) for line in (tmp_path / "run" / "rows.jsonl").read_text().splitlines()]
     assert Counter(line["repeat"] for line in lines) == {1: 12, 2: 12, 3: 12}
-    assert [row["score"] for row in run.rows] == pytest.approx([2 / 3] * 12)
+    assert [row.score for row in run.rows] == pytest.approx([2 / 3] * 12)
     noise = run.noise
     assert noise is not None
     assert (noise.flips.value, noise.varies.value) == (1.0, 1.0)  # type: ignore[union-attr]
@@ -154,12 +155,12 @@ FOUND: list[Any] = [
 def test_a_corpus_value_is_that_of_the_sums(
     tmp_path: Path, threads: int, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored, "FEW", 4 if large else 20_000)
+    monkeypatch.setattr(stored, "ROWS_IN_MEMORY", 4 if large else 20_000)
     script = Script({word: FOUND[i % 3 :] + FOUND[: i % 3] for i, word in enumerate(WORDS[:6])})
     run = evaluate(script, SPANNED, SPANS, repeats=3, threads=threads, folder=tmp_path / "run", progress=False)
     # each text once each: tp 1 + 2 + 0, fp 0 + 0 + 1, fn 1 + 0 + 2
     assert run.values == {"strict_f1": pytest.approx(6 / 10), "accuracy": pytest.approx(2 / 3)}
-    assert dict(run.rows[0]["tallies"]["strict_f1"]) == {"tp": 1.0, "fp": pytest.approx(1 / 3), "fn": 1.0}
+    assert dict(run.rows[0].tallies["strict_f1"]) == {"tp": 1.0, "fp": pytest.approx(1 / 3), "fn": 1.0}
     assert run.clusters == [0, 0, 1, 1, 2, 2]  # a document with all repeats of its examples is one
     assert [case.id for case in run.cases] == [str(i) for i in range(6)]
     assert Run.load(tmp_path / "run").summary()["values"] == run.values
@@ -170,9 +171,9 @@ def test_a_failed_answer_is_missed_gold_and_an_example_fails_with_all_of_its_ans
     answers[WORDS[0]], answers[WORDS[1]] = [ValueError("no")], [{"label": "M"}, ValueError("no")]
     run = evaluate(Script(answers), GOLD, ACCURACY, repeats=2, progress=False)
     assert run.value == pytest.approx((10 + 0 + 0.5) / 12)
-    assert (run.folded.failed, run.noise and run.noise.failed) == (1, 3)
-    assert run.rows[0]["error"] == "ValueError: no"
-    assert "error" not in run.rows[1]
+    assert (run.columns.failed, run.noise and run.noise.failed) == (1, 3)
+    assert run.rows[0].error == "ValueError: no"
+    assert not run.rows[1].error
 
 
 def test_a_metric_of_named_values_counts_failed_answers() -> None:
@@ -224,11 +225,11 @@ def test_runs_are_paired_by_example_whatever_their_repeats() -> None:
     many = evaluate(Script(worse), GOLD, ACCURACY, repeats=4, progress=False)
     once = evaluate(Script(better), GOLD, ACCURACY, progress=False)
     (result,) = compare(many, once)
-    assert result.comparison.n == 12
-    assert result.comparison.difference == pytest.approx(1 / 3)
+    assert result.n == 12
+    assert result.difference == pytest.approx(1 / 3)
     assert set(result.won) == {str(i) for i in range(8)}
     twice = evaluate(Script(worse), GOLD, ACCURACY, repeats=2, progress=False)
-    assert compare(twice, once)[0].comparison.p == result.comparison.p
+    assert compare(twice, once)[0].p == result.p
 
 
 def test_ray_and_threads_store_the_same_repeats(tmp_path: Path) -> None:
@@ -238,9 +239,9 @@ def test_ray_and_threads_store_the_same_repeats(tmp_path: Path) -> None:
         evaluate(lambda text: answers[text][0], GOLD, ACCURACY, repeats=2, engine=engine, workers=1, progress=False)
         for engine in ("threads", "ray")
     ]
-    rows = [[{k: v for k, v in row.items() if k != "latency_s"} for row in run.answers] for run in runs]
+    rows = [[replace(row, latency_s=None) for row in run.answers] for run in runs]
     assert rows[0] == rows[1]
-    assert [row["repeat"] for row in rows[1]] == [1, 2] * 12
+    assert [row.repeat for row in rows[1]] == [1, 2] * 12
 
 
 def test_intervals_with_repeats_cover_what_a_single_pass_does_not_tell() -> None:

@@ -10,7 +10,7 @@ import dspy
 import pytest
 
 from goldassay import Metric, evaluate
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.measures import classification, extraction
 from goldassay.running import rows as stored
 from goldassay.running.folder import ROWS
@@ -46,7 +46,7 @@ def told(run: Run) -> dict[str, Any]:
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored, "FEW", 10)
+    monkeypatch.setattr(stored, "ROWS_IN_MEMORY", 10)
 
 
 @pytest.mark.usefixtures("large")
@@ -57,16 +57,16 @@ def test_rows_on_disk_give_the_same_run(tmp_path: Path, threads: int) -> None:
     assert isinstance(there.rows, stored.Rows)
     assert told(there) == told(in_memory)
     assert told(Run.load(tmp_path / "run")) == told(in_memory)
-    assert [row["id"] for row in there.rows] == [row["id"] for row in in_memory.rows]
-    assert there.rows[-1]["id"] == "119"
-    assert [row["index"] for row in there.rows[3:9:2]] == [3, 5, 7]
+    assert [row.id for row in there.rows] == [row.id for row in in_memory.rows]
+    assert there.rows[-1].id == "119"
+    assert [row.index for row in there.rows[3:9:2]] == [3, 5, 7]
     assert there.evidence == in_memory.evidence
 
 
 @pytest.mark.usefixtures("large")
 def test_a_resumed_run_on_disk_replaces_what_failed(tmp_path: Path) -> None:
     first = evaluate(guess, gold(), METRIC, folder=tmp_path / "run", progress=False)
-    assert first.folded.failed == 8
+    assert first.columns.failed == 8
     lines = (tmp_path / "run" / ROWS).read_bytes().splitlines(keepends=True)
     (tmp_path / "run" / ROWS).write_bytes(b"".join(lines[:70]))
     again = evaluate(guess, gold(), METRIC, resume=tmp_path / "run", progress=False)

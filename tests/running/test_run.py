@@ -11,11 +11,11 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import ConventionError, GoldassayError, RunStopped
+from goldassay._support.exceptions import ConventionError, GoldassayError, RunStopped
+from goldassay._support.secrets import redact, remember
 from goldassay.measures import extraction
 from goldassay.running import Run, new_folder
 from goldassay.running.evaluate import evaluate
-from goldassay.secrets import redact, remember
 
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
@@ -39,17 +39,17 @@ class Years(dspy.Module):  # type: ignore[misc]
 def test_rows_are_in_order_with_errors_kept_and_strata_measured(tmp_path: Path) -> None:
     run = evaluate(Years(), examples(20), METRIC, threads=4, folder=tmp_path / "r", progress=False)
     again = Run.load(tmp_path / "r")
-    assert [row["id"] for row in again.rows] == [f"e{i}" for i in range(20)]
+    assert [row.id for row in again.rows] == [f"e{i}" for i in range(20)]
     assert again.values == run.values
     assert again.value == pytest.approx(run.value)
     # 20 gold: 2 right, 2 raised (missed), 16 with a wrong boundary: strict tp 2 fp 16 fn 18; partial tp 18 fn 2
     assert again.values["strict_f1"] == pytest.approx(4 / (4 + 16 + 18))
     assert again.values["partial_f1"] == pytest.approx(36 / (36 + 2))
     assert again.by_stratum["half"]["low"]["examples"] == 10
-    failed = [row for row in again.rows if "error" in row]
-    assert [row["id"] for row in failed] == ["e3", "e13"]
-    assert again.about["status"] == "finished"
-    assert again.rows[0]["errors"][0]["kind"] == "wrong_boundary"
+    failed = [row for row in again.rows if row.error]
+    assert [row.id for row in failed] == ["e3", "e13"]
+    assert again.head.status == "finished"
+    assert again.rows[0].errors[0].kind == "wrong_boundary"
 
 
 def test_no_secret_reaches_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,7 @@ def test_an_interrupted_run_is_readable_and_goes_on(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         evaluate(program, gold, METRIC, folder=tmp_path / "r", progress=False)
     half = Run.load(tmp_path / "r")
-    assert half.about["status"] == "interrupted"
+    assert half.head.status == "interrupted"
     assert len(half.rows) == 9
     with pytest.raises(ConventionError, match="another gold"):
         evaluate(program, examples(29), METRIC, resume=tmp_path / "r", progress=False)
@@ -93,7 +93,7 @@ def test_an_interrupted_run_is_readable_and_goes_on(tmp_path: Path) -> None:
     whole = evaluate(program, gold, METRIC, resume=tmp_path / "r", progress=False)
     assert len(whole.rows) == 30
     assert whole.value == 1.0
-    assert Run.load(tmp_path / "r").about["status"] == "finished"
+    assert Run.load(tmp_path / "r").head.status == "finished"
 
 
 def test_a_row_that_was_being_written_is_left_out_and_made_again(tmp_path: Path) -> None:
@@ -103,14 +103,14 @@ def test_a_row_that_was_being_written_is_left_out_and_made_again(tmp_path: Path)
     file.write_text(file.read_text()[:-30])
     assert len(Run.load(tmp_path / "r").rows) == 5
     assert len(evaluate(Years(), gold, METRIC, resume=tmp_path / "r", progress=False).rows) == 6
-    assert [row["index"] for row in Run.load(tmp_path / "r").rows] == list(range(6))
+    assert [row.index for row in Run.load(tmp_path / "r").rows] == list(range(6))
 
 
 def test_usage_is_counted_per_example(learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Path) -> None:
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
     run = evaluate(names_program, names_gold[:5], METRIC, lm=lm, threads=2, folder=tmp_path / "r", progress=False)
     assert run.cost["calls"] == 5
-    assert all(row["usage"]["calls"] == 1 for row in run.rows)
+    assert all(row.usage.calls == 1 for row in run.rows)
     assert run.cost["completion_tokens"] == 25
 
 

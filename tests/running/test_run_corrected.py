@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 from goldassay import Metric, evaluate
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.cli import app
-from goldassay.exceptions import DataError, GoldassayError
 from goldassay.judges.labels import read_run_labels as read
-from goldassay.measures.answering import ClaimRate, ExactMatch, Relevance
+from goldassay.measures.answering import F1, ClaimRate, ExactMatch, FactualAccuracy, Relevance
 from goldassay.measures.judged import Verdict
+from goldassay.reporting.summary import RunSummary
 from goldassay.running import Run
+from goldassay.running.summary import overall, run_sentence, values
 from goldassay.statistics.ppi import corrected as by_labels
 
 N = 40
@@ -31,6 +34,15 @@ class Kind:
         if asked == "support":
             return Verdict("supported", text)
         return Verdict("none" if int(question) % 10 == 0 else "full")
+
+
+class Nobody(Kind):
+    """A judge that calls no answer relevant."""
+
+    name = "nobody"
+
+    def verdict(self, asked: str, question: str = "", text: str = "", **_: str) -> Verdict:
+        return Verdict("none")
 
 
 class Forgetful(Kind):
@@ -108,7 +120,7 @@ def test_labels_that_correct_nothing_are_refused() -> None:
             "a label of relevance is a number from 0 to 1, not 2.0",
         ),
     ):
-        broken = Run({**run.about, "judge_labels": labels}, run.rows, run.zero)
+        broken = Run(replace(run.head, judge_labels=labels), run.rows, run.zero)
         with pytest.raises(GoldassayError, match=says):
             _ = broken.corrected
 
@@ -165,7 +177,7 @@ def test_the_labels_of_a_file(tmp_path: Path) -> None:
     assert of({"id": "a", "label": "evasion"}, metric=both) == {"relevance": {"a": 0.0}}
     assert of({"id": "a", "measure": "faithfulness", "label": 0.25}, metric=both) == {"faithfulness": {"a": 0.25}}
     for row, content, says in (
-        ({"id": "a", "label": "great"}, metric, "'great' is no label of relevance: full, partial, none, evasion"),
+        ({"id": "a", "label": "great"}, metric, "'great' is not a label of relevance: full, partial, none, evasion"),
         ({"id": "a", "label": 0.5}, both, "name it in a column measure: judged are relevance, faithfulness"),
         (
             {"id": "a", "measure": "f1", "label": 1},
@@ -178,3 +190,31 @@ def test_the_labels_of_a_file(tmp_path: Path) -> None:
             of(row, metric=content)
     with pytest.raises(GoldassayError, match="no value of this metric is given by a judge"):
         of({"id": "a", "label": 1}, metric=Metric(Relevance()))
+
+
+def test_the_corrected_value_leads_and_the_judges_is_beside_it() -> None:
+    run = evaluate(answered, GOLD, Metric(Relevance(Kind())), progress=False, judge_labels={"relevance": LABELS})
+    valid = run.corrected["relevance"].corrected
+    whole = overall(run)
+    assert (whole.value, whole.interval, whole.judged) == (valid.value, valid, 0.9)
+    assert [(each.value, each.judged) for each in values(run)] == [(valid.value, 0.9)]
+    sentence = run_sentence(run, "mine")
+    assert f"mine reaches {valid.value:.3f} [{valid.low:.3f}, {valid.high:.3f}]" in sentence
+    assert "(0.900 as judged)" in sentence
+
+
+def test_an_example_is_wrong_by_the_measures_that_have_weight() -> None:
+    """A measure without a weight found nothing in any of them."""
+    gold = [dspy.Example(id=str(n), question="q", answers=["x"]).with_inputs("question") for n in range(4)]
+    metric = Metric({ExactMatch(): 1.0, F1(): 0.0, Relevance(Nobody()): 0.0})
+    run = evaluate(lambda question: dspy.Prediction(answer="x"), gold, metric, progress=False)
+    assert run.value == 1
+    assert all(row.errors for row in run.rows)
+    assert RunSummary(run).wrong == 0
+
+
+def test_a_measure_without_its_fields_says_so_once() -> None:
+    gold = [dspy.Example(id=str(n), question="q", answers=["x"]).with_inputs("question") for n in range(4)]
+    metric = Metric({ExactMatch(): 1.0, FactualAccuracy(): 0.0})
+    run = evaluate(lambda question: dspy.Prediction(answer="x"), gold, metric, progress=False)
+    assert sum("factual_accuracy measures nothing" in text for text in run.warnings) == 1

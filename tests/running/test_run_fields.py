@@ -11,7 +11,7 @@ import pytest
 import goldassay
 from goldassay import Metric
 from goldassay.measures import records
-from goldassay.reporting import runs, tuning
+from goldassay.reporting import terminal
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
 
@@ -45,7 +45,7 @@ def test_a_run_of_records_is_told_by_field_the_worst_first(tmp_path: Path, capsy
         assert {key: part["recall"] for key, part in by_field["field"].items()} == {"no": 7 / 8, "total": 0.5, "tax": 0}
         assert by_field["field"]["total"]["precision"] == 4 / 7
         assert by_field["field"]["no"]["support"] == 8
-    runs.run(run)
+    terminal.show(run.view())
     lines = capsys.readouterr().out.partition("by field")[2].splitlines()
     assert [line.split()[1] for line in lines if line.startswith("│")] == ["tax", "total", "no"]
     without = evaluate(Reader(), GOLD, METRIC, folder=tmp_path / "untraced", progress=False, trace=False)
@@ -58,5 +58,5 @@ def test_a_tuning_of_records_is_told_by_field(tmp_path: Path, capsys: pytest.Cap
     tuned = goldassay.tune(Reader(), gold, METRIC, "labeled", lm=lm, folder=tmp_path / "tuned")
     state: Any = tuned.test and tuned.test.state()
     assert state["by"]["field"]["tax"]["f1"] == 0
-    tuning.tuned(tuned, tmp_path)
+    terminal.show(tuned.view())
     assert "test, after: by field" in capsys.readouterr().out

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from goldassay import Metric
+from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
 from goldassay.measures import extraction
 from goldassay.running.evaluate import evaluate
@@ -85,7 +86,7 @@ def stranger(tmp_path: Path) -> Path:
 
 def test_reading_a_run_runs_nothing(stranger: Path, monkeypatch: pytest.MonkeyPatch, learner: Any) -> None:
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
-    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
+    monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name=None, **_: lm)
     ended = {}
     with chdir(stranger):
         for line in COMMANDS.strip().splitlines():
@@ -97,10 +98,38 @@ def test_reading_a_run_runs_nothing(stranger: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_dashboard_runs_nothing(stranger: Path) -> None:
+    from goldassay._support.server import LocalServer
     from goldassay.reporting.pages.served import application
-    from goldassay.serving import LocalServer
 
     with LocalServer(application(stranger)) as server:
         for page in ("", "progress", "report?run=RUN&run=OTHER"):
             assert urllib.request.urlopen(server.address + page).status == 200
     assert not (stranger / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "field", "value"),
+    [
+        ("run.json", "program.version", {"a": 1}),
+        ("run.json", "program.version", 1.5),
+        ("run.json", "cost.calls", {}),
+        ("rows.jsonl", "prediction", [1]),
+        ("rows.jsonl", "errors.0.gold", {"a": 1}),
+        ("rows.jsonl", "errors.0.kind", ["a"]),
+        ("rows.jsonl", "errors.0.message", 5),
+    ],
+)
+def test_a_value_of_another_type_is_one_line(tmp_path: Path, file: str, field: str, value: Any) -> None:
+    gold = [dspy.Example(id="a", text="in 1800", entities=[(3, 7, "TMP")]).with_inputs("text")]
+    evaluate(lambda text: {"entities": []}, gold, Metric(extraction.SpanF1()), folder=tmp_path / "run", progress=False)
+    state = json.loads((tmp_path / "run" / file).read_text())
+    *path, last = [int(name) if name.isdigit() else name for name in field.split(".")]
+    inner = state
+    for name in path:
+        inner = inner[name]
+    inner[last] = value
+    (tmp_path / "run" / file).write_text(f"{json.dumps(state)}\n")
+    with pytest.raises(GoldassayError, match=file):
+        CliRunner().invoke(
+            app, ["report", str(tmp_path / "run"), "--out", str(tmp_path / "o.html")], catch_exceptions=False
+        )

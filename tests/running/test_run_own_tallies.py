@@ -11,8 +11,8 @@ import dspy
 import pytest
 
 from goldassay import Metric, Tally
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import Measure
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.measure import Measure
 from goldassay.reporting.pages import report
 from goldassay.running.comparing import compare
 from goldassay.running.evaluate import evaluate
@@ -83,7 +83,7 @@ def test_it_works_wherever_a_tally_does(gold: list[Any]) -> None:
     ends = runs[0].intervals["same"]
     assert 0.1 < ends.low < 0.5 < ends.high < 0.9
     (result,) = compare(*runs)
-    assert result.comparison.difference == 0.5
+    assert result.difference == 0.5
     assert result.won == ("4", "5", "6", "7")
     assert gate(runs[1].tallies("same"), Seen(), target=0.5).verdict == "pass"
     assert effect(runs[1].cases, runs[0].cases, gold, "dev", {}, zero=metric.zero, resamples=200).difference == 0.5

@@ -58,11 +58,11 @@ def test_values_by_stratum_and_language_stand_beside_each_other(two: list[Run]) 
 
 
 def test_only_what_differs_is_shown_most_first(two: list[Run], capsys: pytest.CaptureFixture[str]) -> None:
-    (verdict,) = against(compare(*two))
+    (verdict,) = against(two, compare(*two))
     tables.moved(verdict, (2, 1))
     lines = [line for line in capsys.readouterr().out.splitlines() if "│" in line]
     assert [line.split("│")[1].strip() for line in lines] == ["language nl", "tier 0", "tier 1", "missed TMP"]
     assert lines[-1].replace(" ", "") == "│missedTMP│4│2│"
-    (same,) = against(compare(two[0], replace(two[0])))
+    (same,) = against([two[0], two[0]], compare(two[0], replace(two[0])))
     tables.moved(same, (2, 1))
     assert capsys.readouterr().out == ""

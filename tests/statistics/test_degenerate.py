@@ -9,15 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goldassay.compat import significance_test
-from goldassay.exceptions import GoldassayError
-from goldassay.statistics import (
-    cohens_dz,
-    compare,
-    holm,
-    interval,
-    wilson,
-)
+from goldassay._support.exceptions import GoldassayError
+from goldassay.ext.compat import significance_test
+from goldassay.statistics import cohens_dz, compare, holm, interval, wilson
 
 ROUNDED = ([0.3, 0.4, 0.5, 0.6], [0.2, 0.3, 0.4, 0.5])  # the same difference four times, but for rounding
 
@@ -49,7 +43,7 @@ def test_pairs_that_do_not_vary_tell_no_smallest_difference() -> None:
         (lambda: compare([1.0, 0.0], [0.0, 0.0], seed=-1), "a seed of 0 or more, not"),
         (lambda: interval([1.0, 0.0], resamples=-1), "resampling needs a resample"),
         (lambda: interval([1.0, 0.0], seed=-1), "resampling needs a resample"),
-        (lambda: wilson(5, 3), "5 of 3 at level 0.95 is no rate"),
+        (lambda: wilson(5, 3), "5 of 3 at level 0.95 is not a rate"),
         (lambda: wilson(-1, 3), "-1 of 3"),
         (lambda: wilson(1, 3, 2.0), "at level 2"),
         (lambda: holm([0.01, float("nan")]), "a p-value lies between 0 and 1"),

@@ -7,8 +7,8 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay.exceptions import DataError
-from goldassay.statistics.design import Design, Sampling
+from goldassay._support.exceptions import DataError
+from goldassay.statistics.design import SIMPLE, Design, Sampling
 
 
 def record(name: str, stratum: str = "disagree", size: int = 3, **sampling: Any) -> dict[str, Any]:
@@ -17,8 +17,8 @@ def record(name: str, stratum: str = "disagree", size: int = 3, **sampling: Any)
 
 
 def test_records_without_a_sampling_have_no_design() -> None:
-    assert Design.of([{"id": "a", "label": "M"}, {"id": "b", "label": "L", "sampling": None}]) is None
-    assert Design.of([]) is None
+    assert Design.of([{"id": "a", "label": "M"}, {"id": "b", "label": "L", "sampling": None}]) is SIMPLE
+    assert Design.of([]) is SIMPLE
 
 
 def test_a_design_is_read_from_its_records() -> None:

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from goldassay import Counts
+from goldassay.core.evidence import Evidences
 from goldassay.statistics import compare
-from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.paired import difference_interval
 

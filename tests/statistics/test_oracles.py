@@ -13,17 +13,9 @@ from statsmodels.stats.power import normal_power
 from statsmodels.stats.proportion import proportion_confint
 
 from goldassay import Counts, Mean
-from goldassay.exceptions import GoldassayError
-from goldassay.statistics import (
-    compare,
-    examples_needed,
-    holm,
-    interval,
-    odds_ratio,
-    smallest_detectable,
-    wilson,
-)
-from goldassay.statistics.evidence import Evidences
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Evidences
+from goldassay.statistics import compare, examples_needed, holm, interval, odds_ratio, smallest_detectable, wilson
 from goldassay.statistics.resampling import bootstrap
 
 RNG = np.random.default_rng(11)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.simulation import simulation
 
-from goldassay.exceptions import GoldassayError
-from goldassay.statistics import corrected
+from goldassay._support.exceptions import GoldassayError
+from goldassay.statistics.ppi import corrected
 
 
-def test_coverage() -> None:
+@simulation(daily=100, golden=(96, 4, 97, 93), nightly=2000)
+def test_coverage(draws: int, golden: tuple[int, ...] | None) -> None:
     """Sensitivity 0.85, specificity 0.80, a true rate of 0.6: verdicts alone tend to 0.6·0.85 + 0.4·0.2 = 0.59."""
+    figures: list[int] = []
     for truth in (0.3, 0.6):
         rng, held, naive, widths = np.random.default_rng(7), 0, 0, []
-        for _ in range(2000):
+        for _ in range(draws):
             people = rng.random(300) < truth
             judge = np.where(people, rng.random(300) < 0.85, rng.random(300) < 0.20)
             result = corrected(people[:100].tolist(), judge[:100].tolist(), judge[100:].tolist())
@@ -22,25 +25,31 @@ def test_coverage() -> None:
             widths.append(
                 (result.corrected.high - result.corrected.low) / (result.people_only.high - result.people_only.low)
             )
-        assert 0.93 <= held / 2000 <= 0.97
         assert np.mean(widths) < 0.9
         if truth == 0.3:  # verdicts tend to 0.3·0.85 + 0.7·0.2 = 0.395
-            assert naive / 2000 < 0.2
+            assert naive / draws < 0.2
+        figures += [held, naive]
+        if golden is None:
+            assert 0.93 <= held / draws <= 0.97
+    assert golden in (None, tuple(figures))
 
 
+@pytest.mark.parametrize("draws", [60, pytest.param(500, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     ("truth", "right", "labels", "verdicts"), [(0.97, 0.9, 40, 400), (0.02, 0.95, 50, 500), (0.95, 0.9, 10, 1000)]
 )
-def test_rates_near_the_ends_are_covered_too(truth: float, right: float, labels: int, verdicts: int) -> None:
+def test_rates_near_the_ends_are_covered_too(
+    truth: float, right: float, labels: int, verdicts: int, draws: int
+) -> None:
     """Student's interval of these covers 70 %, 62 % and 26 %, and its values leave 0–1."""
     rng, held, n = np.random.default_rng(3), 0, labels + verdicts
-    for _ in range(500):
+    for _ in range(draws):
         people = rng.random(n) < truth
         judge = np.where(rng.random(n) < right, people, ~people)
         result = corrected(people[:labels].tolist(), judge[:labels].tolist(), judge[labels:].tolist()).corrected
         assert 0 <= result.low <= result.value <= result.high <= 1
         held += result.low <= truth <= result.high
-    assert held / 500 >= 0.93
+    assert held / draws >= 0.93
 
 
 def test_labels_that_are_all_alike_are_not_certain() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from goldassay import Counts
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.statistics.repeats import VarianceParts, pass_all, pass_at, variance_parts
 
 

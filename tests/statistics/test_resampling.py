@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy.stats import binom, ks_2samp
 
 from goldassay import Counts, Mean
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Evidences
+from goldassay.core.tally import Evidence, flat, nested
 from goldassay.statistics import compare, interval
-from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.resampling import resampled, swapped
-from goldassay.tally import Evidence, flat, nested
 
 RNG = np.random.default_rng(5)
 DRAWS = 40_000

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from tests.simulation import simulation
 
-from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import Evidences
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Evidences
+from goldassay.core.tally import Counts
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.sampling import (
-    Race,
+    BettingTest,
     Stratum,
     additions,
     estimate,
@@ -26,7 +28,6 @@ from goldassay.statistics.sampling import (
     swap_test,
 )
 from goldassay.statistics.sequential import Bets
-from goldassay.tally import Counts
 
 Array = NDArray[np.float64]
 RATE = Evidences([1.0])
@@ -276,7 +277,7 @@ def test_labels_on_agreements_say_at_which_level_a_disagreement_counts() -> None
 
 def test_a_race_is_two_sequential_tests_at_half_the_level() -> None:
     differences = np.random.default_rng(6).choice([1.0, 0.0, -1.0], 80, p=[0.6, 0.25, 0.15])
-    race = Race()
+    race = BettingTest()
     better = Bets(1.0)
     worse = Bets(1.0)
     decided = None
@@ -289,21 +290,24 @@ def test_a_race_is_two_sequential_tests_at_half_the_level() -> None:
             decided = place
     assert decided is not None
     assert (race.direction, race.labels) == (1, decided)
-    assert Race().extend(-differences) == -1
+    assert BettingTest().extend(-differences) == -1
 
 
-def test_a_race_without_a_difference_is_seldom_decided() -> None:
+@simulation(daily=40, golden=0, nightly=300)
+def test_a_race_without_a_difference_is_seldom_decided(draws: int, golden: int | None) -> None:
     rng = np.random.default_rng(7)
-    races = [Race().extend(rng.choice([1.0, 0.0, -1.0], 100)) for _ in range(300)]
-    assert np.mean(np.array(races) != 0) <= 0.05
+    decided = sum(BettingTest().extend(rng.choice([1.0, 0.0, -1.0], 100)) != 0 for _ in range(draws))
+    assert golden in (None, decided)
+    assert decided <= 0.05 * draws
 
 
-def test_labels_needed_are_about_what_a_race_takes() -> None:
+@pytest.mark.parametrize("draws", [60, pytest.param(200, marks=pytest.mark.nightly)])
+def test_labels_needed_are_about_what_a_race_takes(draws: int) -> None:
     rng = np.random.default_rng(8)
     sample = rng.choice([1.0, 0.0, -1.0], 2000, p=[0.4, 0.4, 0.2])
     taken = []
-    for _ in range(200):
-        race = Race()
+    for _ in range(draws):
+        race = BettingTest()
         race.extend(rng.choice(sample, 400))
         taken.append(race.labels)
     expected = labels_needed(np.array([1.0, 1.0, 0.0, 0.0, -1.0] * 2), left=400)

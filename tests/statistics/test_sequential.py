@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.simulation import simulation
 
-from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import contributions
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import contributions
+from goldassay.core.tally import Counts
 from goldassay.statistics.sequential import Bets, sequential_test
-from goldassay.tally import Counts
 
 
 def pairs(rng: np.random.Generator, n: int, better: float = 0.0) -> tuple[list[Counts], list[Counts]]:
@@ -46,19 +47,25 @@ def test_the_parts_of_a_mean_are_the_differences() -> None:
     assert contributions([0.2, 0.9], [0.4, 0.9]) == pytest.approx([-0.1, 0.0], abs=1e-9)
 
 
-def test_useless_changes_are_accepted_at_the_level_however_often_one_looks() -> None:
+@simulation(daily=30, golden=1, nightly=400)
+def test_useless_changes_are_accepted_at_the_level_however_often_one_looks(draws: int, golden: int | None) -> None:
     rng = np.random.default_rng(3)
-    accepted = sum(sequential_test(*pairs(rng, 60), Counts()).decision == "accept" for _ in range(400))
-    assert accepted <= 0.05 * 400 + 2 * np.sqrt(0.05 * 0.95 * 400)
+    accepted = sum(sequential_test(*pairs(rng, 60), Counts()).decision == "accept" for _ in range(draws))
+    assert golden in (None, accepted)
+    assert accepted <= 0.05 * draws + 2 * np.sqrt(0.05 * 0.95 * draws)
 
 
-def test_a_gain_is_found_before_the_end() -> None:
+@simulation(daily=10, golden=(10, 301, 10), nightly=100)
+def test_a_gain_is_found_before_the_end(draws: int, golden: tuple[int, int, int] | None) -> None:
     rng = np.random.default_rng(4)
-    result = [sequential_test(*pairs(rng, 150, 0.2), Counts()) for _ in range(100)]
-    assert sum(each.decision == "accept" for each in result) >= 90
+    result = [sequential_test(*pairs(rng, 150, 0.2), Counts()) for _ in range(draws)]
+    accepted = sum(each.decision == "accept" for each in result)
+    assert accepted >= 0.9 * draws
     assert np.mean([each.used for each in result]) < 80
-    worse = [sequential_test(*pairs(rng, 150, 0.2)[::-1], Counts()) for _ in range(100)]
-    assert sum(each.decision == "reject" for each in worse) >= 90
+    worse = [sequential_test(*pairs(rng, 150, 0.2)[::-1], Counts()) for _ in range(draws)]
+    rejected = sum(each.decision == "reject" for each in worse)
+    assert rejected >= 0.9 * draws
+    assert golden in (None, (accepted, sum(each.used for each in result), rejected))
     assert not any(each.decision == "accept" for each in worse)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from goldassay.compat import significance_test
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
+from goldassay.ext.compat import significance_test
 
 RNG = np.random.default_rng(2)
 A, B = RNG.normal(0.65, 0.1, 30).tolist(), RNG.normal(0.6, 0.1, 30).tolist()

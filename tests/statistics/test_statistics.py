@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from goldassay import Counts, Mean
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.tally import Confusion
 from goldassay.statistics import (
     cliffs_delta,
     cohens_dz,
@@ -18,7 +19,6 @@ from goldassay.statistics import (
     smallest_detectable,
     wilson,
 )
-from goldassay.tally import Confusion
 
 RNG = np.random.default_rng(7)
 A, B = RNG.normal(0.6, 0.2, 60).tolist(), RNG.normal(0.5, 0.2, 60).tolist()

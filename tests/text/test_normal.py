@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
-from goldassay.text.normal import near_pairs, plain
+from goldassay.text.near import near_pairs
+from goldassay.text.normal import plain
 
 
 def every(texts: list[str], near: float) -> set[tuple[int, int]]:

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
+from goldassay.results.comparison import METRIC, Comparison
 from goldassay.statistics import compare
 from goldassay.tuning.acceptance import (
+    MARGIN,
     CampaignVerdict,
     CandidateResult,
     Effect,
     Outcome,
     Status,
-    Verdict,
     after_test,
     is_kept,
     is_needed,
     is_proven,
-    one_look,
 )
 from goldassay.tuning.patches import Ledger, Patch
 
@@ -89,10 +89,12 @@ def test_a_patch_alone_is_kept_by_dev_and_proven_by_test(
 
 
 def test_one_look_needs_a_p_and_an_interval_that_agree() -> None:
-    better = compare([1.0] * 12, [0.0] * 12, resamples=2000)
-    assert one_look(better) == Verdict.HELPED
-    few = compare([1.0] * 3 + [0.0] * 30, [0.0] * 33, resamples=2000)  # three wins without a loss
-    assert few.p > 0.05
-    assert few.interval.low <= 0
-    assert one_look(few).on_test == "not proven on test"
-    assert one_look(compare([0.0] * 12, [1.0] * 12, resamples=2000)).on_test == "worse on test"
+    def verdict(a: list[float], b: list[float]) -> str:
+        test = compare(a, b, resamples=2000)
+        assert (test.p > 0.05) == (test.interval.low <= 0 <= test.interval.high)
+        return str(Comparison(("before", "after"), METRIC, test, margin=MARGIN).verdict)
+
+    assert verdict([1.0] * 12, [0.0] * 12) == "better"
+    assert verdict([1.0] * 3 + [0.0] * 30, [0.0] * 33) == "open"  # three wins without a loss
+    assert verdict([0.0] * 12, [1.0] * 12) == "worse"
+    assert verdict([1.0, 0.0] * 200, [1.0, 0.0] * 200) == "no larger than"

@@ -9,8 +9,8 @@ import dspy
 import pytest
 
 from goldassay import Counts, Metric
+from goldassay.core.tally import Evidence
 from goldassay.measures import extraction
-from goldassay.tally import Evidence
 from goldassay.tuning import tune
 from goldassay.tuning.credit import Credit
 from goldassay.tuning.watch import Watch
@@ -56,7 +56,7 @@ def test_credits_pick_the_program_with_the_higher_corpus_value_where_means_pick_
 
 
 def test_the_credit_of_a_mean_is_the_value_itself_and_needs_none() -> None:
-    from goldassay.tally import Mean
+    from goldassay.core.tally import Mean
 
     credit = Credit([Evidence({"m": Mean(0.5, 1.0)}), Evidence({"m": Mean(0.0, 1.0)})])
     assert credit.of(Evidence({"m": Mean(0.75, 1.0)})) == pytest.approx(0.75)

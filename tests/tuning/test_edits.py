@@ -7,8 +7,8 @@ from typing import Any, Literal
 import dspy
 import pytest
 
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import Error
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.measure import Error
 from goldassay.tuning.edits import Diagnosis, counter_example, cover, covering, nearest_examples
 from goldassay.tuning.instructions import LabelWords, definitions, list_length, rules
 from goldassay.tuning.patches import apply

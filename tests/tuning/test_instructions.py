@@ -11,7 +11,7 @@ import dspy
 import pytest
 from pydantic import BaseModel
 
-from goldassay.measure import Error
+from goldassay.core.measure import Error
 from goldassay.tuning import instructions
 from goldassay.tuning.edits import Diagnosis, covering
 from goldassay.tuning.patches import apply, read, write

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from goldassay import Counts, Metric
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.tally import Evidence
 from goldassay.measures import extraction
 from goldassay.running.run import Case
-from goldassay.tally import Evidence
 from goldassay.tuning.measuring import Bench, guards
 
 METRIC = Metric({extraction.SpanF1(): 1.0, extraction.SpanF1("partial"): 0.0})

@@ -14,7 +14,7 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.measures import extraction
 from goldassay.tuning import tune
 from goldassay.tuning.optimizers import check_gepa_state

@@ -8,7 +8,7 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.running.hashing import fingerprint
 from goldassay.tuning.acceptance import Effect, Status
 from goldassay.tuning.patches import Patch, apply, read, write

@@ -10,7 +10,7 @@ import dspy
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.running.hashing import fingerprint
 from goldassay.tuning.acceptance import Status
 from goldassay.tuning.patches import Patch, read, write

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from goldassay import Counts, Error
+from goldassay.core.tally import RATE_TALLIES, Evidence
 from goldassay.measures.extraction import SemEval, SpanF1
 from goldassay.running.run import Case
-from goldassay.tally import RATES, Evidence
 from goldassay.tuning.patterns import find
 
 
@@ -54,8 +54,12 @@ def spoiled(rng: random.Random, number: int) -> tuple[dict[str, Any], list[tuple
 
 
 EXACT = [
-    *(SpanF1(rate=rate, average=average) for rate in RATES for average in ("micro", "macro", "macro_seen", "weighted")),
-    *(SemEval("strict", rate) for rate in RATES),
+    *(
+        SpanF1(rate=rate, average=average)
+        for rate in RATE_TALLIES
+        for average in ("micro", "macro", "macro_seen", "weighted")
+    ),
+    *(SemEval("strict", rate) for rate in RATE_TALLIES),
 ]
 
 
@@ -96,13 +100,14 @@ def test_no_errors_no_patterns() -> None:
 
 
 def test_the_table_says_in_which_languages_and_strata_a_pattern_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    from goldassay.reporting.terminal import show
     from goldassay.reporting.tuning import patterns
 
     missed = Error("missed", "", gold="Gent", gold_type="TOP")
     cases = [case(f"d{i}", Counts(0, 0, 1), missed, language="de" if i < 3 else "nl", tier="two") for i in range(4)]
-    patterns(find(cases))
+    show(patterns(find(cases)))
     output = capsys.readouterr().out
     assert "language de 3, nl 1" in output
     assert "tier two 4" in output
-    patterns(find(cases[:2]))
+    show(patterns(find(cases[:2])))
     assert "tier" not in capsys.readouterr().out  # two examples are no stratum

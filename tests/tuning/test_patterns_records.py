@@ -11,7 +11,6 @@ from goldassay import Metric
 from goldassay.measures import records
 from goldassay.reporting import tuning as tables
 from goldassay.running.comparing import from_predictions
-from goldassay.running.waterfall import waterfall
 from goldassay.tuning.instructions import LabelWords, rules_of
 from goldassay.tuning.patterns import find, repair
 
@@ -81,28 +80,3 @@ def test_feedback_names_the_leaves_for_the_predictor_that_wrote_them() -> None:
     assert 'day is "2024-03-01", not "March".' in score.feedback
     assert 'no is "7", not 7: write it as a text.' in score.feedback
     assert "were lost before" not in score.feedback  # a date need not stand in the text as gold writes it
-
-
-class Pipe(dspy.Module):  # type: ignore[misc]
-    """Loses the lines, and then writes the day in a form of its own."""
-
-    stages = {"find": lambda gold: gold["record"]["lines"], "write": lambda gold: gold["record"]["day"]}
-
-    def find(self, text: str) -> list[Any]:
-        return []
-
-    def write(self, text: str) -> str:
-        return "March"
-
-    def forward(self, text: str) -> dspy.Prediction:
-        return dspy.Prediction(record={"no": "7", "day": self.write(text), "lines": self.find(text)})
-
-
-def test_the_stages_of_a_pipeline_cost_the_fields_that_they_lose() -> None:
-    gold = [dspy.Example(id=str(n), text="x", record=GOLD).with_inputs("text") for n in range(4)]
-    stages = waterfall(Pipe(), gold, Metric(records.FieldF1()), progress=False)
-    # of 6 leaves: no right, day wrong, 4 missing: 2 / (2 + 1 + 5); with both stages replaced all are right
-    assert stages.value == pytest.approx(2 / 8)
-    assert stages.perfect == pytest.approx(1.0)
-    shares = {share.stage: share.cost for share in stages.shares}
-    assert shares["find"] > shares["write"] > 0

@@ -10,10 +10,10 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import GoldassayError, LeakError
-from goldassay.lm.terse import TerseAdapter
+from goldassay._support.exceptions import GoldassayError, LeakError
 from goldassay.measures import extraction
-from goldassay.running.evaluate import RunOptions
+from goldassay.models.lm.terse import TerseAdapter
+from goldassay.running.options import RunOptions
 from goldassay.tuning import tune
 from goldassay.tuning.plan import Plan, from_pilot, from_sizes
 
@@ -116,11 +116,12 @@ def pilot(seed: int, gain: float, base: float = 0.5) -> Plan:
     )
 
 
+@pytest.mark.parametrize("draws", [5, pytest.param(20, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(("gain", "low", "high"), [(0.0, 0.0, 0.3), (0.45, 0.85, 1.0)])
 def test_a_pilot_says_go_where_something_helps_and_seldom_where_nothing_does(
-    gain: float, low: float, high: float
+    gain: float, low: float, high: float, draws: int
 ) -> None:
-    plans = [pilot(seed, gain) for seed in range(20)]  # benchmarks.claims has the rates
+    plans = [pilot(seed, gain) for seed in range(draws)]  # benchmarks.claims has the rates
     assert {probe.name for probe in plans[0].probes} == {"nearest examples", "the other form of the answer"}
     assert low <= sum(bool(plan.pays) for plan in plans) / len(plans) <= high
 

@@ -9,7 +9,7 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.tuning import load_state
 
 SAVED = sorted((Path(__file__).parent / "states").glob("*.json"))  # written by these versions of DSPy

@@ -12,10 +12,11 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay import Metric, jsonl
-from goldassay.exceptions import DataError, GoldassayError, LeakError
-from goldassay.lm.local import PromptTooLongError
+from goldassay import Metric
+from goldassay._support import jsonl
+from goldassay._support.exceptions import DataError, GoldassayError, LeakError
 from goldassay.measures import answering, extraction
+from goldassay.models.lm.local import PromptTooLongError
 from goldassay.running.hashing import fingerprint
 from goldassay.statistics import compare
 from goldassay.tuning import Patches, load_state, tune
@@ -144,7 +145,7 @@ def test_patches_stand_beside_labeled_and_nearest_examples_on_test(
     assert tuned.beside[-1] == "patches is not shown to be better than labeled and knn: these take no tuning."
     assert not tune(names_program, gold, METRIC, "labeled", lm=lm, progress=False).beside
     knn = tuned.references["knn"]
-    lost = replace(knn, difference=compare([0.0] * 12, [1.0] * 12, resamples=2000))
+    lost = replace(knn, comparison=replace(knn.comparison, test=compare([0.0] * 12, [1.0] * 12, resamples=2000)))
     beaten = replace(tuned, references={**tuned.references, "knn": lost})
     assert beaten.beside[-1] == "patches is worse than knn: use knn, which takes no tuning."
 
@@ -171,11 +172,20 @@ def test_a_budget_keeps_the_patches_that_were_accepted(lm: Any, names_program: A
     assert tuned.dev.after.value > tuned.dev.before.value
 
 
+def test_one_example_shows_nothing(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
+    tuned = tune(names_program, {**gold, "dev": gold["dev"][:1], "test": gold["test"][:1]}, METRIC, "labeled", lm=lm)
+    assert tuned.test is not None
+    for trial in (tuned.dev, tuned.test):
+        assert trial.comparison.interval is not None
+        assert (*trial.comparison.interval.ends, trial.comparison.p) == (-1.0, 1.0, 1.0)
+
+
 def test_leaks_bad_programs_and_bad_metrics_are_said(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
     with pytest.raises(LeakError, match="exactly dev example"):
         tune(names_program, {**gold, "train": [*gold["train"], gold["dev"][0]]}, METRIC, "labeled", lm=lm)
     with pytest.raises(DataError, match="examples in train and in dev"):
         tune(names_program, {**gold, "train": []}, METRIC, "labeled", lm=lm)
+    assert not lm.history
     with pytest.raises(GoldassayError, match="no optimizer 'magic'"):
         tune(names_program, gold, METRIC, "magic", lm=lm)
 
@@ -187,7 +197,7 @@ def test_leaks_bad_programs_and_bad_metrics_are_said(lm: Any, names_program: Any
         def forward(self, text: str) -> Any:
             raise RuntimeError("no such service")
 
-    with pytest.raises(GoldassayError, match="failed on all .* no such service"):
+    with pytest.raises(GoldassayError, match=r"failed on all \d+ tries.* no such service"):
         tune(Broken(), gold, METRIC, "bootstrap", lm=lm, settings=FAST["bootstrap"], progress=False)
 
     def bad(*_: Any) -> float:
@@ -334,8 +344,8 @@ def test_what_dspy_asserts_without_words_is_told_by_what_it_caught(
 def test_examples_that_no_predictor_can_be_shown_are_no_silent_nothing(optimizer: Any, lm: Any) -> None:
     questions = ["When was the mill built?", "Who owned the ship?", "Where is the old town hall of Delft?"]
     splits = {
-        name: [dspy.Example(id=text, question=text, answers=[name]).with_inputs("question")]
-        for name, text in zip(("train", "dev", "test"), questions, strict=True)
+        name: [dspy.Example(id=text, question=text, answers=[name]).with_inputs("question") for text in texts]
+        for name, texts in zip(("train", "dev", "test"), (questions[:1], questions[1:], []), strict=True)
     }
     program = dspy.Predict("question -> answer")
     with pytest.raises(GoldassayError, match="shown to 'self': it needs answer, .* def to_demo"):

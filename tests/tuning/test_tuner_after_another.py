@@ -10,7 +10,7 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.measures import extraction
 from goldassay.tuning import load_state, tune
 

@@ -11,7 +11,7 @@ import dspy
 import pytest
 
 from goldassay import Metric, guard
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.measures import answering
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate

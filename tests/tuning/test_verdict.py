@@ -58,9 +58,9 @@ def test_a_document_counts_as_one_example() -> None:
 
 def test_bred_candidates_never_help() -> None:
     gains = scores(np.random.default_rng(4), [0.95] * 5, 300)[0]
-    assert judge(gains, selection="independent").verdict == "helped"
+    assert judge(gains, selection="independent").verdict == "better"
     audit = judge(gains, selection="bred")
-    assert (audit.verdict, audit.gain, audit.interval) == ("cannot be told", None, None)
+    assert (audit.verdict, audit.gain, audit.interval) == ("open", None, None)
     assert audit.needed
     assert "--program FILE --gold TEST" in str(audit)
 
@@ -70,7 +70,7 @@ def test_the_examples_that_are_needed_are_never_a_handful() -> None:
     for wins in (4, 6, 8):
         before = [Counts(2, 0, 1)] * wins + [Counts(3, 0, 0)] * (40 - wins)
         audit = of_comparison(compare([Counts(3, 0, 0)] * 40, before, Counts(), resamples=500))
-        assert (audit.verdict, (audit.more or 0) >= 4) == ("cannot be told", True)
+        assert (audit.verdict, (audit.more or 0) >= 4) == ("open", True)
         assert f"to show a gain of {audit.target:+.3f} four times in five" in str(audit)
 
 
@@ -89,6 +89,16 @@ def test_the_four_verdicts() -> None:
     rng = np.random.default_rng(5)
     noise = 0.1 * rng.normal(size=(200, 1))
     words = [judge(noise + gain, selection="independent", pick=0).verdict for gain in (0.1, -0.1, 0.0)]
-    assert words[:2] == ["helped", "made it worse"]
-    assert words[2].startswith("no difference larger than 0.0")
-    assert judge(10 * noise, selection="independent", pick=0).verdict == "cannot be told"
+    assert words[:2] == ["better", "worse"]
+    assert words[2].startswith("no larger than 0.0")
+    assert judge(10 * noise, selection="independent", pick=0).verdict == "open"
+
+
+def test_a_candidate_that_was_picked_on_other_examples_has_its_own_mean() -> None:
+    luck = np.random.default_rng(1).normal(size=(30, 16))
+    best = int(luck.mean(0).argmax())
+    audit = judge(luck, selection="independent", pick=best, held_out=True)
+    assert audit.gain == pytest.approx(luck[:, best].mean()) == audit.naive_gain
+    corrected = judge(luck, selection="independent", pick=best).gain
+    assert corrected is not None
+    assert corrected < luck[:, best].mean() - 0.1

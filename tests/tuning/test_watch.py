@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import dspy
+import time
 
+import dspy
+import pytest
+
+from goldassay._support import progress
 from goldassay.tuning.watch import Watch
 
 
@@ -26,3 +30,13 @@ def test_the_watch_keeps_the_best_program_as_it_was_and_only_of_the_whole_dev_sp
     assert watch.best is not None
     assert (watch.best[0], watch.best[1].signature.instructions) == (0.5, "First.")
     assert [value for _, value in watch.candidates] == [0.5, 0.4]
+
+
+def test_off_a_terminal_the_lines_of_an_optimizer_are_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.02)
+    with Watch(lambda gold, pred: 1.0, []) as watch:
+        watch.show("edit 2, +0.040 so far, 12 examples left, about 30 s")
+        time.sleep(0.3)
+    assert "tuning: edit 2, +0.040 so far, 12 examples left, about 30 s: 0 s" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import dspy
 import pytest
 from pydantic import BaseModel
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.running.hashing import fingerprint
 from goldassay.tuning.wrappers import NearestDemos, Wrapped, demonstrations, rebuilt
 

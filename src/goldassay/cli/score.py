@@ -9,43 +9,51 @@ from typing import Annotated, Any
 
 import typer
 
-from goldassay.cli import options as use
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import RAISED
-from goldassay.reporting import tables, terminal
+from goldassay._support import options as use
+from goldassay._support.exceptions import GoldassayError
+from goldassay.cli.options import FileOptions
+from goldassay.core.measure import RAISED
+from goldassay.ext.protocols import claimed
+from goldassay.reporting import terminal
+from goldassay.results.tables import headline_view
+from goldassay.running.scoring import below, card_of, read
 
 
 @dataclass(frozen=True)
-class ScoreOptions(use.FileOptions):
+class ScoringOptions(FileOptions):
     """Which gold, and what its values are held against."""
 
-    split: str | None = use.for_gold("NAME", "Only gold of this split.")
-    fail_under: list[str] | None = use.for_result("NAME=VALUE", "Exit with status 1 if the value is lower (repeat).")
-    claimed: list[str] | None = use.for_result(
-        "NAME=VALUE", "A number from elsewhere, as strict_f1=.7435: find the conventions that give it (repeat)."
-    )
-    intervals: Annotated[bool | None, typer.Option(help="95 % intervals (default: up to 2,000 examples).")] = None
+    split: str | None = None
+    fail_under: Annotated[
+        list[str] | None, use.for_result("NAME=VALUE", "Exit with status 1 if the value is lower (repeat).")
+    ] = None
+    claimed: Annotated[
+        list[str] | None,
+        use.for_result(
+            "NAME=VALUE",
+            "A number from elsewhere, such as strict_f1=.7435: find the conventions that give it (repeat).",
+        ),
+    ] = None
+    all: Annotated[bool, use.flag("Show all values and breakdowns, not only those that lead.")] = False
+    intervals: Annotated[bool | None, use.flag("95 % intervals (default: up to 2,000 examples).")] = None
 
 
 def score(
     task: use.Task,
     gold: Annotated[Path, use.for_gold("FILE", "The gold file or folder.")],
     pred: Annotated[Path, use.for_gold("FILE|RUN", "Predictions in the same format, or a run folder.")],
-    scoring: ScoreOptions,
+    scoring: ScoringOptions,
     json: bool = False,
 ) -> None:
-    """Score existing predictions against gold; a metric of your own that raises is exit status 1."""
-    from goldassay import claimed
-    from goldassay.scoring import below, card_of, read
-
+    """Score existing predictions against gold. Exit status 1 if your own metric raises."""
     options = scoring.chosen(task)
     with terminal.progress("reading both sides", 2) as update:
         aligned, chosen = read(task, gold, pred, split=scoring.split, **options)
         update(1, f"measuring {len(aligned.gold)} examples")
         card = card_of(task, aligned, chosen, scoring.intervals)
-    if card.no_level and not card.by:
+    if card.why_no_estimate and not card.by:
         advice = f"goldassay gold draft --for level; or goldassay compare {task} --gold {gold} --pred A --pred B"
-        raise GoldassayError(f"{gold}: {card.no_level}: {advice}")
+        raise GoldassayError(f"{gold}: {card.why_no_estimate}: {advice}")
     explanations = []
     if scoring.claimed:
         how = {name: options.get(name) for name in ("format", "protocol", "column")}
@@ -56,12 +64,16 @@ def score(
     if json:
         state: dict[str, Any] = card.state()
         if explanations:
-            state["claimed"] = [each.state() for each in explanations]
+            state["claimed"] = [explanation.state() for explanation in explanations]
         terminal.answer(state)
     else:
-        tables.scorecard(card)
-        terminal.echo(*(text for each in explanations for text in ("", *each.lines())))
-    missed = below(card, use.numbers("--fail-under", scoring.fail_under))
+        asked = scoring.all or scoring.measures or scoring.protocol
+        terminal.show(card.view() if asked else headline_view(card, "--all"))
+        if not asked and not options and not scoring.split:
+            page = f"goldassay compare {task} --gold {gold} --pred {pred} --out report"
+            terminal.echo(f"Each error, on a page: {page}", f"Against another system: {page} --pred OTHER")
+        terminal.echo(*(text for explanation in explanations for text in ("", *explanation.lines())))
+    missed = below(card, use.numbers("fail_under", scoring.fail_under))
     for message in missed:
         print(f"goldassay: {message}", file=sys.stderr)
     if missed or any(text.startswith(RAISED) for text in card.warnings):

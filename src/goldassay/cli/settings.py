@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from goldassay import files, workspace
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measure import TASKS
+from goldassay import workspace
+from goldassay._support import files
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.measure import TASKS
 
 
 def table(file: str, columns: int = 2) -> list[list[str]]:
@@ -53,7 +54,7 @@ def comparators(text: str) -> dict[str, str]:
     """
     if text.endswith(".json"):
         return dict(files.json_value(Path(text)))
-    return {name.strip(): how.strip() for name, _, how in (part.partition("=") for part in text.split(";"))}
+    return {name.strip(): how.strip() for name, _, how in (pair.partition("=") for pair in text.split(";"))}
 
 
 def schema(text: str) -> Any:
@@ -72,7 +73,7 @@ class Setting(NamedTuple):
     form: str = "FILE"
 
 
-SETTINGS: Mapping[str, Setting] = {
+TASK_SETTINGS: Mapping[str, Setting] = {
     "labels": Setting(["classification"], labels, "A,B or FILE"),
     "weight": Setting(["classification"], form="FIELD"),
     "costs": Setting(["classification"], lambda file: [(gold, pred, float(n)) for gold, pred, n in table(file, 3)]),
@@ -91,7 +92,8 @@ SETTINGS: Mapping[str, Setting] = {
     "skip_bad": Setting(TASKS, int, "N"),
     "embedder": Setting(["answering"], form="NAME"),
     "schema": Setting(["records"], schema),
-    "compare": Setting(["records"], comparators, "FIELD=HOW;…"),
+    "arguments": Setting(["trajectories"], form="superset"),
+    "compare": Setting(["records", "trajectories"], comparators, "FIELD=HOW;…"),
     "blank": Setting(["records"], form="null"),
     "ordered": Setting(["records"], lambda text: text if text == "all" else text.replace(" ", "").split(","), "LIST"),
 }
@@ -107,22 +109,23 @@ written; the default reads them as conlleval does. ``scheme``: IOB1, IOB2, IOE2,
 of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON.
 ``train``: DocRED's training set, for Ign F1. ``skip_bad``: skip up to N bad tags or lines; a warning counts them.
 ``embedder``: the embedder of ``--metric five``. ``schema``: a JSON Schema, or ``models.py:Invoice``. ``compare``:
-comparators by field, ``total=money;day=date`` or a JSON file. ``blank``: same, null or apart. ``ordered``: lists whose
-order counts, or all.
+comparators by field (of trajectories ``TOOL.ARGUMENT`` or ``ARGUMENT``), ``total=money;day=date`` or a JSON file.
+``arguments``: exact, ignore, subset or superset, how the arguments of calls match. ``blank``: same, null or apart.
+``ordered``: lists whose order counts, or all.
 """
 
 
 def help_text() -> str:
     """All settings in the help of ``--option``, those of one task together."""
     by_tasks: dict[str, list[str]] = {}
-    for name, setting in SETTINGS.items():
+    for name, setting in TASK_SETTINGS.items():
         tasks = "all tasks" if setting.tasks is TASKS else ", ".join(setting.tasks)
         by_tasks.setdefault(tasks, []).append(f"{name}={setting.form}")
     return "; ".join(f"{tasks}: {', '.join(names)}" for tasks, names in by_tasks.items())
 
 
 def settings(
-    options: Sequence[str] | None, task: str | None = None, allowed: Mapping[str, Setting] = SETTINGS
+    options: Sequence[str] | None, task: str | None = None, allowed: Mapping[str, Setting] = TASK_SETTINGS
 ) -> dict[str, Any]:
     """``--option NAME=VALUE``, each value by its name; those of another task are refused.
 

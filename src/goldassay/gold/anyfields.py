@@ -19,21 +19,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
-from goldassay import files
-from goldassay.exceptions import DataError, FieldError, GoldassayError
-from goldassay.fields import names
-from goldassay.fields import read as field_at
-from goldassay.gold.formats import SPLITS, is_by_split
+from goldassay._support import files
+from goldassay._support.exceptions import DataError, FieldError, GoldassayError
+from goldassay.core.fields import names
+from goldassay.core.fields import read as field_at
+from goldassay.gold.formats import SPLIT_NAMES, is_by_split
 from goldassay.gold.shapes import Fields, Record
 
-DRAFTED = ("sampling", "suggestions", "preferred")  # of a draft: how a record was chosen, what systems answered, whose
-# answers people took to be right
-ABOUT = ("id", "split", "language", "document", "strata", "meta", *DRAFTED)  # about a record, and no field of a task
-BESIDE = (*ABOUT, "text", "latency_ms", "error")  # columns of a table of records that are no field of the record
-FEW = 30  # values of a field that are counted one by one
+DRAFTED = ("sampling", "suggestions", "preferred")
+"""Of a draft: how a record was chosen, what systems answered, and whose answers people took to be right."""
+ABOUT_RECORD = ("id", "split", "language", "document", "strata", "meta", *DRAFTED)
+"""Fields about a record, which are no field of a task."""
 
 
 def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
@@ -53,21 +53,39 @@ def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
         if not isinstance(content, dict) or not all(isinstance(path, str) for path in content.values()):
             raise DataError('a mapping is an object such as {"text": "body.content"}', file=text)
         return dict(content)
-    parts = [part.partition("=") for part in text.split(",")]
+    parts = [item.partition("=") for item in text.split(",")]
     for name, equals, path in parts:
         if not name.strip() or not path.strip():
             raise GoldassayError(f"a mapping reads like text=body.content,label=category, not {name + equals + path!r}")
     return {name.strip(): path.strip() for name, _, path in parts}
 
 
+def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool) -> Record:
+    """A trace, ``{"inputs": {…}, "outputs": {…}}``, with the fields of both beside each other; any other row as it is.
+
+    Of a name that both have, a prediction has that of the outputs.
+
+    >>> flat({"id": 1, "inputs": {"text": "Ur"}, "outputs": {"label": "M"}}, None, predicted=True)
+    {'id': 1, 'text': 'Ur', 'label': 'M'}
+    """
+    if not isinstance(row.get("inputs"), Mapping) or "outputs" not in row:
+        return row
+    sides = [name for name in ("inputs", "outputs") if isinstance(row[name], Mapping)]
+    mapped = {path.partition(".")[0] for path in (paths or {}).values()}
+    merged: Fields = {key: row[key] for key in row if key not in sides or key in mapped}
+    for name in sides if predicted else sides[::-1]:
+        merged |= row[name]
+    return merged
+
+
 def renamed(row: Record, paths: Mapping[str, str], *, predicted: bool) -> Fields:
-    """A row under the names of a mapping; predictions, which may have other names than gold, keep what it lacks.
+    """A row under the names of a mapping, which may be other names in predictions than in gold; other columns stay.
 
     Raises:
         DataError: A row of gold lacks a field that the mapping names.
     """
-    stay = (key for key in row if key not in paths.values()) if predicted else ABOUT
-    record: Fields = {key: row[key] for key in stay if key in row and key not in paths}
+    moved = {*paths, *paths.values(), *(path.partition(".")[0] for path in paths.values())}
+    record = {key: row[key] for key in row if key not in moved}
     for name, path in paths.items():
         try:
             record[name] = field_at(row, path)
@@ -78,11 +96,15 @@ def renamed(row: Record, paths: Mapping[str, str], *, predicted: bool) -> Fields
     return record
 
 
-def objects(data: Any) -> Iterator[Record]:
+def objects(data: Any, field: str = "") -> Iterator[Record]:
     """The records of a JSON value or of Python objects: a list, lists by split, or a data frame.
 
     A record is a dict, a pydantic model, a ``dspy.Example`` or any object with attributes. Of a data frame, which is
     whatever has ``to_dicts`` (polars) or ``to_dict("records")`` (pandas), empty cells are None.
+
+    Args:
+        data: The value.
+        field: The field of which a list (or array, or column) of bare values holds one a record.
 
     Raises:
         DataError: A mapping has keys that are no splits.
@@ -92,21 +114,24 @@ def objects(data: Any) -> Iterator[Record]:
     [{'split': 'train', 'id': 'a'}, {'split': 'dev', 'id': 'b'}]
     """
     if hasattr(data, "columns") and hasattr(data, "to_dict"):
-        several = data.to_dicts() if hasattr(data, "to_dicts") else data.to_dict("records")
-        yield from ({key: None if _is_empty(value) else value for key, value in row.items()} for row in several)
+        records = data.to_dicts() if hasattr(data, "to_dicts") else data.to_dict("records")
+        yield from ({key: None if _is_empty(value) else value for key, value in row.items()} for row in records)
     elif isinstance(data, Mapping):
         if not is_by_split(data):
-            raise DataError(f"lists by split are named {', '.join(SPLITS)}, not {', '.join(map(str, data))}")
-        for name, part in data.items():
-            yield from ({"split": SPLITS[name], **row} for row in objects(part))
+            raise DataError(f"lists by split are named {', '.join(SPLIT_NAMES)}, not {', '.join(map(str, data))}")
+        for name, rows in data.items():
+            yield from ({"split": SPLIT_NAMES[name], **row} for row in objects(rows, field))
     elif not isinstance(data, Iterable):
         raise GoldassayError(f"records are a file, a list, lists by split or a data frame, not {data!r}")
     else:
-        for row in data:
+        values = list(data)
+        if field and values and all(value is None or isinstance(value, str | Number) for value in values):
+            values = [{field: value} for value in values]
+        for row in values:
             yield row if isinstance(row, Mapping) else {name: field_at(row, name) for name in names(row)}
 
 
-def _is_empty(value: Any) -> bool:
+def _is_empty(value: object) -> bool:
     """Whether a cell of a data frame is empty: None, NaN, pandas' NA or NaT."""
     return value is None or (isinstance(value, float) and isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
 
@@ -116,15 +141,20 @@ def nested(row: Record) -> Fields:
 
     The record is the column ``record``, the columns that begin with ``record.``, or all that do not describe it.
 
+    Raises:
+        DataError: A column is inside of one that has a value.
+
     >>> nested({"id": "1", "no": 7, "lines.0.what": "tea", "lines.0.qty": 2, "lines.1.what": "jam", "lines.1.qty": ""})
     {'id': '1', 'record': {'no': 7, 'lines': [{'what': 'tea', 'qty': 2}, {'what': 'jam'}]}}
     """
+    # columns of a table of records that are no field of the record
+    columns_beside = (*ABOUT_RECORD, "text", "latency_ms", "error")
     prefix = "record." if any(str(name).startswith("record.") for name in row) else ""
-    own = [name for name in row if (name.startswith(prefix) if prefix else name not in BESIDE)]
-    if "record" in row or not own:
+    columns = [name for name in row if (name.startswith(prefix) if prefix else name not in columns_beside)]
+    if "record" in row or not columns:
         return dict(row)
     tree: Fields = {}
-    for name in own:
+    for name in columns:
         if row[name] not in (None, ""):
             *above, last = re.sub(r"\[(\d+)\]", r".\1", name.removeprefix(prefix)).split(".")
             node = tree
@@ -133,14 +163,14 @@ def nested(row: Record) -> Fields:
                 if not isinstance(node, dict):
                     raise DataError(f"the column {name!r} is inside of one that has a value", field=name)
             node[last] = row[name]
-    return {name: value for name, value in row.items() if name not in own} | {"record": _lists(tree)}
+    return {name: value for name, value in row.items() if name not in columns} | {"record": _lists(tree)}
 
 
 def _lists(value: Any) -> Any:
     """Objects whose keys are numbers as lists."""
     if not isinstance(value, dict):
         return value
-    inner = {key: _lists(part) for key, part in value.items()}
+    inner = {key: _lists(item) for key, item in value.items()}
     listed = bool(inner) and all(key.isdigit() for key in inner)
     return [inner[key] for key in sorted(inner, key=int)] if listed else inner
 
@@ -153,25 +183,34 @@ def fields(records: Iterable[Record]) -> dict[str, str]:
     >>> fields([{"id": "1", "text": "a b", "year": 1784}, {"id": "2", "text": "c d", "year": 1913}])
     {'text': 'str', 'year': 'int'}
     """
-    several = list(records)
+    listed = list(records)
     columns: dict[str, list[Any]] = {}
-    for record in several:
+    for record in listed:
         for name, value in record.items():
-            if name not in ABOUT:
+            if name not in ABOUT_RECORD:
                 columns.setdefault(name, []).append(value)
     types = {name: _type([value for value in values if value is not None]) for name, values in columns.items()}
     closed = [name for name, kind in types.items() if kind.startswith("Literal")]
-    return types | {name: "str" for name in closed if _is_copied(name, several)}
+    return types | {name: "str" for name in closed if _is_copied(name, listed)}
+
+
+def texts(records: Iterable[Record]) -> list[str]:
+    """The fields that are texts, not labels: the likely inputs of a task of which nothing else is known.
+
+    >>> texts([{"id": str(n), "body": "abcdef"[n] * 9, "team": "AB"[n % 2]} for n in range(6)])
+    ['body']
+    """
+    return [name for name, kind in fields(records).items() if kind == "str"]
 
 
 def _is_copied(name: str, records: Sequence[Record]) -> bool:
     """Whether the text of a field stands as a word in another field of most records."""
-    several = [record for record in records if record.get(name)]
+    filled = [record for record in records if record.get(name)]
     copies = 0
-    for record in several:
-        texts = "\n".join(str(value) for key, value in record.items() if key not in (*ABOUT, name))
+    for record in filled:
+        texts = "\n".join(str(value) for key, value in record.items() if key not in (*ABOUT_RECORD, name))
         copies += re.search(rf"(?<!\w){re.escape(str(record[name]))}(?!\w)", texts) is not None
-    return 2 * copies > len(several)
+    return 2 * copies > len(filled)
 
 
 def _type(values: Sequence[Any]) -> str:
@@ -194,6 +233,6 @@ def counted(records: Sequence[Record]) -> Fields:
     for name in fields(records):
         values = [str(record[name]) for record in records if record.get(name) is not None]
         occurring = Counter(values)
-        few = len(occurring) <= FEW and len(occurring) < len(values)
+        few = len(occurring) <= 30 and len(occurring) < len(values)
         counts[name] = dict(occurring.most_common()) if few else len(values)
     return counts

@@ -1,37 +1,36 @@
 """``read``, ``write`` and ``convert`` files: one validated path from every format to records.
 
 The reader of a format maps the file to plain dicts (`formats.Source`), pydantic validates them, spans are proved
-against the text, and ids are used once. Records of large JSON Lines files are validated once and then read again, some
-at a time, whenever they are needed: tallies add up, so that a scorecard folds them in chunks
-(`goldassay.scorecard.Batches.chunks`), and what stays in memory is the id and the byte offset of each record.
+against the text, and ids are used once.
+
+What is read is in memory: a million labels with their predictions (two files, 135 MB) take 1.0 GB, against 0.5 GB if
+only their ids and offsets are kept, as an earlier version did, which scored half as fast. Evidence is computed some
+thousands of examples at a time (`goldassay.results.result.Batches.chunks`).
 """
 
 from __future__ import annotations
 
+import difflib
 import logging
-import os
-import sys
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from goldassay import jsonl, workspace
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import Record, check_unique
-from goldassay.files import Faults
+from goldassay._support import workspace
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.files import Faults
+from goldassay.core.fields import Record, check_unique, identity
+from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields, formats
-from goldassay.gold.formats import ReadOptions, Row, Source, tables
-from goldassay.gold.formats.jsonl import rows_of
-from goldassay.gold.records import SAMPLING, SPANS, check, empty_prediction, is_labelled, problems, prove
+from goldassay.gold.formats import ReadOptions, Source, SourceRecord, tables
+from goldassay.gold.records import SAMPLING, SPANS, is_labelled, problems, prove
 from goldassay.gold.shapes import Fields, Side
-from goldassay.measure import TASKS
+
+if TYPE_CHECKING:
+    from goldassay.statistics.design import Design
 
 TOKENISED = ("hipe", "iob2", "conll")
-LARGE = 32_000_000  # bytes of a file from which its records stay in it
-MISSING = -1  # the offset of a record that the file does not have
 
 
 def source_of(
@@ -57,18 +56,22 @@ def source_of(
         drafts: Whether records of a draft that have no gold are read, too.
         options: How the format is read.
     """
-    workspace.known(task)
+    close = [] if task in TASKS else difflib.get_close_matches(task, TASKS, n=1, cutoff=0.8)
+    if close and not (workspace.root() / "programs" / f"{task}.py").is_file():
+        raise GoldassayError(f"no task {task!r}; did you mean {close[0]!r}?")
     paths = anyfields.mapping(options.pop("map", None))
-    chosen: Fields = {name: value for name, value in options.items() if value is not None}
+    chosen = {name: value for name, value in options.items() if value is not None}
     name = format or ""
     allowed: set[str] = set()
-    if not is_file(path):
+    if not formats.is_file(path):
         allowed = {*chosen, "data"}  # they say how the file of the other side is read
         chosen["data"] = path
         path = "gold" if side == "gold" else "predictions"
         name = "data"
     elif tables.is_dataset(path):
         name = "dataset"
+    elif task not in TASKS and not format and (name := formats.recognised(Path(path), task)):
+        pass
     elif paths or (task not in TASKS and format != "run"):
         suffix = Path(path).suffix.lower().lstrip(".")
         name = name or {"": "jsonl", "ndjson": "jsonl"}.get(suffix, suffix)
@@ -84,20 +87,15 @@ def source_of(
     return Source(Path(path), task, name, side, chosen, faults or Faults(), audit, drafts)
 
 
-def is_file(place: object) -> bool:
-    """Whether this names a file, and is not the records themselves."""
-    return isinstance(place, (str, os.PathLike))
-
-
-def rows(source: Source) -> Iterator[Row]:
+def rows(source: Source) -> Iterator[SourceRecord]:
     """The validated records of a file with their places."""
-    own = source.task not in TASKS and source.format != "run"
-    if own or source.format in ("data", "dataset") or "map" in source.options:
+    is_own_task = source.task not in TASKS and source.format not in ("run", "review")
+    if is_own_task or source.format in ("data", "dataset") or "map" in source.options:
         return checked(source, tables.rows(source))
     return checked(source, formats.named(source.format, source.task).rows(source))
 
 
-def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
+def checked(source: Source, unchecked: Iterable[SourceRecord]) -> Iterator[SourceRecord]:
     """Rows validated against their task's shape; in an audit all that is wrong is reported, and spans are left alone.
 
     Records of your own task may have any fields. Records of a draft without gold are left out, unless these are wanted.
@@ -115,21 +113,24 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
                     yield row._replace(record={**row.record, "id": str(row.record["id"])})
             continue
         labelled += 1
-        place: Fields = {"file": row.file or source.path, "line": row.line}
+        location = {"file": row.file or source.path, "line": row.line}
         record = problems(row.record, source.task, source.side) if source.task in TASKS else row.record
         if isinstance(record, list):
             for error in record if source.audit else record[:1]:
-                source.faults.report(error.at(**place), "schema")
+                source.faults.report(error.at(**location), "schema")
             continue
         if source.side == "gold" and record.get(SAMPLING) is not None:
             from goldassay.statistics.design import sampling_of  # loads numpy, which other records do without
 
-            with source.checking("schema", **place):
+            with source.checking("schema", **location):
                 sampling_of(record[SAMPLING], record["id"])
-        with source.checking("offset", **place):
-            if spans and "text" in record and not source.audit:
+        if spans and "text" in record and not source.audit:
+            try:
                 prove(record["text"], record[spans], spans, record["id"])
-            yield row._replace(record=record)
+            except DataError as error:
+                source.faults.report(error.at(**location), "offset")
+                continue
+        yield row._replace(record=record)
     if source.drafts and source.unlabelled:
         return
     if not labelled and source.side == "gold" and not source.faults.errors:
@@ -142,145 +143,127 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
         source.warnings.append(f"{which} are not labelled yet and are left out")
 
 
-def records_of(source: Source) -> Sequence[Fields]:
-    """The records of a source; those of a large file stay in it."""
-    place = rows_of(source.path)
-    streamable = source.format in ("jsonl", "run") and not (source.options or source.faults.limit or source.drafts)
-    if streamable and place.is_file() and place.stat().st_size >= LARGE:
-        stored = RecordFile.of(source)
-        return list(stored) if stored.sampled else stored
-    records = [row.record for row in rows(source)]
-    if source.format == "run":  # the last row of an example counts
-        records = list({record["id"]: record for record in records}.values())
-    check_unique(records, source.path)
-    return records
+class Records(list[Fields]):
+    """Gold or predictions of a task, as plain dicts, and what is known about all of them.
 
+    Args:
+        records: The records, validated.
+        source: What they were read from.
+        format: The format that was asked for; the reader may have seen another one in the file (``source.format``).
+        lines: The line of each record, if they were read from lines.
 
-def reported_records(source: Source) -> Sequence[Fields]:
-    """The records of a source; what is left out of them is logged."""
-    records = records_of(source)
-    for warning in source.warnings:
-        logging.getLogger("goldassay").warning("%s", warning)
-    return records
-
-
-@dataclass(frozen=True)
-class RecordFile(Sequence[Any]):
-    """The records of a large file, each validated when it is read.
-
-    ``offsets`` are those of their lines, ``splits_of`` their splits, and ``transform`` is called with each. ``sampled``
-    says whether any has a ``sampling``, which only records in memory are weighed by.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     source = Source(Path(folder, "gold.jsonl"), "classification", "jsonl")
-    ...     _ = source.path.write_text('{"id": "a", "label": "M", "split": "dev"}\\n{"id": "b", "label": "L"}\\n')
-    ...     records = RecordFile.of(source)
-    ...     len(records), records[1]["label"], [record["id"] for record in records[:1]]
-    (2, 'L', ['a'])
+    >>> records = read([{"id": 7, "label": "M", "split": "dev"}, {"id": 8, "label": "L"}], "classification")
+    >>> records.ids, records.splits, records.of_split("dev").ids
+    (['7', '8'], ['dev', None], ['7'])
     """
 
-    source: Source
-    ids: Sequence[str]
-    offsets: Sequence[int]
-    splits_of: Sequence[str | None]
-    transform: Callable[[Fields], Any] | None = None
-    sampled: bool = False
+    def __init__(
+        self, records: Iterable[Fields], source: Source, *, format: str = "", lines: Sequence[int | None] = ()
+    ) -> None:
+        super().__init__(records)
+        self.source = source
+        self.format = format or source.format
+        self.lines = lines
 
     @classmethod
-    def of(cls, source: Source) -> RecordFile:
-        """The places of the records, once all of them are validated.
+    def of(cls, source: Source, *, unique: bool = True) -> Records:
+        """All records of a source.
 
         Raises:
-            DataError: Two records have one id.
+            DataError: One cannot be read, or two have one id, unless they need not be ``unique``.
         """
-        index: dict[str, tuple[int, str | None]] = {}
-        sampled = False
-        for row in rows(source):
-            sampled = sampled or SAMPLING in row.record
-            name = row.record["id"]
-            split = row.record.get("split")
-            if name in index and source.format != "run":  # of a run the last row of an example counts
-                raise DataError("duplicate document id; each record needs its own", file=source.path, record=name)
-            index[name] = row.offset, sys.intern(split) if split else None
-        offsets = array("q", (offset for offset, _ in index.values()))
-        return cls(source, list(index), offsets, [split for _, split in index.values()], sampled=sampled)
+        form = source.format
+        if form == "run":  # the last row of an example counts
+            return cls({row.record["id"]: row.record for row in rows(source)}.values(), source, format=form)
+        parsed = list(rows(source))
+        records = cls((row.record for row in parsed), source, format=form, lines=[row.line for row in parsed])
+        if unique:
+            check_unique(records, source.path)
+        return records
 
-    def select(self, places: Iterable[int]) -> RecordFile:
-        """The records at these places."""
-        chosen = list(places)
-        ids = [self.ids[place] for place in chosen]
-        splits = [self.splits_of[place] for place in chosen]
-        return replace(self, ids=ids, offsets=array("q", (self.offsets[place] for place in chosen)), splits_of=splits)
+    @property
+    def file(self) -> Path | None:
+        """The file or folder that they were read from; None of records in Python."""
+        return None if self.format == "data" else self.source.path
 
-    def ordered(self, ids: Sequence[str]) -> RecordFile:
-        """The predictions with these ids in this order; one that the file does not have is empty."""
-        offset_of = dict(zip(self.ids, self.offsets, strict=True))
-        offsets = array("q", (offset_of.get(name, MISSING) for name in ids))
-        return replace(self, ids=ids, offsets=offsets, splits_of=[None] * len(ids))
+    @property
+    def warnings(self) -> list[str]:
+        """What was left out or read in an unusual way."""
+        return self.source.warnings
 
-    def __len__(self) -> int:
-        return len(self.ids)
+    @property
+    def ids(self) -> list[str]:
+        """The id of each record."""
+        return [identity(record, index) for index, record in enumerate(self)]
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return self.select(range(*place.indices(len(self))))
-        return next(iter(self.select([place])))
+    @property
+    def documents(self) -> list[str | None]:
+        """The document that each record is a part of."""
+        return [record.get("document") for record in self]
 
-    def __iter__(self) -> Iterator[Any]:
-        task = self.source.task
-        side = self.source.side
-        file = self.source.path
-        record_of: Any = formats.named(self.source.format).record_of
-        stored = jsonl.rows_at(rows_of(file), (offset for offset in self.offsets if offset != MISSING))
-        for name, offset in zip(self.ids, self.offsets, strict=True):
-            if offset == MISSING:
-                yield empty_prediction(name, task)
-                continue
-            record = record_of(next(stored), self.source)
-            record = record if self.source.format == "run" else check(record, task, side)  # of a run it is checked
-            yield self.transform(record) if self.transform else record
+    @property
+    def splits(self) -> list[str | None]:
+        """The split of each record."""
+        return [record.get("split") for record in self]
 
+    @property
+    def design(self) -> Design:
+        """How gold was chosen to be labelled."""
+        from goldassay.statistics.design import Design  # loads numpy, which records are read without
 
-def select(records: Sequence[Any], places: Iterable[int]) -> Sequence[Any]:
-    """The records at these places."""
-    return records.select(places) if isinstance(records, RecordFile) else [records[place] for place in places]
+        return Design.of(self, self.source.path)
 
+    def select(self, ids: Container[str]) -> Records:
+        """The records with these ids."""
+        records = (record for name, record in zip(self.ids, self, strict=True) if name in ids)
+        return Records(records, self.source, format=self.format)
 
-def splits_of(records: Sequence[Any]) -> Sequence[str | None]:
-    """The split of each record."""
-    return records.splits_of if isinstance(records, RecordFile) else [record.get("split") for record in records]
+    def of_split(self, name: str) -> Records:
+        """The records of a split.
 
-
-def mapped(records: Sequence[Any], transform: Callable[[Any], Any]) -> Sequence[Any]:
-    """Each record transformed; those of a large file when they are read."""
-    if isinstance(records, RecordFile):
-        return replace(records, transform=transform)
-    return list(map(transform, records))
+        Raises:
+            DataError: There are none.
+        """
+        records = [record for record in self if record.get("split") == name]
+        if not records:
+            names = ", ".join(filter(None, dict.fromkeys(self.splits))) or "none"
+            raise DataError(f"no gold of the split {name!r}; there are {names}", file=self.source.path)
+        return Records(records, self.source, format=self.format)
 
 
 def read(
-    path: Any,
-    *,
-    format: str | None = None,
+    place: Any,
     task: str,
     side: Side = "gold",
+    *,
+    format: str | None = None,
     faults: Faults | None = None,
+    drafts: bool = False,
+    unique: bool = True,
     **options: Unpack[ReadOptions],
-) -> list[Fields]:
-    """The records of a file.
+) -> Records:
+    """The records of a file, a run folder, a data set, a list or a data frame; what is left out is logged.
 
     Your own task has records with any fields; ``map`` renames the fields of a foreign file (`anyfields`).
 
     Args:
-        path: The file, or the records themselves.
-        format: The format; guessed from the file's name and beginning if not given.
+        place: The file, or the records themselves (`goldassay.gold.anyfields.objects`).
         task: The task.
         side: ``gold`` or ``pred``.
+        format: The format; guessed from the file's name and beginning if not given.
         faults: How many faults may be passed over; by default the first one is raised.
+        drafts: Whether records of a draft that have no gold are read, too.
+        unique: Whether two records with one id are an error.
         options: How the format is read (`goldassay.gold.formats.ReadOptions`).
+
+    Raises:
+        DataError: A record cannot be read.
+        GoldassayError: There is no such task, format or option.
     """
-    return list(reported_records(source_of(path, task, side, format, faults=faults, **options)))
+    records = Records.of(source_of(place, task, side, format, faults=faults, drafts=drafts, **options), unique=unique)
+    for warning in records.warnings:
+        logging.getLogger("goldassay").warning("%s", warning)
+    return records
 
 
 def write(
@@ -305,9 +288,9 @@ def write(
         GoldassayError: The format is not written for the task.
     """
     name = format or formats.by_name(path)
-    several = list(records)
+    listed = list(records)
     spans = SPANS.get(task, "")
-    for record in several if name != "jsonl" and spans else ():
+    for record in listed if name != "jsonl" and spans else ():
         for index, span in enumerate(record.get(spans) or ()):  # a draft has none yet
             if span["start"] is None:
                 message = f"{span.get('text')!r} has no offsets, and {name} holds only what is in the text; write jsonl"
@@ -315,7 +298,7 @@ def write(
     form = formats.named(name, task)
     if form.write is None or (task in TASKS and task not in (form.written or form.tasks)):
         raise GoldassayError(f"format {name} is not written for {task}; write jsonl")
-    form.write(path, several, task, side)
+    form.write(path, listed, task, side)
 
 
 class Conversion(NamedTuple):
@@ -360,7 +343,7 @@ def convert(
     if before.format in TOKENISED and side == "gold":
         before.options = {**before.options, "tokens": True}
     new = target_format or ("hipe" if Path(target).suffix == ".tsv" and task in SPANS else formats.by_name(target))
-    records = records_of(before)
+    records = Records.of(before)
     write(target, records, format=new, task=task, side=side)
     changed: Counter[str] = Counter()
     by_id = {record["id"]: record for record in read(target, format=new, task=task, side=side)}

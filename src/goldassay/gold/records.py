@@ -17,10 +17,11 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from goldassay.exceptions import DataError
-from goldassay.files import resource
+from goldassay._support.exceptions import DataError
+from goldassay._support.files import resource
+from goldassay.core.measure import FAILURE, NO_PREDICTION, TASKS
+from goldassay.core.shape import UNKNOWN_SHAPE
 from goldassay.gold.shapes import SHAPES, Fields, Record, Side
-from goldassay.measure import FAILURE, NO_PREDICTION, TASKS
 
 SAMPLING = "sampling"  # the field of `goldassay.statistics.design`, which loads numpy
 SPANS = {"extraction": "entities", "linking": "links"}
@@ -29,8 +30,8 @@ TABLE: dict[str, Fields] = resource("tasks.json")
 ``empty`` prediction, and whether it has ``failed`` (no answer is not the same as an answer that abstains); the ``unit``
 that is counted in a record, its name and its field; the values by which files are ``compared`` (each one more costs
 power, since the tests are corrected for their number)."""
-INPUTS: dict[str, str] = {task: row["input"] for task, row in TABLE.items()}
-LABELS: dict[str, Sequence[str]] = {task: row["labels"] for task, row in TABLE.items()}
+INPUT_FIELDS: dict[str, str] = {task: row["input"] for task, row in TABLE.items()}
+LABEL_FIELDS: dict[str, Sequence[str]] = {task: row["labels"] for task, row in TABLE.items()}
 # The names of alternatives in the locations of pydantic's errors.
 UNION_STEPS = re.compile(r"dict\[|list\[|function-|constrained-|(str|int|float|bool|none)$")
 
@@ -60,7 +61,7 @@ def check(record: object, task: str, side: Side = "gold") -> Fields:
 
     >>> check({"id": "a", "text": "x", "entities": [{"start": "0", "end": 1, "type": "TOP"}]}, "extraction")
     Traceback (most recent call last):
-    goldassay.exceptions.DataError: record a, entities[0].start: input should be a valid integer, found '0'
+    goldassay._support.exceptions.DataError: record a, entities[0].start: input should be a valid integer, found '0'
     """
     errors = problems(record, task, side)
     if isinstance(errors, list):
@@ -76,9 +77,9 @@ def problems(
     Fields that the shape does not have are wrong, or left out with ``extra="ignore"``; a prediction may repeat its
     input (question, query), which is left out.
     """
-    asked = INPUTS.get(task, "text")
-    if side == "pred" and isinstance(record, dict) and asked != "text":
-        record = {name: value for name, value in record.items() if name != asked}
+    input_field = INPUT_FIELDS.get(task, "text")
+    if side == "pred" and isinstance(record, dict) and input_field != "text":
+        record = {name: value for name, value in record.items() if name != input_field}
     try:
         checked = adapter(task, side).validate_python(record, extra=extra)
         if task == "classification" and not any(name in checked for name in ("label", "labels", "score")):
@@ -103,7 +104,7 @@ def is_labelled(record: object, task: str) -> bool:
     """
     if not isinstance(record, Mapping) or record.get(SAMPLING) is None:
         return True
-    names = LABELS.get(task, ())
+    names = LABEL_FIELDS.get(task, ())
     suggestions = record.get("suggestions")
     if task not in TASKS and isinstance(suggestions, Mapping):
         names = tuple(name for answer in suggestions.values() for name in answer)
@@ -130,9 +131,9 @@ def prove(text: str, spans: Sequence[Record], field: str, record: object = None)
     """Raise for the first span that is not where it says.
 
     >>> prove("ISIL: NL-AmRM)", [{"start": 6, "end": 13, "text": "NL-AmRM"}], "entities")
-    >>> prove("(ISIL: NL-AmRM)", [{"start": 6, "end": 13, "text": "NL-AmRM"}], "entities", "e1")
+    >>> prove("(ISIL: NL-AmRM)", [{"start": 6, "end": 13, "text": "NL-AmRM"}], "entities")
     Traceback (most recent call last):
-    goldassay.exceptions.DataError: record e1, entities[0]: text[6:13] is ' NL-AmR', not 'NL-AmRM', which stands at 7:14
+    goldassay._support.exceptions.DataError: entities[0]: text[6:13] is ' NL-AmR', not 'NL-AmRM', which is at 7:14
     """
     for index, span in enumerate(spans if text else ()):  # some benchmarks' files have no text
         message = span_fault(text, span)
@@ -151,15 +152,15 @@ def span_fault(text: str, span: Record) -> str | None:
     if start is None or end is None:
         if start is not None or end is not None:
             return "start and end are both numbers or both null"
-        whole = expected and not span.get("fragments")
-        return None if whole else "a span without offsets has its words under 'text', and no fragments"
+        is_complete = expected and not span.get("fragments")
+        return None if is_complete else "a span without offsets has its words under 'text', and no fragments"
     if end <= start:
         return f"the end ({end}) is not after the start ({start})"
     actual = covered(text, span)
     if end <= len(text) and expected in (None, actual):
         return None
-    place = nearest(text, expected, start) if expected else None
-    hint = "does not occur in it" if place is None else f"stands at {place}:{place + len(expected or '')}"
+    offset = nearest(text, expected, start) if expected else None
+    hint = "does not occur in it" if offset is None else f"is at {offset}:{offset + len(expected or '')}"
     if end > len(text):
         message = f"{start}:{end} reaches beyond the text, which has {len(text)} characters"
         return message if expected is None else f"{message}; it {hint}"
@@ -178,21 +179,18 @@ def nearest(text: str, words: str, start: int) -> int | None:
     """Where ``words`` occur closest to ``start``; None if they do not occur."""
     before = text.rfind(words, 0, start + len(words))
     after = text.find(words, start)
-    places = [place for place in (before, after) if place >= 0 and words]
-    return min(places, key=lambda place: abs(place - start), default=None)
+    places = [offset for offset in (before, after) if offset >= 0 and words]
+    return min(places, key=lambda offset: abs(offset - start), default=None)
 
 
 def _short(text: str, most: int = 64) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-FAILED = {FAILURE: NO_PREDICTION}
-
-
 def empty_prediction(name: str, task: str) -> Fields:
     """The prediction of a gold record that has none."""
     row = TABLE.get(task, {"empty": {}, "failed": True})
-    return {"id": name, **deepcopy(row["empty"]), **(FAILED if row.get("failed") else {})}
+    return {"id": name, **deepcopy(row["empty"]), **({FAILURE: NO_PREDICTION} if row.get("failed") else {})}
 
 
 def as_prediction(record: Record, task: str) -> Fields:
@@ -204,14 +202,19 @@ def as_prediction(record: Record, task: str) -> Fields:
     if task == "records" or task not in TASKS:
         return dict(record)
     if task == "classification":
-        own = ("label", "labels", "secondary_labels", "score")
-        return {name: record[name] for name in ("id", *own) if record.get(name) is not None}
-    answer: Fields = {"id": record["id"]}
+        label_fields = ("label", "labels", "secondary_labels", "score")
+        return {name: record[name] for name in ("id", *label_fields) if record.get(name) is not None}
+    answer = {"id": record["id"]}
     if task == "retrieval":
         order = sorted(grades(record).items(), key=lambda judged: -judged[1])
         return answer | {"results": [{"doc_id": name, "score": float(grade)} for name, grade in order if grade > 0]}
     if task == "answering":
         return answer | {"answer": next(iter(record["answers"]), "")}
+    if task == "trajectories":
+        return answer | {
+            "trajectory": _acceptable_steps(record["calls"]),
+            "answer": next(iter(record.get("answers") or ()), None),
+        }
     if task == "linking":
         links = []
         for link in record["links"]:
@@ -223,22 +226,51 @@ def as_prediction(record: Record, task: str) -> Fields:
     return answer | {field: [dict(item) for item in record[field]]}
 
 
+def first_acceptable(calls: Sequence[Any]) -> Sequence[Fields]:
+    """The calls of gold, of several acceptable lists the first.
+
+    >>> first_acceptable([[{"name": "search"}], [{"name": "search"}, {"name": "read"}]])
+    [{'name': 'search'}]
+    """
+    return calls[0] if calls and isinstance(calls[0], list) else calls
+
+
+def _acceptable_steps(calls: Sequence[Any]) -> list[Fields]:
+    """The steps of the first acceptable list of calls, each argument with its first acceptable value."""
+    steps = []
+    for call in first_acceptable(calls):
+        args = {}
+        for name, value in (call.get("args") or {}).items():
+            has_alternatives = isinstance(value, list) and bool(value)
+            first = value[0] if has_alternatives else value
+            if not has_alternatives or first not in ("", None):
+                args[name] = first
+        steps.append({"kind": "tool", "name": call["name"], "args": args})
+    return steps
+
+
 def as_gold(output: Record, task: str) -> Fields:
     """The answer of a system in the fields of gold, for a person to accept or correct.
 
-    What gold cannot have (a span that is not in the text) is left out, and no document is judged.
+    What gold cannot have (a span that is not in the text) is left out, and no document is judged. So are working notes
+    (``reasoning``, ``trajectory``): nobody is asked for them, and gold of another answer never has them.
 
     >>> as_gold({"answer": "1800"}, "answering"), as_gold({"results": [{"doc_id": "a"}]}, "retrieval")
     ({'answers': ['1800']}, {'relevant': {}})
     """
     if task not in TASKS:
-        return dict(output)
+        return {name: output[name] for name in UNKNOWN_SHAPE.answer(output)}
     if task == "retrieval":
         return {"relevant": {}}
     if task == "answering":
         return {"answers": [output["answer"]] if output.get("answer") else []}
-    names = (*LABELS[task], "secondary_labels")
-    value: Fields = {name: output[name] for name in names if output.get(name) is not None}
+    if task == "trajectories":
+        from goldassay.measures.trajectories.records import trajectory
+
+        answers = {"answers": [output["answer"]]} if output.get("answer") else {}
+        return {"calls": [{"name": call.name, "args": dict(call.args)} for call in trajectory(output).calls], **answers}
+    names = (*LABEL_FIELDS[task], "secondary_labels")
+    value = {name: output[name] for name in names if output.get(name) is not None}
     if task in (*SPANS, "triples"):
         field = SPANS.get(task, task)
         items = [_as_gold_item(item, task) for item in value.get(field, ()) if item.get("start", 0) is not None]
@@ -248,7 +280,7 @@ def as_gold(output: Record, task: str) -> Fields:
 
 def _as_gold_item(item: Record, task: str) -> Fields:
     """A span or statement as gold has it; a mention with the identifiers of its best candidate."""
-    bare = {name: part for name, part in item.items() if name not in ("confidence", "form", "candidates")}
+    bare = {name: value for name, value in item.items() if name not in ("confidence", "form", "candidates")}
     if task != "linking" or bare.get("ids"):
         return bare
     best = next(iter(item.get("candidates") or ()), {"id": "NIL"})
@@ -270,7 +302,7 @@ def candidates(ids: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     >>> candidates({"wikidata": ["Q190804"], "viaf": ["7"]})
     [{'id': 'Q190804', 'kb': 'wikidata'}, {'id': '7', 'kb': 'viaf'}]
     """
-    return [{"id": identifier, "kb": base} for base, several in ids.items() for identifier in several]
+    return [{"id": identifier, "kb": base} for base, identifiers in ids.items() for identifier in identifiers]
 
 
 def labels_of(record: Record) -> list[tuple[str, str]]:
@@ -300,13 +332,13 @@ def grades(record: Record) -> dict[str, float]:
     return dict(judged) if isinstance(judged, Mapping) else dict.fromkeys(judged, 1)
 
 
-def leaves(record: Any) -> list[tuple[str, Any]]:
+def leaves(record: object) -> list[tuple[str, Any]]:
     """The leaf fields of a structured record with their values, as records are compared.
 
     >>> leaves({"no": "7", "lines": [{"qty": 2}, {"qty": 1}]})
     [('no', '7'), ('lines.qty', 2), ('lines.qty', 1)]
     """
-    from goldassay.measures.records.matching import Item, RecordComparison
+    from goldassay.measures.records.matching import FieldItem, RecordComparison
     from goldassay.measures.records.records import record_of
 
-    return [(leaf.field, leaf.value) for leaf in RecordComparison().leaves(Item(record_of(record)))]
+    return [(leaf.field, leaf.value) for leaf in RecordComparison().leaves(FieldItem(record_of(record)))]

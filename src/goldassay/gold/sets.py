@@ -6,7 +6,7 @@ counts what it holds: records, spans, links, judgements, by split, language, typ
 >>> from goldassay.gold import load
 >>> load("no-such-set")
 Traceback (most recent call last):
-goldassay.exceptions.DataError: no gold set 'no-such-set': neither a file, nor a folder, nor a name under gold/
+goldassay._support.exceptions.DataError: no gold set 'no-such-set': neither a file, nor a folder, nor a name under gold/
 """
 
 from __future__ import annotations
@@ -14,20 +14,23 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from goldassay import files, workspace
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import check_unique
+from goldassay._support import files, workspace
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import check_unique
+from goldassay.core.measure import TASKS
+from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape, shape_of_task
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, answering, tables
-from goldassay.gold.reading import is_file, mapped, reported_records, select, source_of, splits_of
-from goldassay.gold.records import INPUTS, TABLE, grades, labels_of, leaves
+from goldassay.gold.reading import Records, read
+from goldassay.gold.records import INPUT_FIELDS, TABLE, first_acceptable, grades, labels_of, leaves
 from goldassay.gold.shapes import Fields, Record
-from goldassay.measure import TASKS
+from goldassay.results.cells import shortened
+from goldassay.results.view import Sentence, Table, View
 
 if TYPE_CHECKING:
     import dspy
@@ -60,66 +63,100 @@ class TaskSet:
         task: The task.
         sources: The files: of each its ``path``, and how it is read.
         folder: The folder of the set.
-        program_inputs: The fields that a program gets, for your own task; those of its program if not given.
+        program_inputs: The fields that the card names as inputs, of your own task.
+        program: The shape of the program that the examples are for; that of your own task in the workspace if not
+            given.
+        program_file: The file of that program, for errors.
     """
 
     task: str
     sources: Sequence[Fields]
     folder: Path | None = None
     program_inputs: Sequence[str] = ()
+    program: ProgramShape | None = None
+    program_file: Path | None = None
 
     @property
     def place(self) -> Path:
         """The folder or the file, for errors."""
         path = self.sources[0]["path"]
-        return self.folder or Path(path if is_file(path) else "records")
+        return self.folder or Path(path if formats.is_file(path) else "records")
 
     @cached_property
-    def records(self) -> Sequence[Fields]:
-        """The records as plain dicts, in the order of the files; those of one large JSON Lines file stay in it."""
-        parts = []
+    def records(self) -> Records:
+        """The records as plain dicts, in the order of the files."""
+        of_files: list[Records] = []
         for options in self.sources:
-            reading: Any = dict(options)
+            reading = dict(options)
             split = reading.pop("split", None)
-            part = reported_records(source_of(task=self.task, **reading))
-            parts.append([{"split": split, **record} for record in part] if split else part)
-        if len(parts) == 1:
-            return parts[0]
-        records = [record for part in parts for record in part]
-        check_unique(records, self.place)
-        return records
+            records = read(reading.pop("path"), self.task, **reading)
+            if split:
+                records = Records(({"split": split, **record} for record in records), records.source)
+            of_files.append(records)
+        if len(of_files) == 1:
+            return of_files[0]
+        source = replace(of_files[0].source, path=self.place)
+        together = Records((record for records in of_files for record in records), source)
+        check_unique(together, self.place)
+        return together
 
     @property
     def splits(self) -> list[str]:
         """The names of the splits."""
-        return [name for name in dict.fromkeys(splits_of(self.records)) if name]
+        return [name for name in dict.fromkeys(self.records.splits) if name]
 
     @cached_property
-    def all(self) -> Sequence[dspy.Example]:
+    def all(self) -> list[dspy.Example]:
         """Every example, whatever its split."""
         import dspy
 
         inputs = self.inputs
-        return mapped(self.records, lambda record: dspy.Example(**record).with_inputs(*inputs))
+        examples = [dspy.Example(**record) for record in self.records]
+        return [example.with_inputs(*inputs) for example in examples] if inputs else examples
 
     @property
     def inputs(self) -> list[str]:
-        """The fields that a program gets: of your own task those that its card names, else its program's.
+        """The fields that a program gets: of your own task those that its program takes, or that its card names.
+
+        Empty if neither is known: then ``with_inputs`` must say it, or the program that they are evaluated with.
 
         Raises:
             DataError: No record has one of the fields.
+            GoldassayError: The program takes any fields, and several may be inputs.
         """
-        if self.task in INPUTS:
-            return [INPUTS[self.task]]
-        names = list(self.program_inputs) or workspace.inputs(self.task) or list(anyfields.fields(self.records))
-        absent = [name for name in names if not any(name in record for record in self.records)]
+        if self.task in INPUT_FIELDS:
+            return [INPUT_FIELDS[self.task]]
+        shape = self.program or shape_of_task(self.task)
+        names = list(self.program_inputs)
+        present = dict.fromkeys(name for record in self.records for name in record)
+        if shape is not None:
+            fields = [name for name in present if name not in anyfields.ABOUT_RECORD or name in shape.asked]
+            names = shape.inputs_among(fields, str(self.program_file or f"programs/{self.task}.py"), names)
+        absent = [name for name in names if name not in present]
         if absent:
-            there = ", ".join(anyfields.fields(self.records))
-            message = f"no record has {', '.join(absent)}, which the program takes; there are {there}"
-            raise DataError(message, file=self.place)
+            there = anyfields.fields(self.records)
+            other = next((name for name in there if name not in names), "COLUMN")
+            message = f"no record has {', '.join(absent)}, which the program takes; there are {', '.join(there)}"
+            raise DataError(f'{message}; name its column (`map={{"{absent[0]}": "{other}"}}`)', file=self.place)
         return names
 
-    def split(self, name: str) -> Sequence[dspy.Example]:
+    def content(self, records: Sequence[Record] | None = None) -> list[str]:
+        """The fields whose text says whether two records are near duplicates: the inputs, whatever they are called.
+
+        Of a task of your own these are the inputs of its program or its card, and all texts if neither is known.
+
+        Args:
+            records: The records, if they are already read.
+        """
+        if self.task in INPUT_FIELDS:
+            return [INPUT_FIELDS[self.task]]
+        records = self.records if records is None else records
+        shape = self.program or shape_of_task(self.task) or UNKNOWN_SHAPE
+        present = {name for record in records for name in record}
+        inputs = [name for name in shape.inputs or self.program_inputs or shape.candidates if name in present]
+        return inputs or anyfields.texts(records)
+
+    def split(self, name: str) -> list[dspy.Example]:
         """The examples of a split (``all`` is every one); an absent one is an error that names those that exist.
 
         Raises:
@@ -130,9 +167,9 @@ class TaskSet:
         if name not in self.splits:
             there = ", ".join(self.splits) or "none; its records have no 'split' (goldassay gold split makes them)"
             raise DataError(f"no split {name!r} of {self.task}; there are {there}", file=self.place)
-        return select(self.all, (place for place, split in enumerate(splits_of(self.records)) if split == name))
+        return [example for example, split in zip(self.all, self.records.splits, strict=True) if split == name]
 
-    def for_tuning(self, seed: int = 0) -> dict[str, Sequence[dspy.Example]]:
+    def for_tuning(self, seed: int = 0) -> dict[str, list[dspy.Example]]:
         """The examples of train, dev and test, to tune with; gold without splits is split by `splits.for_tuning`.
 
         Args:
@@ -143,17 +180,25 @@ class TaskSet:
         """
         from goldassay.gold import splits  # loads numpy
 
-        sides = splits_of(self.records)
+        split_of = self.records.splits
         if not self.splits:
-            division = splits.for_tuning(self.records, seed)
-            sides = [division.of[str(record["id"])] for record in self.records]
+            division = splits.for_tuning(self.records, seed, self.content())
+            split_of = [division.of[name] for name in self.records.ids]
             sizes = ", ".join(f"{name} {size}" for name, size in division.sizes.items())
+            if not division.sizes["dev"]:
+                message = f"its records are too few or too much alike to split at random ({sizes}): documents and near "
+                raise DataError(
+                    f"{message}duplicates stay together; give each a field split: train, dev or test", file=self.place
+                )
             message = "%s has no splits: %s at random, documents and near duplicates together (seed %d)"
             logging.getLogger("goldassay").warning(message, self.place, sizes, seed)
         elif not {"train", "dev"} <= {*self.splits}:
             raise DataError(f"tuning needs train and dev; there are {', '.join(self.splits)}", file=self.place)
-        places = {name: [at for at, side in enumerate(sides) if side == name] for name in splits.DATASET_SPLITS}
-        return {name: select(self.all, each) for name, each in places.items()}
+        examples: dict[str, list[dspy.Example]] = {name: [] for name in splits.DATASET_SPLITS}
+        for example, split in zip(self.all, split_of, strict=True):
+            if split in examples:
+                examples[split].append(example)
+        return examples
 
     @cached_property
     def passages(self) -> list[Fields]:
@@ -164,17 +209,15 @@ class TaskSet:
         file = self.folder / "passages.jsonl" if self.folder else None
         if file and file.exists():
             return passages(file)
-        paragraphs: list[Fields] = []
+        paragraphs = []
         for source in self.sources if self.task in ("answering", "retrieval") else ():
-            if not is_file(source["path"]):
-                continue
             if (source.get("format") or formats.guess(source["path"], self.task)) == "squad":
                 paragraphs += answering.passages(source["path"])
         of_one = (r for r in self.records if r.get("context") and len(r.get("documents") or ()) == 1)
         texts = {str(record["documents"][0]): str(record["context"]) for record in of_one if not paragraphs}
         return paragraphs or [{"id": name, "text": text} for name, text in texts.items()]
 
-    def __getattr__(self, name: str) -> Sequence[dspy.Example]:
+    def __getattr__(self, name: str) -> list[dspy.Example]:
         if name in ("train", "dev", "test", "validation"):
             return self.split(name)
         raise AttributeError(f"{name!r}: a gold task has train, dev, test, all, records, splits")
@@ -236,17 +279,17 @@ def load(
         if task is None:
             raise GoldassayError("records in Python need their task: load(records, task='classification')")
         return GoldSet("records", {task: TaskSet(task, [{"path": name_or_path, **options}])})
-    place = find(name_or_path)
+    path = find(name_or_path)
     chosen = {name: value for name, value in {"format": format, **options}.items() if value is not None}
-    if place.is_dir() and format is None and not tables.is_dataset(place):
-        if not standoff(place):
+    if path.is_dir() and format is None and not tables.is_dataset(path) and not formats.recognised(path, task or ""):
+        if not standoff(path):
             if chosen:
-                what = f"{place} is a set, whose card says how it is read; {next(iter(chosen))} is for one file"
+                what = f"{path} is a set, whose card says how it is read; {next(iter(chosen))} is for one file"
                 raise GoldassayError(what)
-            return _folder(place, task)
+            return _folder(path, task)
         task = task or "extraction"
-    job = task or formats.task_of(place, format, options.get("column"))
-    return GoldSet(place.stem, {job: TaskSet(job, [{"path": place, **chosen}])})
+    job = task or formats.task_of(path, format, options.get("column"))
+    return GoldSet(path.stem, {job: TaskSet(job, [{"path": path, **chosen}])})
 
 
 def find(name_or_path: str | Path) -> Path:
@@ -297,10 +340,10 @@ def _folder(folder: Path, task: str | None) -> GoldSet:
         raise DataError("'inputs' is a list of the fields that a program is given", file=folder / CARD, field="inputs")
     tasks = {}
     for job in dict.fromkeys([*TASKS, *map(str, named)]) if task is None else [task]:
-        own = folder / f"{job}.jsonl"
+        file = folder / f"{job}.jsonl"
         sources = _sources(folder, named[job], job) if job in named else []
-        if sources or own.exists():
-            sources = sources or [{"path": own, "format": "jsonl"}]
+        if sources or file.exists():
+            sources = sources or [{"path": file, "format": "jsonl"}]
             tasks[job] = TaskSet(job, sources, folder, inputs if job not in TASKS else ())
     if not tasks:
         expected = f"{task}.jsonl" if task else "extraction.jsonl, …"
@@ -332,7 +375,28 @@ def stats(gold: GoldSet) -> Fields:
     ``by`` is facet (split, language, label or stratum), then key, then the numbers of records and of what they hold
     (``unit``).
     """
-    return {"name": gold.name, "tasks": {task: of_task(task, part.records) for task, part in gold.tasks.items()}}
+    return {
+        "name": gold.name,
+        "tasks": {task: of_task(task, task_set.records) for task, task_set in gold.tasks.items()},
+    }
+
+
+def view_of_stats(counts: Record) -> View:
+    """What `stats` counted: for each task a sentence of totals, and a table for each facet."""
+    view: View = []
+    for name, task in counts["tasks"].items():
+        groups = {key: value for key, value in task["counts"].items() if isinstance(value, Mapping)}
+        totals = [f"{key} {value:,}" for key, value in task["counts"].items() if key not in groups]
+        view.append(Sentence(f"{name}  {', '.join(totals)}", "head"))
+        for key, group in groups.items():
+            if key not in ("splits", "languages", "labels"):
+                items = [f"{item} {count:,}" for item, count in group.items()]
+                view.append(Sentence(f"  {key}: {shortened(items, 30)}"))
+        for facet, keys in task["by"].items():
+            columns = [facet, *dict.fromkeys(("records", task["unit"]))]
+            rows = [[key, *sizes[: len(columns) - 1]] for key, sizes in sorted(keys.items())]
+            view.append(Table(None, columns, rows, most=50))
+    return view
 
 
 def of_task(task: str, records: Sequence[Record]) -> Fields:
@@ -346,8 +410,9 @@ def of_task(task: str, records: Sequence[Record]) -> Fields:
         for facet, key in keys.items():
             group = by.setdefault(facet, {})
             name = _name(key)
-            several, items = group.get(name, (0, 0))
-            group[name] = several + 1, items + (len(record.get(field) or ()) if field else 1)
+            count, items = group.get(name, (0, 0))
+            held = first_acceptable(record["calls"]) if task == "trajectories" else record.get(field) or ()
+            group[name] = count + 1, items + (len(held) if field else 1)
     by = {facet: group for facet, group in by.items() if list(group) != ["–"]}
     return {"task": task, "counts": counted(task, records), "unit": unit, "by": by}
 
@@ -361,7 +426,7 @@ def counted(task: str, records: Sequence[Record]) -> Fields:
     {'records': 1, 'splits': {'train': 1}, 'languages': {'nl': 1}, 'entities': 1, 'types': {'TOP': 1}}
     """
     optional = {name: [record.get(name[:-1]) for record in records] for name in ("splits", "languages")}
-    counts: Fields = {"records": len(records)} | _tables(optional)
+    counts = {"records": len(records)} | _tables(optional)
     if task not in TABLE:
         return counts | anyfields.counted(records)
     unit, field = TABLE[task]["unit"]
@@ -369,6 +434,10 @@ def counted(task: str, records: Sequence[Record]) -> Fields:
     if task == "answering":
         counts |= {"questions": len(records), "unanswerable": sum(not record["answers"] for record in records)}
         return counts | _tables({"answer_types": [record.get("answer_type") for record in records]})
+    if task == "trajectories":
+        calls = [call for record in records for call in first_acceptable(record["calls"])]
+        categories = _tables({"categories": [record.get("category") for record in records]})
+        return counts | {"calls": len(calls), "tools": tally(call["name"] for call in calls)} | categories
     if task == "records":
         return counts | {"fields": tally(leaf for record in records for leaf, _ in leaves(record["record"]))}
     counts |= {"queries": len(records)} if task == "retrieval" else {}
@@ -398,7 +467,7 @@ def tally(values: Iterable[object]) -> dict[str, int]:
     return dict(Counter(map(_name, values)))
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     if value is None:
         return "–"
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

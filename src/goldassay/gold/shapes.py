@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, NotRequired, Required
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
-from goldassay.fields import Fields as Fields
-from goldassay.fields import Record as Record
-from goldassay.measure import TASKS
+from goldassay.core.fields import Fields as Fields
+from goldassay.core.fields import Record as Record
+from goldassay.core.measure import TASKS
 
 Id = Annotated[str, Field(min_length=1, coerce_numbers_to_str=True)]
 LabelText = Annotated[str, Field(coerce_numbers_to_str=True)]
@@ -29,7 +29,8 @@ Side = Literal["gold", "pred"]
 
 
 class Failure(TypedDict, total=False):
-    """What a person saw going wrong: a failure mode (`goldassay.gold.modes`), the remark, and how bad it is, 1 to 3."""
+    """What a person saw going wrong: a failure mode (`goldassay.ext.labelling.modes`), the remark, and how bad it is,
+    1 to 3."""
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
     mode: Required[str]
@@ -41,8 +42,8 @@ class Common(TypedDict, total=False):
     """What every gold record may have.
 
     Records of a draft say how they were chosen (``sampling``, `goldassay.statistics.design`), what systems answered
-    (``suggestions``), and whose answers a person took to be right (``preferred``, `goldassay.running.labelled`); those
-    of a review what went wrong (``errors``), where somebody looked for it.
+    (``suggestions``), and whose answers a person took to be right (``preferred``, `goldassay.ext.labelling.labelled`);
+    those of a review what went wrong (``errors``), where somebody looked for it.
     """
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
@@ -191,6 +192,31 @@ class Records(Common):
     record: dict[str, Any] | list[Any] | str
 
 
+class ToolCall(TypedDict):
+    """A call of a tool; a value of ``args`` may be a list of acceptable values."""
+
+    __pydantic_config__ = FORBID  # type: ignore[misc]
+    name: str
+    args: NotRequired[dict[str, Any]]
+
+
+class Trajectories(Common, total=False):
+    """A question and the calls that answer it, or several acceptable lists of calls; ``order`` says whether it counts.
+
+    ``answers`` are the acceptable final answers, ``functions`` the schemas of the tools, ``state`` what must be true at
+    the end, ``category`` a kind of example that values are broken down by, ``documents`` what the answer rests on.
+    """
+
+    question: str
+    calls: Required[list[ToolCall] | list[list[ToolCall]]]
+    order: Literal["strict", "any"]
+    answers: list[str]
+    functions: list[dict[str, Any]]
+    state: Any
+    category: str | None
+    documents: list[str]
+
+
 class Predicted(TypedDict, total=False):
     """What every prediction may have."""
 
@@ -303,7 +329,18 @@ class PredictedRecords(Predicted):
     record: Any
 
 
-_GOLD: Any = (Extraction, Classification, Linking, Retrieval, Answering, Triples, Records)
+class PredictedTrajectories(Predicted, total=False):
+    """The steps of a program: ``{kind, name, args, output, error}`` each, ReAct's fields, or messages with calls."""
+
+    trajectory: list[dict[str, Any]] | dict[str, Any]
+    calls: list[dict[str, Any]]
+    messages: list[dict[str, Any]]
+    answer: str | None
+    finished: bool
+    state: Any
+
+
+_GOLD: Any = (Extraction, Classification, Linking, Retrieval, Answering, Triples, Records, Trajectories)
 _PREDICTED: Any = (
     PredictedExtraction,
     PredictedClassification,
@@ -312,6 +349,7 @@ _PREDICTED: Any = (
     PredictedAnswering,
     PredictedTriples,
     PredictedRecords,
+    PredictedTrajectories,
 )
 SHAPES: dict[str, Fields] = {
     side: dict(zip(TASKS, shapes, strict=True)) for side, shapes in (("gold", _GOLD), ("pred", _PREDICTED))

@@ -23,10 +23,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Fields, cluster
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import Fields, cluster
+from goldassay.core.shape import input_text
+from goldassay.gold import anyfields
 from goldassay.gold.shapes import Record
-from goldassay.text.normal import NEAR, distinct, near_pairs
+from goldassay.results.view import Sentence, Table, TableRow, View
+from goldassay.text.near import NEAR_DUPLICATE, distinct, near_pairs
 
 Factor = tuple[str, str]  # a factor and its value
 
@@ -49,27 +52,27 @@ def iterative(
     for index in order:
         for key in contents[index]:
             holders[key].append(index)
-    sides: dict[int, str] = {}
+    side_of: dict[int, str] = {}
     left = Counter(totals)
     while left:
         rare = min(left, key=lambda key: (left[key], key))
         too_rare = totals[rare] * min(shares.values()) < 0.5
         for index in holders[rare]:
-            if index not in sides:
+            if index not in side_of:
                 side = max(
                     shares, key=lambda name: (not too_rare or room[name] > 0, need[name][rare], room[name], tie[name])
                 )
-                sides[index] = side
+                side_of[index] = side
                 room[side] -= sizes[index]
                 for key, count in contents[index].items():
                     need[side][key] -= count
                     left[key] -= count
         left = +left  # values whose records are all placed
     for index in order:  # groups without a value of any factor
-        if index not in sides:
-            sides[index] = max(shares, key=lambda name: (room[name], tie[name]))
-            room[sides[index]] -= sizes[index]
-    return [sides[index] for index in range(len(sizes))]
+        if index not in side_of:
+            side_of[index] = max(shares, key=lambda name: (room[name], tie[name]))
+            room[side_of[index]] -= sizes[index]
+    return [side_of[index] for index in range(len(sizes))]
 
 
 def filled(sides: Sequence[str], sizes: Sequence[int], shares: Mapping[str, float]) -> list[str]:
@@ -81,7 +84,7 @@ def filled(sides: Sequence[str], sizes: Sequence[int], shares: Mapping[str, floa
     result = list(sides)
     for side in shares:
         members = {name: [index for index, other in enumerate(result) if other == name] for name in shares}
-        givers = [name for name, own in members.items() if len(own) > 1]
+        givers = [name for name, indices in members.items() if len(indices) > 1]
         if not members[side] and givers:
             giver = max(givers, key=lambda name: sum(sizes[index] for index in members[name]) / shares[name])
             result[min(members[giver], key=lambda index: (sizes[index], -index))] = side
@@ -114,6 +117,19 @@ class Split:
         """The sides that stay empty because there are fewer groups than sides."""
         return [name for name, size in self.sizes.items() if not size]
 
+    def view(self) -> View:
+        """The sizes, and how far each factor deviates."""
+        n = len(self.of)
+        sizes: list[TableRow] = [[name, self.ratios[name], size, size / n] for name, size in self.sizes.items()]
+        factors: list[TableRow] = [[row[name] for name in ("factor", "at", "mean", "most")] for row in self.deviations]
+        view: View = [
+            Table(f"{n:,} ids, {self.groups:,} groups kept whole", ["side", "target", "ids", "share"], sizes),
+            Table("deviation of the shares", ["factor", "largest at", "mean", "largest"], factors, left=2),
+        ]
+        if self.empty:
+            view.append(Sentence(f"{', '.join(self.empty)} empty: there are fewer groups than sides"))
+        return view
+
     def state(self) -> Fields:
         """As JSON."""
         return {**asdict(self), "sizes": self.sizes}
@@ -124,8 +140,9 @@ def split(
     *,
     ratios: Mapping[str, float] | None = None,
     factors: Sequence[str] | None = None,
+    inputs: Sequence[str] | None = None,
     group: str | None = None,
-    near: float = NEAR,
+    near: float = NEAR_DUPLICATE,
     seed: int = 0,
 ) -> Split:
     """Assign records to sides.
@@ -135,6 +152,8 @@ def split(
         ratios: The share of each side; train .7, dev .15 and test .15 if not given.
         factors: What to keep in proportion: names in a record's ``strata`` or fields of the record itself; by default
             those of ``STRATIFICATION_FACTORS`` that any record has.
+        inputs: The fields whose text says whether two records are near duplicates; by default the text, the query or
+            the question, and of records that have none of these all texts.
         group: A field whose value stays on one side, beside the documents that questions are about.
         near: From how many per cent of similar characters two texts stay together.
         seed: Seeds the order of groups and ties.
@@ -148,21 +167,21 @@ def split(
         raise GoldassayError(f"the shares of two sides or more are above 0 and add up to 1, not {listed}")
     if not records:
         raise GoldassayError("nothing to split: there are no records")
-    asked = STRATIFICATION_FACTORS if factors is None else factors
-    used = [factor for factor in asked if any(value_of(record, factor) is not None for record in records)]
+    candidates = STRATIFICATION_FACTORS if factors is None else factors
+    used = [factor for factor in candidates if any(value_of(record, factor) is not None for record in records)]
     if absent := [factor for factor in factors or () if factor not in used]:
         raise GoldassayError(f"no record has {', '.join(absent)}, neither in its strata nor as a field")
-    groups = grouped(records, group=group, near=near)
+    groups = grouped(records, inputs, group=group, near=near)
     facts = [[(factor, str(value)) for factor in used if (value := value_of(r, factor)) is not None] for r in records]
     contents = [Counter(fact for index in members for fact in facts[index]) for members in groups]
     sizes = [len(members) for members in groups]
-    sides = filled(iterative(contents, sizes, shares, seed), sizes, shares)
-    of = {index: side for members, side in zip(groups, sides, strict=True) for index in members}
+    side_of_group = filled(iterative(contents, sizes, shares, seed), sizes, shares)
+    of = {index: side for members, side in zip(groups, side_of_group, strict=True) for index in members}
     by_id = {str(record["id"]): of[index] for index, record in enumerate(records)}
     return Split(by_id, shares, len(groups), deviations(records, by_id, shares, used))
 
 
-def for_tuning(records: Sequence[Record], seed: int = 0) -> Split:
+def for_tuning(records: Sequence[Record], seed: int = 0, inputs: Sequence[str] | None = None) -> Split:
     """Records without splits on train, dev and test; without a test side that would tell no value.
 
     That of drafted records tells one only if the draft is for a level and the side has records of each stratum.
@@ -170,12 +189,13 @@ def for_tuning(records: Sequence[Record], seed: int = 0) -> Split:
     Args:
         records: The records.
         seed: Seeds the order.
+        inputs: The fields whose text says whether two records are near duplicates.
     """
     from goldassay.statistics.design import Design
 
-    division = split(records, seed=seed)
+    division = split(records, inputs=inputs, seed=seed)
     design = Design.of([record for record in records if division.of[str(record["id"])] == "test"])
-    return split(records, ratios=TUNING_SPLITS, seed=seed) if design and design.no_level else division
+    return split(records, ratios=TUNING_SPLITS, inputs=inputs, seed=seed) if design.why_no_estimate else division
 
 
 def deviations(
@@ -190,8 +210,8 @@ def deviations(
             if value is not None:
                 counts[str(value)][of[str(record["id"])]] += 1
         gaps = [
-            (abs(sides[side] / sides.total() - share), f"{value} {side}".strip(), sides.total())
-            for value, sides in counts.items()
+            (abs(by_side[side] / by_side.total() - share), f"{value} {side}".strip(), by_side.total())
+            for value, by_side in counts.items()
             for side, share in shares.items()
         ]
         most, at, _ = max(gaps)
@@ -206,7 +226,13 @@ def value_of(record: Record, factor: str) -> object:
     return strata[factor] if factor in strata else record.get(factor)
 
 
-def grouped(records: Sequence[Record], *, group: str | None = None, near: float = NEAR) -> list[list[int]]:
+def grouped(
+    records: Sequence[Record],
+    inputs: Sequence[str] | None = None,
+    *,
+    group: str | None = None,
+    near: float = NEAR_DUPLICATE,
+) -> list[list[int]]:
     """Records that must stay together, as lists of their places.
 
     Records are connected by a common document, by the value of ``group`` and by (nearly) the same text; what is
@@ -232,7 +258,9 @@ def grouped(records: Sequence[Record], *, group: str | None = None, near: float 
                 raise GoldassayError(f"record {record['id']} has no {group!r} to group by")
             ties.append(("group", str(value)))
         edges += [(first.setdefault(tie, index), index) for tie in ties]
-    texts = [next((str(record[name]) for name in CONTENT if record.get(name)), "") for record in records]
+    names = inputs or [name for name in CONTENT if any(record.get(name) for record in records)]
+    names = names or anyfields.texts(records)
+    texts = [input_text(record, names) for record in records]
     same = distinct(texts)
     edges += [(members[0], index) for members in same for index in members[1:]]
     edges += [(same[i][0], same[j][0]) for i, j, _ in near_pairs([texts[members[0]] for members in same], near)]

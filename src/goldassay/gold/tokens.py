@@ -13,8 +13,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from goldassay.exceptions import DataError
-from goldassay.gold.formats import Row, Source
+from goldassay._support.exceptions import DataError
+from goldassay.gold.formats import Source, SourceRecord
 from goldassay.gold.shapes import Fields, Record
 from goldassay.text import spans as tagging
 from goldassay.text import words
@@ -54,7 +54,7 @@ class Document:
 
     def text(self) -> str:
         """The text; what follows the last token is left out."""
-        pieces = [part for token in self.tokens for part in (token.form, token.space)]
+        pieces = [piece for token in self.tokens for piece in (token.form, token.space)]
         return "".join(pieces[:-1])
 
     def places(self) -> list[Place]:
@@ -81,9 +81,9 @@ class Document:
             start = places[first][0]
             end = places[last - 1][1]
             mention = {"start": start, "end": end, "type": kind, "text": text[start:end]}
-            own = self.tokens[first:last]
-            spelling = "".join(token.spelling or token.form for token in own)
-            if spelling != "".join(token.form for token in own):
+            covered = self.tokens[first:last]
+            spelling = "".join(token.spelling or token.form for token in covered)
+            if spelling != "".join(token.form for token in covered):
                 mention["form"] = spelling
             records.append(mention)
         return records
@@ -102,13 +102,13 @@ def column_of(source: Source) -> str | None:
     return (gold if source.side == "gold" else pred) or None
 
 
-def rows(documents: Sequence[Document], source: Source, *, scheme: str | None = None) -> Iterator[Row]:
+def rows(documents: Sequence[Document], source: Source, *, scheme: str | None = None) -> Iterator[SourceRecord]:
     """One extraction record a document; no entity crosses a sentence break."""
     tags = {token.tag for document in documents for token in document.tokens}
     name = tagging.named(source.option("scheme", scheme), tags)
     for document in documents:
         spans = document.mentions(_spans(document, name, source))
-        yield Row({**document.record(source), "entities": spans}, document.line or None)
+        yield SourceRecord({**document.record(source), "entities": spans}, document.line or None)
 
 
 def _spans(document: Document, scheme: str, source: Source) -> tagging.Spans:
@@ -139,14 +139,14 @@ def align(
         DataError: The two sides differ in their text, or a document is unknown to gold.
     """
     tokens = [token for document in system for token in document.tokens]
-    if by_position and len(tokens) == sum(len(own.tokens) for own in gold):
-        rest = iter(tokens)
+    if by_position and len(tokens) == sum(len(token.tokens) for token in gold):
+        remaining = iter(tokens)
         return [
             replace(
                 document,
                 tokens=[
-                    own._replace(tag=other.tag, mark=other.mark, line=other.line, spelling=other.form)
-                    for own, other in zip(document.tokens, rest, strict=False)
+                    token._replace(tag=other.tag, mark=other.mark, line=other.line, spelling=other.form)
+                    for token, other in zip(document.tokens, remaining, strict=False)
                 ],
             )
             for document in gold
@@ -169,7 +169,7 @@ def _lay(gold: Sequence[Document], tokens: Sequence[Token], file: str | Path) ->
     used = 0
     for document in gold:
         text = document.text()
-        letters = [place for place, letter in enumerate(text) if not letter.isspace()]
+        letters = [offset for offset, letter in enumerate(text) if not letter.isspace()]
         places: list[Place] = []
         first = used
         done = 0
@@ -195,7 +195,7 @@ def _lay(gold: Sequence[Document], tokens: Sequence[Token], file: str | Path) ->
         ]
         breaks = [document.places()[index][0] for index in document.breaks]
         starts = [start for start, _ in places]
-        laid.append(replace(document, tokens=cut, breaks=[bisect_left(starts, place) for place in breaks]))
+        laid.append(replace(document, tokens=cut, breaks=[bisect_left(starts, offset) for offset in breaks]))
     return laid
 
 
@@ -212,8 +212,8 @@ def places(record: Record, field: str) -> list[Place]:
         raise DataError(
             "this format needs the text; give these predictions theirs, or write jsonl", record=record["id"]
         )
-    own = record.get("tokens")
-    tokens = [(start, end) for start, end in own] if own else words.places(record["text"])
+    given_tokens = record.get("tokens")
+    tokens = [(start, end) for start, end in given_tokens] if given_tokens else words.places(record["text"])
     edges = sorted({edge for span in record[field] for edge in (span["start"], span["end"])})
     cut: list[Place] = []
     for start, end in tokens:
@@ -241,12 +241,12 @@ def cells(spans: Sequence[Record], tokens: Sequence[Place], record: object, *, l
             raise DataError(what, record=record, field=f"[{number}]")
         used.update(run)
         if links:
-            ids = [identifier for several in span.get("ids", {}).values() for identifier in several]
+            ids = [identifier for identifiers in span.get("ids", {}).values() for identifier in identifiers]
             ids += [candidate["id"] for candidate in span.get("candidates", [])]
             row[run.start : run.stop] = ["|".join(ids) or "NIL"] * len(run)
         else:
             kind = span.get("type") or "ent"
             if kind.split() != [kind]:
-                raise DataError(f"a type with white space ({kind!r}) cannot stand in a tag", record=record)
+                raise DataError(f"a type with white space ({kind!r}) is not allowed in a tag", record=record)
             row[run.start : run.stop] = [f"B-{kind}", *[f"I-{kind}"] * (len(run) - 1)]
     return row

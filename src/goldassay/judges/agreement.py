@@ -1,4 +1,4 @@
-"""A judge beside people: how often it is right, how far it agrees, corrected rates and means, what to label next.
+"""A judge compared with people: how often it is right, how far it agrees, corrected rates, what to label next.
 
 Compared are the items that have a label and a known verdict. Labels without a majority and missing verdicts are
 counted, never guessed.
@@ -22,22 +22,23 @@ import math
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.gold.agreement.coefficients import Coefficient
-from goldassay.gold.drafts import turns
 from goldassay.judges.judge import Judge
-from goldassay.judges.labels import JudgedItem, Labels
+from goldassay.judges.labels import JudgedItem, LabelFile
 from goldassay.judges.questions import Question, Vote
+from goldassay.results.cells import p_value, shortened, with_interval
+from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View
 from goldassay.statistics.intervals import Bounds, Interval, interval
 from goldassay.statistics.ppi import UNBOUNDED, Corrected, corrected
+from goldassay.statistics.sampling import allocate_labels
 
-UNKNOWN = "unknown"
 WIDTH = 2 * 1.96  # of a 95 % interval, in standard errors
 
 
@@ -79,6 +80,38 @@ class MeanGrade(Report):
     corrected: Corrected | None
     unknown: int
 
+    def view(self) -> View:
+        """The mean: corrected, of the verdicts as they are, and of the labels alone."""
+        scale = "" if self.low is None or self.high is None else f", from {self.low:g} to {self.high:g}"
+        unknown = f", {self.unknown} without a verdict" if self.unknown else ""
+        view: View = [Sentence(f"{self.verdicts} items with a verdict, {self.labels} of them with a label{unknown}")]
+        view += _correction(f"mean grade{scale}", self.corrected, self.naive)
+        if self.labels and self.corrected is None:
+            view.append(Note("no correction: it needs 2 labels or more, and an item without a label"))
+        return view
+
+
+def _correction(title: str, corrected: Corrected | None, naive: Interval | None = None) -> View:
+    """A judge's rate or mean: its verdicts as they are, and corrected by people's labels in every way."""
+    head = title.split()[0]
+    values: dict[str, Interval | None] = {"verdicts as they are": naive}
+    if corrected:
+        values = {
+            f"corrected (PPI++), λ {corrected.trust:.2f}": corrected.corrected,
+            "corrected (Rogan–Gladen)": corrected.rogan_gladen,
+            "labels by verdict": corrected.by_verdict,
+            "verdicts as they are": corrected.naive,
+            "labels alone": corrected.people_only,
+        }
+    rows: list[TableRow] = [[name, value] for name, value in values.items() if value]
+    view: View = [Table(title, ["from", f"{head} [95 %]"], rows)]
+    if corrected and corrected.why:
+        like = f"labelled and other items have the same verdicts: p {p_value(corrected.exchangeable_p)}"
+        view.append(
+            Sentence(f"The {head} to report: {with_interval(corrected.chosen)}, since {corrected.why} ({like}).")
+        )
+    return view
+
 
 def mean_grade(
     people: Sequence[float | None],
@@ -114,15 +147,15 @@ def mean_grade(
 
 def _corrected(rows: Sequence[tuple[Any, Any]], origin: str, bounds: Bounds | None = None) -> Corrected | None:
     """The mean corrected by (label, verdict) pairs, a label or None each; None if too few have one, or all do."""
-    both = [row for row in rows if row[0] is not None]
-    others = [verdict for label, verdict in rows if label is None]
-    if len(both) < 2 or not others:
+    labelled = [row for row in rows if row[0] is not None]
+    unlabelled = [verdict for label, verdict in rows if label is None]
+    if len(labelled) < 2 or not unlabelled:
         return None
-    people, verdicts = zip(*both, strict=True)
-    return corrected(people, verdicts, others, bounds=bounds, origin=origin)
+    people, verdicts = zip(*labelled, strict=True)
+    return corrected(people, verdicts, unlabelled, bounds=bounds, origin=origin)
 
 
-def _graded(labels: Labels, votes: Sequence[Vote], origin: str) -> MeanGrade | None:
+def _graded(labels: LabelFile, votes: Sequence[Vote], origin: str) -> MeanGrade | None:
     """The mean grade in the scale's own numbers; None for a question without grades.
 
     An item's label is the mean of its annotators' grades, its verdict that of a panel's known ballots, so that draws
@@ -141,7 +174,7 @@ def _graded(labels: Labels, votes: Sequence[Vote], origin: str) -> MeanGrade | N
     return mean_grade(list(map(graded, people)), [graded(vote.mean) for vote in votes], bounds, origin)
 
 
-def _rate_corrected(labels: Labels, votes: Sequence[Vote], origin: str) -> Corrected | None:
+def _rate_corrected(labels: LabelFile, votes: Sequence[Vote], origin: str) -> Corrected | None:
     """The rate of positive items corrected by labels; items on which people draw count neither way."""
     positive = labels.question.positive
     return _corrected(
@@ -154,7 +187,7 @@ def _rate_corrected(labels: Labels, votes: Sequence[Vote], origin: str) -> Corre
     )
 
 
-def _pairs(labels: Labels, votes: Sequence[Vote]) -> list[tuple[JudgedItem, Vote]]:
+def _pairs(labels: LabelFile, votes: Sequence[Vote]) -> list[tuple[JudgedItem, Vote]]:
     if len(votes) != len(labels.items):
         raise DataError(f"{len(votes)} verdicts on {len(labels.items)} items; each item needs its verdict")
     return list(zip(labels.items, votes, strict=True))
@@ -162,7 +195,10 @@ def _pairs(labels: Labels, votes: Sequence[Vote]) -> list[tuple[JudgedItem, Vote
 
 @dataclass(frozen=True)
 class JudgedRate(Report):
-    """A judge's verdicts; ``disagreement`` is the mean one of a panel, ``cached`` answers cost nothing."""
+    """A judge's verdicts; ``disagreement`` is the mean one of a panel, ``cached`` answers cost nothing.
+
+    ``agreement`` is that with people, where some items have labels; ``next`` are the items to label next, if asked for.
+    """
 
     judge: str
     question: str
@@ -177,22 +213,63 @@ class JudgedRate(Report):
     calls: int
     cached: int
     tokens: int
+    agreement: JudgeAgreement | None = None
+    next: NextLabels | None = None
+
+    def view(self) -> View:
+        """The agreement with people, the verdicts, and the rate of positive items."""
+        rated = self.n - self.unknown
+        verdicts: list[TableRow] = [[name, n, n / rated if rated else None] for name, n in self.verdicts.items()]
+        verdicts.append(["unknown, left out", self.unknown, ""])
+        title = f"{self.question}: {self.n} items, judged by {self.judge}"
+        view: View = self.agreement.view() if self.agreement else []
+        view.append(Table(title, ["verdict", "items", "share"], verdicts))
+        if self.agreement is None or self.agreement.corrected != self.corrected:
+            view += _correction(f"share of {self.positive!r}", self.corrected, self.naive)
+        view += self.mean.view() if self.mean else []
+        view += self.next.view() if self.next else []
+        cached = f", {self.cached} answers from the cache" if self.cached else ""
+        text = f"{self.calls} calls{cached}, {self.tokens} tokens."
+        if self.disagreement:
+            share = f"{self.disagreement:.1%}"
+            text += f" The panel's members disagree: {share} of their verdicts are not the majority's."
+        return [*view, Sentence(text)]
 
 
-def estimate(labels: Labels, votes: Sequence[Vote], judge: Judge | str = "", *, origin: str = "unknown") -> JudgedRate:
-    """How often which verdict, and how often people would call the items positive.
+def estimate(
+    labels: LabelFile,
+    votes: Sequence[Vote],
+    judge: Judge | str = "",
+    *,
+    origin: str = "unknown",
+    count: int = 0,
+    seed: int = 0,
+) -> JudgedRate:
+    """How often which verdict, how often people would call the items positive, and how far the judge agrees with them.
 
-    ``origin`` says how the labelled items were chosen (`goldassay.statistics.ppi.corrected`).
+    If the items have splits, the agreement is on those of test: a judge may have been tuned on the others.
+
+    Args:
+        labels: The items, labelled or not.
+        votes: The judge's, one for each item.
+        judge: The judge, or what its votes are called.
+        origin: How the labelled items were chosen (`goldassay.statistics.ppi.corrected`).
+        count: How many items people can label next.
+        seed: Of the choice of these.
 
     >>> from goldassay.judges.questions import count, question
     >>> items = [JudgedItem(str(n)) for n in range(3)]
-    >>> result = estimate(Labels(items, question("criterion")), [count(["yes"]), count(["no"]), count([None])])
+    >>> result = estimate(LabelFile(items, question("criterion")), [count(["yes"]), count(["no"]), count([None])])
     >>> result.naive.value, dict(result.verdicts), result.unknown, result.corrected
     (0.5, {'yes': 1, 'no': 1}, 1, None)
     """
     question = labels.question
     decided = [vote for vote in votes if vote.label is not None]
     counts = Counter(vote.label for vote in decided)
+    pairs = _pairs(labels, votes)
+    tested = [pair for pair in pairs if pair[0].split == "test"] or pairs
+    comparable = any(item.label is not None and vote.label is not None for item, vote in tested)
+    people = replace(labels, items=[item for item, _ in tested])
     return JudgedRate(
         judge=str(judge),
         question=question.name,
@@ -205,13 +282,16 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: Judge | str = "", *, 
         disagreement=fmean(vote.disagreement for vote in decided) if decided else 0.0,
         mean=_graded(labels, votes, origin),
         **{name: int(getattr(judge, name, 0)) for name in ("calls", "cached", "tokens")},
+        agreement=align(people, [vote for _, vote in tested], judge, origin=origin) if comparable else None,
+        next=plan(labels, votes, count, seed=seed) if count else None,
     )
 
 
 @dataclass(frozen=True)
 class JudgeAgreement(Report):
-    """A judge beside people: ``people`` is the agreement of the annotators, on ``divided`` items they disagree."""
+    """A judge and people: ``people`` is the agreement of the annotators, on ``divided`` items they disagree."""
 
+    judge: str
     question: str
     positive: str
     n: int
@@ -231,13 +311,51 @@ class JudgeAgreement(Report):
     warnings: Sequence[str]
     mean: MeanGrade | None
 
+    def view(self) -> View:
+        """Its agreement with people, its errors, and corrected rates."""
+        positive = self.positive
+        values: list[TableRow] = [
+            [Cell("accuracy", detail="the same verdict as people"), self.accuracy],
+            [Cell("sensitivity", detail=f"of what people call {positive}, the share that it does"), self.sensitivity],
+            [Cell("specificity", detail="of what people do not, the share that it does not"), self.specificity],
+            [Cell("kappa", detail="agreement beyond chance (Cohen)"), self.kappa],
+            [Cell("alpha", detail="agreement beyond chance (Krippendorff)"), self.alpha],
+            [Cell("alpha of people", detail="how far people agree with each other"), self.people],
+        ]
+        title = f"{self.n} labels with a verdict, {self.unlabelled} items without a label"
+        rows = self.confusion.values()
+        columns = [label for label in next(iter(rows)) if label in self.confusion or any(row[label] for row in rows)]
+        counts: list[TableRow] = [
+            [label, *(row[column] for column in columns)] for label, row in self.confusion.items()
+        ]
+        headline = f"{self.judge}, on {self.question}, agrees with people with accuracy"
+        headline = f"{headline} {with_interval(self.accuracy, 3)} on {self.n} items."
+        if self.corrected:
+            judged = f"It calls a share of {with_interval(self.corrected.naive, 3)} {positive}"
+            share = with_interval(self.corrected.corrected, 3)
+            headline = f"{headline} {judged}; corrected by people's labels, the share is {share}."
+        view: View = [
+            Sentence(headline, "open"),
+            Table(title, ["value", "estimate [95 %]"], values),
+            Table("people (rows), judge (columns)", ["people", *columns], counts, matrix=True),
+            *_correction(f"share of {self.positive!r}", self.corrected),
+        ]
+        view += self.mean.view() if self.mean and self.mean.corrected else []
+        if self.divided:
+            ids = shortened([item["id"] for item in self.divided])
+            view.append(Sentence(f"People disagree on {len(self.divided)}: {ids}"))
+        return [*view, *map(Note, self.warnings)]
 
-def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> JudgeAgreement:
+
+def align(
+    labels: LabelFile, votes: Sequence[Vote], judge: Judge | str = "", *, origin: str = "unknown"
+) -> JudgeAgreement:
     """A judge's votes (`goldassay.judges.labels.poll`) beside the labels of the same items.
 
     Args:
         labels: the items, labelled or not.
         votes: the judge's, one for each item.
+        judge: the judge, or what its votes are called.
         origin: how the labelled items were chosen (`goldassay.statistics.ppi.corrected`).
 
     Raises:
@@ -249,11 +367,11 @@ def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> 
     pairs = [(label, verdict) for label, verdict in labelled if verdict is not None]
     if not pairs:
         raise DataError("no item has a label and a known verdict, so there is nothing to compare", file=labels.source)
-    both = [(label == question.positive, verdict == question.positive) for label, verdict in pairs]
-    counts = Counter((label, verdict or UNKNOWN) for label, verdict in labelled)
+    signs = [(label == question.positive, verdict == question.positive) for label, verdict in pairs]
+    counts = Counter((label, verdict or "unknown") for label, verdict in labelled)
     rates = {
-        "sensitivity": rate([verdict for label, verdict in both if label]),
-        "specificity": rate([not verdict for label, verdict in both if not label]),
+        "sensitivity": rate([verdict for label, verdict in signs if label]),
+        "specificity": rate([not verdict for label, verdict in signs if not label]),
         "kappa": coefficient(pairs, "cohen"),
         "people": _alpha([list(item.labels.values()) for item in labels.items], question),
     }
@@ -270,6 +388,7 @@ def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> 
         f"{len(pairs)} labels are few; the intervals are wide and only approximate": len(pairs) < 30,
     }
     return JudgeAgreement(
+        judge=str(judge),
         question=question.name,
         positive=question.positive,
         n=len(pairs),
@@ -279,7 +398,7 @@ def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> 
         annotators=len(labels.annotators),
         accuracy=rate([label == verdict for label, verdict in pairs]),
         alpha=_alpha(pairs, question),
-        confusion={row: {name: counts[row, name] for name in (*question.labels, UNKNOWN)} for row in question.labels},
+        confusion={row: {name: counts[row, name] for name in (*question.labels, "unknown")} for row in question.labels},
         corrected=_rate_corrected(labels, votes, origin),
         divided=[
             {"id": item.id, "labels": dict(item.labels), "verdict": vote.label}
@@ -300,7 +419,7 @@ def _alpha(units: Sequence[Sequence[str | None]], question: Question) -> Interva
 
 
 @dataclass(frozen=True)
-class LabelPlan(Report):
+class NextLabels(Report):
     """The ``items`` to label next, how many have each verdict, and the ``width`` of the interval to expect.
 
     ``at_random`` is the width to expect of as many labels on items taken at random.
@@ -311,8 +430,17 @@ class LabelPlan(Report):
     width: float
     at_random: float
 
+    def view(self) -> View:
+        """The items to label next, and what they are expected to bring."""
+        counts = ", ".join(f"{count} judged {name!r}" for name, count in self.verdicts.items())
+        width = f"Expect an interval of width {self.width:.3f}; as many items taken at random give {self.at_random:.3f}"
+        return [
+            Sentence(f"Label next: {', '.join(self.items)}"),
+            Sentence(f"{len(self.items)} items, {counts}. {width}. Read the labels with the origin verdict."),
+        ]
 
-def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) -> LabelPlan:
+
+def plan(labels: LabelFile, votes: Sequence[Vote], count: int, *, seed: int = 0) -> NextLabels:
     """The items to label next, so that the rate gets the narrowest interval.
 
     Labels that are there count: they were chosen at random or by the verdict, too.
@@ -330,7 +458,7 @@ def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) ->
     >>> items = [JudgedItem(str(n), labels={"ann": "yes" if n % 2 else "no"} if n < 20 else {}) for n in range(200)]
     >>> votes = [questions.count(["yes" if n < 10 or n > 150 else "no"]) for n in range(200)]
     >>> criterion = questions.question("criterion")
-    >>> dict(plan(Labels(items, criterion), votes, 40).verdicts)       # 59 items and 141, p is 1/2 for both
+    >>> dict(plan(LabelFile(items, criterion), votes, 40).verdicts)       # 59 items and 141, p is 1/2 for both
     {'yes': 8, 'not yes': 32}
     """
     positive = labels.question.positive
@@ -360,10 +488,10 @@ def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) ->
     strata = (positive, f"not {positive}")
     there = dict(zip(strata, labelled, strict=True))
     most = {name: there[name] + len(items) for name, items in zip(strata, free, strict=True)}
-    order = turns(dict(zip(strata, spread / spread.sum(), strict=True)), most, there, count)
+    order = allocate_labels(dict(zip(strata, spread / spread.sum(), strict=True)), most, there, count)
     waiting = dict(zip(strata, map(iter, free), strict=True))
     chosen = [next(waiting[name]) for name in order]
     sizes = [order.count(name) for name in strata]
     width = WIDTH * math.sqrt((spread**2 / np.maximum(np.add(labelled, sizes), 1)).sum())
     at_random = WIDTH * math.sqrt(share @ variance / total)
-    return LabelPlan(chosen, dict(zip(strata, sizes, strict=True)), width, at_random)
+    return NextLabels(chosen, dict(zip(strata, sizes, strict=True)), width, at_random)

@@ -29,19 +29,20 @@ from typing import Any, Literal, Self, get_args
 
 import dspy
 
-from goldassay import jsonl
-from goldassay._dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowExceededError
-from goldassay.exceptions import GoldassayError, ModelError, one_line
-from goldassay.fields import Fields, Record
+from goldassay._support import jsonl
+from goldassay._support.dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowExceededError
+from goldassay._support.exceptions import GoldassayError, ModelError, one_line
+from goldassay._support.secrets import remember, scrub
+from goldassay.core.fields import Fields, Record
 from goldassay.judges import questions
 from goldassay.judges.questions import SWAPPED, Question, count
 from goldassay.measures.judged import Verdict
 from goldassay.running.account import aside
-from goldassay.secrets import remember, scrub
+from goldassay.running.rows import Usage
 
 Check = Callable[[Fields], str]
 """A complaint about the fields of an answer; empty if they can be taken."""
-LOCK = threading.RLock()  # held to count; judges travel to other processes, which locks of their own could not
+COUNTS_LOCK = threading.RLock()  # held to count; judges travel to other processes, which locks of their own could not
 BUSY: dict[str, threading.Lock] = defaultdict(threading.Lock)  # by question: one thread asks, the others wait
 
 _INVISIBLE = (
@@ -62,7 +63,7 @@ def data(text: str) -> str:
 
     def escape(match: re.Match[str]) -> str:  # one escape, or two for a character outside the basic plane
         units = match[0].encode("utf-16-be", "surrogatepass").hex()
-        return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+        return "".join(f"\\u{units[index : index + 4]}" for index in range(0, len(units), 4))
 
     return _BREAKS.sub(escape, json.dumps(str(text), ensure_ascii=False))
 
@@ -117,7 +118,9 @@ class Judge:
         sample: int = 0,
     ) -> None:
         if lm is None:
-            raise GoldassayError("a judge needs a model of its own: Judge(lm=dspy.LM(…)) or goldassay.lm.resolve(name)")
+            raise GoldassayError(
+                "a judge needs a model of its own: Judge(lm=dspy.LM(…)) or goldassay.models.lm.resolve(name)"
+            )
         remember(lm)  # a model that fails must not print its key
         self.lm = lm
         self.adapter = adapter
@@ -209,7 +212,7 @@ class Judge:
     def ask(self, signature: type[dspy.Signature], check: Check | None = None, /, **inputs: str) -> Fields | None:
         """The fields of an answer; None if none came back that can be read and passes the check."""
         key = self._key(signature, inputs)
-        with LOCK:
+        with COUNTS_LOCK:
             self.asked += 1
             busy = BUSY[key]
         with busy:
@@ -227,7 +230,7 @@ class Judge:
         for attempt in range(self.retries + 1):
             if self._broken:
                 raise ModelError(self._broken)
-            config: Fields = {"temperature": 0.0}
+            config = {"temperature": 0.0}
             if attempt or self.sample:
                 config = {"temperature": 0.5, "rollout_id": 1000 * self.sample + attempt + 1}
             try:
@@ -261,11 +264,11 @@ class Judge:
                 self.last_failure = problem
         return None
 
-    def _count(self, usage: Mapping[str, int]) -> None:
-        with LOCK:
-            self.calls += usage.get("calls", 0)
-            self.cached += usage.get("cached", 0)
-            self.tokens += usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+    def _count(self, usage: Usage) -> None:
+        with COUNTS_LOCK:
+            self.calls += int(usage.calls)
+            self.cached += int(usage.cached)
+            self.tokens += usage.tokens
 
     def _key(self, signature: type[dspy.Signature], inputs: Mapping[str, str]) -> str:
         """The key of a question in the store: a program that has learnt something gives other verdicts."""
@@ -319,7 +322,7 @@ class Panel(Judge):
 
     def settle(self, question: str, answered: bool) -> None:
         """Count a question that the members, who may have been asked one by one, have answered or not."""
-        with LOCK:
+        with COUNTS_LOCK:
             self.asked += 1
             for name in ("calls", "cached", "tokens"):
                 setattr(self, name, sum(getattr(member, name) for member in self.members))
@@ -362,7 +365,7 @@ def _check_row(row: Fields) -> None:
 
 
 def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", **options: Any) -> Judge:
-    """The judge of a model's name, which `goldassay.lm.resolve` knows.
+    """The judge of a model's name, which `goldassay.models.lm.resolve` knows.
 
     ``verdicts`` is a file that stores verdicts; ``options`` go to the model. Local models answer under a grammar, with
     short prompts.
@@ -375,7 +378,7 @@ def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", 
     """
     if not name.strip():
         raise GoldassayError("a judge needs a model's name, such as openai/gpt-4o-mini or local/smollm2-135m")
-    from goldassay.lm import models
+    from goldassay.models.lm import models
 
     model = models.resolve(name, **options)
     store = None if verdicts is None else Verdicts(verdicts)

@@ -36,23 +36,22 @@ from pathlib import Path
 from statistics import fmean
 from typing import TypeVar
 
-from goldassay import fields
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import Fields, Record
-from goldassay.gold.reading import rows as rows_of
-from goldassay.gold.reading import source_of
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core import fields
+from goldassay.core.fields import Fields, Record
+from goldassay.core.metric import Metric
+from goldassay.gold.reading import read as read_records
 from goldassay.judges.judge import Judge, Panel
 from goldassay.judges.questions import Question, Vote, count
 from goldassay.measures.judged import JudgedMeasure
-from goldassay.metric import Metric
 from goldassay.running.engines import work_through
 
 TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys(("false", "no", "n", "f", "0"), False)}
-EMPTY = (None, "")
+NO_LABEL = (None, "")
 YES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 Label = str | float | bool
-T = TypeVar("T")
-V = TypeVar("V")
+In = TypeVar("In")
+Out = TypeVar("Out")
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class JudgedItem:
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelFile:
     """The items of a file, their question, and whether the file brings verdicts."""
 
     items: Sequence[JudgedItem]
@@ -104,7 +103,7 @@ class Labels:
 
 def read(
     path: str | Path, question: Question, *, labelled: bool = True, columns: Mapping[str, str] | None = None
-) -> Labels:
+) -> LabelFile:
     """The items of a file.
 
     Args:
@@ -122,15 +121,15 @@ def read(
         needs = 'write label (or labels, or label_NAME), or name its column (`columns={"label": "COLUMN"}`)'
         raise DataError(f"no item has a label; {needs}; there are {_names(rows)}", file=path)
     judged = any("verdict" in row for _, row in rows)
-    tokens = {_folded(label) for label in [*answers, *(row.get("verdict") for _, row in rows)] if label not in EMPTY}
+    tokens = {_folded(label) for label in [*answers, *(row.get("verdict") for _, row in rows)] if label not in NO_LABEL}
     truths = {*TRUTHS, f"not_{_folded(question.positive)}"} - {_folded(label) for label in question.labels}
     narrowed = question.yes_or_no() if tokens & truths and not question.levels else question
     items = list(_parsed(path, rows, lambda row: _item(row, narrowed, judged)))
     fields.check_unique(items, path)
-    return Labels(items, narrowed, judged, str(path))
+    return LabelFile(items, narrowed, judged, str(path))
 
 
-def _parsed(path: str | Path, rows: Iterable[tuple[int | None, Fields]], parse: Callable[[Fields], T]) -> Iterator[T]:
+def _parsed(path: str | Path, rows: Iterable[tuple[int | None, Fields]], parse: Callable[[Fields], In]) -> Iterator[In]:
     """The parsed rows; errors name file, line and record."""
     for line, row in rows:
         try:
@@ -151,7 +150,7 @@ def _item(row: Fields, question: Question, judged: bool) -> JudgedItem:
         id=str(row["id"]),
         inputs=inputs,
         labels={name: _label(label, question, "label") for name, label in labels_of(row).items()},
-        verdict=None if row.get("verdict") in EMPTY else _label(row["verdict"], question, "verdict"),
+        verdict=None if row.get("verdict") in NO_LABEL else _label(row["verdict"], question, "verdict"),
         split=str(row.get("split") or ""),
         notes={name: str(row[name]) for name in ("quote", "reason") if row.get(name)},
     )
@@ -170,7 +169,7 @@ def _label(label: Label, question: Question, where: str) -> str:
         return question.counted(names[text])
     if text in TRUTHS and len(question.worth) == 2:
         return question.labels[(question.labels[0] == question.positive) is not TRUTHS[text]]
-    raise DataError(f"{str(label)[:60]!r} is no label of {question.name}: {', '.join(question.labels)}", field=where)
+    raise DataError(f"{str(label)[:60]!r} is not a label of {question.name}: {', '.join(question.labels)}", field=where)
 
 
 def _folded(label: Label) -> str:
@@ -194,11 +193,27 @@ def read_grades(
     def grades(row: Fields) -> tuple[float | None, float | None]:
         labels = [_number(label, "label", bounds) for label in labels_of(row).values()]
         verdict = row.get("verdict")
-        grade = None if verdict in EMPTY else _number(verdict, "verdict", bounds)
+        grade = None if verdict in NO_LABEL else _number(verdict, "verdict", bounds)
         return fmean(labels) if labels else None, grade
 
     people, verdicts = zip(*_parsed(path, rows, grades), strict=True)
     return list(people), list(verdicts)
+
+
+def has_grades(path: Path, question: Question, columns: Mapping[str, str] | None = None) -> bool:
+    """Whether the verdicts of a file are numbers that are not answers to a question, such as 0.7.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    verdicts = [row.get("verdict") for _, row in labelled_rows(path, columns)]
+    label_names = {_folded(name) for name in question.labels}
+    stated = [verdict for verdict in verdicts if verdict not in NO_LABEL]
+    try:
+        numbers = [_number(verdict, "verdict") for verdict in stated]
+    except DataError:
+        return False
+    return bool(numbers) and not {*map(_folded, stated)} <= ({*TRUTHS} | label_names)
 
 
 def _number(value: Label, where: str, bounds: tuple[float, float] | None = None) -> float:
@@ -216,7 +231,8 @@ def _number(value: Label, where: str, bounds: tuple[float, float] | None = None)
 
 def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> list[tuple[int | None, Fields]]:
     """Each row with the number of its line; rows without ids get their numbers."""
-    return [(row.line, row.record) for row in rows_of(source_of(path, "labels", "pred", map=columns))]
+    records = read_records(path, "labels", "pred", unique=False, map=columns)
+    return list(zip(records.lines, records, strict=True))
 
 
 def labels_of(row: Record) -> Fields:
@@ -229,11 +245,11 @@ def labels_of(row: Record) -> Fields:
     """
     labels = row.get("labels")
     if isinstance(labels, list):
-        labels = {f"annotator {place}": label for place, label in enumerate(labels, start=1)}
+        labels = {f"annotator {number}": label for number, label in enumerate(labels, start=1)}
     elif not isinstance(labels, Mapping):
         labels = {str(key)[6:]: label for key, label in row.items() if str(key).startswith("label_")}
         labels = labels or {"label": row.get("label")}
-    return {str(name): label for name, label in labels.items() if label not in EMPTY}
+    return {str(name): label for name, label in labels.items() if label not in NO_LABEL}
 
 
 def _names(rows: Sequence[tuple[int | None, Fields]]) -> str:
@@ -252,7 +268,9 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
         GoldassayError: the metric has no judged value.
     """
     measures = metric.measures.items()
-    judged = {name: each for name, each in measures if isinstance(each, JudgedMeasure) and each.judge is not None}
+    judged = {
+        name: measure for name, measure in measures if isinstance(measure, JudgedMeasure) and measure.judge is not None
+    }
     if not judged:
         raise GoldassayError("no value of this metric is given by a judge, so labels correct nothing; name a judge")
     labels: RunLabels = {}
@@ -302,7 +320,7 @@ def _value(label: str, worth: Mapping[str, float], name: str) -> float:
     try:
         return worth[label] if label in worth else _number(label, "label", (0.0, 1.0))
     except DataError:
-        message = f"{label[:60]!r} is no label of {name}: {', '.join(worth)}, or a number from 0 to 1"
+        message = f"{label[:60]!r} is not a label of {name}: {', '.join(worth)}, or a number from 0 to 1"
         raise DataError(message, field="label") from None
 
 
@@ -345,16 +363,19 @@ def poll(
 
 
 def in_threads(
-    function: Callable[[T], V], items: Sequence[T], threads: int, on_result: Callable[[int], object] | None = None
-) -> list[V]:
+    function: Callable[[In], Out],
+    items: Sequence[In],
+    threads: int,
+    on_result: Callable[[int], object] | None = None,
+) -> list[Out]:
     """The results of a function for all items, in their order; ``on_result`` gets how many are done."""
-    results: dict[int, V] = {}
+    results: dict[int, Out] = {}
 
-    def keep(result: tuple[int, V]) -> str:
+    def keep(result: tuple[int, Out]) -> str:
         results[result[0]] = result[1]
         if on_result:
             on_result(len(results))
         return ""
 
-    work_through(range(len(items)), lambda place: (place, function(items[place])), keep, threads=threads)
-    return [results[place] for place in range(len(items))]
+    work_through(range(len(items)), lambda index: (index, function(items[index])), keep, threads=threads)
+    return [results[index] for index in range(len(items))]

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Fields, Record
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import Fields, Record
+from goldassay.core.measure import Assessment, Conventions, Error, gold_field
 from goldassay.judges.questions import question, rubric
-from goldassay.measure import Assessment, Conventions, Error, gold_field
 from goldassay.measures.answering.records import AnswerPair
-from goldassay.measures.judged import UNKNOWN, JudgedMean, JudgedMeasure, unknown
+from goldassay.measures.judged import UNKNOWN_COUNTS, JudgedMean, JudgedMeasure, unknown
 
 __all__ = ["Criterion", "Preference", "Rubric"]
 Gold = Any
@@ -46,11 +46,19 @@ class Rated(JudgedMeasure):
         return question(self.name).worth
 
     def inputs(self, gold: Gold) -> Fields | None:
-        """The inputs of the judge beside question and answer; None if there is nothing to judge."""
+        """The inputs of the judge beside question and answer; None if there is nothing to judge.
+
+        Raises:
+            NotImplementedError: A measure defines them.
+        """
         raise NotImplementedError
 
     def complaint(self, label: str, gold: Gold) -> str:
-        """The fault of an answer whose label is not the best, in words."""
+        """The fault of an answer whose label is not the best, in words.
+
+        Raises:
+            NotImplementedError: A measure defines it.
+        """
         raise NotImplementedError
 
     def assess(self, gold: Gold, pred: Gold) -> Assessment[JudgedMean]:
@@ -89,7 +97,7 @@ class Preference(Rated):
     """
 
     name = "preference"
-    fixed: ClassVar[Conventions] = {"unknown": UNKNOWN, "orders": "both", "orders disagree": "tie"}
+    fixed: ClassVar[Conventions] = {"unknown": UNKNOWN_COUNTS, "orders": "both", "orders disagree": "tie"}
 
     over: str = "reference"
 

@@ -14,20 +14,20 @@ from typing import Any
 
 import dspy
 
-from goldassay import files
-from goldassay.exceptions import DataError
+from goldassay._support import files
+from goldassay._support.exceptions import DataError
+from goldassay.core.metric import Metric
 from goldassay.gold.splits import split
 from goldassay.judges.judge import Judge, data, folded, is_quoted
-from goldassay.judges.labels import JudgedItem, Labels
+from goldassay.judges.labels import JudgedItem, LabelFile
 from goldassay.judges.questions import Question, question, rubric
 from goldassay.measures.classification import Accuracy, LabelF1
-from goldassay.metric import Metric
 from goldassay.running.leaks import text_of
 from goldassay.tuning import Tuned, load_state, tune
 from goldassay.tuning.options import TuneOptions
 
 RATIOS = {"train": 0.4, "dev": 0.3, "test": 0.3}
-ABOUT = "judge.json"
+JUDGE_FILE = "judge.json"
 
 
 class JudgeProgram(dspy.Module):  # type: ignore[misc]
@@ -60,7 +60,7 @@ def metric() -> Metric:
     return Metric({LabelF1(over="supported", rate="recall"): 1.0, Accuracy(): 0.0})
 
 
-def splits(labels: Labels, *, seed: int = 0) -> dict[str, list[dspy.Example]]:
+def splits(labels: LabelFile, *, seed: int = 0) -> dict[str, list[dspy.Example]]:
     """Examples of the items with a label: in their own splits, else stratified by label and without leaks.
 
     Raises:
@@ -72,7 +72,9 @@ def splits(labels: Labels, *, seed: int = 0) -> dict[str, list[dspy.Example]]:
     labelled = _examples(items, labels.question)
     split_of = {item.id: item.split for item in items}
     if not all(split_of.values()):
-        rows = [{"id": each.id, "text": text_of(each), "strata": {"label": each.label}} for each in labelled]
+        rows = [
+            {"id": example.id, "text": text_of(example), "strata": {"label": example.label}} for example in labelled
+        ]
         split_of = dict(split(rows, ratios=RATIOS, factors=["label"], seed=seed).of)
     parts = {name: [example for example in labelled if split_of[example.id] == name] for name in RATIOS}
     if not parts["train"] or not parts["dev"]:
@@ -97,7 +99,7 @@ def _examples(items: Sequence[JudgedItem], question: Question) -> list[Any]:
     return rows
 
 
-def tune_judge(labels: Labels, optimizer: str = "bootstrap", **keywords: Any) -> Tuned:
+def tune_judge(labels: LabelFile, optimizer: str = "bootstrap", **keywords: Any) -> Tuned:
     """A judge tuned on train, chosen on dev, reported once on test; ``keywords`` are those of `goldassay.tune`."""
     options = TuneOptions(**keywords)
     parts = splits(labels, seed=options.seed)
@@ -105,7 +107,7 @@ def tune_judge(labels: Labels, optimizer: str = "bootstrap", **keywords: Any) ->
     if (folder := options.folder) is not None:
         learnt = [example.id for name in ("train", "dev") for example in parts[name]]
         about = {"question": labels.question.name, "levels": dict(labels.question.levels), "learnt": learnt}
-        files.save_json(Path(folder) / ABOUT, about)
+        files.save_json(Path(folder) / JUDGE_FILE, about)
     return tuned
 
 
@@ -122,7 +124,7 @@ def question_of(folder: Path) -> Question:
     return rubric(about["levels"]) if about["levels"] else question(about["question"])
 
 
-def unseen(folder: Path, labels: Labels) -> Labels:
+def unseen(folder: Path, labels: LabelFile) -> LabelFile:
     """The items, without those that the judge of a tuned folder was tuned on.
 
     Raises:
@@ -136,9 +138,9 @@ def unseen(folder: Path, labels: Labels) -> Labels:
 
 
 def _about(folder: Path) -> dict[str, Any]:
-    about = folder / ABOUT
+    about = folder / JUDGE_FILE
     if not about.is_file():
-        raise DataError(f"no tuned judge here: expected {ABOUT}", file=folder)
+        raise DataError(f"no tuned judge here: expected {JUDGE_FILE}", file=folder)
     content = files.json_value(about)
     if not isinstance(content, dict) or not {"question", "levels", "learnt"} <= content.keys():
         raise DataError("not the description of a tuned judge", file=about)

@@ -1,27 +1,39 @@
-"""The seven tasks, a package each, and what they share."""
+"""The eight tasks, a package each, and what they share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import Concatenate, NoReturn, ParamSpec, TypeVar
 
-B = TypeVar("B")
-T = TypeVar("T")
-P = ParamSpec("P")
+from goldassay.core.measure import spelled
+
+BatchT = TypeVar("BatchT")
+Counted = TypeVar("Counted")
+Options = ParamSpec("Options")
 Examples = Sequence[object]
 """Gold examples or predictions, aligned."""
-JSON = str | int | float | Mapping[str, Any] | Sequence[Any] | None
-"""A value as JSON has it."""
 
 
-def cached(method: Callable[Concatenate[B, P], T]) -> Callable[Concatenate[B, P], T]:
+def misspelled(name: str) -> NoReturn:
+    """The ``__getattr__`` of the packages of measures: what a measure that they lack is called.
+
+    Raises:
+        AttributeError: The name is not that of a class.
+        ImportError: There is no measure of this name.
+    """
+    if not name[:1].isupper():
+        raise AttributeError(name)
+    raise ImportError(f"no measure {name!r}; did you mean {spelled(name)}?")
+
+
+def cached(method: Callable[Concatenate[BatchT, Options], Counted]) -> Callable[Concatenate[BatchT, Options], Counted]:
     """A method of a batch that counts once for all measures that share the batch.
 
     The numbers stay with the batch: `functools.cache` would keep all examples alive.
     """
 
-    def call(batch: B, /, *arguments: P.args, **options: P.kwargs) -> T:
-        cache: dict[Hashable, T] = vars(batch).setdefault("cache", {})
+    def call(batch: BatchT, /, *arguments: Options.args, **options: Options.kwargs) -> Counted:
+        cache: dict[Hashable, Counted] = vars(batch).setdefault("cache", {})
         key = (method, *arguments, *options.items())
         if key not in cache:
             cache[key] = method(batch, *arguments, **options)

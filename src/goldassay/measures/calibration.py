@@ -13,16 +13,16 @@ Brier, Verification of forecasts expressed in terms of probability, Monthly Weat
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goldassay.measure import B, Limits, Measure, Names
-from goldassay.statistics.evidence import LEVEL, Floats, Ints
-from goldassay.tally import Bins, Keyed, Mean, Number, Share, State, divide
+from goldassay.core.evidence import LEVEL_COLUMN, Floats, Ints
+from goldassay.core.measure import B, Limits, Measure, Names
+from goldassay.core.tally import Bins, Keyed, Mean, Number, Share, State, divide
 
 
 class Confidences(NamedTuple):
@@ -33,8 +33,14 @@ class Confidences(NamedTuple):
     confidence: Floats
     correct: Floats
 
+    @classmethod
+    def of(cls, examples: int, rows: Sequence[tuple[int, float, float]]) -> Self:
+        """Those of rows of a number of an example, a confidence, and whether it is right."""
+        row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
+        return cls(examples, row.astype(int), confidence, correct)
 
-COLUMNS = 200
+
+STORED_LEVELS = 200
 Scored = tuple[Number, ...]
 """How many questions, the sum of their scores, and what else a tally adds up."""
 
@@ -64,17 +70,17 @@ class ByConfidence(Keyed[float, Scored]):
         confidences = np.asarray(sure, float)
         rows = np.asarray(evidence, float).reshape(-1, len(cls.names))
         counts = rows.any(axis=1)
-        levels, place = np.unique(confidences[counts], return_inverse=True)
-        sums = [np.bincount(place, column, len(levels)).tolist() for column in rows[counts].T]
+        levels, position = np.unique(confidences[counts], return_inverse=True)
+        sums = [np.bincount(position, column, len(levels)).tolist() for column in rows[counts].T]
         tally = cls(dict(zip(levels.tolist(), zip(*sums, strict=True), strict=True)))
         tally.rows = confidences, rows
         return tally
 
     def repaired(self, share: Share, lower: bool = False) -> Self:
         """The change that takes away this share of the errors: scores below 1."""
-        part = share(())
+        fraction = share(())
         return type(self)(
-            {level: (0.0, (n - score) * part, *(0.0 for _ in more)) for level, (n, score, *more) in self.items()}
+            {level: (0.0, (n - score) * fraction, *(0.0 for _ in more)) for level, (n, score, *more) in self.items()}
         )
 
     @property
@@ -87,13 +93,13 @@ class ByConfidence(Keyed[float, Scored]):
         if self.rows is None:
             return self.state()
         confidences, rows = self.rows
-        return {LEVEL: confidences, **dict(zip(self.names, rows.T, strict=True))}
+        return {LEVEL_COLUMN: confidences, **dict(zip(self.names, rows.T, strict=True))}
 
     def from_columns(self, columns: Mapping[str, ArrayLike]) -> Self:
         """The evidence that these columns hold, as `to_columns` gives them."""
-        if LEVEL not in columns:
+        if LEVEL_COLUMN not in columns:
             return self.from_state(columns)
-        return self.of(columns[LEVEL], np.column_stack([columns[name] for name in self.names]))
+        return self.of(columns[LEVEL_COLUMN], np.column_stack([columns[name] for name in self.names]))
 
     @property
     def weight(self) -> Number:
@@ -111,13 +117,13 @@ class ByConfidence(Keyed[float, Scored]):
         return np.stack([np.array([self[level][side] for level in levels], float) for side in range(len(self.names))])
 
     def state(self) -> dict[str, dict[str, Number]]:
-        """As JSON. Of many examples arrays, a number an example, for at most `COLUMNS` confidences: above that,
+        """As JSON. Of many examples arrays, a number an example, for at most `STORED_LEVELS` confidences: above that,
         neighbours are taken together under the highest of them, so that resampling stays linear."""
         if self.rows is None:
             return {repr(level): dict(zip(self.names, self[level], strict=True)) for level in sorted(self)}
         confidences, rows = self.rows
         columns = {}
-        for group in np.array_split(np.array(sorted(self)), min(len(self), COLUMNS)) if self else ():
+        for group in np.array_split(np.array(sorted(self)), min(len(self), STORED_LEVELS)) if self else ():
             inside = (confidences >= group[0]) & (confidences <= group[-1])
             columns[repr(float(group[-1]))] = dict(zip(self.names, (rows * inside[:, None]).T, strict=True))
         return columns

@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 from weakref import WeakValueDictionary
 
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Record
-from goldassay.measure import Assessment, Conventions, Error, Measure
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import Record
+from goldassay.core.measure import Assessment, Conventions, Error, Measure
+from goldassay.core.tally import Number, Sums, divide
 from goldassay.statistics.ppi import Corrected
 from goldassay.statistics.ppi import corrected as by_labels
-from goldassay.tally import Number, Sums, divide
 
-UNKNOWN = "in the denominator, not counted as true"
+UNKNOWN_COUNTS = "in the denominator, not counted as true"
 NOBODY = "what stands with the prediction"
 
 
@@ -104,7 +104,7 @@ class JudgedMeasure(Measure[JudgedMean]):
     @property
     def fixed(self) -> Conventions:
         """How an unknown verdict counts."""
-        return {"unknown": UNKNOWN}
+        return {"unknown": UNKNOWN_COUNTS}
 
     @property
     def of_failed(self) -> dict[str, str]:
@@ -212,6 +212,6 @@ def corrected(
                 people.append(float(human))
                 verdicts.append(float(verdict))
         if len(people) > 1 and judgements:
-            others = list(judgements.values())
-            values[name] = by_labels(people, verdicts, others, level=level, bounds=(0.0, 1.0))
+            unlabelled = list(judgements.values())
+            values[name] = by_labels(people, verdicts, unlabelled, level=level, bounds=(0.0, 1.0))
     return values

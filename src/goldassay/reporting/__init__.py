@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from goldassay.display import Displayed, register_formatter
+from goldassay._support.display import Displayed, register_formatter
 
 
 def _card(result: Displayed) -> str:
-    from goldassay.reporting.exports import card
+    from goldassay.reporting.notebook import card
 
     return card(result)
 

@@ -13,16 +13,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from goldassay import files
-from goldassay.display import Displayed
-from goldassay.exceptions import ConventionError, GoldassayError
-from goldassay.reporting.cells import estimate
-from goldassay.reporting.summary import labels, tokens
+from goldassay._support import files
+from goldassay._support.display import Displayed
+from goldassay._support.exceptions import ConventionError, GoldassayError
+from goldassay.core.tally import Evidence
+from goldassay.results.cells import number, with_interval
+from goldassay.results.view import Sentence, Table, TableRow, View
 from goldassay.running.comparing import STORED, check_comparable
 from goldassay.running.run import Run
+from goldassay.running.summary import labels, tokens, under_protocol
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.paired import Rank, ranks
-from goldassay.tally import Evidence
 
 
 @dataclass
@@ -40,7 +41,7 @@ class RankedRun:
 
     def _spent(self, amount: float | None) -> float | None:
         """Existing predictions took no time and cost nothing that is known."""
-        return None if STORED in self.run.about.get("settings", {}) else float(amount or 0.0)
+        return None if STORED in self.run.head.settings else float(amount or 0.0)
 
     @property
     def seconds(self) -> float | None:
@@ -68,6 +69,26 @@ class RankedRun:
 
 class Ranking(list[RankedRun], Displayed):
     """Systems, the best first."""
+
+    def view(self) -> View:
+        """Who leads, and each system with the ranks that it may have."""
+        first, *notes = leader(self)
+        rows: list[TableRow] = [
+            [
+                str(system.ranks),
+                system.name,
+                system.value,
+                f"{100 * system.first:.0f} %",
+                number(system.seconds, 1),
+                "–" if system.cost is None else f"{system.cost:g}",
+            ]
+            for system in self
+        ]
+        title = f"{len(self)} systems on {self[0].run.size}{under_protocol([system.run for system in self])}"
+        columns = ["ranks", "system", "value [95 %]", "first", "seconds", self[0].unit]
+        legend = "ranks: the places that paired tests leave open; first: how often it would lead under other weights"
+        table = Table(title, columns, rows, left=2)
+        return [Sentence(first, "open"), table, Sentence(legend, unbroken=True), *map(Sentence, notes)]
 
     def __repr__(self) -> str:
         return summary(self)
@@ -118,7 +139,7 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
 def unranked(runs: Sequence[Run]) -> list[str]:
     """A sentence for each run that has no rank, with the reason."""
     return [
-        f"{name} is not ranked: it failed on all {len(run.rows)} examples; the first: {run.rows[0]['error']}"
+        f"{name} is not ranked: it failed on all {len(run.rows)} examples; the first: {run.rows[0].error}"
         for name, run in zip(labels(runs), runs, strict=True)
         if not run.available and run.rows
     ]
@@ -158,11 +179,11 @@ def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
 
 def leader(systems: Sequence[RankedRun]) -> list[str]:
     """The winner, and who may be as good."""
-    best, *others = systems
-    value = estimate(best.value)
+    best, *followers = systems
+    value = with_interval(best.value)
     if best.ranks.high == 1:
         return [f"Winner: {best.name}, {value}"]
-    rivals = ", ".join(system.name for system in others if system.ranks.low == 1)
+    rivals = ", ".join(system.name for system in followers if system.ranks.low == 1)
     return [f"No clear winner: {best.name} leads with {value}", f"{rivals} may be as good on {best.run.size}."]
 
 
@@ -194,18 +215,18 @@ def texts(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> dict[str, 
         for system in systems
     ]
     responses: list[dict[str, object]] = []
-    for system, row in ((each, row) for each in systems for row in each.run.rows):
-        prediction = row.get("prediction") or {}
-        inputs = row.get("inputs") or {}
+    for system, row in ((ranked, row) for ranked in systems for row in ranked.run.rows):
+        prediction = row.prediction or {}
+        inputs = row.inputs or {}
         responses.append(
             {
                 "Model": system.name,
-                "Id": row["id"],
+                "Id": row.id,
                 **{str(key): value for key, value in inputs.items() if isinstance(value, (str, int, float))},
                 "Answer": prediction.get("answer", prediction.get("label", prediction)),
-                "Score": row["score"],
-                "Seconds": row.get("latency_s"),
-                "Error": row.get("error", ""),
+                "Score": row.score,
+                "Seconds": row.latency_s,
+                "Error": row.error,
             }
         )
     return {

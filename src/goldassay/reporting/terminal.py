@@ -6,25 +6,28 @@ Data is shown as data: control characters that would move the cursor or reverse 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from itertools import accumulate
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, Protocol, TypeVar, overload
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 from rich.theme import Theme
 
-from goldassay import jsonl
-from goldassay.progress import bar as progressing
-from goldassay.progress import heartbeat, watched
-from goldassay.progress import quiet as is_quiet
-from goldassay.reporting.cells import Cell, Row, Value, written
-from goldassay.secrets import redact, scrub
+from goldassay._support import jsonl
+from goldassay._support.options import with_flags
+from goldassay._support.progress import bar as progressing
+from goldassay._support.progress import heartbeat, watched
+from goldassay._support.progress import quiet as is_quiet
+from goldassay._support.secrets import redact, scrub
+from goldassay.results.cells import written
+from goldassay.results.view import Cell, Diff, Note, Sentence, Table, TableRow, Value, View, Viewable
 
 ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -41,8 +44,9 @@ def visible(text: str) -> str:
     return ACTS.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(), redact(text))
 
 
-COLOURS = {"better": "green", "worse": "red"}
-NAME = 24  # the width to which a column of names folds before others move to a table below
+STYLES = {"better": "green", "worse": "red", "open": "bold", "same": "bold", "head": "bold"}
+NAME_WIDTH = 24  # the width to which a column of names folds before others move to a table below
+WIDE = 120  # columns of a terminal that has room for spare columns
 PADDING = 3  # of a column: a blank on each side, and the line
 
 
@@ -64,7 +68,7 @@ class Screen(Console):
 
 def console(error: bool = False) -> Console:
     """Where tables go: standard output, or standard error."""
-    return Screen(file=sys.stderr if error else sys.stdout, highlight=False, theme=Theme(COLOURS))
+    return Screen(file=sys.stderr if error else sys.stdout, highlight=False, theme=Theme(STYLES))
 
 
 _answers: IO[str] | None = None
@@ -77,7 +81,7 @@ def answer(value: Mapping[str, Any]) -> None:
     print(text, file=_answers or sys.stdout, flush=True)
 
 
-class Result(Protocol):
+class Stated(Protocol):
     """A result of the library that is also printed as JSON."""
 
     def state(self) -> Mapping[str, Any]:
@@ -85,17 +89,54 @@ class Result(Protocol):
         ...
 
 
-R = TypeVar("R", bound="Result | Mapping[str, Any]")
+class Shown(Stated, Viewable, Protocol):
+    """A result that also says of itself what it shows."""
 
 
-def output(result: R, json: bool, table: Callable[[R], None]) -> None:
-    """Prints a result: as JSON (its state, if it is no mapping), or as a table."""
-    if not json:
+R = TypeVar("R", bound="Stated | Mapping[str, Any]")
+
+
+@overload
+def output(result: Shown, json: bool) -> None: ...
+@overload
+def output(result: R, json: bool, table: Callable[[R], None]) -> None: ...
+
+
+def output(result: Any, json: bool, table: Callable[[Any], None] | None = None) -> None:
+    """Prints a result: as JSON (its state, if it is no mapping) with its notes as warnings, or what it shows.
+
+    Args:
+        result: The result.
+        json: Whether it is printed as JSON.
+        table: Prints a result that does not say of itself what it shows.
+    """
+    if table is None:
+        view = result.view()
+        show([item for item in view if isinstance(item, Note)] if json else view)
+    elif not json:
         table(result)
-    elif isinstance(result, Mapping):
-        answer(result)
-    else:
-        answer(result.state())
+    if json:
+        answer(result if isinstance(result, Mapping) else result.state())
+
+
+def show(view: View) -> None:
+    """Prints what a result shows of itself: sentences and tables, and notes as warnings; a terminal has no charts."""
+    for item in view:
+        if isinstance(item, Sentence):
+            if item.unbroken:
+                echo(item.text)
+            else:
+                line(item.text, style=item.style)
+        elif isinstance(item, Table):
+            end = len(item.columns) - (0 if console().width >= WIDE else item.spare)
+            rows = [row[:end] for row in item.rows]
+            print_table(item.title, item.columns[:end], rows, left=item.left, most=item.most)
+        elif isinstance(item, Note):
+            warn(item.text)
+        elif isinstance(item, Diff):
+            line(*filter(None, (item.title, item.note)))
+            for text in item.lines:
+                line(text, style={"+": "green", "-": "red"}.get(text[:1]))
 
 
 @contextmanager
@@ -127,7 +168,7 @@ def _text(cell: Value) -> Text:
 def print_table(
     title: str | None,
     columns: Sequence[str],
-    rows: Sequence[Row],
+    rows: Sequence[TableRow],
     *,
     left: int = 1,
     most: int | None = None,
@@ -139,7 +180,7 @@ def print_table(
         columns: The heads.
         rows: The cells, as `written` writes them; a `Cell` has a style.
         left: How many columns are aligned left and fold where they are too wide; the others are aligned right, and
-            nothing in them is ever cut.
+            fold only where one alone is wider than the screen.
         most: Print only so many rows; a line below counts the others.
     """
     if not rows:
@@ -150,26 +191,27 @@ def print_table(
     measures = [[screen.measure(cell) for cell in column] for column in zip(heads, *cells, strict=True)]
     widths = [PADDING + max(measure.maximum for measure in column) for column in measures]
     words = [PADDING + min(max(measure.minimum for measure in column), screen.width // 2) for column in measures[:left]]
-    rest = list(range(left, len(widths)))
+    figures = list(range(left, len(widths)))
     room = screen.width - 1 - max(widths[left:], default=0)
-    narrow = [max(word, min(NAME + PADDING, width)) for word, width in zip(words, widths, strict=False)]
-    fixed = 1 + sum(_narrowed(narrow, words, room))
+    narrow = [max(word, min(NAME_WIDTH + PADDING, width)) for word, width in zip(words, widths, strict=False)]
+    fixed = 1 + sum(_narrowed(narrow, words, max(room, screen.width // 4)))
+    widths[left:] = [min(width, max(screen.width - fixed, PADDING + 1)) for width in widths[left:]]
     while True:
         # at least one column is printed, even where it is wider than the screen
-        fitting = sum(fixed + width <= screen.width for width in accumulate(widths[place] for place in rest)) or 1
-        table = Table(title=title, title_justify="left", min_width=min(len(title or ""), screen.width))
-        places = [*range(len(words)), *rest[:fitting]]
-        room = screen.width - 1 - sum(widths[place] for place in rest[:fitting])
-        for place, width in enumerate(_narrowed(widths[:left], words, room)):
-            table.add_column(heads[place], overflow="fold", width=width - PADDING)
-        for place in rest[:fitting]:
-            table.add_column(heads[place], justify="right", no_wrap=True)
+        fitting = sum(fixed + width <= screen.width for width in accumulate(widths[at] for at in figures)) or 1
+        table = Grid(title=title, title_justify="left", min_width=min(len(title or ""), screen.width))
+        places = [*range(len(words)), *figures[:fitting]]
+        room = screen.width - 1 - sum(widths[at] for at in figures[:fitting])
+        for at, width in enumerate(_narrowed(widths[:left], words, room)):
+            table.add_column(heads[at], overflow="fold", width=width - PADDING)
+        for at in figures[:fitting]:
+            table.add_column(heads[at], justify="right", overflow="fold", max_width=widths[at] - PADDING)
         for row in cells:
-            table.add_row(*(row[place] for place in places))
+            table.add_row(*(row[at] for at in places))
         screen.print(table)
         title = None
-        rest = rest[fitting:]
-        if not rest:
+        figures = figures[fitting:]
+        if not figures:
             break
     if any("↓" in row[0].plain for row in cells):
         echo("↓: lower is better")
@@ -211,10 +253,39 @@ def echo(*texts: str) -> None:
         _whole(text)
 
 
+_warned: set[str] | None = None
+"""The warnings that the running command printed; None outside of a command, where each one is printed."""
+
+
+class _Warnings(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        if not logging.getLogger().handlers:  # else whoever set logging up decides where it goes
+            warn(record.getMessage())
+
+
+@contextmanager
+def warnings_once() -> Iterator[None]:
+    """Prints the warnings of the library's logger as those of a command, and no warning a second time."""
+    global _warned
+    logger = logging.getLogger("goldassay")
+    handler = _Warnings(logging.WARNING)
+    logger.addHandler(handler)
+    _warned = set()
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        _warned = None
+
+
 def warn(*texts: str) -> None:
-    """Prints warnings on standard error."""
+    """Prints warnings on standard error, with the options of the command line for keyword arguments."""
     for text in texts:
-        _whole(Text.assemble(("warning: ", "yellow"), visible(text)), error=True)
+        if _warned is not None:
+            if text in _warned:
+                continue
+            _warned.add(text)
+        _whole(Text.assemble(("warning: ", "yellow"), visible(with_flags(text))), error=True)
 
 
 @contextmanager
@@ -252,5 +323,8 @@ def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Throws away what optimizers print."""
+    seen = set(_warned or ())
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         yield
+    if _warned is not None:
+        _warned.intersection_update(seen)

@@ -5,28 +5,22 @@ The tests come from the tuning's ledger; a tuning without one (by a DSPy optimiz
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldassay import jsonl
-from goldassay.fields import Fields, Record
-from goldassay.reporting.cells import Cell, Row, bounds, number, p_value, signed, with_interval
-from goldassay.reporting.terminal import echo, line, print_table
+from goldassay._support import jsonl
+from goldassay.core.fields import Record
+from goldassay.results.cells import number, p_value, signed
+from goldassay.results.view import Cell, Chart, Diff, Point, Sentence, Table, TableRow, View
+from goldassay.running.summary import spent
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
-    from goldassay.measure import Error
+    from goldassay.core.measure import Error
     from goldassay.tuning.patches import Patch
     from goldassay.tuning.patterns import Pattern
-    from goldassay.tuning.saved import Trial, Tuned
-    from goldassay.tuning.verdict import Audit
-
-LONGEST = 2000  # characters of an edit
-GOOD = ("kept", "proven", "applied", "better", "needed")
-WORDS = {"needed": "stays", "dropped": "left out", "proposed": "not tested"}
 
 
 @dataclass(frozen=True)
@@ -34,7 +28,7 @@ class Tuning:
     """A tuning folder: ``tuning.json``, its patches, its ledger, and the diff of the prompt."""
 
     about: Record
-    patches: Mapping[str, Record]
+    patches: Mapping[str, Patch]
     ledger: Sequence[Record]
     diff: str
     folder: Path
@@ -48,7 +42,7 @@ class Tuning:
         about = read_about(folder / "tuning.json")
         files = {patch.id: patch for patch in map(read, sorted((folder / "patches").glob("*.yaml")))}
         order = dict.fromkeys([entry["id"] for entry in about.get("patches", ()) if entry["id"] in files] + [*files])
-        patches = {name: {"id": name, "edit": files[name].edit, **files[name].model_dump()} for name in order}
+        patches = {name: files[name] for name in order}
         ledger = folder / "ledger.jsonl"
         entries = list(jsonl.rows(ledger)) if ledger.is_file() else []
         prompts = folder / "prompt.diff"
@@ -64,139 +58,150 @@ class Tuning:
     def sentence(self) -> str:
         """The outcome of the tuning, with what it cost."""
         split = "test" if self.about.get("test") else "dev"
-        part = self.about.get(split) or {}
+        trial = self.about.get(split) or {}
         cost = self.about.get("cost") or {}
         spent = f"{cost.get('calls', 0):,} calls, {cost.get('seconds', 0) or 0:.0f} s"
-        if not part:
+        if not trial:
             return f"{self.title} changed nothing ({spent})."
-        test = part["difference"]
-        gap = signed(test["difference"], (test["interval"]["low"], test["interval"]["high"]))
+        test = trial["difference"]
+        ends = self._corrected["interval"] if self._corrected else (test["interval"]["low"], test["interval"]["high"])
+        gap = signed(test["difference"], tuple(ends))
         verdict = f": {self.about['verdict']}" if self.about.get("verdict") else ""
         return f"{self.title}: {gap} on {test['n']} {split} examples{verdict} ({spent})."
 
     @property
-    def runs(self) -> list[Path]:
-        """The folders of its runs before and after, on test if there is one, else on dev."""
-        part = self.about.get("test") or self.about.get("dev") or {}
-        return [place for name in part.get("runs", ()) if ((place := self.folder / name) / "run.json").is_file()]
+    def _corrected(self) -> Record | None:
+        """Of several optimizers the verdict on the chosen one, which is corrected for their number."""
+        audit: Record = self.about.get("audit") or {}
+        return audit if self.about.get("arms") and self.about.get("test") and audit.get("interval") else None
 
     @property
-    def tests(self) -> list[Fields]:
-        """The tests in order: name, outcome, reason, effect and edits; then the edits that no test names."""
-        tests = []
-        for entry in self.ledger:
-            names = zip(map(str, entry["patches"]), entry["edits"], strict=True)
-            edits = [self.patches.get(name, {"id": name, "edit": str(text)}) for name, text in names]
-            split = next((key for key, part in entry.items() if isinstance(part, Mapping)), "")
-            tests.append(_test(str(entry["candidate"]), entry, entry.get(split), split, edits))
+    def runs(self) -> list[Path]:
+        """The folders of its runs before and after, on test if there is one, else on dev."""
+        trial = self.about.get("test") or self.about.get("dev") or {}
+        return [folder for name in trial.get("runs", ()) if ((folder := self.folder / name) / "run.json").is_file()]
+
+    def view(self) -> View:
+        """The outcome, the metric before and after, the tests of edits in order, the edits, and the prompt's change."""
+        about = self.about
+        cost = about.get("cost") or {}
+        gain = f"; the gain is {about['verdict']}" if about.get("verdict") else ""
+        stopped = f" Stopped early: {about['stopped']}." if about.get("stopped") else ""
+        spent = f"{cost.get('calls', 0)} calls, {cost.get('tokens', 0)} tokens, {cost.get('seconds', 0) or 0:.0f} s"
+        head = f"Optimizer {about.get('optimizer', '')}{gain}.{stopped} {about.get('note') or ''} {spent}."
+        values: list[TableRow] = []
+        for split in ("dev", "test"):
+            if trial := about.get(split):
+                test = trial["difference"]
+                ends = test["interval"] and (test["interval"]["low"], test["interval"]["high"])
+                p = test["p"]
+                if split == "test" and self._corrected:
+                    ends = tuple(self._corrected["interval"])
+                    p = self._corrected["p"]
+                gap = Cell(signed(test["difference"], ends), detail="" if ends else "chosen on these examples")
+                pairs = [(name, trial["before"].get(name), after) for name, after in trial["after"].items()]
+                texts = [f"{name} {number(before, 3)} → {number(after, 3)}" for name, before, after in pairs]
+                values.append([split, gap, p_value(p) if ends else "", test["n"], "; ".join(texts)])
+        columns = ["split", "difference [95 %]", "p", "n", "values, before → after"]
+        view: View = [Sentence("Tuning", "head"), Sentence(head), *(arena(about) if about.get("arms") else ())]
+        view.append(Table("The metric before and after", columns, values))
+        rows, points = self._tests()
+        if rows:
+            view += [
+                Sentence("What was tested", "head"),
+                Sentence(
+                    "Each bundle of edits in turn, then the bundle without one of its edits, or an edit alone. Effects "
+                    "are paired differences of the metric with their 95 % intervals, before any correction. Kept edits "
+                    "have none: the same examples chose them."
+                ),
+                *([Chart("intervals", "difference of the metric", [("effect", points)])] if points else []),
+                Table(None, ["outcome", "test", "effect", "edits"], rows, left=4),
+            ]
+        view += map(Sentence, [about["kept"]["words"]] if about.get("kept") and rows else [])
+        view += map(Sentence, about.get("beside") or ())
+        view += [patch.change for patch in self.patches.values()]
+        if self.diff:
+            return [*view, Diff("What changed in the prompt", self.diff.splitlines())]
+        return [*view, Sentence("The prompt is as it was.")]
+
+    def _tests(self) -> tuple[list[TableRow], list[Point]]:
+        """The tests in order, then the edits that no test names; and the effects of those that were measured."""
         tested = {name for entry in self.ledger for name in entry["patches"]}
+        tests: list[tuple[str, str, str, Record | None, str, Sequence[str]]] = []
+        for entry in self.ledger:
+            split = next((key for key, value in entry.items() if isinstance(value, Mapping)), "")
+            outcome = str(entry["candidate"]), str(entry["status"]), str(entry["reason"])
+            tests.append((*outcome, entry.get(split), split, entry["patches"]))
         for name, patch in self.patches.items():
             if name not in tested:
-                effect = (patch.get("effects") or [None])[-1]
-                tests.append(_test(name, patch, effect, effect["split"] if effect else "", [patch]))
-        return tests
+                last = patch.effects[-1].model_dump() if patch.effects else None
+                tests.append((name, patch.status, patch.reason, last, last["split"] if last else "", [name]))
+        rows: list[TableRow] = []
+        points: list[Point] = []
+        for name, status, reason, effect, split, names in tests:
+            word = {"needed": "stays", "dropped": "left out", "proposed": "not tested"}.get(status, status)
+            good = status in ("kept", "proven", "applied", "better", "needed")
+            text: Cell | None = None
+            if effect:
+                ends = None if effect.get("chosen") else (effect["low"], effect["high"])
+                sure = "chosen on these examples" if ends is None else f"p {p_value(effect['p'])}"
+                where = f" on {split}" if split else ""
+                text = Cell(signed(effect["difference"], ends), detail=f"{sure}, n {effect['n']}{where}")
+                points.append(Point(name[:34], float(effect["difference"]), effect.get("low"), effect.get("high")))
+            test = Cell(name, detail="" if reason == word else reason)
+            rows.append([Cell(word, "better" if good else ""), test, text, ", ".join(names)])
+        return rows, points
 
 
-def _test(
-    name: str,
-    about: Record,
-    effect: Record | None,
-    split: str,
-    edits: Sequence[Record],
-) -> Fields:
-    """A test of edits as the page shows it; ``about`` holds its status and the reason."""
-    status = str(about["status"])
-    return {
-        "name": name,
-        "good": status in GOOD,
-        "word": WORDS.get(status, status),
-        "reason": str(about["reason"]),
-        "effect": effect,
-        "split": split,
-        "edits": list(map(_edit, edits)),
-    }
+def arena(about: Record) -> View:
+    """The optimizers of an arena from its ``tuning.json``: the table, the verdict, value against calls and length.
+
+    The front of a chart has those that no other one beats in value without costing more.
+    """
+    before = about["before"]
+    rows: list[TableRow] = [["as it is", *map(number, (before["dev"], before["test"])), "", "", "", "", "", ""]]
+    for arm in about["arms"]:
+        values = [number(arm[split]) for split in ("dev", "test")]
+        gap = "–" if arm["gap"] is None else f"{arm['gap']:+.3f}"
+        calls = f"{arm['calls']:,}"
+        if arm["reflection_calls"]:
+            calls += f" ({arm['reflection_calls']:,} to reflect)"
+        length = "–" if arm["prompt_tokens"] is None else f"{arm['prompt_tokens']:,}"
+        usage = [calls, f"{arm['tokens']:,}", length, f"{arm['minutes']:.1f}"]
+        rows.append([arm["optimizer"], *values, gap, *usage, Cell(arm["verdict"], detail=arm["stopped"])])
+    names = ["optimizer", "dev", "test", "gap", "calls", "tokens", "prompt", "minutes", "verdict"]
+    view: View = [Sentence("Optimizers, an equal share of the budget each", "head"), Table(None, names, rows)]
+    if about["chosen"] is None:
+        view.append(Sentence("None is chosen: no program is better on dev than the program as it is."))
+    else:
+        view.append(Sentence(f"Chosen on dev: {about['chosen']}."))
+        if interval := about["audit"]["interval"]:
+            gain = signed(about["audit"]["gain"], tuple(interval))
+            among = f"corrected for {len(about['arms'])} optimizers"
+            view.append(Sentence(f"On test {gain}: the gain is {about['verdict']}, {among}."))
+    split = "test" if before["test"] is not None else "dev"
+    for unit, axis in (("calls", "calls to tune"), ("prompt_tokens", "tokens of the prompt")):
+        measured = [arm for arm in about["arms"] if arm[split] is not None]
+        points = {arm["optimizer"]: Point(arm[unit], arm[split], text=arm["optimizer"]) for arm in measured}
+        front: list[Point] = []
+        for point in sorted(points.values(), key=lambda point: (float(point.at), -point.value)):
+            if not front or point.value > front[-1].value:
+                front.append(point)
+        series = [("front", front), *((name, [point]) for name, point in points.items())]
+        if len(points) > 1:
+            view.append(Chart("curves", f"Value on {split} against {axis}", series, axes=(axis, "value")))
+    return [*view, Sentence(f"{spent(about['cost'])} to tune.")]
 
 
-def _edit(patch: Record) -> Fields:
-    """An edit as removed and added lines, with the reason for it and its outcome."""
-    example = patch.get("example")
-    if example and patch.get("action") == "show_nearest":  # a choice among all of train is shown in words
-        example = example["examples"] if len(example["examples"]) <= example["k"] else None
-    words = "" if patch.get("old") else patch.get("edit", "")
-    added = patch.get("text") or (json.dumps(example, ensure_ascii=False, indent=1) if example else words)
-    return {
-        **{key: str(patch.get(key, "")) for key in ("id", "status", "reason", "predictor", "rationale")},
-        "gone": str(patch.get("old") or "")[:LONGEST].splitlines(),
-        "come": str(added)[:LONGEST].splitlines(),
-        "examples": list(patch.get("examples") or ()),
-    }
-
-
-def tuned(result: Tuned, folder: Path | str) -> None:
-    """The values before and after on dev and on test, the patches, the verdict, the cost and the folder."""
-    from goldassay.reporting.runs import breakdowns
-    from goldassay.reporting.summary import noise_lines, spent
-
-    values: list[list[str]] = []
-    sentences = ["The metric before and after, and the paired difference [95 %]:"]
-    for split, trial in (("dev", result.dev), ("test", result.test)):
-        if trial is None:
-            continue
-        for name, value in trial.after.values.items():
-            after = number(value) if trial.chosen else with_interval(trial.after, name)
-            values.append([split, name, with_interval(trial.before, name), after])
-        sentences.append(f"{split:<5}{_trial(trial)}")
-        sentences += [f"{split}, after: {text}" for text in noise_lines(trial.after)]
-    print_table(f"tuned with {result.optimizer}", ["split", "value", "before [95 %]", "after [95 %]"], values, left=2)
-    echo(*sentences)
-    breakdowns((result.test or result.dev).after, f"{'test' if result.test else 'dev'}, after: ")
-    if result.ledger.patches:
-        patches(result.ledger.patches)
-        line(result.ledger.verdict.sentence)
-    if result.note:
-        line(f"Note: {result.note}")
-    line(*result.beside)
-    if result.test is not None:
-        line(f"The gain is {result.verdict}.")
-    if result.stopped:
-        line(f"Stopped early: {result.stopped}.")
-    echo(f"{spent(result.cost)} to tune. Folder: {folder}")
-
-
-def _trial(trial: Trial) -> str:
-    """The metric before and after with the paired test; no interval if the same examples also chose the program."""
-    test = trial.difference
-    size = f"n {test.n}" if test.unit == "examples" else f"{test.n} {test.unit}"
-    change = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+.4f}"
-    if trial.chosen:
-        return f"{change}, {size}; it also chose, so no interval"
-    detectable = f", detectable {test.smallest_detectable:.3f}" if test.smallest_detectable else ""
-    return f"{change}{bounds(test.interval, '+')}, p {p_value(test.p)}, {size}{detectable}"
-
-
-def audit(result: Audit) -> None:
-    """The verdict of an audit; of fresh runs what an example costs before and after, and the diff of the prompts."""
-    first, *rest = result.lines()
-    line(first)
-    line(*(f"- {text}" for text in rest))
-    if costs := result.details.get("costs"):
-        before = costs["before"]
-        after = costs["after"]
-        cells = [[name, f"{before[name]:.4g}", f"{after[name]:.4g}"] for name in before]
-        print_table("an example costs", ["", "before", "after"], cells)
-        _diff(str(result.details["diff"]).splitlines() or ["The prompts are the same."])
-
-
-def patterns(patterns: Sequence[Pattern], most: int = 8) -> None:
+def patterns(patterns: Sequence[Pattern], most: int = 8) -> View:
     """Error patterns, the most costly first: examples, how many errors, in how many examples, the loss."""
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for pattern in patterns:
         types = " → ".join(dict.fromkeys(part for part in (pattern.gold_type, pattern.pred_type) if part))
         name = Cell(f"{pattern.kind} {types}", detail="\n".join(f"  {text}" for text in details(pattern)))
         rows.append([name, pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
-    print_table("error patterns", ["pattern, with its forms", "errors", "examples", "loss"], rows, most=most)
-    if not rows:
-        echo("No errors.")
+    columns = ["pattern, with its forms", "errors", "examples", "loss"]
+    return [Table("error patterns", columns, rows, most=most) if rows else Sentence("No errors.")]
 
 
 def details(pattern: Pattern) -> list[str]:
@@ -216,42 +221,3 @@ def _form(error: Error) -> str:
     """What gold has and what was predicted, if both have something and differ; else the one that is there."""
     differs = error.gold and error.pred and error.gold != error.pred
     return f"{error.gold} → {error.pred}" if differs else error.gold or error.pred
-
-
-def patches(patches: Sequence[Patch]) -> None:
-    """Patches with their edit, the measured effect and the status."""
-    rows = []
-    for patch in patches:
-        reason = patch.reason if "program" in patch.reason else ""
-        rows.append([Cell(patch.id, detail=patch.edit[:160]), Cell(patch.status, detail=reason), *_effect(patch)])
-    print_table("patches", ["patch", "status", "effect [95 %]", "p"], rows, left=2)
-    if not rows:
-        echo("No patches yet. To make some:  goldassay patch propose TASK --run RUN")
-
-
-def _effect(patch: Patch) -> list[str]:
-    """The cells of a patch's latest effect and its p-value; a patch that was chosen on these examples has none."""
-    if not patch.effects:
-        return ["–", ""]
-    effect = patch.effects[-1]
-    examples = f"on {effect.split}, {effect.size}"
-    if effect.chosen:
-        return [Cell(signed(effect.difference, effect), detail=f"{examples}, which chose it"), ""]
-    return [Cell(signed(effect.difference, effect), detail=examples), p_value(effect.p)]
-
-
-def patch(patch: Patch, diff: Sequence[str]) -> None:
-    """One patch: the reason, the measured effects, and the diff of the prompt."""
-    line(f"{patch.id} {patch.status} {patch.reason}", style="bold")
-    line(f"why: {patch.rationale}")
-    for effect in patch.effects:
-        ends = "" if effect.before is None else f"{effect.before:.4f} → {effect.after:.4f}, "
-        values = f"{ends}{signed(effect.difference, effect, 4)}"
-        sure = "which also chose it, so no interval" if effect.chosen else f"p {effect.p:.4f}"
-        line(f"on {effect.split}: {values}, {sure}, {effect.size}, {effect.calls} calls")
-    _diff(diff)
-
-
-def _diff(rows: Sequence[str]) -> None:
-    for row in rows:
-        line(row, style={"+": "green", "-": "red"}.get(row[:1]))

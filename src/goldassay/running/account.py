@@ -3,26 +3,38 @@
 An `Account` is a callback in DSPy's settings, so it hears every call of any model in its context, also in threads of
 ``dspy.Parallel``. Tokens, prices and prompts come from the entry that DSPy appends to the model's ``history``. Threads
 that a program starts itself, without DSPy's context, are not counted.
+
+Because the callback is there anyway, DSPy's machinery is on and the steps of a program cost little more: some 20
+microseconds a call.
 """
 
 from __future__ import annotations
 
+import inspect
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 import dspy
 
-from goldassay._dspy_compat import HOPELESS_ERRORS, BaseCallback, history_entry, is_unavailable, was_cut
-from goldassay.exceptions import one_line
-from goldassay.fields import Fields, Record
-from goldassay.progress import WAITING
+from goldassay._support.dspy_compat import (
+    ACTIVE_CALL_ID,
+    HOPELESS_ERRORS,
+    BaseCallback,
+    history_entry,
+    is_unavailable,
+    was_cut,
+)
+from goldassay._support.exceptions import one_line
+from goldassay._support.progress import WAITING
+from goldassay.core.fields import Fields, Record
+from goldassay.core.steps import Step, bounded
 from goldassay.running.budget import SILENT, Meter
+from goldassay.running.rows import UNUSED, Usage
 
-TOKENS = ("prompt_tokens", "completion_tokens")
+TOKEN_COUNTS = ("prompt_tokens", "completion_tokens")
 HISTORY = 1000  # the least length of a model's history, among whose last entries a call's own is searched
 ERROR_LENGTH = 2000  # characters of a call's error that are recorded
 Content: TypeAlias = str | Record | Sequence[Any] | None  # of a message, as providers write it
@@ -37,9 +49,9 @@ class _Call(NamedTuple):
 
 
 class Account(BaseCallback):  # type: ignore[misc]
-    """Calls, cached answers and tokens in ``counts``; with ``record``, prompts and raw answers in ``recorded``.
+    """Calls, cached answers and tokens in ``usage``; with ``record``, prompts and raw answers, and ``steps``.
 
-    Each example has an account of its own. Calls that a thread makes after its example has ended count for ``run``.
+    Each example has its own account. Calls that a thread makes after its example has ended count for ``run``.
     """
 
     def __init__(self, meter: Meter | None = None, record: bool = False, run: Account | None = None) -> None:
@@ -47,9 +59,15 @@ class Account(BaseCallback):  # type: ignore[misc]
         self.record = record
         self.run = run
         self.ended = False
-        self.counts: Counter[str] = Counter()
+        self.usage = UNUSED
         self.cut: int | None = None  # tokens after which an answer was cut off
-        self.recorded: list[Fields] = []
+        self.names: Mapping[int, str] = {}  # of the program's predictors, by their identity
+        self.steps: list[Step] = []
+        self._recorded: dict[int, Fields] = {}  # prompts and answers by the index of their step
+        self._inner: set[int] = set()  # steps that call a model themselves
+        self._indices: dict[str, int] = {}  # of steps by the id of their call
+        self._started: dict[int, float] = {}  # when the steps began that have not ended
+        self._makers: dict[int | None, str] = {}  # the predictor that ended last, by the step that called it
         self._open: dict[str, _Call] = {}
         self._lock = threading.Lock()
 
@@ -57,6 +75,10 @@ class Account(BaseCallback):  # type: ignore[misc]
         """A call begins, if the budget allows it."""
         self.meter.take()
         self._open[call_id] = _Call(instance, inputs, time.perf_counter())
+        step = self._begin(call_id, "model", str(instance.model), {})
+        if step and step.parent is not None:
+            step.predictor = self.steps[step.parent].predictor
+            self._inner.add(step.parent)
         WAITING[call_id] = time.monotonic()
 
     def on_lm_end(
@@ -67,7 +89,7 @@ class Account(BaseCallback):  # type: ignore[misc]
         WAITING.pop(call_id, None)
         entry = history_entry(call.lm, outputs)
         usage = {name: int(n) for name, n in (entry.get("usage") or {}).items() if isinstance(n, (int, float))}
-        tokens = {name: usage.get(name, 0) for name in TOKENS}
+        tokens = {name: usage.get(name, 0) for name in TOKEN_COUNTS}
         if was_cut(entry) and not self.ended:
             limit = call.lm.kwargs.get("max_tokens") or 0  # the cache does not say how many there were
             self.cut = tokens["completion_tokens"] or int(limit)
@@ -84,28 +106,95 @@ class Account(BaseCallback):  # type: ignore[misc]
             silent = SILENT if isinstance(exception, HOPELESS_ERRORS) else 1
             self.meter.add_outcome(False, silent, one_line(exception))
         account = self.run if self.ended and self.run is not None else self
-        account.add({"calls": int(not cached), "cached": int(cached), **tokens})
-        if self.record and not self.ended:
-            self.recorded.append(_record(call, entry, outputs, exception))
+        account.add(Usage(int(not cached), **tokens, cached=int(cached)))
+        if step := self._end(call_id, None, exception):
+            step.tokens = sum(tokens.values())
+            self._recorded[step.index] = _record(call, entry, outputs, exception)
 
-    def add(self, counts: Mapping[str, int]) -> None:
+    def on_module_start(self, call_id: str, instance: Any, inputs: Fields) -> None:
+        """A module begins."""
+        predictor = ""
+        if isinstance(instance, dspy.Predict):
+            predictor = self.names.get(id(instance)) or type(instance).__name__
+        kind = "retriever" if isinstance(instance, dspy.Retrieve) else "module"
+        if step := self._begin(call_id, kind, predictor or type(instance).__name__, inputs):
+            step.predictor = predictor
+
+    def on_module_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
+        """A module has ended, unless what it returned is still to be awaited."""
+        if inspect.iscoroutine(outputs):
+            return
+        step = self._end(call_id, outputs, exception)
+        if step and step.predictor:
+            self._makers[step.parent] = step.predictor
+
+    def on_tool_start(self, call_id: str, instance: Any, inputs: Fields) -> None:
+        """A tool begins."""
+        if step := self._begin(call_id, "tool", str(instance.name), inputs):
+            step.predictor = self._makers.get(step.parent, "")
+
+    def on_tool_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
+        """A tool has ended."""
+        self._end(call_id, outputs, exception)
+
+    def on_interpreter_execute_start(self, call_id: str, instance: object, inputs: Fields) -> None:
+        """Code that a model wrote begins to run."""
+        if step := self._begin(call_id, "tool", "python", {"kwargs": {"code": inputs.get("code")}}):
+            step.predictor = self._makers.get(step.parent, "")
+
+    on_interpreter_execute_end = on_tool_end
+
+    def _begin(self, call_id: str, kind: str, name: str, inputs: Record) -> Step | None:
+        """A new step inside the one that is active in this context, if steps are recorded."""
+        if not self.record or self.ended:
+            return None
+        args = dict(inputs.get("kwargs") or {})
+        if inputs.get("args"):
+            args["args"] = inputs["args"]
+        parent = self._indices.get(ACTIVE_CALL_ID.get() or "")
+        if parent is None and 0 in self._started:
+            parent = 0  # a thread without the context of its call
+        with self._lock:
+            step = Step(name, bounded(args), len(self.steps), kind, parent=parent)
+            self.steps.append(step)
+            self._indices[call_id] = step.index
+        self._started[step.index] = time.perf_counter()
+        return step
+
+    def _end(self, call_id: str, output: object, exception: BaseException | None) -> Step | None:
+        """The step of a call that has ended."""
+        index = self._indices.get(call_id)
+        if index is None or self.ended:
+            return None
+        step = self.steps[index]
+        step.seconds = round(time.perf_counter() - self._started.pop(index), 6)
+        step.output = bounded(output)
+        step.error = "" if exception is None else one_line(exception)[:ERROR_LENGTH]
+        return step
+
+    def recorded(self) -> tuple[tuple[Fields, ...], tuple[Step, ...]]:
+        """Prompts and answers in the order in which they were asked, and the steps of the example.
+
+        What is in the row anyway is left out: the inputs and the prediction of the program itself, and the inputs of a
+        predictor whose model got them in its prompt.
+        """
+        for step in self.steps:
+            if step.kind == "module" and (step.index == 0 or step.index in self._inner):
+                step.args = {}
+                step.output = None if step.index == 0 else step.output
+        return tuple(self._recorded[index] for index in sorted(self._recorded)), tuple(self.steps)
+
+    def add(self, usage: Usage) -> None:
         """Count calls, cached answers and tokens."""
         with self._lock:
-            for name, number in counts.items():
-                self.counts[name] += number
-
-    @property
-    def usage(self) -> dict[str, int]:
-        """Calls, tokens and cached answers; empty if no model was called."""
-        always = ("calls", *TOKENS) if any(self.counts.values()) else ()
-        return {name: self.counts[name] for name in (*always, "cached") if name in always or self.counts[name]}
+            self.usage += usage
 
     @contextmanager
     def open(self) -> Iterator[Account]:
         """Count the calls of this context here, and nowhere else."""
-        others = [callback for callback in dspy.settings.get("callbacks") or [] if not isinstance(callback, Account)]
+        callbacks = [callback for callback in dspy.settings.get("callbacks") or [] if not isinstance(callback, Account)]
         history = max(dspy.settings.get("max_history_size") or 0, HISTORY)
-        with dspy.context(callbacks=[*others, self], disable_history=False, max_history_size=history):
+        with dspy.context(callbacks=[*callbacks, self], disable_history=False, max_history_size=history):
             yield self
 
 
@@ -120,7 +209,7 @@ def _record(
     messages = inputs.get("messages") or [{"role": "user", "content": inputs.get("prompt") or ""}]
     record: Fields = {
         "lm": str(call.lm.model),
-        "prompt": [{"role": str(part["role"]), "content": _text(part.get("content"))} for part in messages],
+        "prompt": [{"role": str(message["role"]), "content": _text(message.get("content"))} for message in messages],
         "seconds": round(time.perf_counter() - call.started, 6),
     }
     if exception is None:
@@ -131,7 +220,7 @@ def _record(
 
 
 def _text(content: Content) -> str:
-    """The text of a message's content; parts that are no text (pictures, files) are only named."""
+    """The text of a message's content; pictures and files are only named."""
     if isinstance(content, list):
         return "\n".join(map(_text, content))
     if isinstance(content, dict):
@@ -147,7 +236,7 @@ def current() -> Account | None:
 
 @contextmanager
 def aside() -> Iterator[Account]:
-    """An account beside the current one, on the same budget: for a judge, whose calls are not the program's."""
+    """A second account on the same budget: for a judge, whose calls are not the program's."""
     around = current()
     account = Account(around.meter if around is not None else None)
     with dspy.context(usage_tracker=None), account.open():  # the program's tokens are not the judge's

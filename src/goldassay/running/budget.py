@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 
 UNITS = ("calls", "tokens", "usd", "minutes")
 SILENT = 10  # calls in a row without an answer after which an endpoint is dead
-LAST = 2  # such calls at the end of a run after which it is not finished
+UNANSWERED_CALLS = 2  # so many at the end of a run mean that it is not finished
 
 
 class BudgetSpent(BaseException):
@@ -17,7 +17,7 @@ class BudgetSpent(BaseException):
 
 
 class EndpointDown(BudgetSpent):
-    """A model's endpoint answers no more: every other call would be wasted."""
+    """The endpoint of a model stopped answering: every other call would be wasted."""
 
 
 class Meter:
@@ -71,7 +71,7 @@ class Meter:
 
         Raises:
             BudgetSpent: Nothing is left, or that cannot be known.
-            EndpointDown: A model answers no more.
+            EndpointDown: An endpoint stopped answering.
         """
         self.check_endpoints()
         if not self.limits:
@@ -91,10 +91,10 @@ class Meter:
         Raises:
             BudgetSpent: It does not.
         """
-        if self.outer is not None:
-            self.outer.take()
         with self._lock:
-            self.check()
+            self.check()  # before the outer one: a call that is refused here is no call there
+            if self.outer is not None:
+                self.outer.take()
             self.used["calls"] += 1
 
     def add(self, unpriced: str = "", **used: float) -> None:
@@ -118,12 +118,12 @@ class Meter:
 def _limits(budget: str) -> dict[str, float]:
     """The limits of a budget, by unit."""
     limits: dict[str, float] = {}
-    for part in filter(None, budget.replace(" ", "").split(",")):
-        unit, _, amount = part.partition("=")
+    for limit in filter(None, budget.replace(" ", "").split(",")):
+        unit, _, amount = limit.partition("=")
         try:
             limits[unit] = float(amount)
         except ValueError:
-            raise GoldassayError(f"a budget reads like calls=200,minutes=5, not {part!r}") from None
+            raise GoldassayError(f"a budget reads like calls=200,minutes=5, not {limit!r}") from None
         if unit not in UNITS or not limits[unit] > 0:
-            raise GoldassayError(f"a budget has positive {', '.join(UNITS)}, not {part!r}")
+            raise GoldassayError(f"a budget has positive {', '.join(UNITS)}, not {limit!r}")
     return limits

@@ -2,8 +2,8 @@
 
 Threads take the next example until none is left, or until it makes no sense to continue. With ``ray`` each of them
 waits for an actor: the loop, the folder and the stops are the same. Ray places the actors, restarts one that dies and
-runs its examples once more. An example whose actor dies twice is run alone in an actor of its own, so that an example
-that kills its process takes no other example with it.
+runs its examples once more. An example whose actor dies twice runs alone in a new actor, so that an example that
+kills its process takes no other example with it.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import cloudpickle
 import dspy
 
-from goldassay import jsonl
-from goldassay.exceptions import GoldassayError, one_line, optional
-from goldassay.fields import Fields
-from goldassay.lm import share_among
-from goldassay.metric import failed_with
+from goldassay._support import jsonl
+from goldassay._support.exceptions import GoldassayError, one_line, optional
+from goldassay.core.fields import Fields
+from goldassay.core.metric import failed_with
+from goldassay.models.lm import share_among
 from goldassay.running.account import Account
 from goldassay.running.budget import Meter
 from goldassay.running.example import Measuring
-from goldassay.running.rows import Row
-from goldassay.running.threads import start
+from goldassay.running.rows import Row, Usage
+from goldassay.running.threads import check_cancelled, start
 
 if TYPE_CHECKING:
-    from goldassay.running.evaluate import RunOptions
+    from goldassay.running.options import RunOptions
 
 T = TypeVar("T")
 PATIENCE = 2.0  # seconds for examples in flight when a run is interrupted; a call that hangs is left behind
 FIRST = 5  # equal failures at the start after which a run stops
-ENOUGH = 20  # rows before a share of failures means anything
+ROWS_FOR_A_SHARE = 20  # rows before a share of failures means anything
 STORE = 100 * 2**20  # bytes of Ray's object store: rows are small
 DIED = "WorkerDied: the process that ran this example died, also when the example was alone"
 
@@ -51,9 +51,9 @@ DIED = "WorkerDied: the process that ran this example died, also when the exampl
 class Failures:
     """Whether a run still makes sense, as its rows come in.
 
-    It does not if the first `FIRST` examples fail with the same error, or if
-    more than ``most`` (a share) of at least `ENOUGH` fail. With ``most=1`` everything may fail. A model that answers no
-    more stops a run by its `Meter`, whatever ``most`` is.
+    It does not if the first `FIRST` examples fail with the same error, or if more than ``most`` (a share) of at least
+    `ROWS_FOR_A_SHARE` fail. With ``most=1`` everything may fail. An endpoint that stopped answering ends a run by its
+    `Meter`, whatever ``most`` is.
 
     >>> failures = Failures(0.5)
     >>> [failures.add(f"nl-{i}", "ValueError: no") for i in range(5)][-1]
@@ -73,10 +73,11 @@ class Failures:
         failed = len(self.errors)
         if self.most >= 1 or not error:
             return ""
-        alike = {each.partition("; found ")[0] for _, each in self.errors[:FIRST]}  # whatever the predictions were
-        if self.rows == failed == FIRST and not self.worked and len(alike) == 1:
+        # what the predictions were does not count
+        messages = {message.partition("; found ")[0] for _, message in self.errors[:FIRST]}
+        if self.rows == failed == FIRST and not self.worked and len(messages) == 1:
             return f"the first {FIRST} examples failed alike: {error}"
-        if self.rows >= ENOUGH and failed > self.most * self.rows:
+        if self.rows >= ROWS_FOR_A_SHARE and failed > self.most * self.rows:
             share = f"{failed} of {self.rows} examples failed, more than `max_failures={self.most:g}`"
             return f"{share}; the last, {name}: {error}"
         return ""
@@ -103,7 +104,7 @@ def work_through(
     ``make`` runs in ``threads`` threads, each in a copy of the caller's context, so DSPy's settings are what they are
     outside. ``keep`` runs in one thread at a time and returns a reason to stop, or nothing. ``show`` is called every
     tenth of a second. Whatever ``make`` or ``keep`` raises stops the loop and is raised here, after the rows in flight
-    are kept; after Ctrl-C they have `PATIENCE` seconds.
+    are kept; after Ctrl-C, and where an asynchronous form is cancelled, they have `PATIENCE` seconds.
     """
     queue = deque(todo)
     stop = threading.Event()
@@ -133,6 +134,7 @@ def work_through(
     try:
         while wait(workers, 0.1).not_done:
             show()
+            check_cancelled()
     except KeyboardInterrupt:
         stop.set()
         wait(workers, PATIENCE)
@@ -157,13 +159,13 @@ class Worker:
         sys.path += [folder for folder in path if folder not in sys.path]
         self.measuring, self.context = cloudpickle.loads(inner)
 
-    def measure(self, index: int, example: dspy.Example) -> tuple[Row, Fields, dict[str, int], tuple[bool, int, str]]:
+    def measure(self, index: int, example: dspy.Example) -> tuple[Row, Fields, Usage, tuple[bool, int, str]]:
         """The row, what the budget lost, calls that belong to no row, and whether models answered."""
         meter = Meter()
-        rest = Account(meter)
+        outside_rows = Account(meter)
         with dspy.context(**self.context):
             try:
-                row = self.measuring(index, example, Account(meter, self.measuring.trace, rest))
+                row = self.measuring(index, example, Account(meter, self.measuring.trace, outside_rows))
             except KeyboardInterrupt:
                 raise Interrupted from None  # Ray takes the program's own Ctrl-C for its own, and hangs or retries
             except Exception as error:
@@ -175,9 +177,9 @@ class Worker:
         try:
             cloudpickle.dumps(row)
         except Exception:  # noqa: BLE001  what cannot be sent is sent as JSON, as in the run's folder
-            row = json.loads(jsonl.dumps(row))
+            row = Row.of(json.loads(jsonl.dumps(row.state())))
         used = {**meter.used, "unpriced": meter.unpriced}
-        return row, used, rest.usage, (meter.answered, meter.silent, meter.error)
+        return row, used, outside_rows.usage, (meter.answered, meter.silent, meter.error)
 
 
 class Cluster:
@@ -200,8 +202,8 @@ class Cluster:
         retries = {"max_restarts": -1, "max_task_retries": 1, "max_concurrency": -(-width // self.count)}
         self.actors = [self._actor(**retries) for _ in range(self.count)]
         self.free: SimpleQueue[Any] = SimpleQueue()
-        for place in range(width):
-            self.free.put(self.actors[place % self.count])
+        for number in range(width):
+            self.free.put(self.actors[number % self.count])
         try:
             ray.get([actor.__ray_ready__.remote() for actor in self.actors])
         except ray.exceptions.RayError as error:
@@ -219,17 +221,17 @@ class Cluster:
         try:
             answer = self._answer(actor, index, example)
         except self.ray.exceptions.RayActorError:
-            answer = self._alone(index, example)
+            answer = self._in_spare_actor(index, example)
         finally:
             self.free.put(actor)
         if answer is None:
             return self.measuring.row(index, example, failed_with(DIED), 0.0)
         row: Row
-        row, used, rest, outcome = answer
+        row, used, outside_rows, outcome = answer
         account.meter.add(**used)
         account.meter.add_outcome(*outcome)
         if account.run is not None:
-            account.run.add(rest)
+            account.run.add(outside_rows)
         return row
 
     def _answer(self, actor: Any, index: int, example: dspy.Example) -> Any:
@@ -246,7 +248,7 @@ class Cluster:
                 f"gold example {record} cannot be sent to a worker ({one_line(error)}); use `engine=threads`"
             ) from None
 
-    def _alone(self, index: int, example: dspy.Example) -> Any:
+    def _in_spare_actor(self, index: int, example: dspy.Example) -> Any:
         """The answer of an actor that works on no other example; nothing if it dies too."""
         with self.lock:
             if self.closed:
@@ -276,7 +278,7 @@ def pack(measuring: Measuring, context: Fields) -> bytes:
     Raises:
         GoldassayError: Something in them cannot be sent to another process.
     """
-    modules = [module for name, module in sys.modules.items() if name.startswith("_goldassay_workspace_")]
+    modules = [module for name, module in sys.modules.items() if "_goldassay_workspace_" in name]
     with ExitStack() as stack:
         for module in modules:
             cloudpickle.register_pickle_by_value(module)
@@ -304,9 +306,9 @@ def join_ray(address: str | None) -> Any:
     if ray.is_initialized():
         return ray
     handlers: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    own: Fields = {} if address else {"include_dashboard": False, "object_store_memory": STORE}
+    local: Fields = {} if address else {"include_dashboard": False, "object_store_memory": STORE}
     try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False, **own)
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False, **local)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise GoldassayError(f"Ray at {address or 'this machine'} cannot be joined: {error}") from None
     if threading.current_thread() is threading.main_thread():

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import dspy
 
-from goldassay._dspy_compat import HOPELESS_ERRORS
-from goldassay.exceptions import one_line
-from goldassay.fields import identity
-from goldassay.lm.limits import CallNotes, watch
-from goldassay.measure import failed
-from goldassay.metric import Metric, failed_with
+from goldassay._support.dspy_compat import HOPELESS_ERRORS
+from goldassay._support.exceptions import one_line
+from goldassay.core.fields import identity
+from goldassay.core.measure import failed
+from goldassay.core.metric import Metric, failed_with
+from goldassay.models.lm.limits import CallNotes, watch
 from goldassay.running.account import Account
 from goldassay.running.budget import SILENT
 from goldassay.running.guard import Program, attempt
@@ -26,7 +26,7 @@ class Measuring:
 
     A program that raises, a prediction that the metric cannot read and an answer that takes longer than ``timeout``
     seconds are failed examples: their gold counts as missed, and the row has the error. With ``trace``, rows hold
-    inputs, gold, prompts and raw answers.
+    inputs, gold, prompts, raw answers and steps.
     """
 
     program: Program
@@ -42,7 +42,8 @@ class Measuring:
             return within(self.timeout, lambda: self._run(index, example, account, notes), lambda: notes.waited)
         except TimeoutError as error:
             account.ended = True
-            return self.row(index, example, failed_with(f"TimeoutError: {error}"), self.timeout or 0.0)
+            row = self.row(index, example, failed_with(f"TimeoutError: {error}"), self.timeout or 0.0)
+            return self._with_trace(row, example, account)
 
     def _run(self, index: int, example: dspy.Example, account: Account, notes: CallNotes) -> Row:
         def explain(error: BaseException) -> str:
@@ -50,23 +51,24 @@ class Measuring:
                 account.meter.add_outcome(False, SILENT, one_line(error))
             return "" if account.cut is None else f"the answer was cut at {account.cut} tokens (max_tokens): "
 
+        if self.trace and isinstance(self.program, dspy.Module):
+            account.names = {id(predictor): name for name, predictor in self.program.named_predictors()}
         started = time.perf_counter()
         with account.open():
             prediction = attempt(self.program, dict(example.inputs().items()), explain)
             seconds = max(0.0, time.perf_counter() - started - notes.waited)
             account.ended = True
             row = self.row(index, example, prediction, seconds)
-        if account.usage:
-            row["usage"] = account.usage
-        if waited := round(notes.waited, 3):
-            row["waited_s"] = waited
-        if account.cut is not None:
-            row["truncated"] = True
+        row.usage = account.usage
+        row.waited_s = round(notes.waited, 3)
+        row.truncated = account.cut is not None
+        return self._with_trace(row, example, account)
+
+    def _with_trace(self, row: Row, example: dspy.Example, account: Account) -> Row:
         if self.trace:
-            row["inputs"] = dict(example.inputs().items())
-            row["gold"] = dict(example.labels().items())
-            if account.recorded:
-                row["calls"] = account.recorded
+            row.inputs = dict(example.inputs().items())
+            row.gold = dict(example.labels().items())
+            row.calls, row.steps = account.recorded()
         return row
 
     def row(self, index: int, example: dspy.Example, prediction: dspy.Prediction, seconds: float) -> Row:
@@ -76,12 +78,10 @@ class Measuring:
         except Exception as error:
             error.add_note(f"the metric raised this on example {identity(example, index)}")
             raise
-        row = measured_row(index, example, assessed)
-        row["score"] = float(self.metric.evidence(assessed).value)
-        row["latency_s"] = round(seconds, 6)
+        row = measured_row(index, example, assessed, float(self.metric.evidence(assessed).value))
+        row.latency_s = round(seconds, 6)
         failure = failed(prediction)
-        if reason := unmeasured or failure:
-            row["error"] = reason
+        row.error = unmeasured or failure or ""
         if not failure:
-            row["prediction"] = dict(prediction.items())
+            row.prediction = dict(prediction.items())
         return row

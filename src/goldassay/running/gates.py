@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING
 
 from scipy import special
 
-from goldassay import jsonl
-from goldassay.exceptions import GoldassayError
-from goldassay.running.about import now
-from goldassay.statistics.evidence import Evidences, Values
+from goldassay._support import jsonl
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Evidences, Values
+from goldassay.core.tally import Tally
+from goldassay.running.head import now
 from goldassay.statistics.intervals import Bounds, effective_sample_size, interval
-from goldassay.tally import Tally
 
 if TYPE_CHECKING:
     from goldassay.running.run import Run
@@ -45,19 +45,19 @@ def gates(run: Run, runs: Path) -> dict[str, Gate]:
     Raises:
         GoldassayError: The run has no target, or its examples are no random sample.
     """
-    targets = {key: about["target"] for key, about in run.about["measures"].items() if about.get("target") is not None}
+    targets = {key: measure.target for key, measure in run.head.measures.items() if measure.target is not None}
     if not targets:
         raise GoldassayError("a gate needs a target: Metric(..., targets={'strict_f1': 0.85})")
-    if run.design and (run.no_level or len(run.design.strata) > 1):
+    if run.design.stratified:
         raise GoldassayError("a gate needs a random sample, and these examples were chosen from strata")
     look = look_number(run, runs)
     return {
         key: gate(
             run.tallies(key),
             run.zero[key],
-            target=float(target),
+            target=target,
             clusters=run.clusters,
-            bounds=run.bounds(key),
+            bounds=run.result.measures[key].known_limits,
             lower_is_better=key in run.zero.worst,
             look=look,
         )
@@ -67,7 +67,7 @@ def gates(run: Run, runs: Path) -> dict[str, Gate]:
 
 def look_number(run: Run, runs: Path) -> int:
     """How many runs have been held against this gold set, including this one; a new run is noted."""
-    gold = run.about["gold"].get("sha256")
+    gold = run.head.gold.sha256
     folder = Path(run.folder or "").name
     file = runs / LOOKS
     looks = jsonl.rows(file, what="a look") if file.exists() else ()
@@ -79,8 +79,8 @@ def look_number(run: Run, runs: Path) -> int:
     return len(before) + 1
 
 
-ALPHA = 0.05  # the chance of a wrong verdict, over all looks together
-PRIOR = 0.5  # of Jeffreys' beta distribution
+GATE_ALPHA = 0.05  # the chance of a wrong verdict, over all looks together
+JEFFREYS = 0.5  # of Jeffreys' beta distribution
 FAR = 100_000  # more examples than this are not asked for
 
 
@@ -102,8 +102,8 @@ class Gate:
 
     def __str__(self) -> str:
         if self.verdict != "continue":
-            how = "meet" if self.verdict == "pass" else "miss"
-            return f"{self.verdict}: {self.value:.4f} is shown to {how} {self.target:g}"
+            verb = "meet" if self.verdict == "pass" else "miss"
+            return f"{self.verdict}: {self.value:.4f} is shown to {verb} {self.target:g}"
         if self.more is None:
             return f"no verdict: {self.value:.4f} is too close to {self.target:g}"
         return f"no verdict: about {self.more} more examples needed"
@@ -145,7 +145,7 @@ def gate(
     n, size = effective_sample_size(tallies, zero, clusters=clusters, bounds=(least, most))
     share = min(1.0, max(0.0, (value - least) / (most - least)))
     mark = (target - least) / (most - least)
-    level = ALPHA / (look * (look + 1))
+    level = GATE_ALPHA / (look * (look + 1))
     evidence = interval(tallies, zero, clusters=clusters, bounds=(least, most), level=1 - level)
     unsure = evidence.method == "macro" and evidence.low < target < evidence.high  # a class may be rare or absent
     reached = partial(_log_ratio, share, mark)
@@ -169,5 +169,5 @@ def _log_ratio(share: float, mark: float, size: float) -> float:
     def log_above(a: float, b: float) -> float:  # the log of beta's integral above the mark
         return float(special.betaln(a, b)) + math.log(max(1e-300, float(special.betainc(b, a, 1 - mark))))
 
-    against = hits * math.log(mark) + misses * math.log1p(-mark)
-    return log_above(PRIOR + hits, PRIOR + misses) - log_above(PRIOR, PRIOR) - against
+    at_mark = hits * math.log(mark) + misses * math.log1p(-mark)
+    return log_above(JEFFREYS + hits, JEFFREYS + misses) - log_above(JEFFREYS, JEFFREYS) - at_mark

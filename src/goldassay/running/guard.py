@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 import dspy
 
-from goldassay._dspy_compat import without_cache
-from goldassay.exceptions import one_line
-from goldassay.metric import failed_with
+from goldassay._support.dspy_compat import without_cache
+from goldassay._support.exceptions import one_line
+from goldassay.core.metric import failed_with
 from goldassay.running.budget import BudgetSpent
 
 Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs

@@ -7,15 +7,17 @@ library and installed packages.
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import inspect
 import json
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.machinery import PathFinder
 from pathlib import Path
+from types import CellType, CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,8 +57,8 @@ def settings_hash(program: Program) -> str | None:
     """
     settings = []
     for part in modules_of(program):
-        own = {} if type(part).__module__.startswith("dspy.") else vars(part)
-        chosen = {key: value for key, value in own.items() if isinstance(value, (str, bool)) and key[0] != "_"}
+        values = {} if type(part).__module__.startswith("dspy.") else vars(part)
+        chosen = {key: value for key, value in values.items() if isinstance(value, (str, bool)) and key[0] != "_"}
         if config := getattr(part, "config", None):
             chosen["config"] = config
         settings.append(chosen)
@@ -83,6 +85,83 @@ def code_hash(code: Program) -> str:
     for path in sorted(files, key=lambda path: (path.name, path)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def function_hash(function: Callable[..., Any]) -> str:
+    """A hash of what a function computes: its code, its settings, and the user's functions that it calls.
+
+    Two functions of one file differ, and a file may change around a function. Comments do not count.
+
+    >>> def strict(gold, pred): return gold == pred
+    >>> def lenient(gold, pred): return gold.strip() == pred.strip()
+    >>> function_hash(strict) == function_hash(lenient), function_hash(strict) == function_hash(strict)
+    (False, True)
+    """
+    parts: list[str] = []
+    waiting: list[Any] = [function]
+    seen: list[Any] = []
+    while waiting:
+        part = inspect.unwrap(waiting.pop(0))
+        if any(part is earlier for earlier in seen):
+            continue
+        seen.append(part)
+        if isinstance(part, functools.partial):
+            parts.append(repr((part.args, sorted(part.keywords.items()))))
+            waiting.append(part.func)
+            continue
+        if not inspect.isroutine(part):
+            parts.append(_plain(vars(part) if hasattr(part, "__dict__") else {}))
+            part = vars(type(part)).get("__call__", type(part))
+        part = getattr(part, "__func__", part)
+        code: CodeType | None = getattr(part, "__code__", None)
+        if code is None:
+            parts.append(repr(getattr(part, "__qualname__", type(part))))
+            continue
+        routine: Any = part
+        cells = [cell.cell_contents for cell in routine.__closure__ or () if not _is_empty(cell)]
+        used = [routine.__globals__[name] for name in _names(code) if name in routine.__globals__]
+        parts += _instructions(code)
+        parts += [_plain(value) for value in (routine.__defaults__, routine.__kwdefaults__, *cells, *used)]
+        for value in (*cells, *used):
+            if inspect.isfunction(value) and _own(Path(value.__code__.co_filename)):
+                waiting.append(value)
+            elif isinstance(value, ModuleType) and value.__file__ and _own(file := Path(value.__file__)):
+                parts.append(file.read_text(encoding="utf-8", errors="replace"))
+    return _digest(parts)
+
+
+def _instructions(code: CodeType) -> list[str]:
+    """What a code object does, those in it included; not where it is."""
+    inner = [text for value in code.co_consts if isinstance(value, CodeType) for text in _instructions(value)]
+    constants = [_plain(value) for value in code.co_consts if not isinstance(value, CodeType)]
+    return [code.co_code.hex(), *constants, *code.co_names, *inner]
+
+
+def _names(code: CodeType) -> list[str]:
+    """The names that a code object looks up, those in it included."""
+    inner = [name for value in code.co_consts if isinstance(value, CodeType) for name in _names(value)]
+    return [*code.co_names, *inner]
+
+
+def _plain(value: object) -> str:
+    """A value as text; of one whose repr is an address its type."""
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(map(_plain, value))}]"
+    if isinstance(value, (set, frozenset)):
+        return f"{{{','.join(sorted(map(_plain, value)))}}}"
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{_plain(key)}:{_plain(item)}' for key, item in value.items())}}}"
+    if isinstance(value, ModuleType) or inspect.isroutine(value) or inspect.isclass(value):
+        return getattr(value, "__qualname__", value.__name__)
+    text = repr(value)
+    return f"<{type(value).__qualname__}>" if " at 0x" in text else text
+
+
+def _is_empty(cell: CellType) -> bool:
+    try:
+        return cell.cell_contents is cell
+    except ValueError:
+        return True
 
 
 def modules_of(program: Program) -> list[Any]:
@@ -119,15 +198,15 @@ def _own(file: Path) -> bool:
 def _sources(file: Path) -> list[Path]:
     """A file and the user's own files that it imports, directly or not; nothing is imported here."""
     files = [file]
-    for place in files:  # and those that are added meanwhile
-        for node in ast.walk(_parsed(place.read_bytes())):
+    for path in files:  # and those that are added meanwhile
+        for node in ast.walk(_parsed(path.read_bytes())):
             names: list[str] = []
             folders: list[str] | None = None
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 names = [f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names]
-                folders = [str(place.parents[node.level - 1])] if node.level else None
+                folders = [str(path.parents[node.level - 1])] if node.level else None
             files += [origin for name in names for origin in _origins(name, folders) if origin not in files]
     return files
 

@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING, Any
 import dspy
 from rapidfuzz import fuzz, process
 
-from goldassay._dspy_compat import input_keys, signature_of
-from goldassay.exceptions import LeakError
-from goldassay.fields import identity, read
-from goldassay.text.normal import NEAR, near_pairs, plain
+from goldassay._support.dspy_compat import input_keys, signature_of
+from goldassay._support.exceptions import LeakError
+from goldassay.core.fields import identity, read
+from goldassay.core.shape import input_text, shape_of
+from goldassay.text.near import NEAR_DUPLICATE, near_pairs
+from goldassay.text.normal import plain
 
 if TYPE_CHECKING:
     from goldassay.running.guard import Program
 
-FEW = 50  # so many texts cost less than an index
 PAIRS = 500_000  # and so many comparisons
-WORDS = 8  # as many words in a row are a copy, not chance
+COPIED_WORDS = 8  # as many words in a row are a copy, not chance
 SHORT = 5  # words of a shorter input, which counts if it is copied whole
 NEAREST = "the nearest examples"
-INPUTS = ("text", "question", "query")  # of examples that do not say which fields are inputs
+TEXT_FIELDS = ("text", "question", "query")  # of examples that do not say which fields are inputs
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ def _how(similarity: float) -> str:
 
 def text_of(example: object, keys: Collection[str] | None = None) -> str:
     """The text by which an example is recognised: its inputs (or ``keys``), one after the other."""
-    keys = keys or input_keys(example) or INPUTS
-    return " ".join(" ".join(str(read(example, key, "")) for key in sorted(keys)).split())
+    keys = keys or input_keys(example) or TEXT_FIELDS
+    return input_text(example, keys)
 
 
 def find_leaks(program: Program, gold: Sequence[object]) -> list[Leak]:
@@ -77,7 +78,8 @@ def find_leaks(program: Program, gold: Sequence[object]) -> list[Leak]:
     predictors = program.named_predictors() if hasattr(program, "named_predictors") else []
     if not predictors or not gold:
         return []
-    keys = frozenset(input_keys(gold[0]) or {key for key in INPUTS if read(gold[0], key, None) is not None})
+    named = input_keys(gold[0]) or {*(shape_of(program).inputs or ()), *TEXT_FIELDS}
+    keys = frozenset(key for key in named if read(gold[0], key, None) is not None)
     shown: dict[frozenset[str], list[tuple[str, str]]] = defaultdict(list)  # texts by the fields to compare them with
     prompts: list[str] = []
     for name, predictor in predictors:
@@ -95,16 +97,17 @@ def find_leaks(program: Program, gold: Sequence[object]) -> list[Leak]:
                 shown[keys] += [(text, place) for text in dict.fromkeys([" ".join(alone), *alone])]
     parts: list[Any] = getattr(program, "prompt_parts", list)()
     pool = [example for part in parts if isinstance(part, Mapping) for example in part.get("examples", ())]
-    shown[keys] += [(text_of(example, keys), NEAREST) for example in pool]
+    if pool:
+        shown[keys] += [(text_of(example, keys), NEAREST) for example in pool]
 
     similar: dict[int, tuple[float, str]] = {}
     for shared, pairs in shown.items():
-        own = [text_of(example, shared) for example in gold]
-        texts = list(map(plain, own))
+        originals = [text_of(example, shared) for example in gold]
+        texts = list(map(plain, originals))
         count = Counter(texts)  # what several examples share, such as their language, is none of them
         for mine, other, similarity in _near([plain(text) for text, _ in pairs], texts):
             text, place = pairs[mine]
-            itself = place == NEAREST and text == own[other]
+            itself = place == NEAREST and text == originals[other]
             if not itself and (shared == keys or count[texts[other]] == 1) and similarity > similar.get(other, (0,))[0]:
                 similar[other] = similarity, place
     copied = _copies(prompts)
@@ -170,13 +173,13 @@ def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequenc
     >>> train = [dspy.Example(id="a", text="The museum opened in 1885.").with_inputs("text")]
     >>> check_examples(train, {"dev": [dspy.Example(id="b", text="The museum  opened in 1886.").with_inputs("text")]})
     Traceback (most recent call last):
-    goldassay.exceptions.LeakError: record a: the train example is nearly (96 %) dev example b; remove it from one side
+    goldassay._support.exceptions.LeakError: record a: the train example is nearly (96 %) dev example b; remove it ...
     """
-    sides = [(split, example) for split, examples in held_out.items() for example in examples]
+    held_examples = [(split, example) for split, examples in held_out.items() for example in examples]
     ours = [plain(text_of(example)) for example in train]
-    others = [plain(text_of(example)) for _, example in sides]
-    for mine, other, score in _near(ours, others):
-        split, example = sides[other]
+    held_texts = [plain(text_of(example)) for _, example in held_examples]
+    for mine, other, score in _near(ours, held_texts):
+        split, example = held_examples[other]
         raise LeakError(
             f"the train example is {_how(score)} {split} example {read(example, 'id', '?')}; remove it from one side",
             record=read(train[mine], "id", "?"),
@@ -185,12 +188,14 @@ def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequenc
 
 def _near(ours: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int, float]]:
     """The pairs across that are nearly the same: each with each if ours are few, else in linear time."""
-    if len(ours) > FEW and len(ours) * len(others) > PAIRS:
+    if len(ours) > 50 and len(ours) * len(others) > PAIRS:  # so many texts cost less than an index
         pairs = near_pairs([*ours, *others])
         yield from ((mine, other - len(ours), score) for mine, other, score in pairs if mine < len(ours) <= other)
         return
     for index, text in enumerate(ours):
-        matches = process.extract(text, others, scorer=fuzz.ratio, score_cutoff=NEAR, limit=None) if text else ()
+        matches = (
+            process.extract(text, others, scorer=fuzz.ratio, score_cutoff=NEAR_DUPLICATE, limit=None) if text else ()
+        )
         yield from ((index, other, score) for _, score, other in matches)
 
 
@@ -218,17 +223,17 @@ def _copies(sources: Iterable[str]) -> Callable[[str], list[str]]:
         return re.findall(r"\w+", text.casefold())
 
     def rows(tokens: Sequence[str]) -> list[str]:
-        return [" ".join(tokens[start : start + WORDS]) for start in range(len(tokens) - WORDS + 1)]
+        return [" ".join(tokens[start : start + COPIED_WORDS]) for start in range(len(tokens) - COPIED_WORDS + 1)]
 
     tokens = list(map(words, sources))
-    whole = [f" {' '.join(each)} " for each in tokens if len(each) >= SHORT]
-    grams = {gram for each in tokens for gram in rows(each)}
+    lines = [f" {' '.join(line_tokens)} " for line_tokens in tokens if len(line_tokens) >= SHORT]
+    grams = {gram for line_tokens in tokens for gram in rows(line_tokens)}
 
     def copied(text: str) -> list[str]:
-        own = words(text) if whole else []
-        if not SHORT <= len(own) < WORDS:
-            return [gram for gram in rows(own) if gram in grams]
-        short = " ".join(own)
-        return [short] if any(f" {short} " in source for source in whole) else []
+        text_tokens = words(text) if lines else []
+        if not SHORT <= len(text_tokens) < COPIED_WORDS:
+            return [gram for gram in rows(text_tokens) if gram in grams]
+        short = " ".join(text_tokens)
+        return [short] if any(f" {short} " in source for source in lines) else []
 
     return copied

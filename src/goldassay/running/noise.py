@@ -1,6 +1,6 @@
 """Noise of a run: its repeats separate the program's own noise from the differences between examples.
 
-They tell how much of the intervals it causes, and how often answers flip.
+It shows how much of the intervals the noise causes, and how often answers flip.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 
-from goldassay.fields import Fields, Record, cluster
-from goldassay.measure import target_met
+from goldassay.core.fields import Fields
+from goldassay.core.measure import target_met
+from goldassay.core.tally import Evidence
+from goldassay.running.rows import Row
 from goldassay.statistics.intervals import Interval, interval
 from goldassay.statistics.repeats import VarianceParts, pass_all, pass_at, variance_parts
-from goldassay.tally import Evidence
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Noise:
         return state
 
 
-def noise(rows: Sequence[Record], evidence: Sequence[Evidence], zero: Evidence, mark: float) -> Noise | None:
+def noise(rows: Sequence[Row], evidence: Sequence[Evidence], zero: Evidence, mark: float) -> Noise | None:
     """The noise in the answers of a run; None if an example was asked once, as in a run that was interrupted.
 
     Args:
@@ -50,11 +51,11 @@ def noise(rows: Sequence[Record], evidence: Sequence[Evidence], zero: Evidence, 
         zero: The run's zero.
         mark: The least score that passes.
     """
-    examples = [row["index"] for row in rows]
-    of_answers = [cluster(row, row["index"]) for row in rows]
+    examples = [row.index for row in rows]
+    of_answers = [row.document or row.index for row in rows]
     documents = list(dict(zip(examples, of_answers, strict=True)).values())
-    scores = [[row["score"] for row in answers] for _, answers in groupby(rows, itemgetter("index"))]
-    passed = [(len(each), sum(target_met(score, mark) for score in each)) for each in scores]
+    scores = [[row.score for row in answers] for _, answers in groupby(rows, attrgetter("index"))]
+    passed = [(len(answers), sum(target_met(score, mark) for score in answers)) for answers in scores]
     most = min((size for size, _ in passed), default=0)
     if most < 2:
         return None
@@ -63,15 +64,17 @@ def noise(rows: Sequence[Record], evidence: Sequence[Evidence], zero: Evidence, 
         return interval([float(value) for value in values], clusters=documents, bounds=(0.0, 1.0))
 
     counts = sorted({2**power for power in range(most.bit_length())} | {most})
-    named = [name for name in zero if any(tallies[name].weight for tallies in evidence)]
+    measured = [name for name in zero if any(tallies[name].weight for tallies in evidence)]
     return Noise(
         {
-            name: variance_parts([each[name] for each in evidence], zero[name], examples=examples, clusters=of_answers)
-            for name in named
+            name: variance_parts(
+                [tallies[name] for tallies in evidence], zero[name], examples=examples, clusters=of_answers
+            )
+            for name in measured
         },
-        {k: share(pass_at(k, *each) for each in passed) for k in counts},
-        {k: share(pass_all(k, *each) for each in passed) for k in counts if k > 1},
+        {k: share(pass_at(k, *sizes) for sizes in passed) for k in counts},
+        {k: share(pass_all(k, *sizes) for sizes in passed) for k in counts if k > 1},
         share(0 < good < size for size, good in passed),
-        share(len({round(score, 9) for score in each}) > 1 for each in scores),
-        sum(bool(row.get("error")) for row in rows),
+        share(len({round(score, 9) for score in answers}) > 1 for answers in scores),
+        sum(bool(row.error) for row in rows),
     )

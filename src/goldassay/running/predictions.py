@@ -2,93 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from goldassay import fields, workspace
-from goldassay.exceptions import GoldassayError
+from goldassay import workspace
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core import fields
+from goldassay.core.fields import Fields
+from goldassay.core.measure import TASKS, Measure
+from goldassay.gold import Pairs
 from goldassay.gold.anyfields import DRAFTED
-from goldassay.gold.outputs import measure_named
-from goldassay.gold.records import INPUTS, TABLE
-from goldassay.gold.shapes import Fields
-from goldassay.measure import TASKS
+from goldassay.gold.records import INPUT_FIELDS, TABLE
 from goldassay.running.comparing import from_predictions
-from goldassay.running.drafted import Drafted, decided_pairs
-from goldassay.running.labelled import PREFERRED, RIGHT
 from goldassay.running.run import Run
-from goldassay.scorecard import Scorecard
-from goldassay.scoring import card_of, read
+from goldassay.running.scoring import card_of
+
+if TYPE_CHECKING:  # files are compared without loading DSPy
+    from goldassay.core.metric import Metric
 
 
-def from_file(
-    task: str,
-    gold: Path,
-    file: Path,
-    *,
-    measures: Sequence[str] = (),
-    limit: int | None = None,
-    **options: Any,
-) -> Run:
-    """The run of a file of predictions, by the values asked for.
+def measured_by(
+    task: str, aligned: Pairs, chosen: Fields, measures: Sequence[str] = ()
+) -> Mapping[str, Measure] | Metric:
+    """The measures that predictions are compared by, by the names of their values; of a task of your own its metric.
 
     Args:
         task: The task.
-        gold: The file of gold.
-        file: The file of predictions.
+        aligned: Gold and predictions.
+        chosen: The options of the scorecard.
         measures: The names of values; by default the usual ones of the task, or those of a protocol.
-        limit: Only so many examples.
-        options: Those of `goldassay.score`.
 
     Raises:
-        GoldassayError: A side cannot be read, or the task has no value of a name.
+        GoldassayError: The task has no value of a name.
     """
-    aligned, chosen = read(task, gold, file, drafts=True, **options)
+    if task not in TASKS:
+        return workspace.metric(task, next((name for name in measures if ".py" in name), None))
     if task == "retrieval" and measures:
-        chosen["measures"] = measures
-    by_choice = False
-    records = aligned.gold
-    if aligned.design:
-        if limit is not None:
-            raise GoldassayError("gold that a design chose is compared whole; leave the limit out")
-        aligned, by_choice = decided_pairs(task, aligned)
-    sides = replace(aligned, gold=aligned.gold[:limit], pred=aligned.pred[:limit], warnings=[])
-    measured = (sides.gold, sides.pred)
-    values: Any = {}
-    drafted = Drafted(task, sides, values, file, records)
-    if by_choice:
-        measured = _rights(drafted)
-        values = {RIGHT: measure_named("classification", "accuracy")}
-    elif task in TASKS:
-        card = card_of(task, sides, chosen, intervals=False)
-        values = {name: card.measures[name] for name in _names(card, measures)}
-        drafted = replace(drafted, measures=values)
-    else:
-        values = workspace.metric(task)
-    run = from_predictions(*measured, values, name=file.name, file=file, protocol=chosen.get("protocol"))
-    run.drafted = drafted if sides.design else None
-    run.about["warnings"] = [*aligned.warnings, *run.about.get("warnings", ())]
-    for row, evidence, record, prediction in zip(run.rows, run.evidence, sides.gold, sides.pred, strict=True):
+        chosen = {**chosen, "measures": measures}
+    available = card_of(task, aligned, chosen).measures
+    usual = [name for name in TABLE[task]["compared"] if name in available]
+    names = measures or usual or list(available)  # a protocol has its own
+    if unknown := next((name for name in names if name not in available), None):
+        raise GoldassayError(f"{task} has no value {unknown!r} here; there are {', '.join(available)}")
+    return {name: available[name] for name in names}
+
+
+def of_pairs(
+    task: str,
+    aligned: Pairs,
+    measures: Mapping[str, Measure] | Metric,
+    file: Path,
+    protocol: str | None = None,
+    *,
+    measured: Pairs | None = None,
+) -> Run:
+    """The run of aligned gold and predictions; its rows show both.
+
+    Args:
+        task: The task.
+        aligned: Gold and predictions, and what a reader should know of them.
+        measures: The measures by the names of their values, or a metric.
+        file: The file of predictions.
+        protocol: The official protocol under which they were read.
+        measured: What is measured, if that is not what the rows show.
+    """
+    both = measured or aligned
+    run = from_predictions(both.gold, both.pred, measures, name=file.name, file=file, protocol=protocol)
+    run.head.warnings = [*aligned.warnings, *run.head.warnings]
+    for row, record, prediction in zip(run.rows, aligned.gold, aligned.pred, strict=True):
         gold_fields = {name: fields.read(record, name) for name in fields.names(record)}
-        row["inputs"] = {name: gold_fields.pop(name) for name in (INPUTS.get(task),) if name in gold_fields}
-        row["gold"] = {key: value for key, value in gold_fields.items() if key not in DRAFTED}
-        row["prediction"] = {name: fields.read(prediction, name) for name in fields.names(prediction)}
-        row["score"] = float(evidence.value)
+        row.inputs = {name: gold_fields.pop(name) for name in (INPUT_FIELDS.get(task),) if name in gold_fields}
+        row.gold = {key: value for key, value in gold_fields.items() if key not in DRAFTED}
+        row.prediction = {name: fields.read(prediction, name) for name in fields.names(prediction)}
     return run
-
-
-def _rights(drafted: Drafted) -> tuple[Sequence[Fields], Sequence[Fields]]:
-    """Whether people took each answer to be right, as gold and predictions of a classification."""
-    system = drafted.systems(drafted.outputs())[0]
-    gold = [{**record, "label": "right"} for record in drafted.pairs.gold]
-    return gold, [{"label": "right" if system in record[PREFERRED] else "wrong"} for record in gold]
-
-
-def _names(card: Scorecard, measures: Sequence[str]) -> Sequence[str]:
-    """The values that a file is compared by."""
-    default = [name for name in TABLE[card.task]["compared"] if name in card.measures]
-    names = measures or default or list(card.measures)  # a protocol has its own
-    if unknown := next((name for name in names if name not in card.measures), None):
-        raise GoldassayError(f"{card.task} has no value {unknown!r} here; there are {', '.join(card.measures)}")
-    return names

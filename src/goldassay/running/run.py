@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldassay import jsonl
-from goldassay.display import Displayed
-from goldassay.exceptions import DataError, FieldError, GoldassayError, optional
-from goldassay.fields import Fields, Record, unit
-from goldassay.measure import OWN, Error, parse
+from goldassay._support import jsonl
+from goldassay._support.display import Displayed
+from goldassay._support.exceptions import DataError, FieldError, GoldassayError, optional
+from goldassay._support.extensions import of_kind, registered
+from goldassay.core.fields import Fields, Record, sides, unit
+from goldassay.core.measure import OWN_TASK, Batches, Error, Measure, Returned, parse
+from goldassay.core.tally import Evidence, Mean
 from goldassay.measures.judged import corrected
-from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
+from goldassay.results.result import Result, Values, by_key, fold
+from goldassay.results.view import View
+from goldassay.running.folder import ROWS, run_at
+from goldassay.running.head import HEAD, NO_MEASURES, RunHead, read_head
 from goldassay.running.noise import Noise, noise
-from goldassay.running.rows import Folded, Rows, check_parts, example_row, facets, record, values
-from goldassay.scorecard import Values, by_key
-from goldassay.statistics import Interval, interval
-from goldassay.statistics.intervals import worth
+from goldassay.running.rows import Row, RowColumns, Rows, example_row, record
+from goldassay.running.summary import run_view
+from goldassay.statistics import Interval
+from goldassay.statistics.design import SAMPLING
+from goldassay.statistics.intervals import effective_labels
 from goldassay.statistics.ppi import Corrected
-from goldassay.tally import Evidence, Mean
 
 if TYPE_CHECKING:
-    from goldassay.metric import Metric
-    from goldassay.running.drafted import Drafted
+    from goldassay.core.metric import Metric
     from goldassay.statistics.design import Design
+    from goldassay.statistics.labels import DraftedAnswers
 
-MOST = 2**27  # examples of a run
+MOST_EXAMPLES = 2**27  # examples of a run
 
 
 @dataclass(frozen=True)
@@ -58,39 +63,44 @@ class Run(Displayed):
     tallies of each row, ``tallies(name)`` those of one measure.
     """
 
-    about: Fields
-    rows: Sequence[Fields]
+    head: RunHead
+    rows: Sequence[Row]
     zero: Evidence
     folder: Path | None = None
-    drafted: Drafted | None = field(default=None, compare=False)
-    answers: Sequence[Fields] = field(init=False, compare=False)
+    drafted: DraftedAnswers | None = field(default=None, compare=False)
+    answers: Sequence[Row] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         """The values of a function's dict are known from the rows alone: means without a weight of their own."""
-        if of_function(self.about):
-            new = dict.fromkeys(key for row in self.rows for key in row["tallies"] if key not in self.zero)
+        if self.head.of_function:
+            new = dict.fromkeys(key for row in self.rows for key in row.tallies if key not in self.zero)
             weights = {**dict.fromkeys(new, 0.0), **self.zero.weights}
             self.zero = Evidence({**self.zero, **{key: Mean() for key in new}}, weights, self.zero.worst)
         self.answers = self.rows
         if self.repeats > 1:
             self.rows = [example_row(answers, self._evidence) for answers in self._by_example()]
 
-    def _by_example(self) -> list[list[Fields]]:
+    def _by_example(self) -> list[list[Row]]:
         """The answers to each example."""
-        return [list(answers) for _, answers in groupby(self.answers, itemgetter("index"))]
+        return [list(answers) for _, answers in groupby(self.answers, attrgetter("index"))]
 
     @property
     def name(self) -> str:
         """The name of what was run."""
-        return str(self.about.get("name", "run"))
+        return str(self.head.name)
 
     @property
     def warnings(self) -> list[str]:
         """Reasons to doubt the values: gold examples in the program's prompts, noise that was not measured."""
-        warnings = [str(warning) for name in ("warnings", "notes") for warning in self.about.get(name) or ()]
-        warnings += [self.no_level] if self.no_level else []
-        warnings += worth(self.intervals) if self.design else []
-        model = self.about.get("model") or {}
+        warnings = [*self.head.warnings, *self.head.notes]
+        warnings += [self.why_no_estimate] if self.why_no_estimate else []
+        drafted = bool(self.design.drafted)
+        empty = [name for name, tally in self.total.items() if not tally.weight] if self.rows else []
+        if empty and not drafted:
+            count = ("measures", "it reads") if len(empty) == 1 else ("measure", "they read")
+            warnings.append(f"{', '.join(empty)} {count[0]} nothing: no example has what {count[1]}")
+        warnings += effective_labels(self.intervals) if self.design.drafted else []
+        model = self.head.model or {}
         temperature = model.get("temperature")
         called = model and any(self.cost.get(name) for name in ("calls", "cached"))
         if called and self.repeats == 1 and temperature != 0:
@@ -104,64 +114,90 @@ class Run(Displayed):
     @property
     def repeats(self) -> int:
         """How often each example was asked."""
-        return int(self.about.get("repeats", 1))
+        return self.head.repeats
 
     @property
     def cost(self) -> Fields:
         """Calls, tokens, seconds and money."""
-        return dict(self.about.get("cost", {}))
+        return dict(self.head.cost)
 
     @cached_property
     def evidence(self) -> list[Evidence]:
         """The tallies of each row."""
         return list(map(self._evidence, self.rows))
 
-    def _evidence(self, row: Record) -> Evidence:
-        evidence = self.zero.from_state(row["tallies"])
-        if row.get("error"):  # it may have failed before the metric named its values
+    def _evidence(self, row: Row) -> Evidence:
+        evidence = self.zero.from_state(row.tallies)
+        if row.error:  # it may have failed before the metric named its values
             worst = {key: Mean.of(self.zero.worst.get(key, 0.0)) for key in self.zero if key not in evidence}
             evidence.update(worst)
         return evidence
 
     @cached_property
-    def folded(self) -> Folded:
-        """The sums over the rows; those of a large run are read once and do not stay in memory."""
-        return Folded(self.rows, self._evidence, self.zero)
+    def columns(self) -> RowColumns:
+        """The rows as columns; those of a large run are read once and do not stay in memory."""
+        return RowColumns.of(self.rows, self._evidence, self.zero)
+
+    @cached_property
+    def result(self) -> Result:
+        """The values of all rows with their intervals; those of a function's dict are means, as those of any log."""
+        measures: dict[str, Measure] = {}
+        for name in self.zero:
+            worst = self.zero.worst.get(name)
+            described = self.head.measures.get(name)
+            measures[name] = Returned(name, lower_is_better=worst is not None, most=worst)
+            if described is not None:
+                measures[name] = parse(described.measure)
+        result = Result(
+            next((measure.task for measure in measures.values()), OWN_TASK),
+            measures,
+            self.columns.tallies,
+            self.rows,
+            conventions={name: described.conventions for name, described in self.head.measures.items()},
+            name=self.name,
+            folder=str(self.folder or ""),
+            zero=self.zero,
+            facets=self.columns.facets,
+            scores=self.columns.scores,
+            drafted=self.drafted,
+        )
+        result.design = self.columns.design
+        result.clusters = self.columns.clusters
+        return result
 
     def tallies(self, name: str) -> list[Any]:
         """One measure's tally of each row."""
         return [evidence[name] for evidence in self.evidence]
 
-    @property
+    @cached_property
     def total(self) -> Evidence:
-        """The evidence of all rows together."""
-        return self.folded.total
+        """The evidence of all rows together; none if it tells no value."""
+        return self.zero if self.why_no_estimate or not self.rows else self.zero.with_items(self.result.totals)
 
     @property
     def value(self) -> float:
-        """The metric's corpus value; NaN if the examples tell none."""
-        return math.nan if self.no_level else float(self.total.value)
+        """The metric's corpus value; NaN if none can be estimated."""
+        return math.nan if self.why_no_estimate else float(self.total.value)
 
     @property
-    def design(self) -> Design | None:
-        """How the examples were chosen, if their gold says so; values are weighed by it."""
-        return self.folded.design
+    def design(self) -> Design:
+        """How the examples were chosen; values are weighed by it."""
+        return self.columns.design
 
     @property
-    def no_level(self) -> str:
-        """Why the examples tell no value; empty if they do."""
-        return self.design.no_level if self.design else ""
+    def why_no_estimate(self) -> str:
+        """Why no value can be estimated from the examples; empty if it can."""
+        return self.design.why_no_estimate
 
     @cached_property
     def values(self) -> dict[str, float]:
         """Each measure's corpus value; measures without evidence are left out."""
-        plain = values(self.total)
-        return {key: self.intervals[key].value for key in plain} if self.design else plain
+        return {name: value for name, value in self.result.values.items() if value is not None}
 
     @property
-    def clusters(self) -> list[int] | None:
+    def clusters(self) -> list[object] | None:
         """The document of each row, if any two rows share one: examples of a document are not independent."""
-        return self.folded.clusters
+        return self.columns.clusters
 
     @property
     def unit(self) -> str:
@@ -176,16 +212,12 @@ class Run(Displayed):
     @property
     def available(self) -> bool:
         """Whether the program worked at all; a run in which every example failed has no value, and loses to none."""
-        return self.folded.failed < len(self.rows)
+        return self.columns.failed < len(self.rows)
 
-    @cached_property
+    @property
     def intervals(self) -> dict[str, Interval]:
         """Each measure's 95 % interval, over examples, or over documents if rows name them."""
-        estimate = self.design.interval if self.design else interval
-        return {
-            key: estimate(self.folded.columns[key], self.zero[key], clusters=self.clusters, bounds=self.bounds(key))
-            for key in values(self.total)
-        }
+        return self.result.intervals
 
     @cached_property
     def noise(self) -> Noise | None:
@@ -193,42 +225,38 @@ class Run(Displayed):
         if self.repeats == 1:
             return None
         evidence = list(map(self._evidence, self.answers))
-        return noise(self.answers, evidence, self.zero, float(self.about.get("pass_mark", 1.0)))
+        return noise(self.answers, evidence, self.zero, self.head.pass_mark)
 
     @cached_property
     def interval(self) -> Interval | None:
         """The 95 % interval of the metric's value; None without rows, or where a measure has none."""
         weighted = [key for key in self.zero if self.zero.weights.get(key, 1.0)]
-        if not self.rows or self.no_level:
+        if not self.rows or self.why_no_estimate:
             return None
         if len(weighted) != 1:
-            columns: Any = self.zero.with_items(self.folded.columns)
-            estimate = self.design.interval if self.design else interval
-            return estimate(columns, self.zero, clusters=self.clusters)
-        own = self.intervals.get(weighted[0])
+            columns: Any = self.zero.with_items(self.result.columns)
+            return self.design.interval(columns, self.zero, clusters=self.clusters)
+        interval = self.intervals.get(weighted[0])
         worst = self.zero.worst.get(weighted[0])
-        if own is None or worst is None:
-            return own
-        return replace(own, value=1 - own.value / worst, low=1 - own.high / worst, high=1 - own.low / worst)
-
-    def bounds(self, key: str) -> tuple[float, float] | None:
-        """Between which a measure's value lies; None if the run does not say."""
-        stored = str(self.about.get("measures", {}).get(key, {}).get("measure", OWN))
-        return None if stored == OWN else parse(stored).known_limits
+        if interval is None or worst is None:
+            return interval
+        low = 1 - interval.high / worst
+        high = 1 - interval.low / worst
+        return replace(interval, value=1 - interval.value / worst, low=low, high=high)
 
     @cached_property
     def corrected(self) -> dict[str, Corrected]:
         """Judged values as people would find them, where people's labels were given (`goldassay.measures.judged`)."""
-        labels = self.about.get("judge_labels") or {}
+        labels = self.head.judge_labels
         if not labels:
             return {}
-        ids = [str(row["id"]) for row in self.rows]
+        ids = [str(row.id) for row in self.rows]
         return corrected(labels, ids, {name: self.tallies(name) for name in self.zero})
 
-    @cached_property
+    @property
     def by_stratum(self) -> dict[str, dict[str, dict[str, float]]]:
         """For each stratum (and the language) its keys, with the number of examples and each measure's corpus value."""
-        return self.folded.by_stratum
+        return self.result.by_stratum
 
     @cached_property
     def breakdowns(self) -> dict[str, dict[str, Values]]:
@@ -237,33 +265,48 @@ class Run(Displayed):
         It is measured from the rows of all answers; empty without a trace, of examples chosen from strata, and where a
         program's fields have names that only its own metric reads.
         """
-        weighed = self.design is not None and (bool(self.no_level) or len(self.design.strata) > 1)
-        if weighed or of_function(self.about) or not all("gold" in row for row in self.rows):
-            return {}
-        measures = [parse(each["measure"]) for each in self.about.get("measures", {}).values()]
-        parts = [part for measure in measures for part in measure.breakdown.items()]
-        breakdowns = {}
-        for facet, measure in parts:
-            total = measure.zero
-            for row in self.answers:
-                gold = {"id": row["id"], **row.get("inputs", {}), **row["gold"]}
-                prediction = None if row.get("error") else row.get("prediction")
-                try:
-                    total += measure(gold, prediction).tally
-                except (DataError, FieldError):
-                    return {}
-            breakdowns[facet] = by_key(total)
-        return breakdowns
+        by_facet: dict[str, Measure] = {}
+        for measure in () if self.design.stratified else self.result.measures.values():
+            by_facet.update(measure.breakdown)
+        task = self.result.task
+        result = self.measured(lambda shared: fold(task, by_facet, shared), self.answers) if by_facet else None
+        return {facet: by_key(result.columns[facet].summed) for facet in by_facet} if result else {}
+
+    def measured(self, scorecard: Callable[[Batches], Result], rows: Sequence[Row]) -> Result | None:
+        """What other measures say of the same answers; None without a trace, or if only the metric's code reads them.
+
+        Args:
+            scorecard: Measures pairs of gold and predictions.
+            rows: The rows of the run, or its answers.
+        """
+        columns = self.head.columns
+        if self.head.of_function or any(path.startswith("<") for path in columns.values()):
+            return None
+        gold: list[object] = []
+        predictions: list[object] = []
+        for row in rows:
+            if row.gold is None:
+                return None
+            example = {"id": row.id, **(row.inputs or {}), **row.gold}
+            if row.sampling:
+                example[SAMPLING] = row.sampling
+            pair = sides(columns, example, None if row.error else row.prediction or None)
+            gold.append(pair[0])
+            predictions.append(pair[1])
+        try:
+            return scorecard(Batches(gold, predictions)) if gold else None
+        except FieldError:  # an older run.json does not say how the metric renamed fields
+            return None
 
     @cached_property
     def cases(self) -> list[Case]:
         """The rows as error patterns are made from them, in the rows' order; errors and evidence of all answers."""
         return [
             Case(
-                str(rows[0]["id"]),
+                str(rows[0].id),
                 sum(map(self._evidence, rows[1:]), self._evidence(rows[0])),
-                tuple(Error(**error) for row in rows for error in row.get("errors", ())),
-                facets(rows[0]),
+                tuple(error for row in rows for error in row.errors),
+                rows[0].facets,
             )
             for rows in self._by_example()
         ]
@@ -289,54 +332,86 @@ class Run(Displayed):
         """The results as ``run.json`` holds them."""
         return {
             "unit": self.unit,
-            "value": None if self.no_level else self.value,
+            "value": None if self.why_no_estimate else self.value,
             "interval": [self.interval.low, self.interval.high] if self.interval else None,
             "values": self.values,
             "intervals": {key: [interval.low, interval.high] for key, interval in self.intervals.items()},
             "by": self.by_stratum,
-            **({"corrected": {name: asdict(each) for name, each in self.corrected.items()}} if self.corrected else {}),
+            **(
+                {"corrected": {name: asdict(estimate) for name, estimate in self.corrected.items()}}
+                if self.corrected
+                else {}
+            ),
         }
 
     def summary(self) -> Fields:
         """The result in short, as ``--json`` prints it."""
-        measures = self.about.get("measures", {})
+        measures = self.head.measures
         return {
             "name": self.name,
-            "status": self.about.get("status"),
+            "status": self.head.status,
             "examples": len(self.rows),
-            "failed": self.folded.failed,
-            "truncated": self.folded.truncated,
+            "failed": self.columns.failed,
+            "truncated": self.columns.truncated,
             **({"warnings": self.warnings} if self.warnings else {}),
             **self.results,
             "by": self.breakdowns | self.by_stratum,
             **({"repeats": self.repeats, "noise": self.noise.state()} if self.noise else {}),
-            "conventions": {key: each["conventions"] for key, each in measures.items()},
+            "conventions": {key: measure.conventions for key, measure in measures.items()},
             "lower_is_better": list(self.zero.worst),
-            "targets": {key: each["target"] for key, each in measures.items() if each.get("target") is not None},
+            "targets": {key: measure.target for key, measure in measures.items() if measure.target is not None},
             "cost": self.cost,
             "folder": str(self.folder) if self.folder else None,
         }
+
+    def view(self) -> View:
+        """A sentence, the values with intervals and targets, strata, breakdowns, noise, warnings and cost."""
+        return run_view(self)
 
     @classmethod
     def load(cls, folder: Path | str, metric: Metric | None = None) -> Run:
         """A run from its folder, or by its name in ``runs``; also an interrupted one, and another tool's log.
 
-        ``metric`` is needed only for measures of one's own. A log of several systems is read by
-        `goldassay.running.logs.read_log`, or as ``FILE:NAME``.
+        ``metric`` is needed only for the user's own measures. A log of several systems is opened by
+        `open_runs`, or one of them as ``FILE:NAME``.
 
         Raises:
             GoldassayError: There is no run, or the log has several systems.
             DataError: It is damaged.
         """
-        from goldassay.running.logs import runs_at, split_name
-
-        if not split_name(folder)[0].is_file():
-            return stored(run_at(Path(folder)), metric)
-        runs = runs_at(folder)
+        path = Path(folder)
+        runs = open_runs(folder) if path.is_file() else logged_runs(folder)
+        if not runs:
+            return stored(run_at(path), metric)
         if len(runs) > 1:
             names = ", ".join(run.name for run in runs)
             raise GoldassayError(f"{folder} has several systems: {names}; name one as {runs[0].folder}")
         return runs[0]
+
+
+def open_runs(place: Path | str, **options: str) -> list[Run]:
+    """The run of a folder, or the runs in a log of another tool, or in a folder of logs.
+
+    Args:
+        place: The path, the name of a run in ``runs``, or ``FILE:NAME`` for one system of a log.
+        options: Those of the readers: ``document``, the field of metadata that names the document of a sample.
+
+    Raises:
+        DataError: It is neither, or it is damaged.
+    """
+    runs = logged_runs(place, **options)
+    if not runs and Path(place).is_file():
+        readers = ", ".join(registered("readers")) or "nothing; no extension is installed"
+        raise DataError(f"not a run folder and no log that can be read; there are readers for {readers}", file=place)
+    return runs or [stored(run_at(Path(place)))]
+
+
+def logged_runs(place: Path | str, **options: str) -> list[Run]:
+    """The runs that a reader of an extension knows in a file or folder which is not a run; empty if none does."""
+    if (run_at(Path(place)) / HEAD).is_file():
+        return []
+    readers = dict.fromkeys(of_kind("readers").values())  # one reader may know several tools
+    return next((runs for reader in readers if (runs := reader(place, **options))), [])
 
 
 def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
@@ -346,51 +421,41 @@ def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
         GoldassayError: There is no run.
         DataError: It is damaged.
     """
-    about = read_about(place)
-    zero = zero_of(about, place) if metric is None else metric.zero
-    more = of_function(about)
-    repeats = max(repeats, int(about.get("repeats", 1)))
+    head = read_head(place)
+    zero = zero_of(head, place) if metric is None else metric.zero
+    more = head.of_function
+    repeats = max(repeats, head.repeats)
     rows = Rows(place / ROWS, repeats)
 
-    def check(row: Fields) -> None:
-        """Check that this is a row of the run; rows of a function may hold values of other names."""
-        new = dict.fromkeys(row["tallies"] if more else (), Mean())
-        evidence = zero.with_items({**new, **zero}).from_state(row["tallies"])
-        placed = 0 <= row["index"] < MOST and 1 <= row.get("repeat", 1) <= repeats and "id" in row
-        if not (
-            placed and (more or evidence.keys() == zero.keys()) and math.isfinite(float(evidence.value) + row["score"])
-        ):
+    def row_of(state: Fields) -> Row:
+        """The row, if it is one of this run; rows of a function may hold values of other names."""
+        row = Row.of(state)
+        new = dict.fromkeys(row.tallies if more else (), Mean())
+        evidence = zero.with_items({**new, **zero}).from_state(row.tallies)
+        repeat = 1 if row.repeat is None else row.repeat
+        known = 0 <= row.index < MOST_EXAMPLES and 1 <= repeat <= repeats and (more or evidence.keys() == zero.keys())
+        if not known or not math.isfinite(float(evidence.value) + row.score):
             raise ValueError
-        for error in row.get("errors", ()):
-            Error(**error)
-        dict(row.get("strata") or {})
-        check_parts(row)
+        row.check()
+        return row
 
     if (place / ROWS).exists():
         what = "a row of this run: an index, an id, and the tallies of its measures"
-        for row, start in jsonl.rows_with_offsets(place / ROWS, what=what, check=check):
+        for row, start in jsonl.parsed_rows(place / ROWS, row_of, what=what):
             rows.add(row, start)
-    return Run(about, rows, zero, place)
+    return Run(head, rows, zero, place)
 
 
-def zero_of(about: Record, place: Path) -> Evidence:
+def zero_of(head: RunHead, place: Path) -> Evidence:
     """The empty evidence of the measures that a run names.
 
     Raises:
-        DataError: Its head names no measures.
+        DataError: A measure does not parse, or its weight or target is not finite.
     """
+    weights = {name: abs(measure.weight) for name, measure in head.measures.items()}
     try:
-        measures = about["measures"]
-        targets = [target for measure in measures.values() if (target := measure.get("target")) is not None]
-        named = all(isinstance(measure["conventions"], str) for measure in measures.values())
-        if not named or not math.isfinite(sum(targets)):
-            raise TypeError
-        weights = {key: abs(float(measure["weight"])) for key, measure in measures.items()}
-        return Evidence.empty({key: parse(measure["measure"]) for key, measure in measures.items()}, weights)
+        if not math.isfinite(sum([*weights.values(), *(measure.target or 0.0 for measure in head.measures.values())])):
+            raise ValueError
+        return Evidence.empty({name: parse(measure.measure) for name, measure in head.measures.items()}, weights)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
-        raise DataError("not a run: it lacks measures, weights or conventions", file=place / ABOUT) from None
-
-
-def of_function(about: Record) -> bool:
-    """Whether a run was measured by a function, whose rows may hold values that its head does not name."""
-    return any(str(measure.get("measure", "")).startswith(f"{OWN}.") for measure in about.get("measures", {}).values())
+        raise DataError(NO_MEASURES, file=place / HEAD) from None

@@ -1,9 +1,8 @@
 """Intervals, paired tests, power: seeded, on tallies or on plain numbers."""
 
-from goldassay.statistics.evidence import contributions
 from goldassay.statistics.intervals import Interval, interval, wilson
 from goldassay.statistics.paired import (
-    Comparison,
+    PairedTest,
     cliffs_delta,
     cohens_dz,
     compare,
@@ -12,24 +11,14 @@ from goldassay.statistics.paired import (
     odds_ratio,
     smallest_detectable,
 )
-from goldassay.statistics.ppi import Corrected, corrected
-from goldassay.statistics.sampling import Race, Stratum, estimate
-from goldassay.statistics.sequential import Bets, Decision, sequential_test
+from goldassay.statistics.sequential import sequential_test
 
 __all__ = [
-    "Bets",
-    "Comparison",
-    "Corrected",
-    "Decision",
     "Interval",
-    "Race",
-    "Stratum",
+    "PairedTest",
     "cliffs_delta",
     "cohens_dz",
     "compare",
-    "contributions",
-    "corrected",
-    "estimate",
     "examples_needed",
     "holm",
     "interval",

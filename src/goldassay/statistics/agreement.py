@@ -13,13 +13,13 @@ from collections.abc import Callable, Hashable, Mapping
 from itertools import product
 from typing import TypeVar
 
-from goldassay.tally import Number
+from goldassay.core.tally import Number
 
-V = TypeVar("V", bound=Hashable)
+Rating = TypeVar("Rating", bound=Hashable)
 
 
 def disagreement(
-    pairs: Mapping[tuple[V, V], Number], distance: Callable[[V, V], float] | None = None
+    pairs: Mapping[tuple[Rating, Rating], Number], distance: Callable[[Rating, Rating], float] | None = None
 ) -> tuple[Number, Number]:
     """The disagreement that was observed, and that by chance, both times n² for n units: whole counts stay exact.
 
@@ -31,8 +31,8 @@ def disagreement(
     >>> 1 - observed / expected
     0.5
     """
-    first: defaultdict[V, Number] = defaultdict(float)
-    second: defaultdict[V, Number] = defaultdict(float)
+    first: defaultdict[Rating, Number] = defaultdict(float)
+    second: defaultdict[Rating, Number] = defaultdict(float)
     for (a, b), count in pairs.items():
         first[a] = first[a] + count
         second[b] = second[b] + count

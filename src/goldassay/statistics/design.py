@@ -3,8 +3,10 @@
 The records of a draft are not a random sample of the inputs. Each says which question it was chosen for, the stratum
 that it was drawn from, and the sizes of the stratum and of the population; estimates weigh it by them.
 
-This is the one place where a design becomes a value (`Design.interval`, `Design.weights`), for scorecards and runs
-alike, and the strata of a difference (`Design.population_of`; the difference itself: `goldassay.running.labelled`).
+This is the one place where a design becomes a value (`Design.interval`, `Design.weighted`), and the strata of a
+difference (`Design.population_of`; the difference itself: `goldassay.ext.labelling.labelled`). Gold that nobody drafted
+has a design, too: `SIMPLE`, a simple random sample of inputs that nobody counted. So whoever has gold asks its design
+for values, and never which kind of gold it is.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import identity, read
-from goldassay.statistics.evidence import Evidences, Floats, Values
-from goldassay.statistics.intervals import Interval
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.evidence import Evidences, Floats, Values, scaled
+from goldassay.core.fields import identity, read
+from goldassay.core.tally import T, Tally
+from goldassay.statistics.intervals import Interval, interval
 from goldassay.statistics.sampling import Stratum, estimate
-from goldassay.tally import Tally
 
 Question = Literal["compare", "level", "errors", "tuning"]
 SAMPLING = "sampling"
@@ -38,14 +40,15 @@ OF_DESIGN = (
     "agreement",
     "measure",
     "wave",
+    "fixed",
 )  # the same in every record of a draft
-NO_LEVEL = {
-    "compare": "these examples were chosen where systems disagree: they tell how systems differ, not how good one is",
-    "errors": "these examples were chosen for their likely errors: they tell what goes wrong, not how good a system is",
+NO_ESTIMATE = {
+    "compare": "these examples were chosen where systems disagree: they show how systems differ, not how good one is",
+    "errors": "these examples were chosen for their likely errors: they show what goes wrong, not how good a system is",
     "tuning": "these examples were chosen to tune with, so no value can be estimated from them",
 }
-"""Why the labels of a question give no level."""
-UNCOVERED = "a part of the inputs that were drafted from has no label yet, so these tell nothing of all of them"
+"""Why no value can be estimated from the labels of a question."""
+UNCOVERED = "a part of the inputs that were drafted from has no label yet, so these say nothing about all of them"
 OF_STRATUM = ("size", "predicted", "verdict_mean")  # the same in every record of a stratum
 
 
@@ -66,6 +69,7 @@ class Sampling(BaseModel):
         verdict: A judge's verdict of this record, where one was asked.
         verdict_mean: The mean of its verdicts over the stratum.
         wave: When the draft was made that added it to a review, where several did.
+        fixed: The number of labels, if it was fixed before the first one: a test of that number decides, once.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -82,6 +86,7 @@ class Sampling(BaseModel):
     verdict: float | None = Field(default=None, allow_inf_nan=False)
     verdict_mean: float | None = Field(default=None, allow_inf_nan=False)
     wave: str | None = None
+    fixed: PositiveInt | None = None
 
     @model_validator(mode="after")
     def _agrees(self) -> Sampling:
@@ -102,6 +107,7 @@ class Design:
     Args:
         first: The sampling of one record, for what all share: question, population, systems, agreement.
         strata: One sampling of each stratum, by name, for its size and totals; strata without a record are unknown.
+            There are none if nobody drafted the records (`SIMPLE`).
         samplings: The sampling of each record, in their order.
     """
 
@@ -110,8 +116,8 @@ class Design:
     samplings: tuple[Sampling, ...]
 
     @classmethod
-    def of(cls, records: Iterable[object], file: Path | str | None = None) -> Design | None:
-        """The design of labelled records; None if none has a ``sampling``.
+    def of(cls, records: Iterable[object], file: Path | str | None = None) -> Design:
+        """The design of labelled records; `SIMPLE` if none has a ``sampling``.
 
         Waves that were drafted one after the other, each from its own inputs, are strata of all inputs.
 
@@ -129,21 +135,21 @@ class Design:
         ('compare', {'disagree': 60}, 600)
         """
         samplings: dict[str, Sampling] = {}
-        others: list[str] = []
+        undrafted: list[str] = []
         for index, record in enumerate(records):
             name = identity(record, index)
             value = read(record, SAMPLING, None)
             if value is None:
-                others.append(name)
+                undrafted.append(name)
             else:
                 samplings[name] = sampling_of(value, name, file)
         if not samplings:
-            return None
-        if others:
+            return SIMPLE
+        if undrafted:
             message = (
                 f"has no {SAMPLING}, and {len(samplings)} others have; labels outside the design cannot be weighed"
             )
-            raise DataError(message, file=file, record=others[0])
+            raise DataError(message, file=file, record=undrafted[0])
         samplings = _as_one_design(samplings, file)
         first = next(iter(samplings.values()))
         strata: dict[str, Sampling] = {}
@@ -156,7 +162,7 @@ class Design:
             if counts[sampling.stratum] > sampling.size:
                 message = f"more labels than the {sampling.size} inputs of the stratum {sampling.stratum!r}"
                 raise DataError(message, file=file, record=name, field=SAMPLING)
-        if sum(each.size for each in strata.values()) > first.population:
+        if sum(stratum.size for stratum in strata.values()) > first.population:
             message = f"the strata have more inputs than the population of {first.population}"
             raise DataError(message, file=file, field=SAMPLING)
         return cls(first, strata, tuple(samplings.values()))
@@ -164,6 +170,16 @@ class Design:
     def only(self, places: Sequence[int]) -> Design:
         """The design with only the records at these places; what the others say of their strata stays."""
         return replace(self, samplings=tuple(self.samplings[place] for place in places))
+
+    @property
+    def drafted(self) -> bool:
+        """Whether a draft chose the records; if none did, each stands for itself."""
+        return bool(self.strata)
+
+    @property
+    def stratified(self) -> bool:
+        """Whether the records are no simple random sample, so that only a weighted value is one of all inputs."""
+        return bool(self.why_no_estimate) or len(self.strata) > 1
 
     @property
     def question(self) -> Question:
@@ -194,8 +210,8 @@ class Design:
     def places(self) -> dict[str, list[int]]:
         """The places of each stratum's records."""
         places: dict[str, list[int]] = {name: [] for name in self.strata}
-        for place, sampling in enumerate(self.samplings):
-            places[sampling.stratum].append(place)
+        for index, sampling in enumerate(self.samplings):
+            places[sampling.stratum].append(index)
         return places
 
     @property
@@ -207,7 +223,7 @@ class Design:
     def skipped(self) -> list[str]:
         """A warning of records that were passed over; none if those of each stratum are the first of its order."""
         last = {
-            name: max((self.samplings[place].position for place in places), default=-1)
+            name: max((self.samplings[index].position for index in places), default=-1)
             for name, places in self.places.items()
         }
         count = sum(last[name] + 1 - len(places) for name, places in self.places.items())
@@ -217,13 +233,11 @@ class Design:
         return [f"{what}: the values hold only if these were not skipped for what they are (long, hard); label them"]
 
     @property
-    def no_level(self) -> str:
-        """Why these records tell no level, and what to draft for one; empty if they do."""
-        if self.question in NO_LEVEL:
-            return f"{NO_LEVEL[self.question]}; for that, draft records for the question level"
-        if self.groups() is None:
-            return UNCOVERED
-        return ""
+    def why_no_estimate(self) -> str:
+        """Why no value can be estimated from these records, and what to draft for one; empty if it can."""
+        if self.question in NO_ESTIMATE:
+            return f"{NO_ESTIMATE[self.question]}; for that, draft records for the question level"
+        return UNCOVERED if self.drafted and self.groups() is None else ""
 
     def groups(
         self, agreeing: Collection[str] = (), *, known: bool = False
@@ -246,16 +260,19 @@ class Design:
             if len(rows) != 1 or len(rows) == self.sizes[name] or not groups[same]:
                 groups[same].append(([name], rows))
             else:
-                names, others = groups[same][0]
-                groups[same][0] = ([*names, name], [*others, *rows])
+                names, rows_before = groups[same][0]
+                groups[same][0] = ([*names, name], [*rows_before, *rows])
         every = [*groups[False], *groups[True]]
         undrafted = self.population - sum(self.sizes.values())
         return None if (undrafted and not known) or not all(rows for _, rows in every) else every
 
-    @cached_property
-    def weights(self) -> Floats | None:
-        """For how many inputs each record stands, in a level; None if these records tell none."""
-        return None if self.no_level else self.shares(self.groups())
+    def weighted(self, tallies: T) -> T:
+        """The evidence of all records, each times the inputs that it stands for; as it is where that is not known.
+
+        Args:
+            tallies: One tally whose fields are arrays, a number a record.
+        """
+        return scaled(tallies, self.shares(self.groups())) if self.drafted and not self.why_no_estimate else tallies
 
     def shares(self, groups: Sequence[tuple[list[str], list[int]]] | None) -> Floats:
         """For how many inputs each record stands; 1 where that is not known."""
@@ -281,8 +298,8 @@ class Design:
         """
         strata: list[Stratum] = []
         for names, rows in groups:
-            samplings = [self.samplings[place] for place in rows]
-            judged = all(each.verdict is not None for each in samplings)
+            samplings = [self.samplings[index] for index in rows]
+            judged = all(sampling.verdict is not None for sampling in samplings)
             size = sum(self.sizes[name] for name in names)
             verdicts = sum(self.sizes[name] * (self.strata[name].verdict_mean or 0.0) for name in names)
             counted = [predicted[name] for name in names if name in predicted]
@@ -291,13 +308,13 @@ class Design:
                     size,
                     evidence[rows],
                     np.sum(counted, axis=0, dtype=float) if len(counted) == len(names) else None,
-                    np.array([each.verdict for each in samplings], float) if judged else None,
+                    np.array([sampling.verdict for sampling in samplings], float) if judged else None,
                     verdicts / size,
-                    [documents[place] for place in rows] if documents else (),
+                    [documents[index] for index in rows] if documents else (),
                 )
             )
-        rest = self.population - sum(stratum.size for stratum in strata)
-        return [*strata, Stratum.agreeing(rest)] if rest else strata
+        uncovered = self.population - sum(stratum.size for stratum in strata)
+        return [*strata, Stratum.agreeing(uncovered)] if uncovered else strata
 
     def interval(
         self,
@@ -308,7 +325,7 @@ class Design:
         bounds: tuple[float, float] | None = None,
         level: float = 0.95,
     ) -> Interval:
-        """The value of one system over the population, with its interval.
+        """The value of one system over all inputs, with its interval (`goldassay.statistics.intervals`).
 
         Args:
             tallies: The tallies of the records, or plain numbers.
@@ -320,6 +337,8 @@ class Design:
         Raises:
             GoldassayError: A part of the population has no label.
         """
+        if not self.drafted:
+            return interval(tallies, zero, clusters=clusters, bounds=bounds, level=level)
         groups = self.groups()
         if groups is None:
             raise GoldassayError(UNCOVERED)
@@ -329,7 +348,11 @@ class Design:
         return estimate(strata, evidences, level=level, bounds=finite)
 
 
-def sampling_of(value: Any, record: object = None, file: Path | str | None = None) -> Sampling:
+SIMPLE = Design(Sampling(question="level", stratum="all", size=1, population=1, position=0), {}, ())
+"""The design of gold that nobody drafted: each record stands for itself."""
+
+
+def sampling_of(value: object, record: object = None, file: Path | str | None = None) -> Sampling:
     """The sampling of a record, validated.
 
     Args:

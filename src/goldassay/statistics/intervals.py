@@ -30,10 +30,10 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from scipy import special
 
-from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import Evidences, Floats, Values, slope
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Evidences, Floats, Values, slope
+from goldassay.core.tally import Confusion, Counts, Mean, Tally
 from goldassay.statistics.resampling import bootstrap, check_settings
-from goldassay.tally import Confusion, Counts, Mean, Tally
 
 METHODS = ("auto", "effective", "t", "bootstrap")
 Bounds = tuple[float, float]
@@ -57,26 +57,37 @@ class Interval:
     effective: float | None = None
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The low and the high end."""
+        return self.low, self.high
+
+    @property
     def reversed(self) -> Interval:
         """The interval of the difference taken the other way round."""
         return replace(self, value=-self.value, low=-self.high, high=-self.low)
+
+    @property
+    def reaching_zero(self) -> Interval:
+        """It, widened to hold 0."""
+        return replace(self, low=min(self.low, 0.0), high=max(self.high, 0.0))
 
     def state(self) -> dict[str, object]:
         """As JSON."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-def worth(intervals: Mapping[str, Interval]) -> list[str]:
-    """A line on what labels are worth with a judge's verdicts, if there are any.
+def effective_labels(intervals: Mapping[str, Interval]) -> list[str]:
+    """A line on how many labels without a judge's verdicts these are worth with them, if there are any.
 
     Args:
         intervals: The intervals by the names of values.
 
-    >>> worth({"accuracy": Interval(0.7, 0.6, 0.8, n=40, effective=63.2), "f1": Interval(0.7, 0.6, 0.8, n=40)})
+    >>> judged = Interval(0.7, 0.6, 0.8, n=40, effective=63.2)
+    >>> effective_labels({"accuracy": judged, "f1": Interval(0.7, 0.6, 0.8, n=40)})
     ["the judge's verdicts make 40 labels worth 63 for accuracy"]
     """
-    parts = [f"{each.effective:.0f} for {name}" for name, each in intervals.items() if each.effective]
-    labels = max((each.n for each in intervals.values()), default=0)
+    parts = [f"{estimate.effective:.0f} for {name}" for name, estimate in intervals.items() if estimate.effective]
+    labels = max((estimate.n for estimate in intervals.values()), default=0)
     return [f"the judge's verdicts make {labels} labels worth {', '.join(parts[:3])}"] if parts else []
 
 
@@ -125,12 +136,12 @@ def interval(
     if method == "bootstrap":
         ends = np.quantile(bootstrap(evidences, resamples, seed), ((1 - level) / 2, (1 + level) / 2))
         return Interval(value, float(ends[0]), float(ends[1]), level, n, method)
-    own = _own_values(evidences, value) if clusters is None or n == len(clusters) else None  # each its own cluster
+    values = _own_values(evidences, value) if clusters is None or n == len(clusters) else None  # each its own cluster
     limits = bounds or unit_bounds(evidences, value, evidences.matrix)
-    if own is not None and method != "t" and limits == (0.0, 1.0) and set(own.tolist()) <= {0.0, 1.0}:
-        return Interval(value, *wilson(float(own.sum()), len(own), level), level, len(own), "wilson")
+    if values is not None and method != "t" and limits == (0.0, 1.0) and set(values.tolist()) <= {0.0, 1.0}:
+        return Interval(value, *wilson(float(values.sum()), len(values), level), level, len(values), "wilson")
     by_t = method == "t" or (method == "auto" and not all(map(math.isfinite, limits)))
-    variance, n = _variance(evidences, own, unbiased=by_t)
+    variance, n = _variance(evidences, values, unbiased=by_t)
     if method == "t" and n < 2:
         raise GoldassayError("a t interval needs at least two examples")
     if by_t:
@@ -153,12 +164,8 @@ def _effective_interval(value: float, variance: float, n: int, level: float, bou
     """Wilson's interval at the effective sample size, with Student's quantile."""
     if n < 2:
         return Interval(value, *bounds, level, n, "effective")  # one document says nothing of others
-    least, most = bounds
-    share, size = _effective(value, variance, n, bounds)
-    low, high = wilson_ends(share, size, float(special.stdtrit(n - 1, (1 + level) / 2)))
-    low = min(value, least + low * (most - least))
-    high = max(value, least + high * (most - least))
-    return Interval(value, low, high, level, n, "effective")
+    low, high = bounded_ends(value, variance, n, float(special.stdtrit(n - 1, (1 + level) / 2)), bounds)
+    return Interval(value, min(value, low), max(value, high), level, n, "effective")
 
 
 def student(value: float, error: float, n: int, level: float, bounds: Bounds, method: str = "t") -> Interval:
@@ -203,12 +210,12 @@ def _own_values(evidences: Evidences, value: float) -> Floats | None:
     n = len(rows)
     sums = rows.sum(axis=0)
     some = rows[:BLOCK]
-    own = evidences.values(rows)
-    if abs(float(own.mean()) - value) > 1e-9:
+    values = evidences.values(rows)
+    if abs(float(values.mean()) - value) > 1e-9:
         return None
-    if n > 1 and np.abs(evidences.values(sums - some) - (n * value - own[:BLOCK]) / (n - 1)).max() > 1e-9:
+    if n > 1 and np.abs(evidences.values(sums - some) - (n * value - values[:BLOCK]) / (n - 1)).max() > 1e-9:
         return None
-    return own
+    return values
 
 
 def _rows(evidences: Evidences) -> Floats:
@@ -219,8 +226,8 @@ def _rows(evidences: Evidences) -> Floats:
 
 def unit_bounds(evidences: Evidences, value: float, rows: Floats) -> Bounds:
     """0 and 1 where every row's own value lies between them; else none."""
-    own = evidences.values(rows)
-    inside = min(value, float(own.min())) >= 0.0 and max(value, float(own.max())) <= 1.0
+    values = evidences.values(rows)
+    inside = min(value, float(values.min())) >= 0.0 and max(value, float(values.max())) <= 1.0
     return (0.0, 1.0) if inside else (-math.inf, math.inf)
 
 
@@ -256,6 +263,16 @@ def _effective(value: float, variance: float, n: int, bounds: Bounds) -> tuple[f
     return share, effective_number(share, variance / (most - least) ** 2, n)
 
 
+def bounded_ends(value: float, variance: float, n: int, quantile: float, bounds: Bounds) -> tuple[float, float]:
+    """The ends of Wilson's interval of a value between bounds, at its effective sample size.
+
+    ``variance`` is that of the value, estimated from ``n`` clusters, and ``quantile`` that of the normal distribution.
+    """
+    least, most = bounds
+    low, high = wilson_ends(*_effective(value, variance, n, bounds), quantile)
+    return least + low * (most - least), least + high * (most - least)
+
+
 def jackknife_parts(evidences: Evidences, rows: Floats) -> Floats:
     """The share of each row in the uncertainty of the value: the sum of the squares is the jackknife's variance.
 
@@ -266,8 +283,8 @@ def jackknife_parts(evidences: Evidences, rows: Floats) -> Floats:
     if n < 2:
         return np.zeros(n)
     if n > JACKKNIFED:
-        own: Floats = rows @ slope(evidences, sums)
-        return own * math.sqrt(n / (n - 1))
+        parts: Floats = rows @ slope(evidences, sums)
+        return parts * math.sqrt(n / (n - 1))
     left_out = np.concatenate([evidences.values(sums - rows[at : at + BLOCK]) for at in range(0, n, BLOCK)])
     around: Floats = left_out.mean() - left_out
     return around * math.sqrt((n - 1) / n)
@@ -286,7 +303,7 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
     [0.49, 0.943]
     """
     if not 0 <= successes <= n or not 0 < level < 1:
-        raise GoldassayError(f"{successes:g} of {n:g} at level {level:g} is no rate with an interval")
+        raise GoldassayError(f"{successes:g} of {n:g} at level {level:g} is not a rate with an interval")
     if n == 0:
         return 0.0, 1.0
     return wilson_ends(successes / n, n, float(special.ndtri((1 + level) / 2)))
@@ -343,14 +360,15 @@ def macro_ends(
     # share J = tp / (tp + fp + fn) seen through 2 J / (1 + J), which rises with J, so its ends are those of J. A class
     # that occurs nowhere counts 0 in the mean and may be worth 1: it leaves the upper end open by 1 / number. F1 of few
     # examples is too low by at most BIAS / examples on average, as the curve bends; the upper end is wider by that.
-    sides: list[tuple[float, float]] = []
+    half_widths: list[tuple[float, float]] = []
     influences: list[Floats] = []
     open_ended = 0.0
     number = 0
     for counts in classes:
         number += 1
         right = np.broadcast_to(counts.tp, size)
-        every = np.broadcast_to(_mentions(counts, rate), size)
+        mentions = counts.tp + (rate != "recall") * counts.fp + (rate != "precision") * counts.fn
+        every = np.broadcast_to(np.asarray(mentions, float), size)
         if not every.any():
             open_ended += 1  # it counts 0, and may be worth 1
             continue
@@ -363,26 +381,21 @@ def macro_ends(
             share = 2 * share / (1 + share)
             high = 2 * high / (1 + high)
             open_ended += BIAS / examples
-        sides.append((share - low, high - share))
-    if not sides:
+        half_widths.append((share - low, high - share))
+    if not half_widths:
         return 0.0, 1.0
     # The half-widths of the classes are put together like standard deviations, with the correlations of the classes'
     # influences: rho[i, j] is 1 for classes that are right in the same rows, and the variance of the sum is
     # Σ_ij side_i side_j rho_ij (MOVER; Zou and Donner 2008). Rows that mention several classes correlate them.
     value, low, high = mean
-    under, over = np.array(sides).T
+    under, over = np.array(half_widths).T
     parts = np.array(influences)  # of shape (classes, rows)
     covariance = parts @ parts.T
     scale = np.sqrt(np.outer(covariance.diagonal(), covariance.diagonal()))
-    rho = np.divide(covariance, scale, out=np.eye(len(sides)), where=scale > 0)
+    rho = np.divide(covariance, scale, out=np.eye(len(half_widths)), where=scale > 0)
     below = math.sqrt(max(0.0, float(under @ rho @ under)))
     above = math.sqrt(max(0.0, float(over @ rho @ over)))
     return min(low, max(0.0, value - below / number)), max(high, min(1.0, value + (above + open_ended) / number))
-
-
-def _mentions(counts: Counts, rate: str) -> Floats:
-    """The counts that the rate of a class is a share of."""
-    return np.asarray(counts.tp + (rate != "recall") * counts.fp + (rate != "precision") * counts.fn, float)
 
 
 def _examples(share: float, influence: Floats, every: Floats, level: float) -> tuple[float, float]:

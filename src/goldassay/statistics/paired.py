@@ -19,13 +19,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import scipy
 
-from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import Evidences, Floats, Values
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Evidences, Floats, Values
+from goldassay.core.tally import Tally
 from goldassay.statistics.intervals import (
     Bounds,
     Interval,
@@ -36,13 +36,12 @@ from goldassay.statistics.intervals import (
     wilson_ends,
 )
 from goldassay.statistics.resampling import check_settings, resampled, swapped
-from goldassay.tally import Tally
 
-TESTS = ("permutation", "bootstrap", "paired_t", "wilcoxon", "mcnemar")
+PAIRED_TESTS = ("permutation", "bootstrap", "paired_t", "wilcoxon", "mcnemar")
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairedTest:
     """A − B on the same examples.
 
     ``difference`` is the difference of the corpus values, ``interval`` its interval, ``p`` what verdicts go by,
@@ -72,7 +71,7 @@ class Comparison:
         are not, even where their corpus values can hardly be told apart (t, linearised). Where this p is small
         although the interval holds 0, p is that of an interval which ends at 0, so the two never contradict each other.
 
-        >>> from goldassay.tally import Counts
+        >>> from goldassay.core.tally import Counts
         >>> few, many = [Counts(1, 0, 1)] + [Counts(0, 1, 1)] * 47, [Counts(0, 6, 2)] + [Counts(0, 6, 1)] * 47
         >>> found = compare(few, many, Counts(0, 0, 0), resamples=2000)
         >>> round(found.difference, 3), found.test_p < 0.01, round(found.p, 2)
@@ -107,7 +106,7 @@ def compare(
     bounds: Bounds | None = None,
     level: float = 0.95,
     **draws: int,
-) -> Comparison:
+) -> PairedTest:
     """A against B, aligned sequences of tallies (or plain numbers).
 
     Raises:
@@ -131,18 +130,18 @@ def compare(
     >>> result.difference, result.p < 0.01, round(result.interval.low, 3), result.interval.high
     (1.0, True, 0.593, 1.0)
     """
-    both, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
-    if test not in TESTS:
-        raise GoldassayError(f"no test {test!r}; there are {', '.join(TESTS)}")
+    joint, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
+    if test not in PAIRED_TESTS:
+        raise GoldassayError(f"no test {test!r}; there are {', '.join(PAIRED_TESTS)}")
     draws = {"resamples": 10_000, "seed": 0, **draws}
     check_settings(level, **draws)
     n = len(rows_a)
-    (interval, error) = difference_interval(both, rows_a, rows_b, level, bounds)
-    scores_a = both.values(rows_a)
-    scores_b = both.values(rows_b)
+    (interval, error) = difference_interval(joint, rows_a, rows_b, level, bounds)
+    scores_a = joint.values(rows_a)
+    scores_b = joint.values(rows_b)
     p = 1.0
     if test == "bootstrap":
-        drawn = resampled_differences(both, rows_a, rows_b, **draws)
+        drawn = resampled_differences(joint, rows_a, rows_b, **draws)
         low, high = np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2)).tolist()
         interval = Interval(interval.value, low, high, level, n, "bootstrap")
         if n > 1:  # resamples of one pair are all that pair: they say nothing of chance
@@ -150,31 +149,31 @@ def compare(
     elif test != "permutation":
         p = classical(test, scores_a - scores_b)[1]
     elif not np.array_equal(rows_a, rows_b):
-        p = _permutation(both, rows_a, rows_b, **draws)
+        p = _permutation(joint, rows_a, rows_b, **draws)
     effect, name = _effect(test, scores_a, scores_b)
     detectable = smallest_detectable(error)
-    comparison = Comparison(interval.value, interval, min(1.0, p), n, effect, detectable, test, name, error, both.unit)
-    if test != "permutation" or comparison.p <= 1 - level:
-        return comparison
-    return replace(comparison, interval=replace(interval, low=min(interval.low, 0.0), high=max(interval.high, 0.0)))
+    paired = PairedTest(interval.value, interval, min(1.0, p), n, effect, detectable, test, name, error, joint.unit)
+    if test != "permutation" or paired.p <= 1 - level:
+        return paired
+    return replace(paired, interval=interval.reaching_zero)
 
 
 def difference_interval(
-    both: Evidences, a: Floats, b: Floats, level: float, bounds: Bounds | None
+    joint: Evidences, a: Floats, b: Floats, level: float, bounds: Bounds | None
 ) -> tuple[Interval, float]:
     """The interval of the difference of two values over the same rows, and the standard error of the difference.
 
     Args:
-        both: The evidence of both, joined, a row an example or cluster.
+        joint: The evidence of both, joined, a row an example or cluster.
         a: The rows of one.
         b: The rows of the other.
         level: The level of the interval.
         bounds: The ends of the scale of the value.
     """
-    values = both.of(a), both.of(b)
+    values = joint.of(a), joint.of(b)
     if bounds is None:
-        sides = unit_bounds(both, values[0], a), unit_bounds(both, values[1], b)
-        bounds = min(low for low, _ in sides), max(high for _, high in sides)
+        ranges = unit_bounds(joint, values[0], a), unit_bounds(joint, values[1], b)
+        bounds = min(low for low, _ in ranges), max(high for _, high in ranges)
     seen = ((a != 0) | (b != 0)).any(axis=1)
     a = a[seen]
     b = b[seen]
@@ -185,9 +184,9 @@ def difference_interval(
     if n < 2:
         ends = (-widest, widest) if math.isfinite(widest) else (difference, difference)
         return Interval(difference, *ends, level, n, "newcombe"), 0.0
-    own = jackknife_parts(both, a), jackknife_parts(both, b)
-    variances = [float((parts**2).sum()) for parts in own]
-    error = math.sqrt(float(((own[0] - own[1]) ** 2).sum()))
+    parts_of_system = jackknife_parts(joint, a), jackknife_parts(joint, b)
+    variances = [float((parts**2).sum()) for parts in parts_of_system]
+    error = math.sqrt(float(((parts_of_system[0] - parts_of_system[1]) ** 2).sum()))
     quantile = float(scipy.special.stdtrit(n - 1, (1 + level) / 2))
     if not math.isfinite(widest):
         half = quantile * error
@@ -196,11 +195,11 @@ def difference_interval(
     pairs: list[tuple[float, float]] = []
     for rows, share, variance in zip((a, b), shares, variances, strict=True):
         pair = wilson_ends(share, effective_number(share, variance / widest**2, n), quantile)
-        classes, rate = both.classes(rows)
+        classes, rate = joint.classes(rows)
         pairs.append(macro_ends(classes, rate, (share, *pair), n, level) if classes else pair)
     (low_a, high_a), (low_b, high_b) = pairs
     deviations = math.sqrt(variances[0] * variances[1])
-    rho = float((own[0] * own[1]).sum()) / deviations if deviations > 0 else 0.0
+    rho = float((parts_of_system[0] * parts_of_system[1]).sum()) / deviations if deviations > 0 else 0.0
     if rho > 0:
         spread = math.sqrt(shares[0] * (1 - shares[0]) * shares[1] * (1 - shares[1]))
         rho = max(0.0, rho - 1 / (2 * n * spread)) if spread > 0 else 0.0
@@ -216,11 +215,11 @@ def _apart(side: float, other: float, rho: float) -> float:
     return math.sqrt(max(0.0, side**2 - 2 * rho * side * other + other**2))
 
 
-def resampled_differences(both: Evidences, a: Floats, b: Floats, resamples: int, seed: int) -> Floats:
+def resampled_differences(joint: Evidences, a: Floats, b: Floats, resamples: int, seed: int) -> Floats:
     """The differences of the corpus values, in resamples of the pairs.
 
     Args:
-        both: The evidence of both, joined.
+        joint: The evidence of both, joined.
         a: The rows of one.
         b: The rows of the other.
         resamples: How many are drawn.
@@ -228,16 +227,16 @@ def resampled_differences(both: Evidences, a: Floats, b: Floats, resamples: int,
     """
     width = a.shape[1]
     blocks = resampled(np.hstack([a, b]), resamples, seed)
-    return np.concatenate([both.values(sums[:, :width]) - both.values(sums[:, width:]) for sums in blocks])
+    return np.concatenate([joint.values(sums[:, :width]) - joint.values(sums[:, width:]) for sums in blocks])
 
 
-def _permutation(both: Evidences, a: Floats, b: Floats, resamples: int, seed: int) -> float:
+def _permutation(joint: Evidences, a: Floats, b: Floats, resamples: int, seed: int) -> float:
     gaps = b - a
-    seen = abs(both.of(a) - both.of(b))
+    seen = abs(joint.of(a) - joint.of(b))
     columns = np.flatnonzero((gaps != 0).any(axis=0))
     moved = np.zeros((resamples, a.shape[1]))
     moved[:, columns] = swapped(gaps[(gaps != 0).any(axis=1)][:, columns], resamples, seed)
-    apart = np.abs(both.values(a.sum(axis=0) + moved) - both.values(b.sum(axis=0) - moved))
+    apart = np.abs(joint.values(a.sum(axis=0) + moved) - joint.values(b.sum(axis=0) - moved))
     as_far = int((apart >= seen * (1 - 1e-9) - 1e-12).sum())  # equal but for rounding is as far
     return (as_far + 1) / (resamples + 1)
 
@@ -262,7 +261,7 @@ def classical(test: str, differences: Floats) -> tuple[float, float]:
         raise GoldassayError("a t test needs at least two examples")
     if test == "paired_t" and constant(differences):
         return float(np.copysign(np.inf, differences[0])), 0.0
-    result: Any = scipy.stats.wilcoxon(differences) if test == "wilcoxon" else scipy.stats.ttest_1samp(differences, 0.0)
+    result = scipy.stats.wilcoxon(differences) if test == "wilcoxon" else scipy.stats.ttest_1samp(differences, 0.0)
     return float(result.statistic), float(result.pvalue)
 
 
@@ -336,7 +335,7 @@ def ranks(
 
 
 def places(
-    results: Sequence[Comparison],
+    results: Sequence[PairedTest],
     pairs: Sequence[tuple[int, int]],
     n: int,
     *,
@@ -359,7 +358,7 @@ def places(
             first, second = (a, b) if (result.difference > 0) != lower_is_better else (b, a)
             worse[first] += 1
             better[second] += 1
-    return [Rank(1 + better[place], n - worse[place]) for place in range(n)]
+    return [Rank(1 + better[system], n - worse[system]) for system in range(n)]
 
 
 def smallest_detectable(standard_error: float, power: float = 0.80, alpha: float = 0.05) -> float:

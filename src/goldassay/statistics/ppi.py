@@ -15,7 +15,7 @@ All of this needs labels on a random sample of the items. Two other ways to come
   the rate is (q + specificity − 1) / (sensitivity + specificity − 1), with the share q of positive verdicts on them
   (Rogan and Gladen 1978). Its interval holds each rate that the verdicts do not contradict: a score test, so that a
   judge near chance has a wide interval and not a wrong one (Fieller 1954; proportions as Agresti and Coull 1998).
-* Labels chosen by the verdict (`judge plan`): those of each verdict, weighted by how many items have it.
+* Labels chosen by the verdict (`judge eval --labels`): those of each verdict, weighted by how many items have it.
 
 `exchangeable` tests whether the verdicts with a label are distributed as those without. No test can show that they are,
 so labels whose origin is unknown have an interval that holds both estimates (`Corrected.chosen`).
@@ -26,12 +26,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.statistics.intervals import Bounds, Interval, interval, student, wilson
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -126,9 +125,7 @@ def _choose(
     if origin == "random" and not differ:
         return ppi, "the labels are a random sample"
     if rogan is None:
-        return replace(
-            ppi, low=0.0, high=1.0, method="none"
-        ), "these labels do not show that the judge tells them apart"
+        return replace(ppi, low=0.0, high=1.0, method="none"), "these labels do not show that the judge separates them"
     if differ or origin == "elsewhere":
         return rogan, "the labelled items are not like the others" if differ else "the labels are from elsewhere"
     low = min(ppi.low, rogan.low)
@@ -145,7 +142,7 @@ def exchangeable(labelled: Vector, others: Vector) -> float:
     if not set(labelled.tolist()) | set(others.tolist()) <= {0.0, 1.0}:
         return float(scipy.stats.mannwhitneyu(labelled, others).pvalue)
     table = [[int(side.sum()), int(len(side) - side.sum())] for side in (labelled, others)]
-    result: Any = scipy.stats.fisher_exact(table)
+    result = scipy.stats.fisher_exact(table)
     return float(result.pvalue)
 
 
@@ -163,13 +160,13 @@ def rogan_gladen(y: Vector, f: Vector, g: Vector, level: float = 0.95) -> Interv
     >>> round(rate.value, 3), round(rate.low, 3), round(rate.high, 3)
     (0.2, 0.0, 0.33)
     """
-    sides = (g, f[y == 1], 1 - f[y == 0])
-    if not all(map(len, sides)) or (span := float(sides[1].mean() + sides[2].mean()) - 1) <= 0:
+    samples = (g, f[y == 1], 1 - f[y == 0])
+    if not all(map(len, samples)) or (span := float(samples[1].mean() + samples[2].mean()) - 1) <= 0:
         return None
-    value = min(1.0, max(0.0, (float(g.mean()) + float(sides[2].mean()) - 1) / span))
-    q, spread = _plus_one(sides[0])
-    right, of_right = _plus_one(sides[1])
-    left, of_left = _plus_one(sides[2])
+    value = min(1.0, max(0.0, (float(g.mean()) + float(samples[2].mean()) - 1) / span))
+    q, spread = _plus_one(samples[0])
+    right, of_right = _plus_one(samples[1])
+    left, of_left = _plus_one(samples[2])
     rates = np.linspace(0, 1, 2001)
     gaps = q - (rates * right + (1 - rates) * (1 - left))
     errors = np.sqrt(spread + rates**2 * of_right + (1 - rates) ** 2 * of_left)
@@ -205,10 +202,10 @@ def _plus_one(values: Vector) -> tuple[float, float]:
 def _trust(y: Vector, f: Vector, g: Vector) -> tuple[float, float]:
     """λ, and the variance of the estimate with it."""
     n = len(y)
-    others = len(g)
+    unlabelled = len(g)
     spread = float(np.concatenate([f, g]).var(ddof=1))
-    trust = float(np.clip(np.cov(y, f)[0, 1] / ((1 + n / others) * spread), 0, 1)) if spread else 0.0
-    return trust, trust**2 * spread / others + float((y - trust * f).var(ddof=1)) / n
+    trust = float(np.clip(np.cov(y, f)[0, 1] / ((1 + n / unlabelled) * spread), 0, 1)) if spread else 0.0
+    return trust, trust**2 * spread / unlabelled + float((y - trust * f).var(ddof=1)) / n
 
 
 def _effective_labels(y: Vector, f: Vector, g: Vector) -> float:

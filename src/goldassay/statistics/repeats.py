@@ -3,7 +3,7 @@
 With n examples and m answers to each, the variance of a mean is σ²(between examples)/n + σ²(between repeats)/(n m).
 The whole comes from the examples' mean answers; the second part from the answers to one example among themselves (the
 one-way random effects model, Searle, Casella and McCulloch 1992). A corpus value that is no mean, such as F1, is taken
-as linear near its sums: its derivative there makes a number of each answer (`goldassay.statistics.evidence.slope`).
+as linear near its sums: its derivative there makes a number of each answer (`goldassay.core.evidence.slope`).
 
 Of m answers to an example, c of which pass, pass@k = 1 − C(m − c, k) / C(m, k) is the unbiased estimate of the chance
 that one of k answers passes (Chen et al. 2021), and pass^k = C(c, k) / C(m, k) that all k do (Yao et al. 2024).
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import Evidences, Values, clustered, slope
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Evidences, Values, clustered, slope
+from goldassay.core.tally import Tally
 from goldassay.statistics.intervals import jackknife_parts
-from goldassay.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class VarianceParts:
     @property
     def share(self) -> float:
         """The share of the variance that is between repeats; 0 where nothing varies."""
-        whole = self.examples + self.repeats
-        return self.repeats / whole if whole > 0 else 0.0
+        total = self.examples + self.repeats
+        return self.repeats / total if total > 0 else 0.0
 
     def narrower(self, examples: float = 1.0, repeats: float = 1.0) -> float:
         """By which share so many times as many examples, or repeats, make the interval narrower."""
@@ -73,20 +73,20 @@ def variance_parts(
     """
     evidences = Evidences(answers, zero)
     names: dict[object, int] = {}
-    place = np.array([names.setdefault(name, len(names)) for name in examples])
-    sizes = np.bincount(place)
-    weighted = evidences.matrix / sizes[place][:, None]
+    index = np.array([names.setdefault(name, len(names)) for name in examples])
+    sizes = np.bincount(index)
+    weighted = evidences.matrix / sizes[index][:, None]
     rows = clustered(weighted, examples if clusters is None else clusters)
     numbers = evidences.matrix @ slope(evidences, rows.sum(axis=0))
-    means = np.bincount(place, numbers) / sizes
-    squares = np.bincount(place, (numbers - means[place]) ** 2)
-    several = sizes > 1
-    if not several.any():
-        raise GoldassayError("no example has two answers; the noise between repeats cannot be told")
-    within = float(squares.sum() / (sizes[several] - 1).sum())  # pooled over the examples
+    means = np.bincount(index, numbers) / sizes
+    squares = np.bincount(index, (numbers - means[index]) ** 2)
+    repeated = sizes > 1
+    if not repeated.any():
+        raise GoldassayError("no example has two answers; the noise between repeats cannot be estimated")
+    within = float(squares.sum() / (sizes[repeated] - 1).sum())  # pooled over the examples
     between = float((within / sizes).sum())
-    whole = float((jackknife_parts(evidences, rows) ** 2).sum())
-    return VarianceParts(max(0.0, whole - between), between)
+    total = float((jackknife_parts(evidences, rows) ** 2).sum())
+    return VarianceParts(max(0.0, total - between), between)
 
 
 def pass_at(k: int, answers: int, passed: int) -> float:

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import Evidences, Floats
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Evidences, Floats
 
 BLOCK = 512  # resamples at a time: the counts of a block stay in the cache
 CELLS = 1 << 14  # drawn rows at a time, for the same reason
-FEW = 12  # a binomial count costs about as much as drawing this many rows
-MANY = 512  # rows from which it pays to work with distinct rows, or to compute a whole distribution
+FEW_ROWS = 12  # a binomial count costs about as much as drawing this many rows
+MANY_ROWS = 512  # rows from which it pays to work with distinct rows, or to compute a whole distribution
 LATTICE = 16  # steps in a standard deviation of a row, at least, where the distribution is computed
 REACH = 32  # standard deviations of a sum that the lattice holds
 
@@ -46,9 +46,9 @@ def resampled(matrix: Floats, resamples: int, seed: int) -> Iterator[Floats]:
     varying = np.flatnonzero((matrix != matrix[0]).any(axis=0))  # a column that does not vary adds up to n times it
     some = np.ascontiguousarray(matrix[:, varying])
     rows, counts = distinct(some)
-    few = len(rows) < 2 or len(rows) * FEW <= n < MANY or len(rows) ** 2 * FEW <= n
-    few = few or (len(varying) > 1 and len(rows) * 2 <= n and n >= MANY)
-    computed = not few and len(varying) == 1 and n >= MANY
+    few = len(rows) < 2 or len(rows) * FEW_ROWS <= n < MANY_ROWS or len(rows) ** 2 * FEW_ROWS <= n
+    few = few or (len(varying) > 1 and len(rows) * 2 <= n and n >= MANY_ROWS)
+    computed = not few and len(varying) == 1 and n >= MANY_ROWS
     block = resamples if computed else BLOCK
     for start in range(0, resamples, block):
         k = min(block, resamples - start)
@@ -97,7 +97,7 @@ def swapped(gaps: Floats, resamples: int, seed: int) -> Floats:
     """For each resample, the sum of a random half of the rows: each is in it with probability 1/2."""
     rng = np.random.default_rng(seed)
     rows, counts = distinct(gaps)
-    if len(rows) * FEW > len(gaps):
+    if len(rows) * FEW_ROWS > len(gaps):
         return _table(gaps, resamples, rng)
     sizes = [min(BLOCK, resamples - start) for start in range(0, resamples, BLOCK)]
     return np.concatenate([rng.binomial(counts, 0.5, size=(k, len(counts))).astype(float) @ rows for k in sizes])

@@ -31,24 +31,23 @@ by the number of texts for F1: .79 to .90): docs/labels.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
-from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import STEP, Evidences, Floats, slope
-from goldassay.statistics.intervals import Interval, effective_number, wilson_ends
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import STEP, Evidences, Floats, slope
+from goldassay.core.tally import Mean, Path
+from goldassay.statistics.intervals import Interval, bounded_ends, effective_number, wilson_ends
 from goldassay.statistics.sequential import STAKES, Bets
-from goldassay.tally import Mean, Path
 
-PREDICTED = {"tp", "fp", "correct", "incorrect", "partial", "spurious"}  # counts whose sum is what is predicted
+PREDICTED_COUNTS = {"tp", "fp", "correct", "incorrect", "partial", "spurious"}  # counts whose sum is what is predicted
 EXTRA = 2  # examples that differ as much as those seen, one up and one down (as Bonett and Price 2012, for pairs)
-FEWEST = 2.0  # degrees of freedom at least
 SIDE = 0.025  # the level of each direction of a race
 SPARSE = 1.5  # times as many inputs as labels, of all: from here on such a stratum needs its own ends
-LARGEST = 50.0  # of a logarithm of wealth: far beyond any decision, and no overflow
 
 
 @dataclass(frozen=True)
@@ -104,16 +103,16 @@ class _Part:
     @classmethod
     def of(cls, stratum: Stratum, paths: Sequence[Path], systems: int) -> _Part:
         width = len(paths)
-        counted = [place for place, path in enumerate(paths) if path[-1] in PREDICTED]
-        columns = [side * width + place for side in range(systems) for place in counted]
+        counted = [column for column, path in enumerate(paths) if path[-1] in PREDICTED_COUNTS]
+        columns = [side * width + column for side in range(systems) for column in counted]
         sizes = stratum.evidence[:, columns].sum(axis=1)
-        whole = float(stratum.size)
+        total = float(stratum.size)
         if stratum.predicted is None or not sizes.any():
             sizes = np.ones(len(stratum.evidence))
         else:
-            whole = float(stratum.predicted.sum())
+            total = float(stratum.predicted.sum())
         ratios = stratum.evidence.sum(axis=0) / sizes.sum()
-        totals: Floats = whole * ratios
+        totals: Floats = total * ratios
         residuals: Floats = stratum.evidence - sizes[:, None] * ratios
         if stratum.predicted is not None and {("tp",), ("fp",)} <= set(paths):
             # What each system predicts is known exactly, so fp is that number less tp, in the estimate and its error.
@@ -123,8 +122,8 @@ class _Part:
                 totals[tp] = min(totals[tp], number)
                 totals[fp] = number - totals[tp]
                 residuals[:, fp] = -residuals[:, tp]
-        sides = np.split(stratum.evidence, systems, axis=1)
-        moved = int((sides[0] != sides[-1]).any(axis=1).sum())
+        by_system = np.split(stratum.evidence, systems, axis=1)
+        moved = int((by_system[0] != by_system[-1]).any(axis=1).sum())
         return cls(stratum, totals, residuals, moved or len(stratum.evidence))
 
 
@@ -158,30 +157,34 @@ def estimate(
     (0.06, 0.013, 0.107, 40)
     """
     strata = _with_labels(strata)
-    ones = all((each.evidence[:, 1] == 1).all() for each in strata)
+    ones = all((stratum.evidence[:, 1] == 1).all() for stratum in strata)
     is_rate = isinstance(evidences.zero, Mean) and ones and systems == 1
     if is_rate and bounds and _is_sparse(strata):
         return _mover(strata, bounds, level)
     parts = [_Part.of(stratum, evidences.paths, systems) for stratum in strata]
-    totals = np.sum([part.totals for part in parts], axis=0)
+    totals = np.sum([estimated.totals for estimated in parts], axis=0)
     value, gradient = _linearised(totals, evidences, systems)
     trust = _trust(parts, gradient)
     phases: list[tuple[float, float]] = []  # a variance and its degrees of freedom
     sample = 0.0
-    for part in parts:
-        stratum = part.stratum
+    for estimated in parts:
+        stratum = estimated.stratum
         n = len(stratum.evidence)
         amount = float(((stratum.evidence @ gradient) ** 2).mean()) or 1 / max(1.0, float(totals.max())) ** 2
-        sample += stratum.size * amount * (1 + EXTRA / part.moved if stratum.needs_labels else 1)
+        sample += stratum.size * amount * (1 + EXTRA / estimated.moved if stratum.needs_labels else 1)
         if n < stratum.size:
-            spread = _spread(part, gradient, trust, amount)
+            spread = _spread(estimated, gradient, trust, amount)
             phases.append((stratum.size**2 * (1 - n / stratum.size) * spread / n, max(n - 1, 1)))
     products, documents = _within_documents(strata, gradient)
     phases.append((sample + products, (documents or sum(stratum.size for stratum in strata)) - 1))
     variance, quantile = _satterthwaite(phases, level)
     labels = sum(stratum.labels for stratum in strata)
     value += _judged(strata, trust)
-    low, high = _ends(value, variance, quantile, labels, bounds)
+    half = quantile * math.sqrt(variance)
+    low = value - half
+    high = value + half
+    if bounds is not None:
+        low, high = bounded_ends(value, variance, labels, quantile, bounds)
     result = Interval(value, low, high, level, labels, "design, wilson" if bounds else "design, t")
     if high <= low or all(stratum.verdicts is None for stratum in strata):
         return result
@@ -199,7 +202,7 @@ def _satterthwaite(phases: Sequence[tuple[float, float]], level: float) -> tuple
     """The sum of variances, each with its degrees of freedom, and Student's quantile for it."""
     variance = sum(phase for phase, _ in phases)
     doubt = sum(phase**2 / max(degrees, 1) for phase, degrees in phases)
-    degrees = max(FEWEST, variance**2 / doubt) if doubt > 0 else FEWEST
+    degrees = max(2.0, variance**2 / doubt) if doubt > 0 else 2.0
     return variance, float(scipy.special.stdtrit(degrees, (1 + level) / 2))
 
 
@@ -240,7 +243,7 @@ def _is_sparse(strata: Sequence[Stratum]) -> bool:
     """Whether a stratum has few labels for its size."""
     inputs = sum(stratum.size for stratum in strata)
     labels = sum(len(stratum.evidence) for stratum in strata)
-    return any(each.size * labels > SPARSE * inputs * len(each.evidence) for each in strata)
+    return any(stratum.size * labels > SPARSE * inputs * len(stratum.evidence) for stratum in strata)
 
 
 def _mover(strata: Sequence[Stratum], bounds: tuple[float, float], level: float) -> Interval:
@@ -255,16 +258,16 @@ def _mover(strata: Sequence[Stratum], bounds: tuple[float, float], level: float)
     values = [(stratum.evidence[:, 0] - least) / (most - least) for stratum in strata]
     weights = [stratum.size / total for stratum in strata]
     trust = _trust_in_strata(strata, values)
-    mean = sum(weight * float(each.mean()) for weight, each in zip(weights, values, strict=True))
+    mean = sum(weight * float(scaled.mean()) for weight, scaled in zip(weights, values, strict=True))
     squares = np.zeros(2)
-    for stratum, weight, each in zip(strata, weights, values, strict=True):
-        n = len(each)
-        share = float(each.mean())
-        size = effective_number(share, float(each.var()) / n, n)
+    for stratum, weight, scaled in zip(strata, weights, values, strict=True):
+        n = len(scaled)
+        share = float(scaled.mean())
+        size = effective_number(share, float(scaled.var()) / n, n)
         noise = 0.0
         if trust and stratum.verdicts is not None:
             mean += weight * trust * (stratum.verdict_mean - float(stratum.verdicts.mean()))
-            products, verdicts, labels = _moments_of(each, stratum.verdicts, stratum.verdict_mean)
+            products, verdicts, labels = _moments_of(scaled, stratum.verdicts, stratum.verdict_mean)
             explained = 2 * trust * products - trust**2 * verdicts
             if explained > 0:
                 size *= labels / (labels - explained)
@@ -292,7 +295,7 @@ def _width_at_random(strata: Sequence[Stratum], value: float, bounds: tuple[floa
     mean = min(1.0, max(0.0, (value - least) / (most - least)))
     total = sum(stratum.size for stratum in strata)
     number = sum(stratum.labels for stratum in strata)
-    around = sum(float(((each.evidence[:, 0] - value) ** 2).mean()) * each.size for each in strata) / total
+    around = sum(float(((stratum.evidence[:, 0] - value) ** 2).mean()) * stratum.size for stratum in strata) / total
     around /= (most - least) ** 2
     z = float(scipy.special.ndtri((1 + level) / 2))
     low, high = wilson_ends(mean, effective_number(mean, around / number, number), z)
@@ -302,8 +305,8 @@ def _width_at_random(strata: Sequence[Stratum], value: float, bounds: tuple[floa
 def _trust_in_strata(strata: Sequence[Stratum], values: Sequence[Floats]) -> float:
     """λ, from 0 up: the regression of values on a judge's verdicts over all strata; 0 if one has no verdicts."""
     sums = [
-        (stratum.size, len(each), *_moments_of(each, stratum.verdicts, stratum.verdict_mean)[:2])
-        for stratum, each in zip(strata, values, strict=True)
+        (stratum.size, len(scaled), *_moments_of(scaled, stratum.verdicts, stratum.verdict_mean)[:2])
+        for stratum, scaled in zip(strata, values, strict=True)
         if stratum.verdicts is not None
     ]
     return max(0.0, _regression(sums)) if len(sums) == len(strata) else 0.0
@@ -331,33 +334,19 @@ def _linearised(totals: Floats, evidences: Evidences, systems: int) -> tuple[flo
     return evidences.of(b[None]) - evidences.of(a[None]), gradient
 
 
-def _ends(
-    value: float, variance: float, quantile: float, labels: int, bounds: tuple[float, float] | None
-) -> tuple[float, float]:
-    """The ends of the interval: Wilson's at the effective size where the value has bounds, else Student's."""
-    if bounds is None:
-        half = quantile * math.sqrt(variance)
-        return value - half, value + half
-    least, most = bounds
-    share = min(1.0, max(0.0, (value - least) / (most - least)))
-    size = effective_number(share, variance / (most - least) ** 2, labels)
-    low, high = wilson_ends(share, size, quantile)
-    return least + low * (most - least), least + high * (most - least)
-
-
-def _spread(part: _Part, gradient: Floats, trust: float, amount: float) -> float:
+def _spread(estimated: _Part, gradient: Floats, trust: float, amount: float) -> float:
     """The variance of what a stratum's examples add, between its labels; less of it by what a judge explains.
 
     Labels that are all alike count as if two more differed by ``amount``, and judged ones as if one of each kind of
     agreement and error had been there too: a few labels show neither that nothing varies nor that a judge never errs.
     """
-    added = part.residuals @ gradient
+    added = estimated.residuals @ gradient
     squares = float((added**2).sum())
     n = len(added)
-    spread = (squares + EXTRA * (squares / part.moved or amount)) / (n - 1 + EXTRA)
-    if part.stratum.verdicts is None or n < 2:
+    spread = (squares + EXTRA * (squares / estimated.moved or amount)) / (n - 1 + EXTRA)
+    if estimated.stratum.verdicts is None or n < 2:
         return spread
-    products, verdicts, labels = _moments(added, part.stratum.verdicts)
+    products, verdicts, labels = _moments(added, estimated.stratum.verdicts)
     explained = 2 * trust * products - trust**2 * verdicts
     return spread * (1 - max(0.0, explained) / labels) if labels > 0 else spread
 
@@ -374,10 +363,10 @@ def _moments(added: Floats, verdicts: Floats) -> tuple[float, float, float]:
 
 def _trust(parts: Sequence[_Part], gradient: Floats) -> float:
     """λ: the regression, within strata, of what examples add to the value on a judge's verdicts; 0 without a judge."""
-    judged = [(part, part.stratum) for part in parts if part.stratum.labels > 1]
+    judged = [(estimated, estimated.stratum) for estimated in parts if estimated.stratum.labels > 1]
     return _regression(
-        (stratum.size, stratum.labels, *_moments(part.residuals @ gradient, stratum.verdicts)[:2])
-        for part, stratum in judged
+        (stratum.size, stratum.labels, *_moments(estimated.residuals @ gradient, stratum.verdicts)[:2])
+        for estimated, stratum in judged
         if stratum.verdicts is not None
     )
 
@@ -449,9 +438,9 @@ def additions(
         b: B's.
         evidences: The columns and the value.
         weights: For how many inputs each label stands, (n,); None: for as many.
-        running: Take the derivative for each label at the evidence up to it, as a `Race` has to; else at all.
+        running: Take the derivative for each label at the evidence up to it, as a `BettingTest` has to; else at all.
 
-    >>> from goldassay.tally import Counts
+    >>> from goldassay.core.tally import Counts
     >>> both = Evidences([Counts(2, 1, 2), Counts(1, 1, 1), Counts(3, 0, 1), Counts(1, 1, 1)], Counts())
     >>> additions(both.matrix[:2], both.matrix[2:], both).round(4).tolist()
     [0.0909, 0.0]
@@ -479,7 +468,7 @@ def _running(gaps: Floats, sums: Floats, evidences: Evidences) -> Floats:
 
 
 def first_of_documents(differences: Floats, documents: Sequence[Hashable]) -> Floats:
-    """The differences for a `Race`, of each document only the first that is not 0; the others are 0.
+    """The differences for a `BettingTest`, of each document only the first that is not 0; the others are 0.
 
     Inputs of one document go wrong together, so after its first difference the sign of the next is no fair coin. The
     first one's is, whatever the documents before it showed.
@@ -493,22 +482,22 @@ def first_of_documents(differences: Floats, documents: Sequence[Hashable]) -> Fl
     """
     seen: set[Hashable] = set()
     firsts = np.zeros(len(differences))
-    for place, document in enumerate(documents):
-        if differences[place] and document not in seen:
+    for index, document in enumerate(documents):
+        if differences[index] and document not in seen:
             seen.add(document)
-            firsts[place] = differences[place]
+            firsts[index] = differences[index]
     return firsts
 
 
 @dataclass
-class Race:
+class BettingTest:
     """A betting test in both directions that may be read after every label (`goldassay.statistics.sequential`).
 
     ``direction`` is 1 once B is better, −1 once it is worse, 0 while that is open; ``labels`` is how many it took.
 
     The sign of a difference is a fair coin if the two systems could be exchanged, whatever its size.
 
-    >>> race = Race()
+    >>> race = BettingTest()
     >>> race.extend([1.0] * 10), race.labels, round(race.p, 3)
     (1, 8, 0.014)
     """
@@ -537,7 +526,7 @@ class Race:
 
 
 def labels_needed(differences: Floats, left: int, side: float = SIDE) -> int | None:
-    """How many more labels decide a `Race` if they go on as these do; None if more than the ``left`` ones.
+    """How many more labels decide a `BettingTest` if they go on as these do; None if more than the ``left`` ones.
 
     Args:
         differences: Those of the labels so far.
@@ -553,7 +542,8 @@ def labels_needed(differences: Floats, left: int, side: float = SIDE) -> int | N
     forward = math.copysign(1.0, float(differences.sum()))
     growth = np.log1p(np.outer(STAKES, np.clip(forward * differences / size, -1, 1))).mean(axis=1)
     labels = len(differences) + np.arange(left + 1)
-    wealth = np.exp(np.minimum(np.outer(growth, labels), LARGEST)).mean(axis=0)
+    largest = 50.0  # of a logarithm of wealth: far beyond any decision, and no overflow
+    wealth = np.exp(np.minimum(np.outer(growth, labels), largest)).mean(axis=0)
     decided = np.flatnonzero(wealth >= 1 / side)
     return int(decided[0]) if len(decided) else None
 
@@ -572,3 +562,27 @@ def give_up(interval: Interval, left: int, gain: float = 0.02) -> tuple[int, flo
     if more <= left:
         return max(0, more), gain
     return left, half * math.sqrt(interval.n / (interval.n + left))
+
+
+def allocate_labels(
+    shares: Mapping[str, float], sizes: Mapping[str, int], taken: Mapping[str, int], n: int
+) -> list[str]:
+    """The strata of the next ``n`` labels: always the one that lacks most of its share, as long as it has inputs.
+
+    Args:
+        shares: The share of the labels that each stratum gets.
+        sizes: How many inputs it has.
+        taken: How many of them are drafted or labelled already.
+        n: How many labels.
+
+    >>> allocate_labels({"a": 0.75, "b": 0.25}, {"a": 3, "b": 9}, {"a": 1}, 4)
+    ['a', 'b', 'a', 'b']
+    """
+    counts = Counter(taken)
+    chosen: list[str] = []
+    while len(chosen) < n and (left := [name for name in shares if counts[name] < sizes[name]]):
+        total = counts.total() + 1
+        stratum = max(left, key=lambda name: shares[name] * total - counts[name])
+        chosen.append(stratum)
+        counts[stratum] += 1
+    return chosen

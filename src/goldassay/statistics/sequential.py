@@ -18,16 +18,16 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import Evidences, Floats, Values, slope_between
-from goldassay.tally import Tally
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Evidences, Floats, Values, slope_between
+from goldassay.core.tally import Tally
 
 STAKES = np.array([0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
-LEAST = 8  # examples before the first look
+FIRST_LOOK = 8  # examples before the first look
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class SequentialTest:
     """Where a sequential test stands: ``decision`` is ``accept``, ``reject`` or ``continue``.
 
     ``used`` of ``n`` examples (or clusters) were looked at when it was taken. ``p`` is valid at any time: it may be
@@ -112,7 +112,7 @@ def sequential_test(
     gain: float = 0.0,
     alpha: float = 0.05,
     beta: float = 0.1,
-) -> Decision:
+) -> SequentialTest:
     """Whether A is better than B on the corpus value, decided as early as the evidence allows.
 
     Args:
@@ -126,7 +126,7 @@ def sequential_test(
         alpha: the chance of accepting where the two could be exchanged: at any look, not at each.
         beta: rejected, only to stop early, where the evidence that there is no such gain reaches 1 / beta.
 
-    Each example counts by what it adds to the corpus value (see `goldassay.statistics.evidence`), by the derivative at
+    Each example counts by what it adds to the corpus value (see `goldassay.core.evidence`), by the derivative at
     its first look: that is the same with A and B exchanged, so the bets are fair.
 
     Raises:
@@ -139,7 +139,7 @@ def sequential_test(
     """
     if not (0 < alpha < 1 and 0 < beta < 1):
         raise GoldassayError(f"alpha and beta lie between 0 and 1, not {alpha:g} and {beta:g}")
-    both, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
+    joint, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
     done = 0
     decision = "continue"
     better = Bets()
@@ -148,7 +148,7 @@ def sequential_test(
     for stop in _stops(looks, len(rows_a)):
         sum_a = rows_a[:stop].sum(axis=0)
         sum_b = rows_b[:stop].sum(axis=0)
-        parts = stop * ((rows_a[done:stop] - rows_b[done:stop]) @ slope_between(both, sum_a, sum_b))
+        parts = stop * ((rows_a[done:stop] - rows_b[done:stop]) @ slope_between(joint, sum_a, sum_b))
         better.extend(parts)
         gaps += (gain - parts).tolist()
         worse = Bets(bound=max(map(abs, gaps)) or 1.0)
@@ -160,8 +160,8 @@ def sequential_test(
         if worse.wealth >= 1 / beta:
             decision = "reject"
             break
-    difference = both.of(rows_a[:done]) - both.of(rows_b[:done])
-    return Decision(decision, better.p, better.wealth, worse.wealth, done, len(rows_a), difference, alpha)
+    difference = joint.of(rows_a[:done]) - joint.of(rows_b[:done])
+    return SequentialTest(decision, better.p, better.wealth, worse.wealth, done, len(rows_a), difference, alpha)
 
 
 def _stops(looks: Sequence[int] | None, n: int) -> Sequence[int]:
@@ -179,4 +179,4 @@ def stages(n: int) -> list[int]:
     >>> stages(40), stages(12), stages(5)
     ([10, 20, 30, 40], [8, 9, 12], [5])
     """
-    return sorted({max(LEAST, n * part // 4) for part in (1, 2, 3)} & set(range(1, n + 1)) | {n})
+    return sorted({max(FIRST_LOOK, n * quarter // 4) for quarter in (1, 2, 3)} & set(range(1, n + 1)) | {n})

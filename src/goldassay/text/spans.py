@@ -20,15 +20,14 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 
 Offsets = tuple[int, int]
 Form = tuple[str, list[Offsets]]
 """A text in some form, and the place of each of its characters in the text as given."""
 
 QUOTES = {**dict.fromkeys("‘’‚‛`´′", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—−", "-")}
-MARKS = str.maketrans(QUOTES)
-INNER = "'\"_"  # characters inside of words, beside letters and digits
+PLAIN_MARKS = str.maketrans(QUOTES)
 EDGES = " \t\n\r\"'“”„«».,;:()[]"
 
 
@@ -44,9 +43,9 @@ def locate(text: str, quotes: Sequence[str]) -> list[Offsets | None]:
     >>> locate("Het  Rijksmuseum en het Rijksmuseum", ["het rijksmuseum", "Rijksmuseum", "Louvre"])
     [(0, 16), (24, 35), None]
     """
-    given = [(sign, span) for span in _letters(text) for sign in text[slice(*span)]]
+    letters = [(sign, span) for span in _letters(text) for sign in text[slice(*span)]]
     folded = _folded(text)
-    readings = given, folded, [(sign, span) for sign, span in folded if sign != " "]
+    readings = letters, folded, [(sign, span) for sign, span in folded if sign != " "]
     forms = [("".join(sign for sign, _ in reading), [span for _, span in reading]) for reading in readings]
     places = [_places(quote, text, forms) for quote in quotes]
     everywhere = {span for spans in places for span in spans}
@@ -75,8 +74,8 @@ def _places(quote: str, text: str, forms: Sequence[Form]) -> list[Offsets]:
     ways = ((quote.strip(), 0), (folded, 1), (bare, 1), (folded.replace(" ", ""), 2), (bare.replace(" ", ""), 2))
     matches = [(span, way) for way, (words, form) in enumerate(ways) for span in _find(words, *forms[form])]
     cut = (any(0 < at < len(text) and text[at - 1 : at + 1].isalnum() for at in span) for span, _ in matches)
-    whole = [match for match, inside in zip(matches, cut, strict=True) if not inside] or matches
-    return sorted({span for span, way in whole if way == whole[0][1]})
+    complete = [match for match, inside in zip(matches, cut, strict=True) if not inside] or matches
+    return sorted({span for span, way in complete if way == complete[0][1]})
 
 
 def _find(words: str, string: str, spans: Sequence[Offsets]) -> Iterator[Offsets]:
@@ -112,7 +111,7 @@ def _letters(text: str) -> Iterator[Offsets]:
 
 def _plain(letter: str) -> str:
     """One letter folded; invisible characters (soft hyphens, zero-width spaces) vanish."""
-    decomposed = unicodedata.normalize("NFKD", letter).translate(MARKS).casefold()
+    decomposed = unicodedata.normalize("NFKD", letter).translate(PLAIN_MARKS).casefold()
     signs = (sign for sign in unicodedata.normalize("NFKD", decomposed) if unicodedata.category(sign) != "Cf")
     return "".join(" " if sign.isspace() else sign for sign in signs)
 
@@ -125,16 +124,17 @@ def widened(start: int, end: int, text: str) -> tuple[int, int]:
     >>> widened(0, 6, "Albert's birthplace is Ulm."), widened(1, 19, '"Hearts and Flowers" is a song.')
     ((0, 8), (0, 20))
     """
-    while start > 0 and (text[start - 1].isalnum() or text[start - 1] in INNER):
+    inner = "'\"_"  # characters inside of words, beside letters and digits
+    while start > 0 and (text[start - 1].isalnum() or text[start - 1] in inner):
         start -= 1
-    while end < len(text) - 1 and (text[end].isalnum() or text[end] in INNER):
+    while end < len(text) - 1 and (text[end].isalnum() or text[end] in inner):
         end += 1
     if text[start] == '"' and '"' not in text[start + 1 : end]:
         start += 1
     return start, end
 
 
-PREFIXES = {
+TAG_PREFIXES = {
     "IOB1": "IB",
     "IOB2": "IB",
     "IOE": "IE",
@@ -168,8 +168,8 @@ def named(scheme: str | None, tags: Iterable[str]) -> str:
         GoldassayError: There is no such scheme.
     """
     name = scheme_of(tags) if scheme is None else scheme.upper().replace("BIO", "IOB2").replace("IOB22", "IOB2")
-    if name not in PREFIXES:
-        raise GoldassayError(f"no tag scheme {scheme!r}; the schemes are {', '.join(PREFIXES)}")
+    if name not in TAG_PREFIXES:
+        raise GoldassayError(f"no tag scheme {scheme!r}; the schemes are {', '.join(TAG_PREFIXES)}")
     return name
 
 
@@ -186,8 +186,8 @@ def split(tag: str, scheme: str) -> tuple[str, str]:
         return "O", ""
     prefix = tag[:1]
     kind = tag[2:]
-    if prefix not in PREFIXES[scheme] or tag[1:2] != "-" or not kind:
-        allowed = ", ".join(f"{letter}-TYPE" for letter in PREFIXES[scheme])
+    if prefix not in TAG_PREFIXES[scheme] or tag[1:2] != "-" or not kind:
+        allowed = ", ".join(f"{letter}-TYPE" for letter in TAG_PREFIXES[scheme])
         raise DataError(f"tag {tag!r} is outside the scheme {scheme}, which has O, {allowed}")
     return prefix, kind
 
@@ -203,19 +203,18 @@ def spans(tags: Sequence[str], scheme: str = "IOB2", malformed: str = "conlleval
     spans: Spans = []
     start = -1
     before = ("O", "")
-    for place, current in enumerate([*(split(tag, scheme) for tag in tags), ("O", "")]):
+    for index, current in enumerate([*(split(tag, scheme) for tag in tags), ("O", "")]):
         opens, inside, ends = step(scheme, malformed, before[0], current[0], before[1] == current[1])
         if start >= 0 and not inside:
             if ends:
-                spans.append((start, place, before[1]))
+                spans.append((start, index, before[1]))
             start = -1
         if start < 0 and opens:
-            start = place
+            start = index
         before = current
     return spans
 
 
-LENIENT = "BI= BE= BL= II= IE= IL="
 STRICT = {
     "IOB1": ("OI II! BI IB= BB=", "BI= II=", "II! IO IB BO BI! BB="),
     "IOB2": ("*B", "BI= II=", "IO II! IB BO BI! BB"),
@@ -245,6 +244,7 @@ def step(scheme: str, malformed: str, before: str, letter: str, same: bool) -> t
     >>> step("IOB2", "strict", "O", "I", False), step("IOB2", "conlleval", "O", "I", False)
     ((False, False, False), (True, False, True))
     """
+    lenient = "BI= BE= BL= II= IE= IL="
     if malformed not in ("conlleval", "strict"):
         raise GoldassayError(f"no reading {malformed!r} of malformed tags; there are conlleval and strict")
 
@@ -257,5 +257,5 @@ def step(scheme: str, malformed: str, before: str, letter: str, same: bool) -> t
     if malformed == "strict":
         opens, inside, ends = map(any_of, STRICT[scheme])
         return opens, inside, ends
-    inside = any_of(LENIENT)
+    inside = any_of(lenient)
     return letter != "O" and not inside, inside, True

@@ -21,6 +21,7 @@ ends one, followed by space and a capital or a digit, or at the end of a line.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import unicodedata
@@ -28,8 +29,8 @@ from functools import cache
 from itertools import dropwhile, pairwise
 from typing import Any
 
-from goldassay.exceptions import GoldassayError
-from goldassay.files import resource
+from goldassay._support.exceptions import GoldassayError
+from goldassay._support.files import resource
 
 TOKENIZERS = ("rouge-score", "unicode")
 _LETTERS = bytes(code if code in b"abcdefghijklmnopqrstuvwxyz0123456789" else 32 for code in bytes(range(256)).lower())
@@ -144,12 +145,18 @@ def quote(text: str, start: int, end: int, most: int = 30) -> str:
     return f"{before}{words}{after}"
 
 
-DATA = resource("words.json")
-OPENERS = frozenset(" ".join(DATA["openers"]).split())
+def json_text(value: object, most: int = 120) -> str:
+    """A value as JSON for a message, cut to so many characters."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+WORD_LISTS = resource("words.json")
+OPENERS = frozenset(" ".join(WORD_LISTS["openers"]).split())
 """Words that open a sentence with a capital and are no part of a name."""
-NEGATIONS = frozenset(" ".join(DATA["negations"]).split())
+NEGATIONS = frozenset(" ".join(WORD_LISTS["negations"]).split())
 """Words that turn a sentence into its opposite."""
-CONTRACTED = DATA["contracted"]
+CONTRACTED = WORD_LISTS["contracted"]
 """The word before "'t" in an English negation ("didn't"), and its verb; Dutch "van 't" and "aan 't" are none."""
 NE_PAIRS = ("pas", "jamais", "aucun", "aucune", "rien")
 """Words that close a French negation that ``ne`` opened: the two are one."""
@@ -203,8 +210,8 @@ def sentences(text: str) -> list[str]:
     """
     parts: list[str] = []
     pending = ""
-    for part in _end().split(text):
-        piece = part.strip()
+    for sentence in _end().split(text):
+        piece = sentence.strip()
         if not piece:
             continue
         pending = f"{pending} {piece}" if pending else piece

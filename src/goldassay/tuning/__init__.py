@@ -6,23 +6,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from goldassay.tuning.accept import Accept
     from goldassay.tuning.acceptance import Effect
     from goldassay.tuning.campaign import PatchOptions
     from goldassay.tuning.optimizers import OPTIMIZERS
     from goldassay.tuning.options import TuneOptions
     from goldassay.tuning.patches import Patch
     from goldassay.tuning.patching import Patches
-    from goldassay.tuning.saved import Trial, Tuned, load_state
+    from goldassay.tuning.saved import Arm, Trial, Tuned, load_state
     from goldassay.tuning.tuner import atune, tune
     from goldassay.tuning.wrappers import NearestDemos
 
 _MODULES = {
+    "accept": ("Accept",),
     "acceptance": ("Effect",),
     "campaign": ("PatchOptions",),
     "patching": ("Patches",),
     "optimizers": ("OPTIMIZERS",),
     "patches": ("Patch",),
-    "saved": ("Trial", "Tuned", "load_state"),
+    "saved": ("Arm", "Trial", "Tuned", "load_state"),
     "options": ("TuneOptions",),
     "tuner": ("atune", "tune"),
     "wrappers": ("NearestDemos",),
@@ -30,6 +32,8 @@ _MODULES = {
 
 __all__ = [
     "OPTIMIZERS",
+    "Accept",
+    "Arm",
     "Effect",
     "NearestDemos",
     "Patch",

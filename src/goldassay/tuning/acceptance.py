@@ -5,13 +5,13 @@ estimate, with a two-sided p of ``KEEP`` at most. It may be luck, and has no int
 interval of what was kept holds the truth in six of ten campaigns (docs/power.md). *Proven* is said of a program, and of
 a patch only if it was tested alone. It rests on evidence that the choice had no part in:
 
-* one look at a held-out test split (`is_better`, `one_look`); or, if there is none,
+* one look at a held-out test split (`is_better`, the verdict of a `Comparison`); or, if there is none,
 * the campaign's own hypotheses in a fixed order, each tested at the full level and only if all before it were shown
   (Maurer, Hothorn, Lehmacher 1995), so that the chance of proving anything when no edit helps is ``ALPHA`` at most. One
   hypothesis is tested twice (`is_proven`): by betting at every look, at ``EARLY`` of the level, and by the paired
   permutation test at the end, one-sided, at what is left; the two levels add up to ``ALPHA``.
 
-A p is never smaller than that of the difference over its standard error (`goldassay.statistics.paired.Comparison.p`).
+A p is never smaller than that of the difference over its standard error (`goldassay.statistics.paired.PairedTest.p`).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from goldassay.running.labelled import LabelVerdict
+from goldassay.results.cells import p_value
+from goldassay.results.comparison import Comparison
 from goldassay.running.run import Case
-from goldassay.statistics import Comparison
 
 ALPHA = 0.05
 KEEP = 0.2
 EARLY = 0.2  # of alpha, for accepting at a look before the last
 NEEDED = 0.5  # the two-sided p up to which an edit contributes something, if the bundle is worse without it
-LABELS = "labels"  # the split of an effect that was estimated from labels of disagreements
-JUDGED = "judged"  # that of the change of a mode's share by an aligned judge
-REVIEWED = "reviewed"  # that of records that a person read, and corrected where they were wrong
+LABELS_SPLIT = "labels"  # the split of an effect that was estimated from labels of disagreements
+JUDGED_SPLIT = "judged"  # that of the change of a mode's share by an aligned judge
+REVIEWED_SPLIT = "reviewed"  # that of records that a person read, and corrected where they were wrong
 MARGIN = 0.05  # an interval within it shows that there is no larger difference
 
 
@@ -82,7 +82,7 @@ class Effect(BaseModel):
     @property
     def size(self) -> str:
         """How many examples it was measured on, and the documents that they belong to, if any two share one."""
-        if self.split == LABELS:
+        if self.split == LABELS_SPLIT:
             return f"{self.n} labels"
         return f"{self.n} examples{f' in {self.documents} documents' if self.documents else ''}"
 
@@ -162,45 +162,6 @@ def is_better(difference: float, p: float) -> bool:
     return difference > 0 and p <= ALPHA
 
 
-class Verdict(StrEnum):
-    """The verdict on a gain, by one look or by an interval that is corrected for a choice."""
-
-    HELPED = "helped"
-    WORSE = "made it worse"
-    NO_DIFFERENCE = "no difference larger than"
-    UNKNOWN = "cannot be told"
-    UNCHANGED = "unchanged"
-
-    @classmethod
-    def of_interval(cls, low: float, high: float) -> Verdict:
-        """The verdict by a 95 % interval of the gain.
-
-        >>> [Verdict.of_interval(*ends).name for ends in ((0.1, 0.3), (-0.3, -0.1), (-0.01, 0.04), (-0.1, 0.3))]
-        ['HELPED', 'WORSE', 'NO_DIFFERENCE', 'UNKNOWN']
-        """
-        if low > 0:
-            return cls.HELPED
-        if high < 0:
-            return cls.WORSE
-        return cls.NO_DIFFERENCE if max(-low, high) <= MARGIN else cls.UNKNOWN
-
-    def sentence(self, low: float, high: float) -> str:
-        """The verdict as people read it; the largest difference that the interval leaves open is named."""
-        return f"{self} {abs(max(-low, high)):.3g}" if self == Verdict.NO_DIFFERENCE else str(self)
-
-    @property
-    def on_test(self) -> str:
-        """The verdict on a program that was looked at once on test."""
-        if self == Verdict.HELPED:
-            return "proven on test"
-        return "worse on test" if self == Verdict.WORSE else "not proven on test"
-
-
-def one_look(comparison: Comparison) -> Verdict:
-    """The verdict on a program that was compared once: by the interval, which the test never contradicts."""
-    return Verdict.of_interval(comparison.interval.low, comparison.interval.high)
-
-
 @dataclass(frozen=True)
 class CampaignVerdict:
     """The end of a campaign: whether anything is kept, its effect, whether the program is proven, and by which test."""
@@ -252,9 +213,9 @@ def after_test(difference: float, p: float, split: str, before: Status) -> tuple
         split: ``dev``, ``test`` or ``reviewed``.
         before: The status that it had.
     """
-    reason = f"corrected p {p:.4f} on {split}"
+    reason = f"corrected p {p_value(p)} on {split}"
     if not is_better(difference, p):
-        open_ = split == REVIEWED and difference > 0
+        open_ = split == REVIEWED_SPLIT and difference > 0
         return (before if open_ else Status.REJECTED), reason
     if split != "test":
         return Status.KEPT, reason
@@ -263,14 +224,14 @@ def after_test(difference: float, p: float, split: str, before: Status) -> tuple
     return Status.PROVEN, reason
 
 
-def after_labels(verdict: LabelVerdict, before: Status) -> tuple[Status, str]:
+def after_labels(comparison: Comparison, before: Status) -> tuple[Status, str]:
     """The status of a patch whose program was held against the one without it by labels of disagreements; the reason.
 
     Args:
-        verdict: The verdict, which holds whenever the labelling stops; the program with the patch is the second system.
+        comparison: The verdict, which holds whenever the labelling stops; the program with the patch is the second
+            system.
         before: The status that the patch had.
     """
-    reason = verdict.sentence.partition(": ")[2]
-    if verdict.better > 0:
-        return Status.PROVEN, reason
-    return (Status.REJECTED if verdict.better < 0 else before), reason
+    reason = comparison.sentence.partition(": ")[2]
+    status = {"better": Status.PROVEN, "worse": Status.REJECTED}.get(comparison.verdict, before)
+    return status, reason

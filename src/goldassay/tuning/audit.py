@@ -10,15 +10,14 @@ MIPROv2, COPRO, SIMBA               ``program.candidate_programs``: a score for 
 any tool                            a CSV with the columns ``example,candidate,score`` and perhaps ``parent,document``
 ==================================  ==================================================================================
 
-``program.save`` drops these attributes; `save` writes them. Pickles are not read: they can run code. Runs of goldassay,
-results of ``dspy.Evaluate`` and logs of other tools are runs (`goldassay.running.logs`).
+``program.save`` drops these attributes; `save_result` writes them. Pickles are not read: they can run code. Runs of
+goldassay, results of ``dspy.Evaluate`` and logs of other tools are runs (`goldassay.running.run.open_runs`).
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,36 +29,28 @@ from dspy import Example, Module
 from pydantic import BaseModel, Field
 from scipy import special
 
-from goldassay import files
-from goldassay._dspy_compat import input_keys, serialize_for_json
-from goldassay.exceptions import DataError, GoldassayError, LeakError
-from goldassay.fields import Fields, Record, clusters, identity, names
-from goldassay.metric import AnyMetric
+from goldassay._support import files
+from goldassay._support.dspy_compat import input_keys, serialize_for_json
+from goldassay._support.exceptions import DataError, GoldassayError, LeakError
+from goldassay.core.fields import Fields, Record, clusters, identity, names
+from goldassay.core.metric import AnyMetric
+from goldassay.gold.formats.tables import table
+from goldassay.results.comparison import Selection
 from goldassay.running import Run
+from goldassay.running.evaluated import as_run, number, system_of
 from goldassay.running.folder import run_at
 from goldassay.running.leaks import Leak, check_examples, find_leaks, leak_warning, text_of
-from goldassay.running.logs import as_run, read_log, runs_at, split_name
-from goldassay.running.logs.tools import number, rows_of_table, system_of
-from goldassay.tuning.acceptance import Verdict
+from goldassay.running.rows import UNUSED
+from goldassay.running.run import logged_runs, open_runs
+from goldassay.tuning.measuring import resumable
 from goldassay.tuning.options import TuneOptions
-from goldassay.tuning.saved import ABOUT, Tuned, diff, read_about
-from goldassay.tuning.tuner import resumable
-from goldassay.tuning.verdict import (
-    FRESH,
-    LUCK,
-    Audit,
-    Selected,
-    judge,
-    of_runs,
-    of_scores,
-)
+from goldassay.tuning.saved import TUNING_FILE, Tuned, diff, read_about
+from goldassay.tuning.verdict import FRESH, LUCK_WARNING, Audit, judge, of_arms, of_runs, of_scores
 from goldassay.tuning.wrappers import Examples
 
 FORMAT = "goldassay.audit"
-BASELINES = ("baseline", "base", "before", "zero-shot", "zero_shot")
-FEWEST = 20  # examples that are left without leaks; a verdict on fewer is none
+LEAST_CLEAN = 20  # examples that are left without leaks; a verdict on fewer is none
 PICKLES = (".bin", ".pkl", ".pickle", ".joblib")
-SUFFIXES = (".json", ".csv", ".tsv", *PICKLES)
 Score = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
 
 
@@ -77,7 +68,7 @@ class ScoredCandidate(BaseModel):
         return self.model_copy(update={"scores": {key: n for key, n in self.scores.items() if key not in ids}})
 
 
-class Result(BaseModel):
+class OptimizerResult(BaseModel):
     """An optimizer's result. ``chosen`` is the candidate it returns, ``documents`` and ``texts`` belong to examples by
     id, and ``state`` is the chosen program's as DSPy writes it. ``repeats`` counts the scores that were averaged."""
 
@@ -108,7 +99,7 @@ class Result(BaseModel):
         return [first, *complete]
 
 
-def from_program(program: Any) -> Result:
+def from_program(program: Any) -> OptimizerResult:
     """The result that an optimizer attached to the program that it returns.
 
     Raises:
@@ -144,7 +135,9 @@ def from_program(program: Any) -> Result:
         totals = {str(at): row.get("score") for at, row in enumerate(rows)}
         totals[baseline] = getattr(program, "trial_logs", {}).get(1, {}).get("full_eval_score")
         candidates = [ScoredCandidate(name=name, score=float(s) / scale) for name, s in totals.items() if s is not None]
-    return Result(source=source, candidates=candidates, baseline=baseline, chosen=candidates[0].name, state=state)
+    return OptimizerResult(
+        source=source, candidates=candidates, baseline=baseline, chosen=candidates[0].name, state=state
+    )
 
 
 def _by_example(scores: Mapping[Any, Any] | Sequence[Any]) -> dict[str, float | None]:
@@ -153,32 +146,33 @@ def _by_example(scores: Mapping[Any, Any] | Sequence[Any]) -> dict[str, float | 
     return {str(key): float(getattr(score, "score", score)) for key, score in pairs}
 
 
-def _gepa(details: Record, best: object, state: Fields | None = None) -> Result:
+def _gepa(details: Record, best: object, state: Fields | None = None) -> OptimizerResult:
     """GEPA's results; before 3.1 the scores of a candidate are a list."""
     candidates = [
         ScoredCandidate(name=str(at), scores=_by_example(scores), parents=[str(p) for p in parents if p is not None])
         for at, (scores, parents) in enumerate(zip(details["val_subscores"], details["parents"], strict=True))
     ]
-    return Result(source="GEPA", candidates=candidates, baseline="0", chosen=str(best), state=state)
+    return OptimizerResult(source="GEPA", candidates=candidates, baseline="0", chosen=str(best), state=state)
 
 
-def read(path: Path) -> Result:
+def read(path: Path) -> OptimizerResult:
     """A file of an optimizer's result.
 
     Raises:
         DataError: The file is a pickle, or not a result.
     """
     if path.suffix.lower() in PICKLES:
-        message = "a pickle can run code and is not read; goldassay.audit.save(program, FILE) writes one that is"
+        message = "a pickle can run code and is not read; goldassay.save_result(program, FILE) writes one that is"
         raise DataError(message, file=path)
-    content = rows_of_table(path) if path.suffix.lower() in (".csv", ".tsv") else files.json_value(path)
+    is_table = path.suffix.lower() in (".csv", ".tsv")
+    content = [dict(row) for _, row in table(path, quoted=True)] if is_table else files.json_value(path)
     if content in ([], {}):
         raise DataError("there are no scores in it; a table has the columns example, candidate, score", file=path)
     try:
         if isinstance(content, list):
             return _long(content)
         if content.get("format") == FORMAT:
-            return Result.model_validate(content)
+            return OptimizerResult.model_validate(content)
         if "metadata" in content:
             raise DataError(f"a saved program has no scores, so run it: {FRESH}", file=path)
         totals = content["val_aggregate_scores"]
@@ -191,7 +185,7 @@ def read(path: Path) -> Result:
         raise DataError(f"not the result of an optimizer: {type(error).__name__}: {why}", file=path) from None
 
 
-def _long(rows: Sequence[Record]) -> Result:
+def _long(rows: Sequence[Record]) -> OptimizerResult:
     """A table with a row for each score; an empty one is that of an example that failed, repeated ones are averaged."""
     if missing := {"example", "candidate", "score"} - set(rows[0]):
         raise DataError(f"the table has no column {min(missing)}; it needs example,candidate,score")
@@ -199,93 +193,79 @@ def _long(rows: Sequence[Record]) -> Result:
     for at, row in enumerate(rows, 1):
         score = number(row["score"])
         if score is None and str(row["score"] or "").strip():
-            raise DataError(f"the score of row {at} is {row['score'][:60]!r}, which is no number")
+            raise DataError(f"the score of row {at} is {row['score'][:60]!r}, which is not a number")
         cells.setdefault(row["candidate"], {}).setdefault(row["example"], []).extend([] if score is None else [score])
+    baselines = ("baseline", "base", "before", "zero-shot", "zero_shot")
     parents = {row["candidate"]: [row["parent"]] for row in rows if row.get("parent")}
     candidates = []
     for name, by_example in cells.items():
         means = {key: float(np.mean(scores)) if scores else None for key, scores in by_example.items()}
         candidates.append(ScoredCandidate(name=name, scores=means, parents=parents.get(name, [])))
-    return Result(
+    return OptimizerResult(
         source="a table",
         candidates=candidates,
-        baseline=next((name for name in cells if name in BASELINES), None),
+        baseline=next((name for name in cells if name in baselines), None),
         documents={row["example"]: row["document"] for row in rows if row.get("document")},
         repeats=len(rows) - sum(map(len, cells.values())),
     )
 
 
-def save(program: Any, file: Path | str) -> Path:
+def save_result(program: Any, file: Path | str) -> Path:
     """Write the result that an optimizer attached to a program, which ``program.save`` drops, as JSON without code.
 
     Args:
         program: The program that ``compile`` returned, or GEPA's ``detailed_results``.
         file: The file to write; ``goldassay audit FILE`` reads it.
     """
-    place = Path(file)
+    path = Path(file)
     content = from_program(program).model_dump(exclude_defaults=True) | {"format": FORMAT}
-    files.save(place, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
-    return place
+    files.save(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    return path
 
 
-LUCK_SIZES = (30, 100, 300)
+def audit(
+    result: Any,
+    *more: Any,
+    gold: Examples = (),
+    train: Examples = (),
+    baseline: str | None = None,
+    fresh: bool = False,
+) -> Audit:
+    """Whether an optimizer helped, from what it left and without a call of a model.
 
+    Args:
+        result: The program that ``compile`` returned (BootstrapFewShotWithRandomSearch; GEPA with
+            ``track_stats=True``), GEPA's ``detailed_results``, a `Tuned` or its folder, or a file: of
+            ``goldassay.save_result``, of GEPA's ``to_dict()``, or a CSV with the columns ``example``, ``candidate``,
+            ``score`` and perhaps ``parent`` and ``document``.
+        more: With results of ``dspy.Evaluate`` (or their files), runs (or their folders) or logs of other tools:
+            those of other programs on the same examples; the first is the baseline.
+        gold: The validation examples, in order or with the ids of the scores: for leaks and documents.
+        train: The training examples, for leaks.
+        baseline: The name of the baseline, if the result does not have it.
+        fresh: The examples of two runs had no part in choosing the program; else its gain may be luck.
 
-class _Auditor:
-    """`goldassay.audit`: call it with a result; ``save`` writes one that ``program.save`` would drop."""
+    Raises:
+        GoldassayError: There is nothing to audit, or the results do not belong together.
 
-    __name__ = "audit"
-
-    def __call__(
-        self,
-        result: Any,
-        *more: Any,
-        gold: Examples = (),
-        train: Examples = (),
-        baseline: str | None = None,
-        fresh: bool = False,
-    ) -> Audit:
-        """Whether an optimizer helped, from what it left and without a call of a model.
-
-        Args:
-            result: The program that ``compile`` returned (BootstrapFewShotWithRandomSearch; GEPA with
-                ``track_stats=True``), GEPA's ``detailed_results``, a `Tuned` or its folder, or a file: of
-                ``goldassay.audit.save``, of GEPA's ``to_dict()``, or a CSV with the columns ``example``, ``candidate``,
-                ``score`` and perhaps ``parent`` and ``document``.
-            more: With results of ``dspy.Evaluate`` (or their files), runs (or their folders) or logs of other tools:
-                those of other programs on the same examples; the first is the baseline.
-            gold: The validation examples, in order or with the ids of the scores: for leaks and documents.
-            train: The training examples, for leaks.
-            baseline: The name of the baseline, if the result does not have it.
-            fresh: The examples of two runs had no part in choosing the program; else its gain may be luck.
-
-        Raises:
-            GoldassayError: There is nothing to audit, or the results do not belong together.
-
-        >>> import dspy, random
-        >>> def evaluation(share):
-        ...     rng, example = random.Random(share), dspy.Example(q="?").with_inputs("q")
-        ...     rows = [(example.copy(q=str(i)), dspy.Prediction(a=""), rng.random() < share) for i in range(80)]
-        ...     return dspy.Prediction(score=100 * share, results=rows)
-        >>> result = audit(evaluation(0.3), evaluation(0.8))
-        >>> result.verdict, result.selection, result.gain == result.naive_gain
-        ('helped', 'none', True)
-        """
-        opened = [item for each in (result, *more) for item in _opened(each)]
-        runs = [item for item in opened if isinstance(item, Run)]
-        first = opened[0]
-        if len(opened) > max(1, len(runs)):
-            raise GoldassayError("several results are runs, results of dspy.Evaluate, or files of one of these")
-        if runs:
-            verdict = of_runs(runs, clusters=_units(runs[0], gold), leaks=_train_leaks(train, gold))
-            return verdict if fresh or verdict.selection != "none" else verdict.with_findings([], [LUCK])
-        return first if isinstance(first, Audit) else _of_result(first, gold, train, baseline)
-
-    save = staticmethod(save)
-
-
-audit = _Auditor()
-"""Whether an optimizer helped: ``audit(result)``; ``audit.save(program, FILE)`` keeps what ``program.save`` drops."""
+    >>> import dspy, random
+    >>> def evaluation(share):
+    ...     rng, example = random.Random(share), dspy.Example(q="?").with_inputs("q")
+    ...     rows = [(example.copy(q=str(i)), dspy.Prediction(a=""), rng.random() < share) for i in range(80)]
+    ...     return dspy.Prediction(score=100 * share, results=rows)
+    >>> result = audit(evaluation(0.3), evaluation(0.8))
+    >>> result.verdict, result.selection, result.gain == result.naive_gain
+    ('better', 'none', True)
+    """
+    opened = [item for source in (result, *more) for item in _opened(source)]
+    runs = [item for item in opened if isinstance(item, Run)]
+    first = opened[0]
+    if len(opened) > max(1, len(runs)):
+        raise GoldassayError("several results are runs, results of dspy.Evaluate, or files of one of these")
+    if runs:
+        verdict = of_runs(runs, clusters=_units(runs[0], gold), leaks=_train_leaks(train, gold))
+        return verdict if fresh or verdict.selection != "none" else verdict.with_findings([], [LUCK_WARNING])
+    return first if isinstance(first, Audit) else _of_result(first, gold, train, baseline)
 
 
 def _opened(item: Any) -> list[Any]:
@@ -301,31 +281,37 @@ def _opened(item: Any) -> list[Any]:
     if not isinstance(item, (str, Path)):
         return [from_program(item)]
     path = Path(item)
-    if split_name(path)[0].is_file() and path.suffix.lower() not in PICKLES:
-        return list(read_log(path)) or [read(path)]
-    if path.suffix in SUFFIXES:
+    if path.suffix.lower() not in PICKLES and not path.is_dir() and (logged := logged_runs(item)):
+        return list(logged)
+    if path.is_file() or path.suffix in (".json", ".csv", ".tsv", *PICKLES):
         return [read(path)]
     folder = run_at(path)
-    if not (folder / ABOUT).is_file():
-        return [*runs_at(folder)]
-    tuning = read_about(folder / ABOUT)  # its verdict is on test if there was one, else on dev, which chose
-    part = tuning.get("test") or tuning.get("dev") or {}
-    if len(part.get("runs") or ()) != 2:
+    if not (folder / TUNING_FILE).is_file():
+        return list(open_runs(folder))
+    tuning = read_about(folder / TUNING_FILE)  # its verdict is on test if there was one, else on dev, which chose
+    trial = tuning.get("test") or tuning.get("dev") or {}
+    if len(trial.get("runs") or ()) != 2:
         raise GoldassayError(f"the tuning in {folder} has no runs before and after ({tuning.get('status')})")
-    selection: Selected = "bred" if part.get("chosen", not tuning.get("test")) else "none"
-    runs = [Run.load(folder / name) for name in part["runs"]]
+    selection: Selection = "bred" if trial.get("chosen", not tuning.get("test")) else "none"
+    if tuning.get("test") and tuning.get("chosen"):  # of several optimizers: corrected for their number
+        places = {arm["optimizer"]: folder / f"test-{arm['optimizer']}" for arm in tuning["arms"]}
+        arms = {name: Run.load(place) for name, place in places.items() if (place / "run.json").is_file()}
+        audits = of_arms(Run.load(folder / trial["runs"][0]), arms, tuning["seed"])
+        source = f"a tuning with {tuning['chosen']}, one of {len(places)} optimizers"
+        return [replace(audits[tuning["chosen"]], source=source)]
+    runs = [Run.load(folder / name) for name in trial["runs"]]
     return [of_runs(runs, selection=selection, source=f"a tuning with {tuning.get('optimizer')}")]
 
 
 def _units(run: Run, gold: Examples) -> list[Hashable]:
     """The unit of each row: its document, or a row with the same inputs, since a repeated example counts once."""
-    documents = clusters(_matched(gold, [str(row["id"]) for row in run.rows])) if gold else run.clusters
+    documents = clusters(_matched(gold, [str(row.id) for row in run.rows])) if gold else run.clusters
     first: dict[str, Hashable] = {}
     rows = zip(run.rows, documents or range(len(run.rows)), strict=True)
-    return [first.setdefault(str(row["inputs"]), name) if row.get("inputs") else name for row, name in rows]
+    return [first.setdefault(str(row.inputs), name) if row.inputs else name for row, name in rows]
 
 
-def _of_result(result: Result, gold: Examples, train: Examples, baseline: str | None) -> Audit:
+def _of_result(result: OptimizerResult, gold: Examples, train: Examples, baseline: str | None) -> Audit:
     """The verdict on an optimizer's result."""
     if not any(candidate.scores for candidate in result.candidates):
         return _without_scores(result, len(gold))
@@ -333,7 +319,7 @@ def _of_result(result: Result, gold: Examples, train: Examples, baseline: str | 
     if len(result.candidates) == 1 and first.name == result.baseline:
         n = len(first.scores)
         about: Fields = {"baseline": first.name, "chosen": first.name, "source": result.source}
-        return Audit(str(Verdict.UNCHANGED), 0.0, (0.0, 0.0), 0.0, 0, n, n, "none", **about)
+        return Audit.of(None, naive_gain=0.0, candidates=0, examples=n, **about)
     candidates = result.ordered(baseline)
     examples: Examples = []
     ids = list(candidates[0].scores)
@@ -372,11 +358,13 @@ def _of_result(result: Result, gold: Examples, train: Examples, baseline: str | 
     if not leaks:
         return verdict
     leaked = {leak.id for leak in leaks}
-    rest = [example for key, example in zip(ids, examples, strict=False) if key not in leaked]
-    if len(ids) - len(leaked) < FEWEST:
+    clean_examples = [example for key, example in zip(ids, examples, strict=False) if key not in leaked]
+    if len(ids) - len(leaked) < LEAST_CLEAN:
         return verdict.with_findings([leak_warning(leaks, ids)], [])
-    clean = result.model_copy(update={"state": None, "candidates": [each.without(leaked) for each in candidates]})
-    return _of_result(clean, rest, train, titles[0]).without(leaks, verdict)
+    clean = result.model_copy(
+        update={"state": None, "candidates": [candidate.without(leaked) for candidate in candidates]}
+    )
+    return _of_result(clean, clean_examples, train, titles[0]).without(leaks, verdict)
 
 
 def _matched(gold: Examples, ids: Sequence[str]) -> list[Any]:
@@ -391,17 +379,21 @@ def _matched(gold: Examples, ids: Sequence[str]) -> list[Any]:
     return list(gold)
 
 
-def _leaks(result: Result, ids: Sequence[str], examples: Examples) -> list[Leak]:
+def _leaks(result: OptimizerResult, ids: Sequence[str], examples: Examples) -> list[Leak]:
     """The examples, by the ids of their scores, that the chosen program's prompts show."""
     gold = examples or [{"id": key, "text": text} for key, text in result.texts.items()]
     leaks: list[Leak] = []
     if result.state and gold:
         keys = input_keys(gold[0]) or [key for key in names(gold[0]) if key != "id"]
         parts = list(_predictors(result.state))
-        instructions = "\n\n".join(str((part.get("signature") or {}).get("instructions") or "") for part in parts)
+        instructions = "\n\n".join(
+            str((predictor.get("signature") or {}).get("instructions") or "") for predictor in parts
+        )
         signature: Any = dspy.Signature  # one predictor with the prompts of the saved program, whatever its class was
         program = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
-        program.demos = [Example(**demo) for part in parts for demo in part["demos"] if isinstance(demo, dict)]
+        program.demos = [
+            Example(**demo) for predictor in parts for demo in predictor["demos"] if isinstance(demo, dict)
+        ]
         leaks = find_leaks(program, gold)
     return [replace(leak, id=ids[leak.index]) if examples else leak for leak in leaks]
 
@@ -418,11 +410,11 @@ def _predictors(state: object) -> Iterator[Record]:
     if isinstance(state, Mapping):
         if isinstance(state.get("demos"), list):
             yield state
-        for part in state.values():
-            yield from _predictors(part)
+        for inner in state.values():
+            yield from _predictors(inner)
 
 
-def _without_scores(result: Result, examples: int) -> Audit:
+def _without_scores(result: OptimizerResult, examples: int) -> Audit:
     """An optimizer that left no score of an example: the gain of luck alone, and the command to run.
 
     Luck is the largest of k normal scores (Blom 1958), times the standard error of a difference of two programs that
@@ -434,16 +426,15 @@ def _without_scores(result: Result, examples: int) -> Audit:
     k = len(scores)
     best = max(0.0, float(special.ndtri((k - 0.375) / (k + 0.25))))
     chances = [
-        f"{best * math.sqrt(1 / 6 / n):+.2f} with {n} examples" for n in ([examples] if examples else LUCK_SIZES)
+        f"{best * math.sqrt(1 / 6 / n):+.2f} with {n} examples" for n in ([examples] if examples else (30, 100, 300))
     ]
     notes = (
         f"{result.source} leaves no scores of single examples, so nothing can be tested",
         f"luck alone gives the best of {k} candidates about {', '.join(chances)}",
         f"To get a verdict, run: {FRESH}",
     )
-    return Audit(
-        str(Verdict.UNKNOWN), None, None, gain, k, examples, examples, "bred", source=result.source, findings=notes
-    )
+    about: Fields = {"candidates": k, "examples": examples, "source": result.source, "findings": notes}
+    return Audit.of(None, "bred", naive_gain=gain, **about)
 
 
 def prove(
@@ -482,23 +473,25 @@ def prove(
         "diff": diff(before, after, options.adapter, dict(examples[0].inputs())),
         "runs": [str(run.folder) for run in runs.values() if run.folder],
     }
-    both = list(runs.values())
-    verdict = of_runs(both, details=details, **about)
+    measured_runs = list(runs.values())
+    verdict = of_runs(measured_runs, details=details, **about)
     if not leaks:
         return verdict
     ordered = [leaks[at] for at in sorted(leaks)]
-    if len(examples) - len(leaks) < FEWEST:
+    if len(examples) - len(leaks) < LEAST_CLEAN:
         return verdict.with_findings([leak_warning(ordered, examples)], [])
-    clean = [Run(run.about, [row for row in run.answers if row["index"] not in leaks], run.zero) for run in both]
+    clean = [Run(run.head, [row for row in run.answers if row.index not in leaks], run.zero) for run in measured_runs]
     return of_runs(clean, details=details, **about).without(ordered, verdict)
 
 
 def costs(run: Run) -> dict[str, float]:
     """The mean cost of an example: calls, cached answers, tokens, US dollars and seconds."""
-    usage = Counter[str]()
-    for row in run.rows:
-        usage.update(row.get("usage") or {})
-        usage["seconds"] += row.get("latency_s") or 0
-    usage["tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
-    usage["usd"] = run.cost.get("usd") or 0
-    return {name: float(usage[name]) / len(run.rows) for name in ("calls", "cached", "tokens", "usd", "seconds")}
+    usage = sum((row.usage for row in run.rows), UNUSED)
+    totals = {
+        "calls": usage.calls,
+        "cached": usage.cached,
+        "tokens": usage.prompt_tokens + usage.completion_tokens,
+        "usd": run.cost.get("usd") or 0,
+        "seconds": sum(row.latency_s or 0 for row in run.rows),
+    }
+    return {name: float(total) / len(run.rows) for name, total in totals.items()}

@@ -18,9 +18,10 @@ from pathlib import Path
 import dspy
 from dspy import Example, Module
 
-from goldassay.exceptions import DataError, GoldassayError, LeakError
-from goldassay.fields import assign_folds, clusters, shuffled_documents
-from goldassay.metric import AnyMetric
+from goldassay._support.exceptions import DataError, GoldassayError, LeakError
+from goldassay.core.fields import assign_folds, clusters, shuffled_documents
+from goldassay.core.metric import AnyMetric
+from goldassay.results.cells import p_value
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import find_leaks
 from goldassay.running.run import Case
@@ -37,12 +38,20 @@ from goldassay.tuning.acceptance import (
     is_needed,
     is_proven,
 )
-from goldassay.tuning.edits import Diagnosis, Edit, Slots, covering, nearest_examples, selected_examples, wraps
+from goldassay.tuning.edits import (
+    Diagnosis,
+    Edit,
+    PatternSource,
+    Slots,
+    covering,
+    nearest_examples,
+    selected_examples,
+    wraps,
+)
 from goldassay.tuning.measuring import Bench
-from goldassay.tuning.notes import Notes
 from goldassay.tuning.patches import Ledger, Patch, apply, check_patch
-from goldassay.tuning.patterns import Pattern, find, is_right, with_error
-from goldassay.tuning.race import MEASURED, Race
+from goldassay.tuning.patterns import find, is_right, with_error
+from goldassay.tuning.race import MOST_MEASURED, Race
 from goldassay.tuning.wrappers import Splits, check_fits, shows_nearest
 
 Cases = dict[int, Case]
@@ -78,7 +87,7 @@ class PatchOptions:
     """
 
     bundles: Sequence[Sequence[Edit]] = ()
-    notes: Notes | None = None
+    notes: PatternSource | None = None
     reflection_lm: dspy.BaseLM | None = None
     nearest: int = 4
     rounds: int = 1
@@ -87,7 +96,7 @@ class PatchOptions:
     keep: float = KEEP
     singles: int = 4
     guarded: Mapping[str, float] | None = None
-    most: int = MEASURED
+    most: int = MOST_MEASURED
     threads: int = 1
     seed: int = 0
     resamples: int = 4000
@@ -139,7 +148,7 @@ class Campaign:
             examples,
             metric,
             measuring.guards(metric, options.guarded),
-            measuring.QUIET.changed(threads=options.threads, seed=options.seed),
+            measuring.QUIET_OPTIONS.changed(threads=options.threads, seed=options.seed),
             options.alpha * EARLY,
             options.resamples,
             options.journal,
@@ -196,7 +205,11 @@ class Campaign:
         first = self.is_first_bundle
         self.is_first_bundle = False
         name = slots[0] if len(slots) == 1 else f"bundle of {len(slots)}: {', '.join(slots)}"
-        result = self._tested(name, slots, keep=self._level(edits, first))
+        level = self.options.keep if first else self.options.keep / 2
+        nearest_are_kept = shows_nearest(self.programs[-1]) and not shows_nearest(self.start)
+        if nearest_are_kept and all(wraps(edit, selected_examples) for edit in edits):
+            level = 1.0  # a set in the place of the nearest costs no more: the better one by the estimate is kept
+        result = self._tested(name, slots, keep=level)
         if first:
             # The hypotheses have a fixed order: the later ones, and so the program, can be proven only if the first
             # one is. If the first bundle was one patch, this test was of that patch by itself.
@@ -206,13 +219,6 @@ class Campaign:
             self._try_singles(slots)
         else:
             self._keep(*self._pruned(slots, result))
-
-    def _level(self, edits: Sequence[Edit], first: bool) -> float:
-        """The two-sided p up to which a bundle is kept."""
-        nearest_are_kept = shows_nearest(self.programs[-1]) and not shows_nearest(self.start)
-        if nearest_are_kept and all(wraps(edit, selected_examples) for edit in edits):
-            return 1.0  # a set in the place of the nearest costs no more: the better one by the estimate is kept
-        return self.options.keep if first else self.options.keep / 2
 
     def _try_singles(self, slots: Sequence[str]) -> None:
         """Test the first slots of a bundle that failed by themselves, and keep the best of them."""
@@ -238,11 +244,11 @@ class Campaign:
         for slot in reversed(slots):
             if len(left) == 1:
                 break
-            rest = [other for other in left if other != slot]
-            without = self._tested(f"without {slot}", rest, against=cases, dropping=slot)
+            others_left = [other for other in left if other != slot]
+            without = self._tested(f"without {slot}", others_left, against=cases, dropping=slot)
             if without is not None:
-                left = rest
-                cases = self._completed(self._programs(rest), without.cases)
+                left = others_left
+                cases = self._completed(self._programs(others_left), without.cases)
                 for patch in self.proposed[-1][slot]:
                     patch.reject("contributes nothing: the bundle is no worse without it")
         return left, cases
@@ -344,7 +350,7 @@ class Campaign:
         if result.ended == Outcome.REJECT:
             return f"lost the race after {effect.n} of {len(base)} examples"
         if not is_kept(result, keep):
-            return f"not shown to be better (p {effect.p:.3f})"
+            return f"not shown to be better (p {p_value(effect.p)})"
         documents = clusters([self.bench.examples[index] for index in indices])
         drops = self.bench.drops(after, before, documents)
         return f"worsens {drops}" if drops else ""
@@ -403,7 +409,8 @@ class Campaign:
                 if allowed:
                     bundle[f"{slot} ({number})" if slot in bundle else slot] = allowed
         if final:
-            self._note_proposals(patterns, diagnosis.failures)
+            self.ledger.patterns.append(patterns)
+            self.ledger.failures += [text for text in diagnosis.failures if text not in self.ledger.failures]
         return bundle
 
     def _is_allowed(self, patch: Patch, final: bool) -> bool:
@@ -416,10 +423,6 @@ class Campaign:
                 self.ledger.note(0, "leak guard", [patch], "rejected", str(error))
             return False
         return True
-
-    def _note_proposals(self, patterns: list[Pattern], failures: Sequence[str]) -> None:
-        self.ledger.patterns.append(patterns)
-        self.ledger.failures += [message for message in failures if message not in self.ledger.failures]
 
     def _report(self) -> None:
         if self.options.on_candidate is not None:
@@ -464,10 +467,10 @@ def chosen_examples(
     measurable = len(train) - len(leaking)
     count = race.count_measured(len(train), len(dev), options.most, races)
     examples = [*dev, *train[: min(measurable, count)]]
-    if len(race.spare(train, examples)) < 2 * race.FEWEST:  # one document leaves no race
+    if len(race.spare(train, examples)) < 2 * race.LEAST_RACED:  # one document leaves no race
         examples = [*dev, *train[: min(measurable, max(0, options.most - len(dev)))]]
-    if len(examples) < measuring.WINS and not options.held_out:
-        few = f"nothing can be shown on fewer than {measuring.WINS}; add some"
+    if len(examples) < measuring.LEAST_WINS and not options.held_out:
+        few = f"nothing can be shown on fewer than {measuring.LEAST_WINS}; add some"
         raise DataError(f"train and dev have {len(examples)} examples: {few}")
     return train, examples
 

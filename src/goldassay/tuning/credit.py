@@ -10,15 +10,15 @@ For a mean it is the example's own value. For any value of sums it is, to first 
 influence, so the mean of a candidate's credits is the candidate's corpus value, linearised at the reference. GEPA's
 minibatches and frontier, SIMBA's buckets and ReAnchor's averages see these numbers; what goes through ``dspy.Evaluate``
 (bootstrapping with random search, MIPROv2, COPRO, InferRules) is the corpus value itself, since scores add to a
-`goldassay.corpus_score.Total`.
+`goldassay.core.score.Total`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from goldassay.corpus_score import Score
-from goldassay.tally import Evidence
+from goldassay.core.score import Score
+from goldassay.core.tally import Evidence
 
 REFERENCE = 40  # examples are enough for a slope
 
@@ -26,7 +26,7 @@ REFERENCE = 40  # examples are enough for a slope
 class Credit:
     """Scores by what they add to the corpus value of a reference run.
 
-    >>> from goldassay.tally import Counts
+    >>> from goldassay.core.tally import Counts
     >>> base = [Evidence({"f1": Counts(10, 5, 5)}), Evidence({"f1": Counts(0, 0, 1)})]
     >>> credit = Credit(base)
     >>> round(credit.of(Evidence({"f1": Counts(8, 0, 0)})), 3), round(credit.of(Evidence({"f1": Counts(1, 0, 0)})), 3)

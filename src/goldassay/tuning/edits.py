@@ -18,21 +18,24 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+import dspy
 from dspy import Example, Module, Predict
 from pydantic import BaseModel
 
-from goldassay._dspy_compat import serialize_for_json, signature_of
-from goldassay.exceptions import GoldassayError
+from goldassay._support.dspy_compat import serialize_for_json, signature_of
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.steps import is_made_by
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import text_of
+from goldassay.running.run import Case
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import PRED_KINDS, Pattern
 from goldassay.tuning.race import Race
 from goldassay.tuning.wrappers import Examples, NearestDemos, fits, inmost, predictors, shows_nearest
 
-SPREAD = 0.5  # the weight of the spread over labels
+LABEL_SPREAD = 0.5  # the weight of the spread over labels
 LENGTH = 0.05  # the price of an example of mean length
 SHOWS = 0.6  # how surely an example shows a pattern if it holds what gold has there
 BUDGET = 6000  # characters of all demonstrations together, some 1,500 tokens
@@ -99,6 +102,18 @@ def wraps(edit: Edit, *functions: Edit) -> bool:
     return getattr(edit, "func", edit) in functions
 
 
+class PatternSource(Protocol):
+    """What patterns and edits are made from instead of errors alone, such as the notes of a review."""
+
+    def of_cases(self, cases: Sequence[Case]) -> list[Pattern]:
+        """The patterns that these cases show."""
+        ...
+
+    def edits(self, reflection_lm: dspy.BaseLM | None) -> list[Edit]:
+        """The edits that are made of them, some of which may ask a model."""
+        ...
+
+
 def by_pattern(
     diagnosis: Diagnosis,
     name: str,
@@ -137,7 +152,7 @@ def propose_patches(diagnosis: Diagnosis, edits: Sequence[Edit], most: int | Non
     Raises:
         GoldassayError: an edit failed.
     """
-    order = {pattern.name: place for place, pattern in reversed(list(enumerate(diagnosis.patterns)))}
+    order = {pattern.name: rank for rank, pattern in reversed(list(enumerate(diagnosis.patterns)))}
     patches = [patch for edit in edits for slot in edit(diagnosis).values() for patch in slot] if order else []
     if diagnosis.failures:
         raise GoldassayError(diagnosis.failures[0])
@@ -151,7 +166,7 @@ def propose_patches(diagnosis: Diagnosis, edits: Sequence[Edit], most: int | Non
 
 
 def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Predict]:
-    """The predictor that writes the field in which the errors are; by default the last one.
+    """The predictor that the errors name, else the one that writes the field in which they are, else the last one.
 
     Raises:
         GoldassayError: The program has no predictor.
@@ -160,6 +175,9 @@ def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Predict]:
     fields = {error.field for error in pattern.errors}
     if not named:
         raise GoldassayError("this program has no predictor, so there is no prompt to patch")
+    for maker, _ in Counter(error.predictor for error in pattern.errors if error.predictor).most_common():
+        if pair := next((pair for pair in named if is_made_by(maker, pair[0])), None):
+            return pair
     return next((pair for pair in named if fields & set(pair[1].signature.output_fields)), named[-1])
 
 
@@ -267,11 +285,11 @@ def cover(pool: Examples, patterns: Sequence[Pattern], predictor: Predict, most:
     chosen: list[int] = []
 
     def gain(index: int) -> tuple[float, int, int]:
-        covered = sum(rest * share for rest, share in zip(uncovered, shares[index], strict=True))
+        covered = sum(weight * share for weight, share in zip(uncovered, shares[index], strict=True))
         # One more example of a label adds 2^-n - 2^-(n + 1) = 2^-n / 2 to its term 1 - 2^-n.
         spread = sum(frequency[label] / frequency.total() * 0.5 ** held[label] / 2 for label in labels[index])
         cost = LENGTH * lengths[index] / (sum(lengths) / len(lengths))
-        return covered + SPREAD * spread - cost, -lengths[index], -index
+        return covered + LABEL_SPREAD * spread - cost, -lengths[index], -index
 
     while len(chosen) < most:
         room = BUDGET - sum(lengths[index] for index in chosen)
@@ -279,7 +297,7 @@ def cover(pool: Examples, patterns: Sequence[Pattern], predictor: Predict, most:
         best = max(left, key=gain, default=None)
         if best is None or (chosen and gain(best)[0] <= 0):
             break
-        uncovered = [rest * (1 - share) for rest, share in zip(uncovered, shares[best], strict=True)]
+        uncovered = [weight * (1 - share) for weight, share in zip(uncovered, shares[best], strict=True)]
         held.update(labels[best])
         chosen.append(best)
     return [pool[index] for index in chosen]

@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
@@ -16,11 +17,11 @@ import dspy
 from dspy import Module
 from pydantic import BaseModel
 
-from goldassay import files
-from goldassay._dspy_compat import signature_of
-from goldassay.exceptions import GoldassayError, one_line
-from goldassay.fields import Fields, read
-from goldassay.lm.terse import TerseAdapter
+from goldassay._support import files
+from goldassay._support.dspy_compat import signature_of
+from goldassay._support.exceptions import GoldassayError, one_line
+from goldassay.core.fields import Fields, read
+from goldassay.models.lm.terse import TerseAdapter
 from goldassay.running.leaks import text_of
 from goldassay.tuning.edits import Diagnosis, Slots, by_pattern, leaves, predictor_for
 from goldassay.tuning.patterns import Pattern
@@ -29,11 +30,11 @@ from goldassay.tuning.wrappers import Examples, Wrapped, fits, inmost, predictor
 if TYPE_CHECKING:
     from goldassay.tuning.patches import Patch
 
-DATA: dict[str, Fields] = files.resource("rules.json")
+RULES: dict[str, Fields] = files.resource("rules.json")
 """Rules for each kind of error in a field of a record and in names and answers (these are left out if there is no
 form to quote, or no place), and the names of marks.
 """
-MARKS = DATA["marks"]
+MARKS = RULES["marks"]
 
 
 def rules(diagnosis: Diagnosis, patterns: int | None = None, each: int | None = None) -> Slots:
@@ -55,8 +56,10 @@ def rules_of(pattern: Pattern, words: LabelWords) -> list[str]:
     """The rules of one pattern."""
     kind = pattern.kind
     quoted = _quoted(pattern.surfaces[:6])
-    if kind in DATA["fields"] and pattern.errors[0].field == pattern.gold_type:  # of a record
-        return [DATA["fields"][kind].format(field=pattern.gold_type, values=quoted)]
+    if kind in RULES["steps"]:  # of a trajectory
+        return [RULES["steps"][kind].format(**_of_step(pattern))]
+    if kind in RULES["fields"] and pattern.errors[0].field == pattern.gold_type:  # of a record
+        return [RULES["fields"][kind].format(field=pattern.gold_type, values=quoted)]
     gold = words.of(pattern.gold_type)
     pred = words.of(pattern.pred_type)
     if gold is None or pred is None:
@@ -68,11 +71,40 @@ def rules_of(pattern: Pattern, words: LabelWords) -> list[str]:
         return [f"A text with {cues} is {gold}, not {pred}."] if cues else []
     names = {"gold": gold, "pred": pred, "quoted": quoted, "place": pattern.place}
     absent = [f"{{{name}}}" for name in ("quoted", "place") if not names[name]]
-    texts = [text.format(**names) for text in DATA["names"].get(kind, ()) if not any(name in text for name in absent)]
+    texts = [text.format(**names) for text in RULES["names"].get(kind, ()) if not any(name in text for name in absent)]
     if kind == "missed":
         return [*_languages(pattern, gold, words.train), *texts]
     marks = _marks(pattern, gold) if kind == "wrong_boundary" else []
     return [*texts, *marks, *(_boundary(pattern, gold) if "boundary" in kind else ())]
+
+
+def _of_step(pattern: Pattern) -> Fields:
+    """The tools and the argument of a pattern of a trajectory, as rules name them."""
+    argument = Counter(error.field.rpartition(".")[2] for error in pattern.errors).most_common(1)[0][0]
+    tool = pattern.pred_type or pattern.gold_type
+    return {"gold": pattern.gold_type, "tool": tool, "argument": argument, "step": (pattern.step or 0) + 1}
+
+
+def tool_descriptions(diagnosis: Diagnosis, patterns: int | None = None) -> Slots:
+    """A sentence in the description of the tool that was called wrongly, or that another was taken for.
+
+    It is added where DSPy's ReAct writes the tool into the instructions of its predictor.
+    """
+
+    def propose(pattern: Pattern) -> list[Patch]:
+        text = RULES["tools"].get(pattern.kind)
+        if not text:
+            return []
+        tool = pattern.gold_type or pattern.pred_type
+        written = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
+        described = re.search(rf"\) {re.escape(tool)}, whose description is <desc>.*?(?=</desc>)", written, re.DOTALL)
+        if described is None:
+            return []
+        names = _of_step(pattern)
+        text = f"{described[0].rstrip()} {text.format(**names)}"
+        return [diagnosis.draft(pattern, "tool", action="replace_instruction", old=described[0], text=text)]
+
+    return by_pattern(diagnosis, "tool", propose, patterns, 1)
 
 
 class LabelWords:
@@ -114,8 +146,8 @@ class LabelWords:
             for side, words in counts.items():
                 if side in values or self.of(side) in values:
                     words.update(set(re.findall(r"[^\W\d_]{4,}", text_of(example).casefold())))
-        own = [(word, count) for word, count in counts[label].items() if count > 1 and word not in counts[other]]
-        return [word for word, _ in sorted(own, key=lambda pair: (-pair[1], pair[0]))[:3]]
+        candidates = [(word, count) for word, count in counts[label].items() if count > 1 and word not in counts[other]]
+        return [word for word, _ in sorted(candidates, key=lambda pair: (-pair[1], pair[0]))[:3]]
 
 
 def _languages(pattern: Pattern, what: str, train: Examples) -> list[str]:
@@ -171,14 +203,18 @@ def definitions(diagnosis: Diagnosis) -> Slots:
     """A line for each confused pair of labels, with examples of both (slot ``definitions``)."""
     words = LabelWords(diagnosis.program, diagnosis.train)
     lines: dict[str, None] = {}
-    confused = [each for each in diagnosis.patterns if each.kind == "wrong_type" and each.gold_type and each.pred_type]
+    confused = [
+        pattern
+        for pattern in diagnosis.patterns
+        if pattern.kind == "wrong_type" and pattern.gold_type and pattern.pred_type
+    ]
     for pattern in confused[:3]:
         gold = words.of(pattern.gold_type)
         pred = words.of(pattern.pred_type)
         names = _quoted(_names(diagnosis.train, gold))
-        others = _quoted(_names(diagnosis.train, pred))
-        if gold and pred and names and others:
-            lines[f"{gold} is {names}; {others} is {pred}."] = None
+        pred_names = _quoted(_names(diagnosis.train, pred))
+        if gold and pred and names and pred_names:
+            lines[f"{gold} is {names}; {pred_names} is {pred}."] = None
     if not lines:
         return {}
     patch = diagnosis.draft(confused[0], "definitions", action="add_instruction", text="\n".join(lines))
@@ -264,6 +300,36 @@ def reflection(diagnosis: Diagnosis, lm: dspy.BaseLM, patterns: int | None = Non
         return patches
 
     return by_pattern(diagnosis, "reflection", _propose, patterns, each)
+
+
+class Rewrite(dspy.Signature):  # type: ignore[misc]
+    """Write the instruction of a prompt anew, so that fewer of these mistakes are made on new texts. Keep its task and
+    what it says about the form of the answer; write general rules, and never copy whole sentences from the evidence."""
+
+    instruction: str = dspy.InputField()
+    mistakes: list[str] = dspy.InputField(desc="kinds of mistakes, what they cost, and one of each")
+    tried: list[str] = dspy.InputField(desc="edits that were measured before, and what they did to the score")
+    new_instruction: str = dspy.OutputField(desc="the whole instruction, other than those tried")
+
+
+def rewritten(diagnosis: Diagnosis, lm: dspy.BaseLM) -> Slots:
+    """The whole instruction as a language model writes it from the costliest patterns (slot ``instruction``)."""
+    mistakes = [
+        f"{pattern.name}, loss {pattern.loss:.4f}: {pattern.errors[0].message}" for pattern in diagnosis.patterns[:6]
+    ]
+
+    def _propose(pattern: Pattern) -> list[Patch]:
+        text = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
+        try:
+            with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
+                answer = dspy.Predict(Rewrite)(instruction=text, mistakes=mistakes, tried=list(diagnosis.tried[-12:]))
+        except Exception as error:
+            raise GoldassayError(f"the reflection model wrote no instruction: {one_line(error)[:300]}") from error
+        new = answer.new_instruction.strip()
+        return [diagnosis.draft(pattern, "rewritten", action="replace_instruction", old=text, text=new)] if new else []
+
+    costliest = replace(diagnosis, patterns=diagnosis.patterns[:1])
+    return dict(zip(("instruction",), by_pattern(costliest, "", _propose).values(), strict=False))
 
 
 def answer_form(diagnosis: Diagnosis) -> Slots:

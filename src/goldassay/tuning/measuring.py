@@ -7,6 +7,8 @@ stage the sequential test by betting (`goldassay.statistics.sequential_test`) ma
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,28 +17,32 @@ from typing import Any
 import numpy as np
 from dspy import Module
 
-from goldassay import jsonl
-from goldassay.exceptions import GoldassayError, RunStopped
-from goldassay.fields import clusters, shuffled_documents
-from goldassay.metric import AnyMetric, Metric
+from goldassay._support import jsonl
+from goldassay._support.exceptions import GoldassayError, RunStopped
+from goldassay.core.evidence import contributions
+from goldassay.core.fields import Fields, clusters, shuffled_documents
+from goldassay.core.metric import AnyMetric, Metric
+from goldassay.core.tally import Evidence
 from goldassay.running import Run
 from goldassay.running.budget import EndpointDown
-from goldassay.running.drafted import weighed
-from goldassay.running.evaluate import RunOptions, evaluate
+from goldassay.running.evaluate import evaluate
 from goldassay.running.hashing import fingerprint
+from goldassay.running.head import RunHead
+from goldassay.running.options import RunOptions
+from goldassay.running.rows import Row
 from goldassay.running.run import Case
-from goldassay.statistics import compare, contributions
-from goldassay.statistics.design import Design
-from goldassay.statistics.sequential import LEAST, sequential_test, stages
-from goldassay.tally import Evidence
-from goldassay.tuning.acceptance import ALPHA, EARLY, REVIEWED, CandidateResult, Effect, Outcome, ended_early
+from goldassay.statistics import compare
+from goldassay.statistics.design import SIMPLE, Design
+from goldassay.statistics.labels import compare_weighted
+from goldassay.statistics.sequential import FIRST_LOOK, sequential_test, stages
+from goldassay.tuning.acceptance import ALPHA, EARLY, REVIEWED_SPLIT, CandidateResult, Effect, Outcome, ended_early
+from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.wrappers import Examples
 
-WINS = 5  # examples: with fewer wins and no loss no test at .05 shows anything (2^-5 = .031)
-TEXTS = {"inputs", "gold", "prediction", "calls"}  # fields of a row that no test needs
+LEAST_WINS = 5  # examples: with fewer wins and no loss no test at .05 shows anything (2^-5 = .031)
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
-CHUNK = 8  # examples between two lines of the journal, and between two lines of progress
-QUIET = RunOptions(progress=False, max_failures=1.0)
+JOURNAL_CHUNK = 8  # examples between two lines of the journal, and between two lines of progress
+QUIET_OPTIONS = RunOptions(progress=False, max_failures=1.0)
 
 
 @dataclass
@@ -50,7 +56,7 @@ class Bench:
     examples: Examples
     metric: AnyMetric
     guarded: Mapping[str, float] = field(default_factory=dict)
-    options: RunOptions = QUIET
+    options: RunOptions = QUIET_OPTIONS
     alpha: float = EARLY * ALPHA  # the level of accepting a candidate before all examples are measured
     resamples: int = 4000
     journal: Path | None = None
@@ -60,8 +66,15 @@ class Bench:
         self.order = shuffled_documents(self.examples, self.options.seed)
         self.zero: Evidence = with_tallies(self.metric).zero
         self.cost = dict.fromkeys(COSTS, 0.0)
-        rows = jsonl.rows(self.journal) if self.journal and self.journal.is_file() else ()
-        self._rows: dict[tuple[str, int], Any] = {(row["program"], row["index"]): row for row in rows}
+        self._rows: dict[tuple[str, int], Row] = {}
+        if self.journal and self.journal.is_file():
+            read = jsonl.parsed_rows(self.journal, lambda row: (row["program"], Row.of(row)), what="a measured example")
+            self._rows = {(version, row.index): row for (version, row), _ in read}
+
+    @property
+    def runs(self) -> int:
+        """How many examples were measured, those of every program together."""
+        return len(self._rows)
 
     def run(self, program: Module, indices: Sequence[int], name: str = "", after: int = 0) -> Run:
         """The program on these examples, each measured unless it is in the journal.
@@ -70,22 +83,26 @@ class Bench:
         """
         version = fingerprint(program)
         new = [index for index in indices if (version, index) not in self._rows]
-        for start in range(0, len(new), CHUNK):
-            chunk = new[start : start + CHUNK]
+        began = time.monotonic()
+        for start in range(0, len(new), JOURNAL_CHUNK):
+            chunk = new[start : start + JOURNAL_CHUNK]
             run = evaluated(program, [self.examples[index] for index in chunk], self.metric, self.options)
             for key in COSTS:
                 self.cost[key] += float(run.cost.get(key, 0))
-            rows = [
-                {key: row[key] for key in row.keys() - TEXTS} | {"program": version, "index": index}
+            rows = [  # without the texts, which no test needs
+                replace(row, index=index, inputs=None, gold=None, prediction=None, calls=())
                 for index, row in zip(chunk, run.rows, strict=True)
             ]
-            self._rows |= {(version, row["index"]): row for row in rows}
+            self._rows |= {(version, row.index): row for row in rows}
             if self.journal is not None:
                 with jsonl.Log(self.journal) as log:
-                    log.lines([jsonl.dumps(row) for row in rows])
+                    log.lines([jsonl.dumps({**row.state(), "program": version}) for row in rows])
             if self.on_progress is not None:
-                self.on_progress(f"{name}, {len(new) - start - len(chunk) + after} examples left")
-        return Run({}, [self._rows[version, index] for index in indices], self.zero)
+                measured = start + len(chunk)
+                left = len(new) - measured + after
+                seconds = (time.monotonic() - began) / measured * left
+                self.on_progress(f"{name}, {left} examples left, about {seconds:.0f} s")
+        return Run(RunHead(), [self._rows[version, index] for index in indices], self.zero)
 
     def base(self, program: Module, name: str = "") -> Run:
         """The program on all examples.
@@ -124,7 +141,7 @@ class Bench:
         problem = ""
         so_far = ""
         result = CandidateResult(cases, None, Outcome.FULL)
-        order = [part for document in self.order if (part := [index for index in document if index in base])]
+        order = [indices for document in self.order if (indices := [index for index in document if index in base])]
         looks = stages(len(order))
         for look in looks if stop else looks[-1:]:
             seen = [index for document in order[:look] for index in document]
@@ -162,8 +179,8 @@ class Bench:
     def drops(self, after: Sequence[Case], before: Sequence[Case], documents: Sequence[Hashable] | None = None) -> str:
         """The guarded values that drop by more than is tolerated, for a message; empty if none does.
 
-        From ``LEAST`` examples on, a drop within one standard error of the paired difference is noise, over documents
-        where examples share them.
+        From ``FIRST_LOOK`` examples on, a drop within one standard error of the paired difference is noise, over
+        documents where examples share them.
         """
         messages = []
         for name, tolerated in self.guarded.items():
@@ -172,7 +189,7 @@ class Bench:
             drop = float(sum(old, self.zero[name]).value - sum(new, self.zero[name]).value)
             drop = -drop if name in self.zero.worst else drop
             noise = 0.0
-            if len(after) >= LEAST:
+            if len(after) >= FIRST_LOOK:
                 parts = contributions(new, old, self.zero[name], clusters=documents)
                 noise = float(np.std(parts, ddof=1) * len(parts) ** 0.5)
             if drop > tolerated + max(noise, 1e-12):
@@ -203,8 +220,8 @@ def effect(
     old = [case.evidence for case in before]
     new = [case.evidence for case in after]
     design = _design(examples, split)
-    if design:
-        difference = weighed(old, new, zero, design, documents)
+    if design.drafted:
+        difference = compare_weighted(old, new, zero, design, documents)
         value = design.interval(old, zero, clusters=documents).value
     else:
         difference = compare(new, old, zero, clusters=documents, **how)
@@ -225,20 +242,20 @@ def effect(
     )
 
 
-def _design(examples: Examples, split: str) -> Design | None:
-    """How the examples of a split are weighed; None if all count the same.
+def _design(examples: Examples, split: str) -> Design:
+    """How the examples of a split are weighed.
 
     Records that were drafted for their likely errors are a random sample inside each stratum, so a difference can be
     weighed though the question was another one. Without a record of some stratum those that are there count the same.
     """
-    design = Design.of(examples) if split in ("test", REVIEWED) else None
-    if design is None or split == "test":
+    design = Design.of(examples) if split in ("test", REVIEWED_SPLIT) else SIMPLE
+    if split == "test":
         return design
     level = replace(design, first=design.first.model_copy(update={"question": "level"}))
-    return None if level.no_level else level
+    return SIMPLE if level.why_no_estimate else level
 
 
-def evaluated(program: Module, examples: Examples, metric: AnyMetric, options: RunOptions = QUIET) -> Run:
+def evaluated(program: Module, examples: Examples, metric: AnyMetric, options: RunOptions = QUIET_OPTIONS) -> Run:
     """A run of a program on examples.
 
     Raises:
@@ -257,11 +274,61 @@ def evaluated(program: Module, examples: Examples, metric: AnyMetric, options: R
         raise GoldassayError(f"the metric raised {type(error).__name__}: {error}{where}") from error
 
 
+def measured(
+    program: Module,
+    examples: Examples,
+    metric: AnyMetric,
+    name: str,
+    options: TuneOptions,
+    resume: bool = False,
+) -> Run:
+    """A run of a program on a split, measured by ``metric``, below the folder of the options.
+
+    A program that fails on all examples has no value there: that is an error, not a loss or a tie. ``name`` is the
+    split and what the program is, such as ``test-after``; with ``resume`` the rows of an earlier part of this tuning
+    stay, else they are removed.
+
+    Raises:
+        GoldassayError: The program fails on all examples.
+    """
+    folder = options.folder and options.folder / name
+    if folder is not None and not resume:
+        shutil.rmtree(folder, ignore_errors=True)
+    keys = ("lm", "adapter", "threads", "repeats", "seed", "progress")
+    running: Fields = {key: getattr(options, key) for key in keys} | {"folder": folder}
+    run = evaluated(program, examples, metric, RunOptions(name=name, **running))
+    if why := failure(run):
+        split, _, which = name.partition("-")
+        subject = {"before": "the program", "after": "the tuned program"}.get(which, which)
+        raise GoldassayError(f"{subject} {why.replace('examples', f'{split} examples', 1)}")
+    return run
+
+
+def resumable(program: Module, examples: Examples, metric: AnyMetric, name: str, options: TuneOptions) -> Run:
+    """A run as `measured` makes it, outside of a tuning: if it stops, its error says how to resume it.
+
+    Args:
+        program: The program.
+        examples: The examples.
+        metric: What measures it.
+        name: The run's folder in that of the options.
+        options: How it is run, and whether an earlier run is resumed.
+
+    Raises:
+        RunStopped: A model answers no more.
+    """
+    try:
+        return measured(program, examples, metric, name, options, resume=options.resume)
+    except RunStopped as stopped:
+        then = "the same call continues" if options.resume else f"resume with `resume={options.folder}`"
+        raise RunStopped(f"{stopped}{f'; fix it and {then}' if options.folder else ''}") from stopped
+
+
 def failure(run: Run) -> str:
     """A message if the program failed on all examples of a run; empty if it worked on any."""
     if run.available or not run.rows:
         return ""
-    return f"failed on all {len(run.rows)} examples; the first: {run.rows[0]['error']}"
+    return f"failed on all {len(run.rows)} examples; the first: {run.rows[0].error}"
 
 
 def with_tallies(metric: AnyMetric) -> Metric:

@@ -11,6 +11,7 @@ import io
 import pickle
 import random
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,22 +22,26 @@ from typing import Any
 import dspy
 from dspy import Example, Module, teleprompt
 
-from goldassay import jsonl
-from goldassay._dspy_compat import signature_of
-from goldassay.exceptions import DataError, GoldassayError, MissingExtra
-from goldassay.fields import Fields, Record
-from goldassay.metric import Metric
+from goldassay._support import jsonl
+from goldassay._support.dspy_compat import signature_of
+from goldassay._support.exceptions import DataError, GoldassayError, MissingExtra, RunStopped, one_line
+from goldassay.core.fields import Fields, Record
+from goldassay.core.metric import AnyMetric, Metric
+from goldassay.running.account import Account
+from goldassay.running.budget import BudgetSpent, EndpointDown, Meter
+from goldassay.running.guard import guarded, unguarded
+from goldassay.running.hashing import fingerprint
 from goldassay.tuning.campaign import PatchOptions
 from goldassay.tuning.credit import REFERENCE, Credit
-from goldassay.tuning.measuring import QUIET, evaluated
+from goldassay.tuning.measuring import QUIET_OPTIONS, evaluated
+from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.patches import Ledger
 from goldassay.tuning.patching import Patches
-from goldassay.tuning.watch import Watch
-from goldassay.tuning.wrappers import NearestDemos
+from goldassay.tuning.watch import Unreachable, Watch
+from goldassay.tuning.wrappers import NearestDemos, check_fits, demonstrations, shows_none
 
 OWN = {"metric", "prompt_model", "reflection_lm", "trainset", "valset", "seed", "held_out", "journal"}
 OWN |= {"on_candidate", "on_progress"}  # what a tuning gives to its optimizer itself, and is no setting
-BY_EXAMPLE = ("SIMBA", "GEPA", "ReAnchor")  # DSPy's optimizers that select by the scores of single examples
 PLAIN = ("set", "frozenset", "dict", "list", "tuple", "int", "float", "str")  # classes that GEPA's state may name
 
 
@@ -114,7 +119,7 @@ class Job:
         """Have single examples scored by what they add to the corpus value of the program as it is."""
         measured = self.metric.metric
         if isinstance(measured, Metric):
-            run = evaluated(self.student, self.dev[:REFERENCE], measured, QUIET.changed(threads=self.threads))
+            run = evaluated(self.student, self.dev[:REFERENCE], measured, QUIET_OPTIONS.changed(threads=self.threads))
             credit = Credit(run.evidence)
             self.metric.credit = credit if credit.changes else None
 
@@ -226,7 +231,7 @@ OPTIMIZERS: dict[str, Optimizer] = {
     "gepa": gepa,
     "patches": patches,
 }
-BLIND = ("labeled", "knn")  # they choose without dev, whose value is an honest one
+WITHOUT_DEV = ("labeled", "knn")  # they choose without dev, whose value is an honest one
 ALIASES = {"MIPROv2": "mipro", "BootstrapFewShotWithRandomSearch": "bootstrap", "LabeledFewShot": "labeled"}
 ALIASES |= {name: name.lower() for name in ("SIMBA", "COPRO", "InferRules", "GEPA", "Patches")}
 """DSPy's own names of the optimizers that have budgets for small data here."""
@@ -253,16 +258,92 @@ def resolve(optimizer: str | teleprompt.Teleprompter) -> tuple[str, Optimizer]:
 
 def _run_object(optimizer: teleprompt.Teleprompter, job: Job) -> Module:
     """An optimizer object with its own settings, scored by the metric of this tuning."""
-    own: Any = copy(optimizer)
-    if type(own).__name__ in BY_EXAMPLE:
+    copied: Any = copy(optimizer)
+    if type(copied).__name__ in ("SIMBA", "GEPA", "ReAnchor"):  # those that select by the scores of single examples
         job.use_credit()
-    if isinstance(own, Patches):  # it measures by its own metric
-        program = job.compiled(own)
-        job.ledger = own.ledger
+    if isinstance(copied, Patches):  # it measures by its own metric
+        program = job.compiled(copied)
+        job.ledger = copied.ledger
         return program
-    if "metric" in vars(own):
-        own.metric = job.metric
-    return job.compiled(own)
+    if "metric" in vars(copied):
+        copied.metric = job.metric
+    return job.compiled(copied)
+
+
+def optimized(
+    name: str,
+    optimize: Optimizer,
+    program: Module,
+    splits: dict[str, list[Any]],
+    metric: AnyMetric,
+    options: TuneOptions,
+    meter: Meter,
+    guard: Callable[[str, Any], Any] | None = None,
+) -> tuple[Job, Module, str]:
+    """The job, the program that an optimizer makes (or the best one so far), and why it was stopped.
+
+    Args:
+        name: The optimizer, for messages.
+        optimize: The optimizer.
+        program: The program as it is.
+        splits: Examples of train, dev and test.
+        metric: What measures it.
+        options: How it works.
+        meter: Counts every call.
+        guard: Wraps the model of a role, ``task`` or ``reflection``.
+    """
+    room = 500  # tokens of an answer that writes instructions
+    stopped = ""
+    with ExitStack() as stack:
+        watch = stack.enter_context(Watch(metric, splits["dev"], options.progress))
+        lm = options.lm or dspy.settings.lm
+        reflection = options.reflection_lm
+        writer: Any = reflection or lm
+        most = getattr(writer, "kwargs", {}).get("max_tokens")
+        if reflection is None and most is not None and most < room:  # short answers would cut instructions off
+            writer = writer.copy(max_tokens=room)
+        if guard is not None:
+            lm = guard("task", lm)
+            writer = guard("reflection", writer)
+        context: Fields = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
+        context |= {key: value for key, value in (("lm", lm), ("adapter", options.adapter)) if value is not None}
+        stack.enter_context(dspy.context(**context))
+        stack.enter_context(Account(meter).open())
+        job = Job(
+            student=guarded(program),
+            train=demonstrations(program, splits["train"]),
+            dev=splits["dev"],
+            metric=watch,
+            writer=writer,
+            reflects=reflection is not None and reflection is not options.lm,
+            threads=options.threads,
+            seed=options.seed,
+            folder=options.folder,
+            settings=dict(options.settings),
+            held_out={"test": splits["test"]},
+        )
+        try:
+            meter.check()
+            result = optimize(job)
+        except EndpointDown as down:
+            raise RunStopped(str(down)) from None
+        except BudgetSpent as spent:
+            if meter.unpriced and "usd" in meter.limits:
+                raise GoldassayError(str(spent)) from None
+            stopped = str(spent)
+            result = watch.best[1] if watch.best else job.student
+        except GoldassayError:
+            raise
+        except (Exception, Unreachable) as error:
+            watch.check()
+            cause = error if str(error) else error.__context__ or error  # DSPy asserts without a message
+            raise GoldassayError(f"{name} failed: {one_line(cause)}") from error
+    watch.check()
+    if shows_none(result) and not shows_none(job.student):
+        check_fits(job.student, job.train)
+    if watch.note and not (stopped or job.ledger.patches) and fingerprint(result) == fingerprint(job.student):
+        raise GoldassayError(f"{name} changed nothing: {watch.note}")
+    return job, unguarded(result), stopped
 
 
 def with_instructions(program: Module, candidate: Mapping[str, str]) -> Module:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import dspy
 
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Record
-from goldassay.running.evaluate import RunOptions
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import Record
+from goldassay.running.options import RunOptions
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class TuneOptions:
         folder: Where everything is saved.
         resume: Resume a tuning that was interrupted or stopped in ``folder`` (see `goldassay.tuning.saved`).
         test: Report on the test split.
+        race: Of several optimizers: give each a quarter of its share of the budget first, and the rest to those that
+            are not shown to be worse.
         progress: Show a bar.
     """
 
@@ -43,6 +45,7 @@ class TuneOptions:
     folder: Path | None = None
     resume: bool = False
     test: bool = True
+    race: bool = False
     progress: bool = True
 
     def __post_init__(self) -> None:

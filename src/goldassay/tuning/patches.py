@@ -16,21 +16,23 @@ import yaml
 from dspy import Example, Module, Predict
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from goldassay import files
-from goldassay._dspy_compat import input_keys, signature_of
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import Fields
+from goldassay._support import files
+from goldassay._support.dspy_compat import input_keys, signature_of
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import Fields
+from goldassay.results.cells import p_value, shortened, signed
+from goldassay.results.view import Cell, Diff, Sentence, Table, TableRow, View
 from goldassay.running.hashing import fingerprint
-from goldassay.running.leaks import INPUTS, check_examples, check_instructions
+from goldassay.running.leaks import TEXT_FIELDS, check_examples, check_instructions
 from goldassay.statistics import Interval
 from goldassay.tuning.acceptance import CampaignVerdict, Effect, Status
 from goldassay.tuning.patterns import Pattern
-from goldassay.tuning.wrappers import FORMS, Splits, predictors, wrapped
+from goldassay.tuning.wrappers import ANSWER_FORMS, Splits, predictors, wrapped
 
 CHOSEN = ("kept", "better", "dropped")  # the ends of tests whose examples chose the next program
 
 
-NEEDS = {
+ACTION_FIELDS = {
     "add_instruction": ("text",),
     "remove_instruction": ("old",),
     "replace_instruction": ("old", "text"),
@@ -83,16 +85,16 @@ class Patch(BaseModel):
 
     @model_validator(mode="after")
     def _complete(self) -> Patch:
-        if self.action not in NEEDS:
-            raise ValueError(f"no action {self.action!r}; there are {', '.join(NEEDS)}")
-        values = {name: getattr(self, name) for name in NEEDS[self.action]}
+        if self.action not in ACTION_FIELDS:
+            raise ValueError(f"no action {self.action!r}; there are {', '.join(ACTION_FIELDS)}")
+        values = {name: getattr(self, name) for name in ACTION_FIELDS[self.action]}
         blank = self.section == "system"  # an instruction of blanks is none
         if missing := [name for name, value in values.items() if value is None or (blank and not value.strip())]:
             raise ValueError(f"{self.action} needs {' and '.join(missing)}")
         if self.action == "show_nearest" and not all((self.example or {}).get(key) for key in ("keys", "examples")):
             raise ValueError("show_nearest needs an example with k, keys and examples")
-        if self.action == "set_form" and self.text not in FORMS:
-            raise ValueError(f"no form of answers {self.text!r}; there are {', '.join(FORMS)}")
+        if self.action == "set_form" and self.text not in ANSWER_FORMS:
+            raise ValueError(f"no form of answers {self.text!r}; there are {', '.join(ANSWER_FORMS)}")
         return self
 
     @property
@@ -100,7 +102,7 @@ class Patch(BaseModel):
         """The part of the prompt that it changes: ``system``, ``few_shot`` or ``output_format``."""
         if self.action.endswith("instruction"):
             return "system"
-        return "few_shot" if "example" in NEEDS[self.action] else "output_format"
+        return "few_shot" if "example" in ACTION_FIELDS[self.action] else "output_format"
 
     @property
     def id(self) -> str:
@@ -118,6 +120,33 @@ class Patch(BaseModel):
                 f"the same {count} examples for every input" if count <= k else f"the {k} nearest of {count} examples"
             )
         return " ".join((self.text or self.old or json.dumps(self.example, ensure_ascii=False, default=str)).split())
+
+    @property
+    def change(self) -> Diff:
+        """An edit as removed and added lines, with the reason for it and its outcome."""
+        longest = 2000  # characters of an edit
+        example: object = self.example
+        if self.example and self.action == "show_nearest":  # a choice among all of train is shown in words
+            demos = self.example["examples"]
+            example = demos if len(demos) <= self.example["k"] else None
+        words = "" if self.old else self.edit
+        added = self.text or (json.dumps(example, ensure_ascii=False, indent=1) if example else words)
+        lines = [f"- {text}" for text in str(self.old or "")[:longest].splitlines()]
+        lines += [f"+ {text}" for text in added[:longest].splitlines()]
+        notes = [self.reason, f"Proposed because: {self.rationale}" if self.rationale else ""]
+        notes.append(f"From {shortened(self.examples, 8)}" if self.examples else "")
+        where = f" in {self.predictor}" if self.predictor else ""
+        return Diff(f"{self.id}{where}: {self.status}", lines, ". ".join(filter(None, notes)), folded=True)
+
+    def view(self, diff: Sequence[str]) -> View:
+        """The reason, the measured effects, and the diff of the prompt."""
+        view: View = [Sentence(f"{self.id} {self.status} {self.reason}", "head"), Sentence(f"why: {self.rationale}")]
+        for effect in self.effects:
+            ends = "" if effect.before is None else f"{effect.before:.4f} → {effect.after:.4f}, "
+            values = f"{ends}{signed(effect.difference, effect, 4)}"
+            sure = "which also chose it, so no interval" if effect.chosen else f"p {p_value(effect.p)}"
+            view.append(Sentence(f"on {effect.split}: {values}, {sure}, {effect.size}, {effect.calls} calls"))
+        return [*view, Diff("The prompt:", diff)]
 
     def measured(self, split: str, gain: Interval, p: float, n: int) -> None:
         """Note an effect that is known by its difference alone, in the place of an earlier one of this kind."""
@@ -144,12 +173,12 @@ def apply(program: Module, patch: Patch, *, any_version: bool = False) -> Module
             "propose it again, or allow any version (`any_version=True`)"
         )
     if patch.action in ("show_nearest", "set_form"):
-        whole = wrapped(program)
+        wrapper = wrapped(program)
         if patch.action == "set_form":
-            whole.form = patch.text or ""
+            wrapper.form = patch.text or ""
         elif example := patch.example:
-            whole.learn([dict(each) for each in example["examples"]], example["keys"], int(example.get("k", 4)))
-        return whole
+            wrapper.learn([dict(demo) for demo in example["examples"]], example["keys"], int(example.get("k", 4)))
+        return wrapper
     copy = program.deepcopy()
     named = predictors(copy)
     if patch.predictor not in named:
@@ -192,12 +221,29 @@ def _change(predictor: Predict, patch: Patch) -> str:
     return ""
 
 
+def view_of(patches: Sequence[Patch]) -> View:
+    """Patches with their edit, the measured effect and the status."""
+    rows: list[TableRow] = []
+    for patch in patches:
+        reason = patch.reason if "program" in patch.reason else ""
+        effect: list[str] = ["–", ""]
+        if patch.effects:
+            last = patch.effects[-1]
+            where = f"on {last.split}, {last.size}{', which chose it' if last.chosen else ''}"
+            effect = [Cell(signed(last.difference, last), detail=where), "" if last.chosen else p_value(last.p)]
+        rows.append([Cell(patch.id, detail=patch.edit[:160]), Cell(patch.status, detail=reason), *effect])
+    if not rows:
+        make = "goldassay patch propose TASK RUN"
+        return [Sentence(f"No patches yet. To make some:  {make}", unbroken=True)]
+    return [Table("patches", ["patch", "status", "effect [95 %]", "p"], rows, left=2)]
+
+
 def check_patch(patch: Patch, held_out: Splits) -> None:
     """Raise a LeakError if a patch shows a held-out example, exactly or nearly, or an instruction copies its words."""
     check_instructions([patch.text or ""], held_out)
     for split, examples in held_out.items():
         if patch.example and examples:
-            keys = input_keys(examples[0]) or INPUTS
+            keys = input_keys(examples[0]) or TEXT_FIELDS
             demos = patch.example["examples"] if patch.action == "show_nearest" else [patch.example]
             rows = [Example(**{**demo, "id": patch.id}).with_inputs(*keys) for demo in demos]
             check_examples(rows, {split: examples})

@@ -2,8 +2,8 @@
 
 The order of a campaign is fixed, and what moves models most comes first (see docs/how-to/tuning.md): the nearest
 demonstrations for each input; a few that are the same for all, chosen in a race; the other form of the answer; the
-demonstrations that cover the most costly errors; edits in words. With a reviewer's notes the edits made from these are
-first.
+demonstrations that cover the most costly errors; edits in words; the whole instruction as a model writes it. With a
+reviewer's notes the edits made from these are first.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 import dspy
 from dspy import Example, Module
 
-from goldassay._dspy_compat import Teleprompter
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.metric import AnyMetric
+from goldassay._support.dspy_compat import Teleprompter
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.metric import AnyMetric
 from goldassay.tuning import instructions
 from goldassay.tuning.campaign import Campaign, PatchOptions
 from goldassay.tuning.edits import Edit, counter_example, covering, nearest_examples, selected_examples
@@ -28,13 +28,22 @@ def strongest_first(nearest: int = 4, reflection_lm: dspy.BaseLM | None = None) 
     """The bundles in the order in which they are tested; no result changes it."""
     phrases: list[Edit] = [
         partial(instructions.rules, patterns=3, each=1),
+        partial(instructions.tool_descriptions, patterns=3),
         instructions.definitions,
         instructions.list_length,
     ]
     if reflection_lm is not None:
         phrases.insert(0, partial(instructions.reflection, lm=reflection_lm, patterns=2, each=1))
     sets: list[list[Edit]] = [[partial(nearest_examples, k=nearest)], [partial(selected_examples, k=nearest)]]
-    return [*(sets if nearest else []), [instructions.answer_form], [covering, counter_example], phrases]
+    bundles: list[list[Edit]] = [
+        *(sets if nearest else []),
+        [instructions.answer_form],
+        [covering, counter_example],
+        phrases,
+    ]
+    if reflection_lm is not None:
+        bundles.append([partial(instructions.rewritten, lm=reflection_lm)])
+    return bundles
 
 
 class Patches(Teleprompter):  # type: ignore[misc]

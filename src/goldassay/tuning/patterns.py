@@ -1,9 +1,9 @@
 """Error patterns: mistakes of one kind, grouped by what they look like, with their loss.
 
-A pattern is kind × gold type × predicted type × surface form, with the strata in which most of its errors are, and
-their **place**: the word that most of them come right after, or right before. Its **loss** is how much higher the
-corpus value would be without the pattern's errors (leave-the-pattern-out): they are repaired in the evidence of their
-examples (`repair`), and the value is taken again over all examples.
+A pattern is kind × gold type × predicted type × step (of trajectories) × surface form, with the strata in which most of
+its errors are, and their **place**: the word that most of them come right after, or right before. Its **loss** is how
+much higher the corpus value would be without the pattern's errors (leave-the-pattern-out): they are repaired in the
+evidence of their examples (`repair`), and the value is taken again over all examples.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from goldassay.measure import RECORD_ERRORS, Error
+from goldassay.core.measure import RECORD_ERRORS, Error
+from goldassay.core.tally import By, Evidence, T
 from goldassay.running.run import Case
-from goldassay.tally import By, Evidence, T
 
 GOLD_KINDS = ("missed", "missing_field", "missing_item")
 PRED_KINDS = ("spurious", "not_in_text", "invented_field", "spurious_item")
 # errors of other kinds are of both sides
-SIDES: dict[str, str] = {**dict.fromkeys(GOLD_KINDS, "gold"), **dict.fromkeys(PRED_KINDS, "pred")}
+KIND_SIDES: dict[str, str] = {
+    **dict.fromkeys((*GOLD_KINDS, "missing_call"), "gold"),
+    **dict.fromkeys((*PRED_KINDS, "spurious_call", "repeated_call"), "pred"),
+}
 BY_FIELD = set(RECORD_ERRORS) - {"wrong_value"}  # these errors are of the field, not of its value
 
 
@@ -37,12 +40,14 @@ class Pattern:
     documents: tuple[str, ...]
     loss: float
     strata: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    step: int | None = None
 
     @property
     def title(self) -> str:
-        """Kind and types: ``wrong_type TOP→GRP.HER.MUS``."""
-        types = "→".join(part for part in (self.gold_type, self.pred_type) if part)
-        return f"{self.kind} {types}".rstrip()
+        """Kind and types: ``wrong_type TOP→GRP.HER.MUS``; of trajectories also the step, from 1."""
+        types = "→".join(name for name in (self.gold_type, self.pred_type) if name)
+        step = "" if self.step is None else f" at step {self.step + 1}"
+        return f"{self.kind} {types}".rstrip() + step
 
     @property
     def name(self) -> str:
@@ -63,7 +68,8 @@ class Pattern:
         """As JSON, with the examples' ids."""
         names = ("kind", "gold_type", "pred_type", "place", "loss", "strata")
         lists = {"examples": list(self.documents), "surfaces": list(self.surfaces)}
-        return {**{name: getattr(self, name) for name in names}, "errors": self.count, **lists}
+        step = {} if self.step is None else {"step": self.step}
+        return {**{name: getattr(self, name) for name in names}, **step, "errors": self.count, **lists}
 
     def reported(self) -> dict[str, object]:
         """As a report of a tuner has it: with its name, its documents, and its first errors in full."""
@@ -78,16 +84,16 @@ def find(cases: Sequence[Case]) -> list[Pattern]:
         if error.kind == "wrong_value" and not error.gold_type:
             labels.setdefault(error.field, []).append(error.gold)
     closed = {name for name, values in labels.items() if len(set(values)) <= max(1, len(values) // 2)}
-    groups: dict[tuple[str, str, str], list[tuple[int, Error]]] = {}
+    groups: dict[tuple[str, str, str, int | None], list[tuple[int, Error]]] = {}
     for index, case in enumerate(cases):
         for error in case.errors:
             types = (error.gold, error.pred) if error.field in closed else (error.gold_type, error.pred_type)
-            groups.setdefault((error.kind, *types), []).append((index, error))
+            groups.setdefault((error.kind, *types, error.step), []).append((index, error))
     if not groups:
         return []
     total = sum((case.evidence for case in cases[1:]), cases[0].evidence)
     patterns = []
-    for key, members in groups.items():
+    for (kind, gold_type, pred_type, step), members in groups.items():
         for cluster in _clusters(members):
             of_case: dict[int, list[Error]] = {}
             for index, error in cluster:
@@ -101,12 +107,15 @@ def find(cases: Sequence[Case]) -> list[Pattern]:
                     strata.setdefault(str(name), Counter())[str(value)] += 1
             forms = Counter(form for _, error in cluster if (form := error.gold or error.pred))
             pattern = Pattern(
-                *key,
+                kind,
+                gold_type,
+                pred_type,
                 surfaces=tuple(form for form, _ in forms.most_common(12)),
                 errors=tuple(error for _, error in cluster),
                 documents=tuple(case.id for case, _ in pairs),
                 loss=float(repaired.value) - float(total.value),
                 strata={name: dict(values.most_common()) for name, values in strata.items()},
+                step=step,
             )
             patterns.append(pattern)
     return sorted(patterns, key=lambda pattern: (-pattern.loss, -pattern.count, pattern.name))
@@ -142,19 +151,19 @@ def repair(tally: T, errors: Sequence[Error], of: Sequence[Error], lower: bool =
     A count goes down by its errors: false negatives by those that have a gold side, false positives by those that have
     a predicted one, in a tally by type only those of the type. A count that has fewer than there are such errors (an
     overlap is right, though its boundary is not) goes down by their share, and so does the distance of a mean from 1,
-    or from 0 where ``lower`` is better (`goldassay.tally.Tally.repaired`).
+    or from 0 where ``lower`` is better (`goldassay.core.tally.Tally.repaired`).
     """
     if isinstance(tally, By):
         worst = tally.worst if isinstance(tally, Evidence) else {}
         typed = any(_of_type(key, of) for key in tally)
-        sides = {key: (_of_type(key, errors), _of_type(key, of)) if typed else (errors, of) for key in tally}
-        return tally.with_items({key: repair(tally[key], *sides[key], lower=key in worst) for key in tally})
+        of_keys = {key: (_of_type(key, errors), _of_type(key, of)) if typed else (errors, of) for key in tally}
+        return tally.with_items({key: repair(tally[key], *of_keys[key], lower=key in worst) for key in tally})
     return tally.repaired(partial(_share, errors, of), lower)
 
 
 def _share(errors: Sequence[Error], of: Sequence[Error], sides: Collection[str]) -> float:
     """Which share of an example's errors of these sides these are; of all its errors if none is of these sides."""
-    some = [error for error in of if SIDES.get(error.kind, "both") in sides] or of
+    some = [error for error in of if KIND_SIDES.get(error.kind, "both") in sides] or of
     return sum(error.size for error in errors if error in some) / max(1, sum(error.size for error in some))
 
 
@@ -163,7 +172,7 @@ def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:
 
     The field of a record has the errors of the part that holds it, too.
     """
-    own = []
+    of_type = []
     for error in errors:
         within = error.kind in RECORD_ERRORS and kind.startswith(f"{error.gold_type}.")
         gold = error.gold_type == kind or within
@@ -172,12 +181,8 @@ def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:
             error = replace(error, kind="missed")
         elif pred and not gold and error.gold_type:
             error = replace(error, kind="spurious")
-        own += [error] * (gold or pred)
-    return own
-
-
-LEAST = 3  # errors after or before a word make it their place,
-SHARE = 0.7  # if they are this part of all
+        of_type += [error] * (gold or pred)
+    return of_type
 
 
 def place(errors: Sequence[Error]) -> str:
@@ -196,7 +201,7 @@ def place(errors: Sequence[Error]) -> str:
         for side, near in (("after", before.split()[-1:]), ("before", after.split()[:1])):
             places.update((side, word.strip("…").casefold()) for word in near if word.strip("…").isalpha())
     for (side, word), count in places.most_common(1):
-        if count >= max(LEAST, SHARE * len(errors)):
+        if count >= max(3, 0.7 * len(errors)):
             return f'{side} "{word}"'
     return ""
 

@@ -16,57 +16,51 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import dspy
-import numpy as np
 from dspy import Module
 from scipy import special
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import Record, clusters
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import Fields, Record, clusters
+from goldassay.results.cells import signed
+from goldassay.running.budget import Meter
 from goldassay.running.engines import FIRST, Failures
-from goldassay.running.evaluate import RunOptions
 from goldassay.running.leaks import check_splits
-from goldassay.statistics import contributions, examples_needed, smallest_detectable
-from goldassay.statistics.evidence import Floats
+from goldassay.running.options import RunOptions
+from goldassay.statistics import examples_needed, smallest_detectable
 from goldassay.tuning.acceptance import ALPHA, EARLY
 from goldassay.tuning.edits import Diagnosis, Edit, counted, nearest_examples
+from goldassay.tuning.headroom import Probe, headroom
 from goldassay.tuning.instructions import answer_form
-from goldassay.tuning.measuring import QUIET, WINS, Bench
+from goldassay.tuning.measuring import LEAST_WINS, QUIET_OPTIONS, Bench
+from goldassay.tuning.optimizers import WITHOUT_DEV
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find, is_right
-from goldassay.tuning.race import MEASURED, count_measured, race_calls
+from goldassay.tuning.race import MOST_MEASURED, count_measured, race_calls
 from goldassay.tuning.wrappers import Splits, demonstrations
 
 if TYPE_CHECKING:
-    from goldassay.metric import AnyMetric
+    from goldassay.core.metric import AnyMetric
 
-SPREAD = 0.6  # of one example's paired difference: 28 % won and 8 % lost have .57
-LEVEL = 2 * (1 - EARLY) * ALPHA  # two-sided, as power is reckoned
-GAINS = (0.05, 0.1, 0.2)
+ASSUMED_SPREAD = 0.6  # of one example's paired difference: 28 % won and 8 % lost have .57
+POWER_LEVEL = 2 * (1 - EARLY) * ALPHA  # two-sided, as power is reckoned
+PLANNED_GAINS = (0.05, 0.1, 0.2)
 PILOT = 16  # examples
-LUCK = {1: 0.2, 2: 0.115}  # one-sided level of each probe at which the better one passes in .2: two share their base
-PROBES: dict[str, Edit] = {"nearest examples": nearest_examples, "the other form of the answer": answer_form}
 PASSES = 8  # over all examples, that a campaign makes: as it is, bundles, leave-one-out, the nearest
 
-CALLS: dict[str, Callable[[int, int], int]] = {  # of train and dev examples
-    "labeled": lambda train, dev: 0,
-    "knn": lambda train, dev: 0,
-    "bootstrap": lambda train, dev: 7 * dev + 5 * min(train, 20),
-    "mipro": lambda train, dev: 10 * dev + 4 * min(train, 20),
-    "simba": lambda train, dev: 4 * 9 * min(16, train) + 5 * train,
-    "copro": lambda train, dev: 12 * dev,
-    "inferrules": lambda train, dev: 8 * dev + 2 * min(train, 20),
-    "gepa": lambda train, dev: 8 * dev + 20 * min(8, train),
+SIZES: dict[str, tuple[str, Callable[[int, int], tuple[int, int, int]]]] = {
+    "labeled": ("", lambda train, dev: (0, 0, 0)),
+    "knn": ("", lambda train, dev: (0, 0, 0)),
+    "bootstrap": ("num_candidate_programs", lambda train, dev: (3 * dev + 5 * min(train, 20), dev, 4)),
+    "mipro": ("num_trials", lambda train, dev: (2 * dev + 4 * min(train, 20), dev, 8)),
+    "simba": ("max_steps", lambda train, dev: (5 * train, 9 * min(16, train), 4)),
+    "copro": ("breadth", lambda train, dev: (0, 3 * dev, 4)),
+    "inferrules": ("num_candidates", lambda train, dev: (5 * dev + 2 * min(train, 20), dev, 3)),
+    "gepa": ("max_metric_calls", lambda train, dev: (0, 1, 8 * dev + 20 * min(8, train))),
+    "patches": ("most", lambda train, dev: (race_calls(train // 3), PASSES, MOST_MEASURED)),
 }
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A cheap edit on the pilot's examples: its name, its value, what it gains over the program as it is, and the t."""
-
-    name: str
-    value: float
-    gain: float
-    t: float
+"""The setting by which an optimizer's calls grow, and from the examples of train and dev the calls that do not depend
+on it, the calls for each unit of it, and its default."""
+WRITING = 0.9  # of a budget that is for the program's calls; the rest writes instructions and asks again
 
 
 @dataclass(frozen=True)
@@ -83,7 +77,7 @@ class Plan:
     n: int
     test: int
     calls: int
-    spread: float = SPREAD
+    spread: float = ASSUMED_SPREAD
     measured: int = 0
     baseline: float | None = None
     probes: tuple[Probe, ...] = ()
@@ -94,14 +88,18 @@ class Plan:
     """How many more of train sets of examples are raced on and drawn from (patches)."""
     per_document: float = 1.0
     """How many examples share a document, which counts as one in every test; ``spread`` is that of a document then."""
+    headroom: tuple[Probe, ...] = ()
+    """What a tuning may gain beside the probes: readable answers, the best of a few tries, their agreement."""
+    recommended: tuple[str, ...] = ()
+    """The optimizers that ``optimizer="best"`` runs."""
 
     def shows(self, n: int) -> float:
         """The smallest gain that n examples show four times in five."""
-        return smallest_detectable(self.spread / math.sqrt(n / self.per_document), alpha=LEVEL) if n else math.inf
+        return smallest_detectable(self.spread / math.sqrt(n / self.per_document), alpha=POWER_LEVEL) if n else math.inf
 
     def needs(self, gain: float) -> int:
         """How many examples show this gain four times in five."""
-        return math.ceil(self.per_document * max(WINS, examples_needed(gain, self.spread, 1, alpha=LEVEL)))
+        return math.ceil(self.per_document * max(LEAST_WINS, examples_needed(gain, self.spread, 1, alpha=POWER_LEVEL)))
 
     @property
     def documents(self) -> str:
@@ -112,20 +110,20 @@ class Plan:
     def refusal(self) -> str:
         """The reason why nothing could ever be accepted, and a remedy; empty if something could."""
         most = max(self.n, self.test)
-        least = math.ceil(WINS * self.per_document)
+        least = math.ceil(LEAST_WINS * self.per_document)
         wrong = self.wrong
         if most < least:
             return (
                 f"{self.n} examples to choose on and {self.test} of test{self.documents}: "
-                f"{WINS} wins without a loss are the least that show anything at {ALPHA:g}; give at least {least}, and "
-                f"about {self.needs(0.2)} for a gain of .20"
+                f"{LEAST_WINS} wins without a loss are the least that show anything at {ALPHA:g}; give at least "
+                f"{least}, and about {self.needs(0.2)} for a gain of .20"
             )
         if wrong == 0:
             return "the program as it is made no error in the pilot, so no gain can be shown: give harder examples"
-        if wrong is not None and wrong * most < WINS:
+        if wrong is not None and wrong * most < LEAST_WINS:
             return (
-                f"about {wrong * most:.0f} of {most} examples are wrong as it is, and fewer than {WINS} wins show "
-                f"nothing: give about {math.ceil(WINS / wrong)} examples, or harder ones"
+                f"about {wrong * most:.0f} of {most} examples are wrong as it is, and fewer than {LEAST_WINS} wins "
+                f"show nothing: give about {math.ceil(LEAST_WINS / wrong)} examples, or harder ones"
             )
         return ""
 
@@ -145,11 +143,14 @@ class Plan:
             f"paired difference: {self.spread:.2f} ({source}).",
             f"Detectable in four of five tunings: a gain of {self.shows(self.n):+.2f} on the examples that choose"
             f"{on_test}.",
-            "Needed to detect: " + ", ".join(f"{self.needs(gain)} examples for {gain:+.2f}" for gain in GAINS) + ".",
+            "Needed to detect: "
+            + ", ".join(f"{self.needs(gain)} examples for {gain:+.2f}" for gain in PLANNED_GAINS)
+            + ".",
         ]
         if self.baseline is not None:
             probes = [
-                f"{each.name} {each.value:.3f} ({each.gain:+.3f}, {each.t:.1f} standard errors)" for each in self.probes
+                f"{probe.name} {probe.value:.3f} ({probe.gain:+.3f}, {probe.t:.1f} standard errors)"
+                for probe in self.probes
             ]
             pilot = f"Pilot on {self.measured or PILOT} examples: as it is {self.baseline:.3f}"
             lines.append(f"{pilot}; {'; '.join(probes) or 'no probe fits this program'}.")
@@ -162,23 +163,43 @@ class Plan:
         elif self.pays is False:
             gain = "as a gain of .35 does in nine of ten pilots"
             lines.append(f"Tuning can hardly pay: no probe gains {self.least:.1f} standard errors, {gain}.")
+        if self.headroom:
+            kinds = [*self.probes, *self.headroom]
+            gains = [f"{probe.name} {signed(probe.gain, (probe.low, probe.high))}" for probe in kinds]
+            lines.append(
+                f"Headroom by kind [95 %]: {'; '.join(gains)}. The best of several tries is a ceiling, no promise."
+            )
+            names_shown = [probe.name for probe in kinds if probe.low > 0 and not probe.ceiling]
+            lines.append(f"Headroom is shown for: {', '.join(names_shown) or 'nothing'}.")
         cost = f"About {self.calls} calls of the program"
         if self.seconds is not None:
             minutes = max(round(self.calls * self.seconds / 60), 1)
             cost += f", {counted(minutes, 'minute')} at {self.seconds:.2f} s an example"
         if self.test and self.optimizer == "patches":
-            cost += f"; {2 * self.test} of them show labeled and knn on test beside it"
+            cost += f"; {2 * self.test} of them show labeled and knn on test, too"
+        if self.recommended:
+            names = ", ".join(self.recommended)
+            lines.append(f'Several optimizers can share one budget; "best" runs {names}.')
         return [*lines, f"{cost}."]
 
     def state(self) -> dict[str, object]:
         """As JSON."""
         more = {"shows": self.shows(self.n), "shows_on_test": self.shows(self.test) if self.test else None}
-        needs = {f"{gain:g}": self.needs(gain) for gain in GAINS}
+        needs = {f"{gain:g}": self.needs(gain) for gain in PLANNED_GAINS}
         return {**asdict(self), **more, "needs": needs, "pays": self.pays, "refusal": self.refusal or None}
 
 
-def from_sizes(optimizer: str, splits: Splits, settings: Record | None = None) -> Plan:
-    """The plan from the sizes alone, and from the settings of patches (``most``, ``nearest``).
+def from_sizes(
+    optimizer: str, splits: Splits, settings: Record | None = None, budget: str | None = None, reflects: bool = False
+) -> Plan:
+    """The plan from the sizes alone.
+
+    Args:
+        optimizer: The optimizer; ``best`` or several after commas for an arena, whose calls are those of all.
+        splits: Examples by split.
+        settings: Those of patches that the sizes depend on (``most``, ``nearest``).
+        budget: The budget that several share.
+        reflects: Whether a model that writes instructions is named.
 
     >>> from_sizes("patches", {"train": range(2), "dev": range(2), "test": []}).refusal.split(":")[0]
     '4 examples to choose on and 0 of test'
@@ -188,16 +209,53 @@ def from_sizes(optimizer: str, splits: Splits, settings: Record | None = None) -
     test = len(splits.get("test") or ())
     examples = [example for name in ("dev", "test") for example in splits.get(name) or ()]
     per_document = len(examples) / max(1, len(set(clusters(examples) or range(len(examples))))) or 1.0
-    calls = 2 * (dev + test)  # before and after
-    if optimizer != "patches":
-        calls += CALLS.get(optimizer, CALLS["mipro"])(train, dev)
-        return Plan(optimizer, dev, test, calls, per_document=per_document)
-    most = (settings or {}).get("most", MEASURED)
+    best = recommended(splits, budget, reflects) if dev else []
+    names = best if optimizer == "best" else optimizer.split(",")
+    most = (settings or {}).get("most", MOST_MEASURED)
     races = bool((settings or {}).get("nearest", True))
-    n = dev + count_measured(train, dev, most if isinstance(most, int) else MEASURED, races)
+    n = dev + count_measured(train, dev, most if isinstance(most, int) else MOST_MEASURED, races)
     raced = race_calls(train + dev - n) if races else 0
-    calls += PASSES * n + raced + 2 * test
-    return Plan(optimizer, n, test, calls, spare=train + dev - n if raced else 0, per_document=per_document)
+    calls = 2 * (dev + test)  # before and after
+    for name in names:
+        if name == "patches":
+            calls += PASSES * n + raced + 2 * test
+        else:
+            fixed, unit, default = SIZES.get(name, SIZES["mipro"])[1](train, dev)
+            calls += fixed + unit * default
+    if optimizer != "patches":
+        return Plan(optimizer, dev, test, calls, per_document=per_document, recommended=tuple(best))
+    spare = train + dev - n if raced else 0
+    return Plan(optimizer, n, test, calls, spare=spare, per_document=per_document, recommended=tuple(best))
+
+
+def settings_for(optimizer: str, calls: float | None, program: Module, splits: Splits) -> Fields:
+    """The setting with which an optimizer ends within so many calls of models; empty if that cannot be known.
+
+    >>> program = dspy.Predict("text -> label")
+    >>> settings_for("bootstrap", 400, program, {"train": range(40), "dev": range(30), "test": []})
+    {'num_candidate_programs': 5}
+    """
+    setting, size = SIZES.get(optimizer, SIZES["labeled"])
+    if not setting or calls is None:
+        return {}
+    fixed, unit, _ = size(len(splits["train"]), len(splits["dev"]))
+    return {setting: max(2, int((calls * WRITING / len(program.predictors()) - fixed) / unit))}
+
+
+def recommended(splits: Splits, budget: str | None, reflects: bool) -> list[str]:
+    """The optimizers of an arena: those that cost nothing, patches, random search, and one that writes instructions.
+
+    Of the latter three the last are left out whose share of the budget would not pay for four passes over dev.
+
+    Args:
+        splits: Examples by split.
+        budget: The budget.
+        reflects: Whether a model that writes instructions is named.
+    """
+    costly = ["patches", "bootstrap", "gepa" if reflects else "mipro"]
+    calls = Meter(budget).limits.get("calls", math.inf)
+    count = min(len(costly), max(1, int(min(calls, 1e9) // (4 * len(splits["dev"])))))
+    return [*WITHOUT_DEV, *costly[:count]]
 
 
 def _with_edit(program: Module, edit: Edit, diagnosis: Diagnosis, options: RunOptions) -> Module | None:
@@ -213,28 +271,15 @@ def _with_edit(program: Module, edit: Edit, diagnosis: Diagnosis, options: RunOp
     return None if candidate is program else candidate
 
 
-def _spread_and_t(parts: Floats) -> tuple[float, float]:
-    """The standard deviation of the documents' parts in a difference, and the t of their mean.
-
-    Where only one document differs, the standard error of the mean is about its part divided by n, whatever the others
-    are; of few documents that differ it is estimated too low by chance. So the error is never less than the largest
-    part divided by n.
-    """
-    n = len(parts)
-    spread = float(np.std(parts, ddof=1)) if n > 1 else 0.0
-    error = max(spread / math.sqrt(n), float(np.abs(parts).max()) / n)
-    return spread, float(parts.mean()) / error if error else 0.0
-
-
 def from_pilot(
     plan: Plan,
     program: Module,
     splits: Splits,
     metric: AnyMetric,
-    options: RunOptions = QUIET,
+    options: RunOptions = QUIET_OPTIONS,
 ) -> Plan:
     """The plan with the values of a pilot on `PILOT` examples of dev: as it is, with four nearest examples of train,
-    and with answers in the other form.
+    with answers in the other form, and asked a few times more (`goldassay.tuning.headroom`).
 
     Args:
         plan: The plan from the sizes.
@@ -257,31 +302,31 @@ def from_pilot(
     started = time.perf_counter()
     failures = Failures()
     for row in bench.run(program, range(min(FIRST, len(dev)))).rows:
-        if reason := failures.add(str(row["id"]), str(row.get("error") or "")):
+        if reason := failures.add(str(row.id), row.error):
             raise GoldassayError(reason)
     base = bench.base(program)
     documents = clusters(dev)
     size = len(dev)
     diagnosis = Diagnosis(find(base.cases), program, demonstrations(program, train))
     probes: list[Probe] = []
-    spreads: list[float] = []
-    for name, edit in PROBES.items():
+    for name, edit in {"nearest examples": nearest_examples, "the other form of the answer": answer_form}.items():
         candidate = _with_edit(program, edit, diagnosis, options)
         if candidate is None:
             continue
         run = bench.run(candidate, range(size))
-        parts = contributions(run.evidence, base.evidence, bench.zero, clusters=documents)
-        spread, t = _spread_and_t(len(parts) * parts)
-        spreads.append(spread)
-        probes.append(Probe(name, run.value, run.value - base.value, t))
+        probes.append(Probe.of(name, list(run.evidence), list(base.evidence), bench.zero, dev))
+    seconds = (time.perf_counter() - started) / ((len(probes) + 1) * size)
+    spreads = [probe.spread for probe in probes]
     units = len(set(documents or range(size)))
+    luck = {1: 0.2, 2: 0.115}  # one-sided, of each probe: the better one passes in .2
     return replace(
         plan,
-        spread=max(spreads, default=SPREAD) or SPREAD,
+        spread=max(spreads, default=ASSUMED_SPREAD) or ASSUMED_SPREAD,
         measured=size if any(spreads) else 0,
         baseline=base.value,
         probes=tuple(probes),
-        least=float(-special.stdtrit(units - 1, LUCK[len(probes)])) if probes and units > 1 else None,
+        least=float(-special.stdtrit(units - 1, luck[len(probes)])) if probes and units > 1 else None,
         wrong=sum(not is_right(case) for case in base.cases) / size,
-        seconds=(time.perf_counter() - started) / ((len(probes) + 1) * size),
+        seconds=seconds,
+        headroom=tuple(headroom(program, dev, metric, base, options.changed(progress=False).resolved())),
     )

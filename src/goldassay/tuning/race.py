@@ -14,17 +14,17 @@ from typing import Any
 
 from dspy import Module
 
-from goldassay.fields import read
+from goldassay.core.fields import read
 from goldassay.tuning.measuring import Bench
 from goldassay.tuning.wrappers import Examples
 
-MEASURED = 240  # examples that a campaign measures by default, at most
-FEWEST = 8  # examples of a race, at least
-MOST = 24  # examples of a race, at most
+MOST_MEASURED = 240  # examples that a campaign measures by default, at most
+LEAST_RACED = 8  # examples of a race, at least
+MOST_RACED = 24  # examples of a race, at most
 RUNGS = 3  # steps in which it goes through them
 
 
-def count_measured(train: int, dev: int, most: int = MEASURED, races: bool = True) -> int:
+def count_measured(train: int, dev: int, most: int = MOST_MEASURED, races: bool = True) -> int:
     """How many of ``train`` examples a campaign measures beside those of dev: ``most`` together.
 
     A third of train is left for a race, half to race on and half to show: no more than a race takes, and none if they
@@ -33,8 +33,8 @@ def count_measured(train: int, dev: int, most: int = MEASURED, races: bool = Tru
     >>> count_measured(160, 34), count_measured(30, 30), count_measured(160, 34, most=100)
     (112, 30, 66)
     """
-    left_out = min(2 * MOST, train // 3)
-    return max(0, min(most - dev, train - left_out if races and left_out >= 2 * FEWEST else train))
+    left_out = min(2 * MOST_RACED, train // 3)
+    return max(0, min(most - dev, train - left_out if races and left_out >= 2 * LEAST_RACED else train))
 
 
 def spare(train: Examples, measured: Examples) -> list[Any]:
@@ -51,12 +51,12 @@ def race_calls(left: int, sets: int = 6) -> int:
     >>> race_calls(48)
     88
     """
-    count = min(MOST, left // 2)
+    count = min(MOST_RACED, left // 2)
     calls = 0
     for rung in range(1, RUNGS + 1):
         calls += sets * (ceil(count * rung / RUNGS) - ceil(count * (rung - 1) / RUNGS))
         sets = ceil(sets / 2)
-    return calls if count >= FEWEST else 0
+    return calls if count >= LEAST_RACED else 0
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class Race:
     def on(cls, bench: Bench, train: Examples) -> Race | None:
         """A race beside a campaign's bench, on what that leaves of train; None if that is too little."""
         left = spare(train, bench.examples)
-        if len(left) < 2 * FEWEST:
+        if len(left) < 2 * LEAST_RACED:
             return None
-        count = min(MOST, len(left) // 2)
+        count = min(MOST_RACED, len(left) // 2)
         journal = bench.journal and bench.journal.with_name("raced.jsonl")
-        own = Bench(left[:count], bench.metric, options=bench.options, journal=journal, on_progress=bench.on_progress)
-        return cls(own, left[count:])
+        raced = Bench(left[:count], bench.metric, options=bench.options, journal=journal, on_progress=bench.on_progress)
+        return cls(raced, left[count:])
 
     def winner(self, programs: Sequence[Module]) -> tuple[int, list[float]]:
         """The number of the best program, and the value of each when it was last measured."""

@@ -21,7 +21,7 @@ import logging
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -30,25 +30,33 @@ from typing import Any
 import dspy
 from dspy import Module
 
-from goldassay import __version__, jsonl
-from goldassay._dspy_compat import signature_of
-from goldassay.exceptions import DataError, GoldassayError, StorageError
-from goldassay.fields import Fields, Record, read
+from goldassay import __version__
+from goldassay._support import jsonl
+from goldassay._support.display import Displayed
+from goldassay._support.dspy_compat import signature_of
+from goldassay._support.exceptions import DataError, GoldassayError, StorageError
+from goldassay._support.secrets import scrub
+from goldassay.core.fields import Fields, Record, read
+from goldassay.results.cells import bounds, number, p_value
+from goldassay.results.comparison import METRIC, Comparison, ComparisonVerdict
+from goldassay.results.comparisons import compare_metric
+from goldassay.results.view import Sentence, Table, TableRow, View
 from goldassay.running import Run
 from goldassay.running.folder import locked
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import text_of
-from goldassay.secrets import scrub
-from goldassay.statistics import Comparison
-from goldassay.tuning.acceptance import Verdict, one_look
+from goldassay.running.summary import breakdown_tables, noise_lines, run_value, spent
+from goldassay.statistics import PairedTest
+from goldassay.tuning.acceptance import MARGIN
+from goldassay.tuning.explain import model_name
 from goldassay.tuning.options import TuneOptions
-from goldassay.tuning.patches import Ledger, write
-from goldassay.tuning.proof import Proof
+from goldassay.tuning.patches import Ledger, view_of, write
+from goldassay.tuning.proofs import PROOF, PromptProof, prove_patched
 from goldassay.tuning.verdict import Audit, of_comparison, of_runs
 from goldassay.tuning.wrappers import Splits, Wrapped, inmost, predictors, rebuilt
 
 STATE = "state.json"
-ABOUT = "tuning.json"
+TUNING_FILE = "tuning.json"
 PICKLE = "program.pkl"
 
 
@@ -74,8 +82,8 @@ def load_state(program: Module, place: Path | str) -> Module:
     """
     place = Path(place)
     file = place / STATE if place.is_dir() else place
-    if place.is_dir() and (place / ABOUT).is_file():
-        read_about(place / ABOUT)  # a damaged folder is not trusted
+    if place.is_dir() and (place / TUNING_FILE).is_file():
+        read_about(place / TUNING_FILE)  # a damaged folder is not trusted
     if file.suffix == ".pkl" or (not file.is_file() and (place / PICKLE).is_file()):
         raise DataError(
             "a pickle can run any code when it is opened, so it is not; load it where you trust it (dspy.load, "
@@ -91,10 +99,10 @@ def load_state(program: Module, place: Path | str) -> Module:
     try:
         loaded: Any = rebuilt(program, state)
         models = _checked(loaded, state, file)
-        own = {name: predictor.lm for name, predictor in loaded.named_predictors()}
+        models_before = {name: predictor.lm for name, predictor in loaded.named_predictors()}
         loaded.load_state(state)
         for name, predictor in loaded.named_predictors():
-            predictor.lm = own[name]
+            predictor.lm = models_before[name]
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
     if models:
@@ -111,7 +119,7 @@ def _checked(program: Module, state: Record, file: Path) -> list[str]:
     inside = inmost(program)
     if inside is not program:
         state = state["program"]
-    parts: Fields = {name: part for name, part in state.items() if name != "metadata"}
+    parts: Fields = {name: predictor_state for name, predictor_state in state.items() if name != "metadata"}
     if isinstance(inside, dspy.Predict):
         parts = {"self": state}
     parameters = dict(inside.named_parameters())
@@ -157,33 +165,44 @@ def state_names(places: Sequence[Path]) -> list[str]:
     >>> state_names([Path("a/best.json"), Path("b/best.json")])
     ['a-best', 'b-best']
     """
-    paths = [place.resolve() for place in places]
+    paths = [path.resolve() for path in places]
     parts = [list((path.parent if path.name == STATE else path.with_suffix("")).parts[1:]) for path in paths]
     names: list[str] = []
     for size in range(1, max(map(len, parts), default=0) + 1):
-        names = ["-".join(each[-size:]) for each in parts]
+        names = ["-".join(folders[-size:]) for folders in parts]
         if len(set(names)) == len(set(paths)):
             break
     return names
 
 
-SCHEMA = 1
+TUNING_SCHEMA = 1
+CHARACTERS = 4  # of a prompt for each of its tokens, about
 JOURNAL = "measured.jsonl"
 RESUMABLE = ("gepa", "patches")
-SAME = ("optimizer", "seed", "program", "splits", "options", "lm")  # parts of a plan that a resumed tuning has too
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A program before and after on one split, and the paired difference.
+    """A program before and after on one split, compared by the metric.
 
     ``chosen`` says that these examples also chose the program after. Its value is then too good, and has no interval.
     """
 
     before: Run
     after: Run
-    difference: Comparison
+    comparison: Comparison
     chosen: bool = False
+
+    @classmethod
+    def of(cls, before: Run, after: Run, seed: int) -> Trial:
+        """Two runs on the same examples."""
+        test = compare_metric(before.result, after.result, seed=seed)
+        return cls(before, after, Comparison((before.name, after.name), METRIC, test, margin=MARGIN))
+
+    @property
+    def difference(self) -> PairedTest:
+        """The paired difference of the metric."""
+        return self.comparison.gain
 
     def state(self) -> Fields:
         """As JSON."""
@@ -199,7 +218,34 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Tuned:
+class Arm:
+    """One optimizer in an arena: the values of its program, what it used of its share, and the verdict on test.
+
+    ``calls`` are those of the model that runs the examples (``task_calls``) and of the one that writes instructions
+    (``reflection_calls``). ``prompt_tokens`` are those of a prompt, by `CHARACTERS` a token. The verdict is corrected
+    for the number of arms; an arm that failed has the reason there.
+    """
+
+    optimizer: str
+    dev: float | None
+    test: float | None
+    calls: int
+    tokens: int
+    prompt_tokens: int | None
+    minutes: float
+    verdict: str
+    task_calls: int = 0
+    reflection_calls: int = 0
+    stopped: str = ""
+
+    @property
+    def gap(self) -> float | None:
+        """By how much the value on dev, which chose, is above that on test."""
+        return None if self.dev is None or self.test is None else self.dev - self.test
+
+
+@dataclass(frozen=True)
+class Tuned(Displayed):
     """The result of a tuning: the program, its values on dev and test, the cost, and the reason if it stopped early."""
 
     program: Module
@@ -215,6 +261,15 @@ class Tuned:
     """A part that never worked, such as a reflection model whose answers cannot be read; or why nothing was tried."""
     references: Mapping[str, Trial] = field(default_factory=dict)
     """Labeled and nearest examples on test, which take no tuning, beside the tuned program (``patches`` only)."""
+    arms: tuple[Arm, ...] = ()
+    """The optimizers that shared the budget, if there were several; ``optimizer`` is then the chosen one, or none."""
+    corrected: Audit | None = None
+    """The verdict on test, corrected for the number of optimizers, if there were several."""
+
+    @property
+    def chosen(self) -> str | None:
+        """Of several optimizers the chosen one; None if no program is better on dev than the program as it is."""
+        return self.optimizer if any(arm.optimizer == self.optimizer for arm in self.arms) else None
 
     @property
     def beside(self) -> list[str]:
@@ -225,13 +280,12 @@ class Tuned:
         for name, trial in self.references.items():
             test = trial.difference
             calls = trial.before.cost.get("calls", 0)
-            gain = f"{test.difference:+.3f} [{test.interval.low:+.3f}, {test.interval.high:+.3f}], p {test.p:.3f}"
+            gain = f"{test.difference:+.3f} [{test.interval.low:+.3f}, {test.interval.high:+.3f}], p {p_value(test.p)}"
             value = f"{trial.before.value:.3f}, {calls} calls"
             lines.append(f"{name} on test: {value}; {self.optimizer} against it {gain}.")
-            verdict = one_look(test)
-            if verdict == Verdict.WORSE:
+            if trial.comparison.verdict == ComparisonVerdict.WORSE:
                 better.append(name)
-            elif verdict != Verdict.HELPED:
+            elif trial.comparison.verdict != ComparisonVerdict.BETTER:
                 no_better.append(name)
         if no_better:
             names = " and ".join(no_better)
@@ -241,9 +295,43 @@ class Tuned:
             lines.append(f"{self.optimizer} is worse than {' and '.join(better)}: use {best}, which takes no tuning.")
         return lines
 
+    def view(self) -> View:
+        """The values before and after on dev and on test, the patches, the verdict, and the cost."""
+        values: list[TableRow] = []
+        sentences = ["The metric before and after, and the paired difference [95 %]:"]
+        for split, trial in (("dev", self.dev), ("test", self.test)):
+            if trial is None:
+                continue
+            for name, value in trial.after.values.items():
+                after = number(value) if trial.chosen else run_value(trial.after, name)
+                values.append([split, name, run_value(trial.before, name), after])
+            test = trial.difference
+            gap = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+.4f}"
+            size = f"n {test.n}" if test.unit == "examples" else f"{test.n} {test.unit}"
+            if trial.chosen:
+                gap += f", {size}; it also chose, so no interval"
+            else:
+                gap += f"{bounds(test.interval, '+')}, p {p_value(test.p)}, {size}"
+                gap += f", detectable {test.smallest_detectable:.3f}" if test.smallest_detectable else ""
+            sentences.append(f"{split:<5}{gap}")
+            sentences += [f"{split}, after: {text}" for text in noise_lines(trial.after)]
+        columns = ["split", "value", "before [95 %]", "after [95 %]"]
+        view: View = [Table(f"tuned with {self.optimizer}", columns, values, left=2)]
+        view += [Sentence(text, unbroken=True) for text in sentences]
+        view += breakdown_tables((self.test or self.dev).after, f"{'test' if self.test else 'dev'}, after: ")
+        if self.ledger.patches:
+            view += [*view_of(self.ledger.patches), Sentence(self.ledger.verdict.sentence)]
+        view += [Sentence(f"Note: {self.note}")] if self.note else []
+        view += map(Sentence, self.beside)
+        view += [Sentence(outcome(self.verdict, self.test.difference.difference))] if self.test is not None else []
+        view += [Sentence(f"Stopped early: {self.stopped}.")] if self.stopped else []
+        return [*view, Sentence(f"{spent(self.cost)} to tune.")]
+
     @property
     def audit(self) -> Audit:
         """Whether the optimizer helped: by the one look at test, else by dev, which chose and so proves nothing."""
+        if self.corrected is not None:
+            return self.corrected
         trial = self.test or self.dev
         if trial.chosen:
             return of_runs([trial.before, trial.after], selection="bred", source=self.optimizer, chosen="after")
@@ -254,15 +342,28 @@ class Tuned:
         """Whether the result is proven on test, where it was looked at once, by the verdict of its audit."""
         if self.test is None:
             return "not tested"
-        return one_look(self.test.difference).on_test
+        comparison = self.test.comparison if self.corrected is None else self.corrected.comparison
+        words = {ComparisonVerdict.BETTER: "proven on test", ComparisonVerdict.WORSE: "worse on test"}
+        return words.get(comparison.verdict, "not proven on test")
+
+
+def outcome(verdict: str, difference: float) -> str:
+    """The verdict of a tuning in words: of a loss nobody asks whether the gain is proven.
+
+    >>> outcome("proven on test", 0.1), outcome("not proven on test", -0.1)
+    ('The gain is proven on test.', 'No gain is shown on test.')
+    """
+    if verdict == "worse on test":
+        return "The tuned program is worse on test."
+    return "No gain is shown on test." if difference <= 0 and verdict.startswith("not") else f"The gain is {verdict}."
 
 
 def plan_of(program: Module, splits: Splits, optimizer: str, options: TuneOptions) -> Fields:
     """The material of a tuning with `goldassay.tune`, which must be the same when it is resumed."""
     digests = {}
-    for name, part in splits.items():  # by ids and inputs, whatever their order
-        lines = sorted(f"{read(example, 'id', '')}\t{text_of(example)}" for example in part)
-        digests[name] = {"examples": len(part), "sha256": hashlib.sha256("\n".join(lines).encode()).hexdigest()}
+    for name, examples in splits.items():  # by ids and inputs, whatever their order
+        lines = sorted(f"{read(example, 'id', '')}\t{text_of(example)}" for example in examples)
+        digests[name] = {"examples": len(examples), "sha256": hashlib.sha256("\n".join(lines).encode()).hexdigest()}
     return {
         "optimizer": optimizer,
         "seed": options.seed,
@@ -280,31 +381,48 @@ def begin(folder: Path, resume: bool, plan: Record) -> None:
     Raises:
         GoldassayError: The folder holds another tuning, or one that cannot be resumed.
     """
-    file = folder / ABOUT
-    if resume and plan["optimizer"] not in RESUMABLE:
+    file = folder / TUNING_FILE
+    is_arena = "," in str(plan["optimizer"])  # an arena resumes by its arms
+    if resume and not is_arena and plan["optimizer"] not in RESUMABLE:
         only = f"(only {', '.join(RESUMABLE)} does): start it again without resuming"
         raise GoldassayError(f"{plan['optimizer']} keeps no state to resume {only}")
     earlier = read_about(file) if resume or file.is_file() else {}
     if resume:
-        for key in SAME:
-            if earlier.get(key) != plan[key]:
-                which = "on other examples" if key == "splits" else f"with another {key}"
-                then = _short(earlier.get(key))
-                now = _short(plan[key])
-                raise GoldassayError(f"{folder} holds a tuning {which}: {then} then, {now} now")
+        check_same(folder, earlier, plan)
         if earlier.get("status") == "finished":
             raise GoldassayError(f"the tuning in {folder} is finished; nothing to resume")
     elif (folder / "gepa").is_dir() or earlier.get("status") in ("finished", "stopped"):
         raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or resume it")
     else:
         (folder / JOURNAL).unlink(missing_ok=True)  # of a tuning that ended badly
-    _write(file, {"schema": SCHEMA, "status": "running", **plan})
+    _write(file, {"schema": TUNING_SCHEMA, "status": "running", **plan})
+
+
+def check_same(folder: Path, earlier: Record, plan: Record) -> None:
+    """Check that an earlier tuning in ``folder`` was of the same material.
+
+    Raises:
+        GoldassayError: It was not.
+    """
+    for key in (
+        "optimizer",
+        "seed",
+        "program",
+        "splits",
+        "options",
+        "lm",
+    ):  # parts of a plan that a resumed tuning has too
+        if earlier.get(key) != plan[key]:
+            which = "on other examples" if key == "splits" else f"with another {key}"
+            then = _short(earlier.get(key))
+            now = _short(plan[key])
+            raise GoldassayError(f"{folder} holds a tuning {which}: {then} then, {now} now")
 
 
 def _short(value: object) -> str:
     """A part of a plan in one line: splits with their sizes and the first digits of their hashes."""
     parts = value.items() if isinstance(value, dict) else ()
-    sizes = [f"{name} {part['examples']} ({part['sha256'][:8]})" for name, part in parts if "sha256" in part]
+    sizes = [f"{name} {split['examples']} ({split['sha256'][:8]})" for name, split in parts if "sha256" in split]
     return ", ".join(sizes) or str(value)
 
 
@@ -323,22 +441,34 @@ def locked_folder(folder: Path | None) -> Iterator[None]:
         except BaseException as error:
             status = "interrupted" if isinstance(error, (KeyboardInterrupt, StorageError)) else "failed"
             with suppress(GoldassayError):  # the first error is the one to report
-                about = read_about(folder / ABOUT)
+                about = read_about(folder / TUNING_FILE)
                 if about.get("status") == "running":
-                    _write(folder / ABOUT, {**about, "status": status})
+                    _write(folder / TUNING_FILE, {**about, "status": status})
             raise
 
 
-def save(tuned: Tuned, folder: Path, plan: Mapping[str, object], diff: str) -> None:
-    """Write a tuned program into ``folder``; ``state.json`` is DSPy's own and loads with ``program.load``.
+def save(
+    tuned: Tuned, student: Module, options: TuneOptions, plan: Mapping[str, object], inputs: Mapping[str, object]
+) -> None:
+    """Write a tuned program into its folder; ``state.json`` is DSPy's own and loads with ``program.load``.
 
-    ``plan`` is what the tuning worked on (`plan_of`), ``diff`` what it changed in the prompts.
+    Args:
+        tuned: The tuning.
+        student: The program as it was.
+        options: Its options, with the folder.
+        plan: The material of the tuning (`plan_of`).
+        inputs: Those of an example, for the prompts before and after.
     """
+    folder = Path(str(options.folder))
     folder.mkdir(parents=True, exist_ok=True)
     tuned.program.save(str(folder / STATE))
-    jsonl.replace(folder / "prompt.diff", diff)
+    jsonl.replace(folder / "prompt.diff", diff(student, tuned.program, options.adapter, dict(inputs)))
+    dev = tuned.dev.after
+    model = model_name(options.lm)
+    proof = PromptProof(model, [], gold=dev.head.gold.sha256 or "", n=len(dev.rows), value=float(dev.value))
+    prove_patched(tuned.program, tuned.ledger.kept, folder / PROOF, proof, (student, tuned.optimizer))
     about = {
-        "schema": SCHEMA,
+        "schema": TUNING_SCHEMA,
         "status": "stopped" if tuned.stopped else "finished",
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         **plan,
@@ -353,6 +483,10 @@ def save(tuned: Tuned, folder: Path, plan: Mapping[str, object], diff: str) -> N
         "beside": tuned.beside,
         "cost": tuned.cost,
     }
+    if tuned.arms:
+        about["before"] = {"dev": tuned.dev.before.value, "test": tuned.test.before.value if tuned.test else None}
+        about["arms"] = [{**asdict(arm), "gap": arm.gap} for arm in tuned.arms]
+        about["chosen"] = tuned.chosen
     ledger = tuned.ledger
     if ledger.patches:
         for patch in ledger.patches:
@@ -363,19 +497,26 @@ def save(tuned: Tuned, folder: Path, plan: Mapping[str, object], diff: str) -> N
         about["kept"] = ledger.verdict.state()
         about["failed_proposals"] = ledger.failures
         about["patches"] = ledger.statuses
-    _write(folder / ABOUT, about)
+    _write(folder / TUNING_FILE, about)
 
 
-def conclude(tuned: Tuned, folder: Path, proof: Proof) -> None:
-    """Write the verdict of labels on a tuned program into its folder, and what follows for its patches."""
+def conclude(tuned: Tuned, folder: Path, verdict: Comparison, proof: Fields) -> None:
+    """Write the verdict of labels on a tuned program into its folder, and what follows for its patches.
+
+    Args:
+        tuned: The tuning.
+        folder: Its folder.
+        verdict: The verdict on the tuned program.
+        proof: All that the labels tell, as JSON.
+    """
     ledger = tuned.ledger
-    proven = ledger.verdict.kept and proof.verdict.better > 0
-    ledger.conclude(replace(ledger.verdict, proven=proven, by=f"{proof.verdict.labels} labels"))
+    proven = ledger.verdict.kept and verdict.verdict == "better"
+    ledger.conclude(replace(ledger.verdict, proven=proven, by=f"{verdict.n} labels"))
     for patch in ledger.kept:
         write(patch, folder / "patches")
-    about = read_about(folder / ABOUT)
-    about |= {"kept": ledger.verdict.state(), "patches": ledger.statuses, "proof": proof.state()}
-    _write(folder / ABOUT, about)
+    about = read_about(folder / TUNING_FILE)
+    about |= {"kept": ledger.verdict.state(), "patches": ledger.statuses, "proof": proof}
+    _write(folder / TUNING_FILE, about)
 
 
 def _write(file: Path, about: Mapping[str, object]) -> None:

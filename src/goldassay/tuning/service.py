@@ -12,37 +12,42 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import dspy
-
-from goldassay import jsonl
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import identity
+from goldassay._support import jsonl
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import identity
+from goldassay.results.comparison import Comparison
 from goldassay.running import Run
-from goldassay.running.evaluate import RunOptions
 from goldassay.running.hashing import fingerprint
-from goldassay.running.labelled import LabelVerdict
 from goldassay.running.leaks import find_leaks
+from goldassay.running.options import RunOptions
 from goldassay.running.run import Case
-from goldassay.statistics import holm
-from goldassay.tuning.acceptance import ALPHA, JUDGED, LABELS, REVIEWED, Status, after_labels, after_test
+from goldassay.statistics import Interval, holm
+from goldassay.tuning.acceptance import (
+    ALPHA,
+    JUDGED_SPLIT,
+    LABELS_SPLIT,
+    REVIEWED_SPLIT,
+    Status,
+    after_labels,
+    after_test,
+)
 from goldassay.tuning.edits import Diagnosis, Edit, covering, propose_patches
 from goldassay.tuning.instructions import rules
-from goldassay.tuning.measuring import WINS, effect, evaluated, failure
-from goldassay.tuning.notes import Notes
+from goldassay.tuning.measuring import LEAST_WINS, effect, evaluated, failure
 from goldassay.tuning.patches import Patch, apply, check_patch, read, write
 from goldassay.tuning.patterns import find
-from goldassay.tuning.proof import ModeChange
+from goldassay.tuning.proofs import PROOF, prove_patched
 from goldassay.tuning.saved import STATE, diff, load_state
 from goldassay.tuning.wrappers import Examples, demonstrations
 
 if TYPE_CHECKING:
     from dspy import Module
 
-    from goldassay.metric import AnyMetric
+    from goldassay.core.metric import AnyMetric
 
 APPLIED = "applied.json"
 SPLITS = ("dev", "test")
-EDITS: tuple[Edit, ...] = (rules, covering)  # those that need no model
+WORD_EDITS: tuple[Edit, ...] = (rules, covering)  # those that need no model
 
 
 def check_train(cases: Sequence[Case], train: Examples) -> None:
@@ -92,18 +97,20 @@ def measure(
     measured = []
     for patch, program in candidates:
         patch.effects = [old for old in patch.effects if old.split != split]
-        reviewed = split == REVIEWED
+        reviewed = split == REVIEWED_SPLIT
         places = independent(patch, program, examples) if reviewed else [*range(len(examples))]
-        if reviewed and len(places) < WINS:
+        if reviewed and len(places) < LEAST_WINS:
             patch.reason = f"not available on {split}: only {len(places)} corrected records did not make it"
             continue
-        own = [examples[place] for place in places]
-        run = evaluated(program, own, metric, options.changed(name=patch.id))
+        measured_examples = [examples[index] for index in places]
+        run = evaluated(program, measured_examples, metric, options.changed(name=patch.id))
         if why := failure(run):
             patch.reason = f"not available on {split}: the program {why}"
             continue
-        before = [first.cases[place] for place in places]
-        patch.effects.append(effect(run.cases, before, own, split, run.cost, zero=first.zero, level=level))
+        before = [first.cases[index] for index in places]
+        patch.effects.append(
+            effect(run.cases, before, measured_examples, split, run.cost, zero=first.zero, level=level)
+        )
         measured.append(patch)
     adjusted = holm([patch.effects[-1].p for patch in measured])
     return {patch.id: float(p) for patch, p in zip(measured, adjusted, strict=True)}
@@ -112,7 +119,7 @@ def measure(
 def independent(patch: Patch, program: Module, examples: Examples) -> list[int]:
     """The places of the examples that a patch was not made from, and that the program with it does not show."""
     made = {*patch.examples, *(leak.id for leak in find_leaks(program, examples))}
-    return [place for place, example in enumerate(examples) if identity(example, place) not in made]
+    return [index for index, example in enumerate(examples) if identity(example, index) not in made]
 
 
 class PatchFolder:
@@ -164,7 +171,7 @@ class PatchFolder:
         names = ", ".join(file.stem for file in files) or "none yet"
         raise GoldassayError(f"no patch {name!r} in {self.folder}; there are: {names}")
 
-    def propose(self, run: Run, train: Examples, *, edits: Sequence[Edit] = EDITS, most: int = 12) -> list[Patch]:
+    def propose(self, run: Run, train: Examples, *, edits: Sequence[Edit] = WORD_EDITS, most: int = 12) -> list[Patch]:
         """Patches for the errors of a run on train; the first ``most`` new ones are written as files.
 
         A patch that the folder has already, for this version of the program or applied to it, keeps its evidence.
@@ -173,48 +180,10 @@ class PatchFolder:
         examples = demonstrations(program, train)
         check_train(run.cases, examples)
         proposed = propose_patches(Diagnosis(find(run.cases), program, examples), edits)
-        self._add(proposed, most)
+        self.add(proposed, most)
         return proposed
 
-    def propose_from(
-        self,
-        notes: Notes,
-        mode: str | None = None,
-        *,
-        reflection_lm: dspy.BaseLM | None = None,
-        most: int = 12,
-    ) -> list[Patch]:
-        """Patches for the failure modes of a review, the costliest first; the first ``most`` new ones are written.
-
-        Args:
-            notes: The notes.
-            mode: The one mode to take.
-            reflection_lm: A model that proposes edits from notes and traces, too.
-            most: How many are written at most.
-
-        Raises:
-            GoldassayError: There is no such mode, or nothing to make a patch from.
-        """
-        program = self.current
-        train = demonstrations(program, notes.corrected)
-        edits = notes.edits(reflection_lm)
-        proposed: list[Patch] = []
-        for pattern in notes.patterns(mode):
-            own = [example for example in train if str(example["id"]) in pattern.documents]
-            patches = propose_patches(Diagnosis([pattern], program, own), edits)
-            for patch in patches:
-                patch.mode = pattern.kind
-                patch.review = str(notes.folder)
-            proposed += patches
-        if not proposed:
-            raise GoldassayError(
-                f"the failure modes in {notes.folder} have no note and no corrected answer, so nothing says how it "
-                "should be; write a note on one of their records, or correct its answer"
-            )
-        self._add(proposed, most)
-        return proposed
-
-    def _add(self, proposed: Sequence[Patch], most: int) -> None:
+    def add(self, proposed: Sequence[Patch], most: int) -> None:
         """Write the first ``most`` patches that the folder does not have for this version of the program."""
         versions = (fingerprint(self.program), fingerprint(self.current))
         present = {old.id for _, old in self.all() if old.status == Status.APPLIED or old.program in versions}
@@ -248,14 +217,14 @@ class PatchFolder:
             GoldassayError: There is nothing to measure, a patch is applied, or none could be measured.
             LeakError: A patch shows an example of the split.
         """
-        if split not in (*SPLITS, REVIEWED):
+        if split not in (*SPLITS, REVIEWED_SPLIT):
             raise GoldassayError(f"patches are tested on dev, and on test for the final proof, not on {split}")
-        files = [self.find(name) for name in names] or [file for file, each in self.all() if each.status != "applied"]
+        files = [self.find(name) for name in names] or [file for file, patch in self.all() if patch.status != "applied"]
         if not files:
             raise GoldassayError(f"there are no patches in {self.folder} to test; goldassay patch propose makes some")
         candidates = [self.with_patch(str(file), any_version) for file in files]
         patches = [patch for patch, _ in candidates]
-        for patch in patches if split != REVIEWED else ():
+        for patch in patches if split != REVIEWED_SPLIT else ():
             check_patch(patch, {split: examples})
         level = 1 - ALPHA / len(patches)
         adjusted = measure(self.current, candidates, examples, metric, split, options, level)
@@ -279,7 +248,7 @@ class PatchFolder:
             raise GoldassayError(f"{patch.id} is applied: revert it to test it")
         return patch, self._with(self.current, patch, any_version)
 
-    def prove(self, name: str, verdict: LabelVerdict) -> Patch:
+    def prove(self, name: str, verdict: Comparison) -> Patch:
         """Write the verdict of labels, of the program without a patch and with it, as the patch's.
 
         Raises:
@@ -290,17 +259,22 @@ class PatchFolder:
             raise GoldassayError(f"these labels are about {verdict.systems[-1]}, not about {patch.id}")
         patch.status, patch.reason = after_labels(verdict, patch.status)
         if verdict.interval is not None:
-            patch.measured(LABELS, verdict.gain.interval, verdict.gain.p, verdict.labels)
+            patch.measured(LABELS_SPLIT, verdict.gain.interval, verdict.gain.p, verdict.n)
         write(patch, self.find(name))
         return patch
 
-    def note_judged(self, name: str, change: ModeChange) -> None:
-        """Write what an aligned judge says of a patch's mode on inputs without gold; it proves nothing."""
+    def note_judged(self, name: str, fewer: Interval, p: float) -> None:
+        """Write what an aligned judge says of a patch's mode on inputs without gold; it proves nothing.
+
+        Args:
+            name: The patch.
+            fewer: By how much the share of the mode falls.
+            p: The p of this change.
+        """
         patch = read(self.find(name))
-        fewer = change.change.reversed
-        patch.measured(JUDGED, fewer, change.p, fewer.n)
+        patch.measured(JUDGED_SPLIT, fewer, p, fewer.n)
         if patch.status in (Status.PROPOSED, Status.REJECTED):
-            patch.status, patch.reason = after_test(fewer.value, change.p, REVIEWED, patch.status)
+            patch.status, patch.reason = after_test(fewer.value, p, REVIEWED_SPLIT, patch.status)
         write(patch, self.find(name))
 
     def apply(self, names: Sequence[str], *, any_version: bool = False) -> list[Patch]:
@@ -370,5 +344,6 @@ class PatchFolder:
     def _save(self, program: Module, applied: Sequence[Patch]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         program.save(str(self.folder / STATE))
+        prove_patched(program, applied, self.folder / PROOF)
         rows = [patch.model_dump(mode="json", exclude_none=True) for patch in applied]
         jsonl.replace(self.folder / APPLIED, f"{json.dumps(rows, ensure_ascii=False, indent=1)}\n")

@@ -1,84 +1,146 @@
 """The verdict of an audit, from the scores of a baseline and its candidates.
 
-A gain helped if its 95 % interval lies over 0 (`goldassay.statistics.selection`; with a single candidate
+A program is better if its 95 % interval lies over 0 (`goldassay.statistics.selection`; with a single candidate
 `goldassay.statistics.compare`). An interval within ± ``MARGIN`` shows that there is no larger difference. Candidates
 that were bred from the best on the same examples inherit its luck, so that only an upper end holds: an audit of these
-never says "helped". Of runs of goldassay the verdict is by the metric's corpus value, not by a mean of scores.
+never says "better". Of runs of goldassay the verdict is by the metric's corpus value, not by a mean of scores.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from goldassay.display import Displayed
-from goldassay.exceptions import GoldassayError
+from goldassay._support.display import Displayed
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Floats, clustered, contributions
+from goldassay.core.fields import Fields
+from goldassay.results.comparison import METRIC, Comparison, ComparisonVerdict, Selection
+from goldassay.results.comparisons import compare_metric
+from goldassay.results.view import Chart, Diff, Point, Sentence, Table, View
 from goldassay.running import Run
-from goldassay.running.comparing import check_comparable, compare_metric
+from goldassay.running.comparing import check_comparable
 from goldassay.running.leaks import Leak
-from goldassay.statistics import Comparison, contributions, examples_needed
-from goldassay.statistics.evidence import Floats, clustered
+from goldassay.statistics import Interval, PairedTest, examples_needed
 from goldassay.statistics.selection import select
-from goldassay.tuning.acceptance import MARGIN, Verdict, one_look
+from goldassay.tuning.acceptance import MARGIN
 
-Selected = Literal["independent", "bred", "none"]
-POWER_QUANTILE = 0.8416  # of 80 % power
-LEAST = 10  # more examples are at least this part of those that are there
-LEAKS = 6  # examples that are left out for a leak, by name
-SATURATED = 0.98  # of the largest score
-LUCK = "if these examples chose the program, the gain includes luck"
+LUCK_WARNING = "if these examples chose the program, the gain includes luck"
 FRESH = "goldassay audit BEFORE.json AFTER.json --program FILE --gold TEST"
-UNLABELLED = "goldassay audit BEFORE.json AFTER.json --program FILE --inputs FILE"
+UNLABELLED = "goldassay audit BEFORE.json AFTER.json --program FILE --unlabelled FILE"
 
 
 @dataclass(frozen=True)
 class Audit(Displayed):
-    """A verdict on an optimizer's result.
+    """A verdict on an optimizer's result: the chosen candidate against the baseline, and what settles it.
 
-    ``verdict`` is "helped", "made it worse", "no difference larger than x", "unchanged" where the program before is the
-    chosen one, or "cannot be told"; ``gain`` is the chosen candidate's, corrected for the choice, ``interval`` its 95 %
-    interval and ``naive_gain`` what the optimizer reports. Of bred candidates gain and interval are None. ``needed`` is
-    the smallest number of new examples that would settle it; ``more`` is it for the same validation set, ``fresh`` for
-    a held-out test; both show a gain of ``target`` in four of five cases.
+    ``naive_gain`` is what the optimizer reports. ``needed`` is the smallest number of new examples that would settle
+    it; ``more`` is it for the same validation set, ``fresh`` for a held-out test; both show a gain of ``target`` in
+    four of five cases. ``leaked`` says that prompts show examples, so that a gain shows nothing.
     """
 
-    verdict: str
-    gain: float | None
-    interval: tuple[float, float] | None
+    comparison: Comparison
     naive_gain: float | None
     candidates: int
     examples: int
     clusters: int
-    selection: Selected
     needed: int | None = None
-    p: float | None = None
     more: int | None = None
     fresh: int | None = None
     target: float | None = None
-    baseline: str = "before"
-    chosen: str = "after"
     source: str = ""
     findings: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
+    leaked: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        test: PairedTest | None,
+        selection: Selection = "none",
+        *,
+        baseline: str = "before",
+        chosen: str = "after",
+        **about: Any,
+    ) -> Audit:
+        """An audit of a test, or of nothing that could be tested.
+
+        Args:
+            test: The gain of the chosen candidate.
+            selection: How the candidates came about.
+            baseline: The name of what was there before.
+            chosen: That of the chosen candidate.
+            about: The fields of `Audit`.
+        """
+        about = {"naive_gain": None, "candidates": 1, "clusters": about.get("examples"), **about}
+        systems = baseline, chosen
+        return cls(Comparison(systems, METRIC, test, margin=MARGIN, selection=selection), **about)
+
+    @property
+    def verdict(self) -> str:
+        """``better``, ``worse``, ``no larger than x``, ``open`` or ``same``, as of its comparison; a leak opens it."""
+        verdict = self.comparison.verdict
+        if verdict == ComparisonVerdict.BETTER and self.leaked:
+            verdict = ComparisonVerdict.OPEN
+        low, high = self.interval or (0.0, 0.0)
+        return verdict + (f" {abs(max(-low, high)):.3g}" if verdict == ComparisonVerdict.NO_LARGER else "")
+
+    @property
+    def selection(self) -> Selection:
+        """How the candidates came about."""
+        return self.comparison.selection
+
+    @property
+    def baseline(self) -> str:
+        """The name of what was there before."""
+        return self.comparison.systems[0]
+
+    @property
+    def chosen(self) -> str:
+        """The name of the chosen candidate."""
+        return self.comparison.systems[1]
+
+    @property
+    def gain(self) -> float | None:
+        """The gain of the chosen candidate, corrected for the choice; None of bred ones."""
+        return None if self.interval is None else self.comparison.difference or 0.0
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the gain; None of bred candidates."""
+        if self.comparison.verdict == ComparisonVerdict.SAME:
+            return (0.0, 0.0)
+        ends = self.comparison.interval
+        return None if ends is None or self.selection == "bred" else ends.ends
+
+    @property
+    def p(self) -> float | None:
+        """The p of the gain; None of bred candidates."""
+        is_known = self.comparison.test is not None and self.selection != "bred"
+        return self.comparison.p if is_known else None
 
     @property
     def better(self) -> bool:
         """Whether the optimizer helped, beyond doubt: on examples that are not known to be fresh nothing is."""
-        return self.verdict == Verdict.HELPED and LUCK not in self.findings
+        return (
+            self.comparison.verdict == ComparisonVerdict.BETTER
+            and not self.leaked
+            and LUCK_WARNING not in self.findings
+        )
 
     def with_findings(self, leaks: Sequence[str], notes: Sequence[str]) -> Audit:
         """The same with what was found; with a leak a gain shows nothing."""
-        verdict = str(Verdict.UNKNOWN) if leaks and self.better else self.verdict
-        return replace(self, verdict=verdict, findings=(*self.findings, *leaks, *notes))
+        leaked = self.leaked or (bool(leaks) and self.better)
+        return replace(self, leaked=leaked, findings=(*self.findings, *leaks, *notes))
 
     def without(self, leaks: Sequence[Leak], whole: Audit) -> Audit:
         """This verdict, on examples that no prompt shows, with those that were left out and the gain on the whole."""
-        names = [f"{leak.id} ({leak.how} in {leak.place})" for leak in leaks[:LEAKS]]
-        more = f" and {len(leaks) - LEAKS} more" if len(leaks) > LEAKS else ""
+        names = [f"{leak.id} ({leak.how} in {leak.place})" for leak in leaks[:6]]
+        more = f" and {len(leaks) - 6} more" if len(leaks) > 6 else ""
         gain = f"{whole.naive_gain:+.3f}"
         if whole.interval is not None:
             low, high = whole.interval
@@ -90,9 +152,24 @@ class Audit(Displayed):
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
-        state = asdict(self)
-        state |= state.pop("details")
-        return state
+        keys = "verdict gain interval naive_gain candidates examples clusters selection needed p more fresh target"
+        names = [*keys.split(), "baseline", "chosen", "source", "findings"]
+        return {**{name: getattr(self, name) for name in names}, **self.details}
+
+    def view(self) -> View:
+        """The verdict and what it rests on, the gain, what an example costs before and after, and the prompts."""
+        first, *lines = self.lines()
+        style = self.verdict if self.verdict in ("better", "worse") else "open"
+        view: View = [Sentence(f"{first[:1].upper()}{first[1:]}.", style), *(Sentence(f"- {text}") for text in lines)]
+        if self.gain is not None and self.interval is not None:
+            point = Point(f"{self.chosen} against {self.baseline}", self.gain, *self.interval)
+            view.append(Chart("intervals", "gain", [("gain", [point])]))
+        if costs := self.details.get("costs"):
+            cells = [[name, f"{costs['before'][name]:.4g}", f"{costs['after'][name]:.4g}"] for name in costs["before"]]
+            view.append(Table("an example costs", ["", "before", "after"], cells))
+            diff = str(self.details["diff"]).splitlines()
+            view.append(Diff("The prompts", diff) if diff else Sentence("The prompts are the same."))
+        return view
 
     def lines(self) -> list[str]:
         """The verdict in words, a sentence a line."""
@@ -101,13 +178,13 @@ class Audit(Displayed):
             if self.candidates:
                 why = f"none of {self.candidates} candidates is better than {self.baseline}"
             return [f"{self.verdict}: gain 0; {why}", *self.findings]
-        several = self.selection != "none"
-        lines = [self._first_line(several)]
+        was_chosen = self.selection != "none"
+        lines = [self._first_line(was_chosen)]
         if self.examples:
             size = f"{self.examples} examples"
             if self.clusters < self.examples:
                 size += f" in {self.clusters} documents"
-            among = f", the best of {self.candidates} candidates," if several else ""
+            among = f", the best of {self.candidates} candidates," if was_chosen else ""
             lines.append(f"{self.chosen} against {self.baseline}{among} on {size}")
             if self.selection == "bred":
                 lines.append("its candidates were bred from the best on these very examples: use fresh examples")
@@ -117,7 +194,7 @@ class Audit(Displayed):
         if self.fresh:
             ways.append(f"a held-out test of {self.fresh}: {FRESH}")
             ways.append(f"few labels of inputs without gold: {UNLABELLED}")
-        if self.verdict == Verdict.UNKNOWN and ways:
+        if self.verdict == ComparisonVerdict.OPEN and ways:
             lines.append(f"to show a gain of {self.target:+.3f} four times in five: {', or '.join(ways)}")
         return [*lines, *self.findings]
 
@@ -139,9 +216,10 @@ class Audit(Displayed):
 def judge(
     gains: Floats,
     *,
-    selection: Selected,
+    selection: Selection,
     clusters: Sequence[Hashable] | None = None,
     pick: int | None = None,
+    held_out: bool = False,
     **about: Any,
 ) -> Audit:
     """The verdict on a chosen candidate.
@@ -151,6 +229,7 @@ def judge(
         selection: ``independent`` if no candidate was made by looking at these scores, else ``bred``.
         clusters: The document of each example.
         pick: The chosen column, −1 for the baseline; by default the best, or the baseline if none is better.
+        held_out: Whether it was picked on other examples, so that its mean is right as it is.
         about: Other fields of `Audit`.
 
     Raises:
@@ -159,7 +238,7 @@ def judge(
     >>> luck = np.random.default_rng(1).normal(size=(30, 16))
     >>> audit = judge(luck, selection="independent")
     >>> audit.verdict, round(audit.naive_gain, 2), round(audit.gain, 2)
-    ('cannot be told', 0.13, -0.36)
+    ('open', 0.13, -0.36)
     >>> judge(luck, selection="bred").gain is None
     True
     """
@@ -172,38 +251,28 @@ def judge(
         gains = clustered(gains, clusters) * len(sizes) / examples
         weights = sizes[:, 0] * len(sizes) / examples
     result = select(gains[None], weights=weights, chosen=None if pick is None else np.array([pick]))
-    low = float(result.low[0])
-    high = float(result.high[0])
-    naive = float(result.naive[0])
-    gain = float(result.estimate[0])
-    about = {"candidates": candidates, "examples": examples, "clusters": len(gains), "selection": selection, **about}
+    n = len(gains)
+    gain = float((result.naive if held_out else result.estimate)[0])
+    error = float(result.error[0])
+    ends = Interval(gain, float(result.low[0]), float(result.high[0]), 0.95, n, "selection")
+    test = PairedTest(gain, ends, float(result.p[0]), n, 0.0, 0.0, "selection", standard_error=error)
+    about = {"candidates": candidates, "examples": examples, "clusters": n, **about}
+    about["naive_gain"] = float(result.naive[0])
     if int(result.chosen[0]) < 0:
-        about["chosen"] = about.get("baseline", "before")
-        return Audit(str(Verdict.UNCHANGED), 0.0, (0.0, 0.0), naive, **about)
-    if selection == "bred":
-        worse = Verdict.WORSE if high < 0 else Verdict.UNKNOWN
-        audit = Audit(str(worse), None, None, naive, **about)
-    else:
-        text = Verdict.of_interval(low, high).sentence(low, high)
-        audit = Audit(text, gain, (low, high), naive, p=float(result.p[0]), **about)
-    return _with_needed(audit, gain, float(result.error[0]), float(result.critical[0]))
+        return Audit.of(None, selection, **{**about, "chosen": about.get("baseline", "before")})
+    return _with_needed(Audit.of(test, selection, **about), gain, error, float(result.critical[0]))
 
 
-def of_comparison(comparison: Comparison, *, examples: int | None = None, **about: Any) -> Audit:
+def of_comparison(test: PairedTest, *, examples: int | None = None, **about: Any) -> Audit:
     """The verdict on one program against another, where there was nothing to choose.
 
     >>> from goldassay.statistics import compare
     >>> of_comparison(compare([1.0] * 12, [0.0] * 12, resamples=2000)).verdict
-    'helped'
+    'better'
     """
-    n = comparison.n
-    gain = comparison.difference
-    low = comparison.interval.low
-    high = comparison.interval.high
-    about = {"candidates": 1, "examples": examples or n, "clusters": n, "selection": "none", **about}
-    verdict = one_look(comparison).sentence(low, high)
-    audit = Audit(verdict, gain, (low, high), gain, p=comparison.p, **about)
-    return _with_needed(audit, gain, comparison.standard_error, 1.96)
+    n = test.n
+    about = {"naive_gain": test.difference, "examples": examples or n, "clusters": n, **about}
+    return _with_needed(Audit.of(test, **about), test.difference, test.standard_error, 1.96)
 
 
 def shrunk(gain: float, error: float) -> float:
@@ -218,14 +287,14 @@ def shrunk(gain: float, error: float) -> float:
 
 def _with_needed(audit: Audit, gain: float, error: float, critical: float) -> Audit:
     """With the examples that would show the gain, less the luck that is likely in it, with 80 % power."""
-    if audit.verdict != Verdict.UNKNOWN or not error > 0:
+    if audit.comparison.verdict != ComparisonVerdict.OPEN or not error > 0:
         return audit
     n = audit.clusters
     target = shrunk(abs(gain) if audit.selection == "none" else gain, error)
     # Power .8 needs (critical + .84) standard errors in the target, and an error falls with the root of n.
-    enough = n * ((critical + POWER_QUANTILE) * error / target) ** 2
+    enough = n * ((critical + 0.8416) * error / target) ** 2
     scale = audit.examples / n
-    least = audit.examples / LEAST  # an estimate so near to the end is luck: fewer would settle nothing
+    least = audit.examples / 10  # an estimate so near to the end is luck: fewer would settle nothing
     more = None if audit.selection == "bred" else math.ceil(max(least, (enough - n) * scale))
     fresh = None if audit.selection == "none" else math.ceil(examples_needed(target, error, n) * scale)
     return replace(
@@ -233,10 +302,35 @@ def _with_needed(audit: Audit, gain: float, error: float, critical: float) -> Au
     )
 
 
+def of_arms(before: Run, runs: Mapping[str, Run], seed: int) -> dict[str, Audit]:
+    """The verdict on the run of each arm of an arena against the program as it is, corrected for the number of arms.
+
+    Args:
+        before: The program as it is, on test.
+        runs: Those of the arms whose program changed, by the arm's name.
+        seed: Of the test, where there is one arm.
+    """
+    size = len(before.rows)
+    gains = None
+    if len(runs) > 1 and size > 1 and not before.design.drafted:
+        parts = [contributions(run.evidence, before.evidence, before.zero) for run in runs.values()]
+        gains = size * np.stack(parts, axis=1)
+    audits: dict[str, Audit] = {}
+    for number, (name, run) in enumerate(runs.items()):
+        about: Fields = {"source": "arena", "baseline": "before", "chosen": name}
+        if gains is None:
+            test = compare_metric(before.result, run.result, seed=seed)
+            audits[name] = of_comparison(test, examples=size, **about)
+        else:
+            about |= {"pick": number, "held_out": True}
+            audits[name] = judge(gains, selection="independent", clusters=before.clusters, **about)
+    return audits
+
+
 def of_runs(
     runs: Sequence[Run],
     *,
-    selection: Selected | None = None,
+    selection: Selection | None = None,
     clusters: Sequence[Hashable] | None = None,
     leaks: Sequence[str] = (),
     **about: Any,
@@ -263,9 +357,9 @@ def of_runs(
     column = 1
     about = {"source": "runs", **about}
     if (selection or "none") == "none" and len(others) == 1:
-        audit = of_comparison(compare_metric(first, others[0], clusters), examples=n, **about)
-    elif first.design and len(first.design.strata) > 1:
-        raise GoldassayError("how much of a gain is luck cannot be told from examples that were chosen from strata")
+        audit = of_comparison(compare_metric(first.result, others[0].result, clusters), examples=n, **about)
+    elif len(first.design.strata) > 1:
+        raise GoldassayError("examples that were chosen from strata cannot show how much of a gain is luck")
     else:
         gains = n * np.stack([contributions(run.evidence, first.evidence, first.zero) for run in others], axis=1)
         column = 1 + int(gains.mean(0).argmax())
@@ -274,10 +368,10 @@ def of_runs(
         audit = judge(gains, selection=selection or "independent", clusters=clusters, **about)
     noise: list[str] = []
     for run in runs:  # warnings about its program come first, and those about its noise after that
-        count = len(run.about.get("warnings") or ())
+        count = len(run.head.warnings)
         leaks = [*leaks, *(f"{run.name}: {text}" for text in run.warnings[:count])]
         noise += [text for text in run.warnings[count:] if text not in noise]
-    scores = np.array([[np.nan if row.get("error") else row["score"] for row in run.rows] for run in runs], float).T
+    scores = np.array([[np.nan if row.error else row.score for row in run.rows] for run in runs], float).T
     return audit.with_findings(leaks, [*noise, *of_scores(scores, [run.name for run in runs], column)])
 
 
@@ -302,7 +396,7 @@ def of_scores(scores: Floats, names: Sequence[str], chosen: int, repeats: int = 
     notes = {
         f"the metric is constant: every score is {high:g}, so it cannot show a difference": constant,
         f"the metric is saturated: {names[0]} has {before:.3f} already, so there is no room": not constant
-        and before >= SATURATED * max(high, 1.0),
+        and before >= 0.98 * max(high, 1.0),
         f"only {side} failed ({count} of {len(scores)} examples, scored 0): mend that and measure again": count
         and not fewest,
         f"{repeats} repeated scores of the same example count once, by their mean; cached answers add nothing": repeats,

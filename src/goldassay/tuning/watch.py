@@ -13,14 +13,14 @@ from typing import Any
 import dspy
 from dspy import Example, Module, Prediction
 
-from goldassay import jsonl
-from goldassay._dspy_compat import BaseCallback, signature_of
-from goldassay.corpus_score import Score
-from goldassay.exceptions import GoldassayError, ModelError, one_line
-from goldassay.fields import Fields
-from goldassay.measure import failed
-from goldassay.metric import AnyMetric, Metric, extra_arguments, failed_with
-from goldassay.progress import bar, heartbeat, standard_error
+from goldassay._support import jsonl
+from goldassay._support.dspy_compat import BaseCallback, signature_of
+from goldassay._support.exceptions import GoldassayError, ModelError, one_line
+from goldassay._support.progress import bar, heartbeat, standard_error
+from goldassay.core.fields import Fields
+from goldassay.core.measure import failed
+from goldassay.core.metric import AnyMetric, Metric, extra_arguments, failed_with
+from goldassay.core.score import Score
 from goldassay.tuning.credit import Credit
 from goldassay.tuning.wrappers import Examples
 
@@ -59,13 +59,14 @@ class Watch(BaseCallback):  # type: ignore[misc]
         self._lock = threading.Lock()
         self._bar = bar(standard_error(), progress)
         self._task = self._bar.add_task("tuning", total=None)
+        self._line = "nothing measured yet"
 
     def __enter__(self) -> Watch:
         if not self._progress:  # DSPy's optimizers print, and show bars of their own
             self._stack.enter_context(redirect_stdout(io.StringIO()))
             self._stack.enter_context(redirect_stderr(io.StringIO()))
         else:
-            self._stack.enter_context(heartbeat(lambda: f"tuning, {self.scored} answers measured"))
+            self._stack.enter_context(heartbeat(lambda: f"tuning: {self._line}"))
         self._bar.start()
         return self
 
@@ -103,11 +104,15 @@ class Watch(BaseCallback):  # type: ignore[misc]
         try:
             score = self.metric(*arguments)
         except Exception as error:
-            own = isinstance(self.metric, Metric) and not failed(pred)
-            self._note_metric_error(error, counts=not own)
+            by_metric = isinstance(self.metric, Metric) and not failed(pred)
+            with self._lock:  # an example that is scored again as failed is counted then
+                self.metric_error = self.metric_error or error
+                self.unmeasured += 1
+                self.scored += not by_metric
+                self.failures += not by_metric
             if isinstance(error, ModelError):
                 raise Unreachable(str(error)) from error
-            if not own:
+            if not by_metric:
                 raise
             pred = failed_with(f"the metric raised {one_line(error)}")
             score = self.metric(gold, pred, *everything[2:])
@@ -119,14 +124,6 @@ class Watch(BaseCallback):  # type: ignore[misc]
             best = "" if self.best is None else f", best on dev {self.best[0]:.4f}"
         self.show(f"{self.scored} examples scored{best}")
         return self.credit(score) if self.credit is not None and isinstance(score, Score) else score
-
-    def _note_metric_error(self, error: Exception, counts: bool) -> None:
-        """Remember that the metric raised; ``counts`` says that the example is not scored again as failed."""
-        with self._lock:
-            self.metric_error = self.metric_error or error
-            self.unmeasured += 1
-            self.scored += counts
-            self.failures += counts
 
     def on_evaluate_start(self, call_id: str, instance: dspy.Evaluate, inputs: Fields) -> None:
         """Remember which program is evaluated, if on the whole dev split."""
@@ -152,7 +149,8 @@ class Watch(BaseCallback):  # type: ignore[misc]
             self.show(f"best on dev {value:.4f}")
 
     def show(self, line: str) -> None:
-        """Show a line in the bar: what is measured, its effect so far, what is left."""
+        """Show a line in the bar, or off a terminal now and then: what is measured, its effect so far, what is left."""
+        self._line = line
         self._bar.update(self._task, description=f"tuning: {line}")
 
     def on_lm_start(self, call_id: str, instance: object, inputs: Fields) -> None:
@@ -192,4 +190,4 @@ class Watch(BaseCallback):  # type: ignore[misc]
         if error is not None and 2 * self.unmeasured > self.scored:
             raise GoldassayError(f"the metric raised {one_line(error)}") from error
         if self.scored and self.failures == self.scored:
-            raise GoldassayError(f"the program failed on all {self.scored} examples; the first: {self.first_failure}")
+            raise GoldassayError(f"the program failed on all {self.scored} tries; the first: {self.first_failure}")

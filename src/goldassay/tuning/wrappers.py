@@ -17,12 +17,12 @@ from typing import Any
 import dspy
 from dspy import Example, Module
 
-from goldassay._dspy_compat import Teleprompter, input_keys, serialize_for_json, signature_of
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Fields, Record
-from goldassay.lm.terse import TerseAdapter
+from goldassay._support.dspy_compat import Teleprompter, input_keys, serialize_for_json, signature_of
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import Fields, Record
+from goldassay.models.lm.terse import TerseAdapter
 
-FORMS = ("json", "lines")
+ANSWER_FORMS = ("json", "lines")
 Examples = Sequence[Any]
 """Examples of DSPy, or records like them."""
 Splits = Mapping[str, Examples]
@@ -33,7 +33,8 @@ class Wrapped(Module):  # type: ignore[misc]
 
     Calls work on a copy of the program, so threads do not meet. An example with the very inputs of the call is not
     shown: it would give the answer away. ``save`` and ``load`` keep the examples as JSON. The ``form``, ``json`` or
-    ``lines``, overrides that of `goldassay.lm.TerseAdapter`, which asks local models; other adapters stay as they are.
+    ``lines``, overrides that of `goldassay.models.lm.TerseAdapter`, which asks local models; other adapters stay as
+    they are.
 
     >>> lines = Wrapped(dspy.Predict("text -> label"), "lines")
     >>> lines.adapter(TerseAdapter("json")).form, lines.adapter(None)
@@ -127,7 +128,8 @@ class Wrapped(Module):  # type: ignore[misc]
 
     def dump_state(self, json_mode: bool = True) -> Fields:
         """The program's state and what is added."""
-        return {"program": self.program.dump_state(json_mode=json_mode), **self.prompt_parts()[0]}
+        line = "program = goldassay.tuning.load_state(program, FILE)"
+        return {LOADED: line, "program": self.program.dump_state(json_mode=json_mode), **self.prompt_parts()[0]}
 
     def load_state(self, state: Fields, **options: Any) -> None:
         """The program's state and what was added."""
@@ -138,6 +140,8 @@ class Wrapped(Module):  # type: ignore[misc]
 
 
 ADDED = ("form", "k", "keys", "examples")
+LOADED = "load_with"
+"""The line of a state that says how it is loaded: DSPy's own ``load`` knows no nearest examples."""
 
 
 def wrapped(program: Module) -> Wrapped:
@@ -158,12 +162,17 @@ def shows_nearest(program: Module) -> bool:
 
 def rebuilt(program: Module, state: Record) -> Module:
     """A copy of ``program``, wrapped if it was when its ``state`` was saved."""
-    return wrapped(program) if set(state) - {"metadata"} == {"program", *ADDED} else program.deepcopy()
+    return wrapped(program) if set(state) - {"metadata", LOADED} == {"program", *ADDED} else program.deepcopy()
 
 
 def predictors(program: Module) -> Fields:
     """The predictors by the names that they have in the program inside."""
     return dict(inmost(program).named_predictors())
+
+
+def output_fields(program: Module) -> set[str]:
+    """The fields that the predictors of a program write."""
+    return {name for predictor in predictors(program).values() for name in signature_of(predictor).output_fields}
 
 
 def fits(example: Example | Record, signature: type[dspy.Signature]) -> bool:

@@ -9,13 +9,17 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import check_unique, identity
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import check_unique, identity
+from goldassay.core.measure import TASKS
 from goldassay.gold.agreement.results import Agreement
 from goldassay.gold.agreement.study import SETS, Records, Study, statements
-from goldassay.gold.outputs import Comparison
+from goldassay.gold.outputs import canonical_output
 from goldassay.gold.reading import read
-from goldassay.gold.records import INPUTS, adapter, as_gold, as_prediction
+from goldassay.gold.records import INPUT_FIELDS, adapter, as_gold, as_prediction, problems
+
+OF_SETS = {"triples": "triple_f1", "records": "field_f1", "trajectories": "call_f1"}
+"""The name of F1 between two annotators."""
 
 
 def agree(
@@ -49,7 +53,7 @@ def agree(
     elif task in SETS:
         readings = study.read(lambda record: set(statements(record)))
         for pair in combinations(study.names, 2):
-            study.add_sets("field_f1" if task == "records" else "triple_f1", pair, study.among(readings, pair))
+            study.add_sets(OF_SETS[task], pair, study.among(readings, pair))
     else:
         study.compare_values(task, level or ("ordinal" if task == "retrieval" else "nominal"))
     return Agreement(task, study.names, len(rows), study.figures, study.disagreements(task), warnings)
@@ -88,20 +92,23 @@ def _with_suggestions(file: Path, rows: Records, task: str, level: str | None, s
     """The agreement of a draft's labels with what each system had suggested, and a warning about their influence.
 
     Raises:
-        DataError: No record has suggestions.
+        DataError: No record has suggestions, or one is not an answer of the task.
     """
     drafts = [record for record in rows if record.get("suggestions")]
     if not drafts:
         raise DataError("no record has suggestions, as gold draft writes them", file=file)
     suggested: dict[str, list[Any]] = {}
     unchanged = 0
-    canonical = Comparison(task).canonical
     for record in drafts:
-        label = canonical(as_prediction(record, task))
+        label = canonical_output(as_prediction(record, task), task)
         answers = {name: {**record, **as_gold(answer, task)} for name, answer in record["suggestions"].items()}
         for name, answer in answers.items():
+            checked = problems(answer, task, extra="ignore") if task in TASKS else answer
+            if isinstance(checked, list):
+                field = f"suggestions.{name}.{checked[0].field}"
+                raise DataError(checked[0].what, file=file, record=record["id"], field=field)
             suggested.setdefault(name, []).append(answer)
-        unchanged += any(canonical(as_prediction(answer, task)) == label for answer in answers.values())
+        unchanged += any(canonical_output(as_prediction(answer, task), task) == label for answer in answers.values())
     changed = len(drafts) - unchanged
     warning = (
         f"{changed} of {len(drafts)} labels differ from every suggestion ({changed / len(drafts):.0%}). Labels made "
@@ -114,19 +121,19 @@ def _with_suggestions(file: Path, rows: Records, task: str, level: str | None, s
 
 def _shared(records: Mapping[str, Records], task: str) -> tuple[list[list[Any]], list[str]]:
     """The records that two annotators or more have, a row each, None if one lacks it; and warnings about the others."""
-    for name, several in records.items():
-        check_unique(several, name)
-    by_id = [{identity(record, index): record for index, record in enumerate(own)} for own in records.values()]
-    counts = Counter(key for own in by_id for key in own)
-    rows = {key: [own.get(key) for own in by_id] for key, count in counts.items() if count > 1}
+    for name, rows_of_name in records.items():
+        check_unique(rows_of_name, name)
+    by_id = [{identity(record, index): record for index, record in enumerate(by_key)} for by_key in records.values()]
+    counts = Counter(key for by_key in by_id for key in by_key)
+    rows = {key: [by_key.get(key) for by_key in by_id] for key, count in counts.items() if count > 1}
     if not rows:
         raise DataError(f"the annotators have no record in common: {', '.join(records)}")
     for key, row in rows.items():
-        contents = {name: record.get(INPUTS[task]) for name, record in zip(records, row, strict=True) if record}
+        contents = {name: record.get(INPUT_FIELDS[task]) for name, record in zip(records, row, strict=True) if record}
         first = next(iter(contents))
         for name, content in contents.items():
             if content != contents[first]:
-                raise DataError(f"annotated on another {INPUTS[task]} than {first}'s", file=name, record=key)
+                raise DataError(f"annotated on another {INPUT_FIELDS[task]} than {first}'s", file=name, record=key)
     single = len(counts) - len(rows)
     partly = sum(None in row for row in rows.values())
     warnings = []

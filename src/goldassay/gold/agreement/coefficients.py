@@ -25,13 +25,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.tally import Keyed, Number, divide
 from goldassay.statistics.agreement import disagreement
-from goldassay.tally import Keyed, Number, divide
 
 Unit = Sequence[Any]  # one value an annotator, None if one gave none
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
-KINDS = ("cohen", "fleiss", *LEVELS)
+COEFFICIENTS = ("cohen", "fleiss", *LEVELS)
 ZERO = 1e-12  # rounding leaves 1e-17 where there is no variation
 
 
@@ -56,7 +56,7 @@ class Coefficient(Keyed[Any, Number]):
             GoldassayError: There is no such level.
             DataError: A unit lacks a value that Fleiss' kappa needs, or the level needs numbers and has others.
         """
-        if kind not in KINDS:
+        if kind not in COEFFICIENTS:
             raise GoldassayError(f"no level {kind!r}; there are {', '.join(LEVELS)}")
         pairs = cls(kind=kind)
         for unit in units:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from goldassay.statistics import Interval
+from goldassay.results.cells import bounds, number
+from goldassay.results.view import Note, Sentence, Table, TableRow, View
+from goldassay.statistics import Interval, wilson
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,31 @@ class Agreement:
             if (figure.name, figure.type) == (name, type) and set(figure.between) == names:
                 return figure
         raise KeyError(name)
+
+    def view(self) -> View:
+        """The figures with their intervals, and the disagreements."""
+        figures: list[TableRow] = []
+        for figure in self.figures:
+            between = "all" if len(figure.between) == len(self.annotators) else " – ".join(figure.between)
+            value = number(figure.value) + bounds(figure.interval)
+            figures.append([figure.name, between, figure.type or "", figure.units, value])
+        title = f"{self.task}, {self.records} records, {', '.join(self.annotators)}"
+        view: View = [Table(title, ["figure", "between", "type", "units", "value [95 %]"], figures, left=3)]
+        if any(figure.value == 1.0 and figure.name == "observed" for figure in self.figures):
+            low = wilson(self.records, self.records)[0]
+            agree = f"All {self.records} records agree, so the bootstrap has no width"
+            view.append(Sentence(f"{agree}; Wilson's interval is [{low:.4f}, 1]."))
+        if any(figure.name == "word_kappa" for figure in self.figures):
+            outside = "word_kappa counts every word outside of spans as agreement, so it is too high"
+            view.append(Sentence(f"{outside}; use F1."))
+        rows: list[TableRow] = []
+        for disagreement in self.disagreements:
+            values = disagreement.values
+            labels = [(values[name] or "–") if name in values else "" for name in self.annotators]
+            rows.append([disagreement.record, disagreement.where, *labels])
+        columns = ["record", "where", *self.annotators]
+        title = f"{len(rows)} disagreements"
+        return [*view, Table(title, columns, rows, left=len(columns), most=20), *map(Note, self.warnings)]
 
     def state(self) -> dict[str, object]:
         """As JSON."""

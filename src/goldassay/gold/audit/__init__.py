@@ -9,12 +9,12 @@
 >>> _ = file.write_text(json.dumps({"id": "a", "text": "In Delft", "entities": [span]}))
 >>> finding = audit(file).findings[0]
 >>> finding.kind, finding.message, finding.fix
-('offset', '4:9 reaches beyond the text, which has 8 characters; it stands at 3:8', {'start': 3, 'end': 8})
+('offset', '4:9 reaches beyond the text, which has 8 characters; it is at 3:8', {'start': 3, 'end': 8})
 """
 
 from __future__ import annotations
 
 from goldassay.gold.audit.auditing import audit, repaired
-from goldassay.gold.audit.findings import KINDS, Audit, Finding
+from goldassay.gold.audit.findings import FINDING_KINDS, Finding, GoldAudit
 
-__all__ = ["KINDS", "Audit", "Finding", "audit", "repaired"]
+__all__ = ["FINDING_KINDS", "Finding", "GoldAudit", "audit", "repaired"]

@@ -7,24 +7,24 @@ import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
-from goldassay import files, jsonl
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support import files, jsonl
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.measure import TASKS
 from goldassay.gold import sets
 from goldassay.gold.audit import records
 from goldassay.gold.audit.cards import check_card
-from goldassay.gold.audit.findings import Audit, Finding, LocatedRecord, unreadable
+from goldassay.gold.audit.findings import Finding, GoldAudit, LocatedRecord, unreadable
 from goldassay.gold.audit.kits import audit_kit
 from goldassay.gold.audit.locating import located_records
 from goldassay.gold.formats import ReadOptions
 from goldassay.gold.shapes import Record
-from goldassay.measure import TASKS
 
 
 def audit(
     name_or_path: str | Path, *, task: str | None = None, format: str | None = None, **options: Unpack[ReadOptions]
-) -> Audit:
+) -> GoldAudit:
     """All that is wrong in a set, a file of gold, or a YAML file (or folder) of a Wikidata kit.
 
     Args:
@@ -33,36 +33,37 @@ def audit(
         format: The format of a file; guessed if not given.
         options: How a file is read (`goldassay.gold.formats.ReadOptions`).
     """
-    place = sets.find(name_or_path)
-    if format is None and not (place.is_dir() and (sets.is_set(place) or sets.standoff(place))):
-        of_kit = [place] if place.is_file() else sorted(place.glob("*"))
+    path = sets.find(name_or_path)
+    if format is None and not (path.is_dir() and (sets.is_set(path) or sets.standoff(path))):
+        of_kit = [path] if path.is_file() else sorted(path.glob("*"))
         if of_kit := [file for file in of_kit if file.suffix in (".yaml", ".yml")]:
-            return audit_kit(place.name, of_kit)
-    gold = sets.load(place, task=task, format=format, **options)
+            return audit_kit(path.name, of_kit)
+    gold = sets.load(path, task=task, format=format, **options)
     rows: dict[str, list[LocatedRecord]] = {name: [] for name in gold.tasks}
     findings: list[Finding] = []
-    for name, part in gold.tasks.items():
-        for source in part.sources:
-            how: dict[str, Any] = {**source}
+    for name, task_set in gold.tasks.items():
+        for source in task_set.sources:
+            how = {**source}
             file = how.pop("path")
             split = how.pop("split", None)
-            shown = file.relative_to(place).as_posix() if place.is_dir() and file.is_relative_to(place) else file.name
-            of_file, faults = located_records(file, name, shown, **how)
+            label = file.relative_to(path).as_posix() if path.is_dir() and file.is_relative_to(path) else file.name
+            of_file, faults = located_records(file, name, label, **how)
             for row in of_file if split else ():
                 row.record.setdefault("split", split)
             rows[name] += of_file
             findings += faults
     passages: dict[str, str] | None = None
-    if (place / "passages.jsonl").exists():
+    if (path / "passages.jsonl").exists():
         try:
-            passages = {row["id"]: row["text"] for row in sets.passages(place / "passages.jsonl")}
+            passages = {row["id"]: row["text"] for row in sets.passages(path / "passages.jsonl")}
         except DataError as error:
             findings.append(unreadable(error, "passages.jsonl"))
     findings += (finding for name in rows if name in TASKS for row in rows[name] for finding in records.check(row))
-    findings += records.compare(rows, passages)
+    inputs = {name: task_set.content([row.record for row in rows[name]]) for name, task_set in gold.tasks.items()}
+    findings += records.compare(rows, passages, inputs)
     if gold.card:
-        findings += check_card(gold.card, place, rows, whole=task is None)
-    return Audit(place.name, findings, {name: len(of_task) for name, of_task in rows.items()})
+        findings += check_card(gold.card, path, rows, whole=task is None)
+    return GoldAudit(path.name, findings, {name: len(of_task) for name, of_task in rows.items()})
 
 
 def repaired(source: Path, target: Path, findings: Iterable[Finding]) -> int:
@@ -84,9 +85,9 @@ def repaired(source: Path, target: Path, findings: Iterable[Finding]) -> int:
         (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
     for name, of_file in fixes.items():
         lines = files.text(target / name).split("\n")
-        for line, place, fix in of_file:
+        for line, location, fix in of_file:
             record = json.loads(lines[line])
-            field, index = re.split(r"[\[\]]", place)[:2]
+            field, index = re.split(r"[\[\]]", location)[:2]
             if field == "answers":
                 record["answer_starts"][int(index)] = fix["start"]
             else:

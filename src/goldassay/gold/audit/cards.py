@@ -10,23 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from goldassay import files
-from goldassay.exceptions import DataError
-from goldassay.gold.audit.findings import (
-    TABLES,
-    Finding,
-    LocatedRecord,
-    RowsByTask,
-    differences,
-    mapping,
-    unreadable,
-)
+from goldassay._support import files
+from goldassay._support.exceptions import DataError
+from goldassay._support.jsonl import JSON
+from goldassay.core.measure import TASKS
+from goldassay.gold.audit.findings import TABLES, Finding, LocatedRecord, RowsByTask, differences, mapping, unreadable
 from goldassay.gold.audit.records import documents
 from goldassay.gold.records import labels_of
 from goldassay.gold.sets import CARD, counted, tally
 from goldassay.gold.shapes import Fields, Record
-from goldassay.jsonl import JSON
-from goldassay.measure import TASKS
 
 TOLERANCE = 0.02  # a promised NIL ratio of 0.15 is kept by 0.13 to 0.17
 
@@ -41,15 +33,15 @@ def check_card(card: Record, folder: Path, rows: RowsByTask, *, whole: bool) -> 
         whole: Whether these are all tasks of the set, so that what they share can be counted.
     """
     founding = mapping(card.get("gold_standard_dataset"))
-    parts: Fields = {task: founding[key] for key, task in TABLES["founding_parts"].items() if key in founding}
+    parts = {task: founding[key] for key, task in TABLES["founding_parts"].items() if key in founding}
     parts |= mapping(card.get("tasks"))
-    for task, part in parts.items():
-        if not isinstance(part, Mapping) or (task not in rows and not whole):
+    for task, declared in parts.items():
+        if not isinstance(declared, Mapping) or (task not in rows and not whole):
             continue
         if task in rows:
-            yield from _recounted_task(part, task, rows[task])
-        elif task in TASKS and ("file" in part or isinstance(part.get("records"), int)):
-            message = f"{part.get('file') or f'{task}.jsonl'} is listed in the card, but it is missing"
+            yield from _recounted_task(declared, task, rows[task])
+        elif task in TASKS and ("file" in declared or isinstance(declared.get("records"), int)):
+            message = f"{declared.get('file') or f'{task}.jsonl'} is listed in the card, but it is missing"
             yield Finding("reference", message, CARD, field=f"tasks.{task}")
     for task, of_task in rows.items():
         yield from _labels(card, mapping(parts.get(task)), task, of_task)
@@ -62,39 +54,41 @@ def _promise(message: str, field: str) -> Finding:
     return Finding("promise", message, CARD, field=field)
 
 
-def _recounted_task(part: Record, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
+def _recounted_task(declared: Record, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
     """A task's part of the card against its records."""
     counts = counted(task, [row.record for row in rows])
     where = f"tasks.{task}"
-    yield from differences(part, {name: counts.get(TABLES["count_names"].get(name, name)) for name in part}, where)
+    yield from differences(
+        declared, {name: counts.get(TABLES["count_names"].get(name, name)) for name in declared}, where
+    )
     groups: Mapping[str, int] = counts.get("types" if task == "extraction" else "labels") or {}
-    least = part.get("samples_per_type", part.get("samples_per_label"))
-    names = part.get("entity_types")
+    least = declared.get("samples_per_type", declared.get("samples_per_label"))
+    names = declared.get("entity_types")
     for key in dict.fromkeys((*(map(str, names) if isinstance(names, list) else ()), *groups)):
         if isinstance(least, int) and groups.get(key, 0) < least:
             message = f"{least} samples a type are promised, and {key} has {groups.get(key, 0)}"
             yield _promise(message, f"{where}.samples_per_type")
-    if part.get("balanced") is True and len(set(groups.values())) > 1:
+    if declared.get("balanced") is True and len(set(groups.values())) > 1:
         low = min(groups, key=groups.__getitem__)
         high = max(groups, key=groups.__getitem__)
         message = f"balanced is promised, and {low} has {groups[low]}, {high} {groups[high]}"
         yield _promise(message, f"{where}.balanced")
-    ratio = part.get("nil_ratio")
+    ratio = declared.get("nil_ratio")
     actual = counts["nil"] / counts["links"] if counts.get("links") else None
     if isinstance(ratio, (int, float)) and (actual is None or abs(actual - ratio) > TOLERANCE):
         what = "there are no links" if actual is None else f"it is {actual:.3f}"
         yield _promise(f"a NIL ratio of {ratio} is promised, and {what}", f"{where}.nil_ratio")
-    least = part.get("judgements_per_query", part.get("judgments_per_query"))
+    least = declared.get("judgements_per_query", declared.get("judgments_per_query"))
     for row in rows if task == "retrieval" and isinstance(least, int) else ():
         if (judged := len(row.record["relevant"])) < (least or 0):
             message = f"{least} judgements a query are promised, and this has {judged}"
             yield row.finding("promise", message, "relevant")
 
 
-def _labels(card: Record, part: Record, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
+def _labels(card: Record, declared: Record, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
     """Types, labels and grades that the card does not name, if it names any."""
     field, key = TABLES["top_level"].get(task, ("", ""))
-    lists = [card.get(field), *(part.get(name) for name in TABLES["allowed"].get(task, ()))]
+    lists = [card.get(field), *(declared.get(name) for name in TABLES["allowed"].get(task, ()))]
     names = next((names for names in lists if isinstance(names, list)), None)
     if names is None:
         return
@@ -110,9 +104,9 @@ def _labels(card: Record, part: Record, task: str, rows: Sequence[LocatedRecord]
             used = [("answer_type", record["answer_type"])]
         elif task == "retrieval" and isinstance(record["relevant"], Mapping):
             used = [(f"relevant.{name}", f"{grade:g}") for name, grade in record["relevant"].items()]
-        for place, value in used:
+        for location, value in used:
             if value not in allowed:
-                yield row.finding("label", f"{value!r} is not among those that the card names", place)
+                yield row.finding("label", f"{value!r} is not among those that the card names", location)
 
 
 def _languages(declared: JSON, rows: RowsByTask, whole: bool) -> Iterator[Finding]:

@@ -6,19 +6,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from goldassay import files
-from goldassay.exceptions import DataError
+from goldassay._support import files
+from goldassay._support.exceptions import DataError, clipped
+from goldassay._support.jsonl import JSON
 from goldassay.gold.sets import CARD
 from goldassay.gold.shapes import Fields, Record
-from goldassay.jsonl import JSON
+from goldassay.results.view import Sentence, Table, TableRow, View
 
 TABLES: dict[str, Fields] = files.resource("audit.json")
-KINDS: dict[str, str] = TABLES["kinds"]
+FINDING_KINDS: dict[str, str] = TABLES["kinds"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault, its place, and how to repair it (``fix``: the new values of the field)."""
+    """One fault, its place, and how to repair it (``fix``: the new values of the field); ``records`` may have it."""
 
     kind: str
     message: str
@@ -27,16 +28,17 @@ class Finding:
     record: str | None = None
     field: str | None = None
     fix: Record | None = None
+    records: int = 1
 
     @property
     def place(self) -> str:
         """File, line, record and field."""
         file = self.file if self.line is None else f"{self.file}:{self.line}"
-        return " ".join(part for part in (file, self.record, self.field) if part)
+        return " ".join(item for item in (file, self.record, self.field) if item)
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class GoldAudit:
     """The findings of an audit; ``records`` counts the records of each task (or kit file), ``figures`` what follows."""
 
     name: str
@@ -54,6 +56,27 @@ class Audit:
         """How many findings of each kind."""
         return dict(Counter(finding.kind for finding in self.findings))
 
+    def view(self) -> View:
+        """How many findings there are of each kind, and the first of them."""
+        counts = ", ".join(f"{name} {count:,}" for name, count in self.records.items())
+        if self.clean:
+            return [Sentence(f"{self.name}: no problems ({counts or 'no records'})")]
+        fixable = any(finding.fix for finding in self.findings)
+        findings: list[TableRow] = []
+        for finding in self.findings:
+            fix = "{start}:{end}".format(**finding.fix) if finding.fix else ""
+            cells = [finding.kind, finding.place, finding.message, fix]
+            findings.append(cells if fixable else cells[:-1])
+        columns = ["kind", "where", "what", *(["fix"] if fixable else [])]
+        title = f"{self.name}: {len(findings)} finding{'s' if len(findings) != 1 else ''} ({counts})"
+        kinds: list[TableRow] = [
+            [kind, FINDING_KINDS[kind], count] for kind, count in Counter(self.kinds).most_common()
+        ]
+        return [
+            Table(title, ["kind", "meaning", "findings"], kinds, left=2),
+            Table(None, columns, findings, left=len(columns), most=20),
+        ]
+
     def state(self) -> Fields:
         """As JSON."""
         return {**asdict(self), "clean": self.clean, "kinds": self.kinds}
@@ -70,7 +93,7 @@ class LocatedRecord:
 
     def finding(self, kind: str, message: str, field: str, fix: Record | None = None) -> Finding:
         """A fault of this record."""
-        return Finding(kind, message, self.file, self.line, str(self.record["id"]), field, fix)
+        return Finding(kind, clipped(message), self.file, self.line, clipped(str(self.record["id"])), field, fix)
 
 
 RowsByTask = Mapping[str, Sequence[LocatedRecord]]

@@ -7,21 +7,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from goldassay.exceptions import DataError
+from goldassay._support.exceptions import DataError
 from goldassay.gold.audit import records
-from goldassay.gold.audit.findings import Audit, Finding, differences, mapping, unreadable
+from goldassay.gold.audit.findings import Finding, GoldAudit, differences, mapping, unreadable
 from goldassay.gold.audit.locating import located_records
 from goldassay.gold.formats import kits
-from goldassay.gold.shapes import Fields, Record
+from goldassay.gold.shapes import Record
 from goldassay.measures.triples import VERDICTS, novel_discovery_rate
 
 TOTAL = re.compile(r"\b(\d{1,3}(?:,\d{3})+|\d+)[- ](?=articles?\b)")
-KEYS = {"benchmark": ("qid", "title"), "annotations": ("id", "id"), "alignment": ("wikidata_pid", "wikidata_pid")}
-"""Of each kind of a kit's files, what identifies an entry, and what it is about."""
 
 
-def audit_kit(name: str, paths: Sequence[Path]) -> Audit:
+def audit_kit(name: str, paths: Sequence[Path]) -> GoldAudit:
     """The findings of the YAML files of a Wikidata kit."""
+    # what identifies an entry of a kit's files, and what it is about
+    keys_of_kind = {
+        "benchmark": ("qid", "title"),
+        "annotations": ("id", "id"),
+        "alignment": ("wikidata_pid", "wikidata_pid"),
+    }
     findings: list[Finding] = []
     counts: dict[str, int] = {}
     figures: dict[str, float] = {}
@@ -40,29 +44,29 @@ def audit_kit(name: str, paths: Sequence[Path]) -> Audit:
         if kind in kits.TASK_OF_KIND:
             rows, faults = located_records(path, kits.TASK_OF_KIND[kind], path.name, format="kit")
             findings += [*faults, *(finding for row in rows for finding in records.check(row))]
-        key, about = KEYS[kind]
+        key, about = keys_of_kind[kind]
         first: dict[str, int] = {}
         for number, entry in enumerate(entries):
             other = first.setdefault(str(entry.get(key)), number)
             if other != number:
-                message = f"{entry.get(key)} is also {kits.LISTS[kind]}[{other}], {entries[other].get(about)}"
-                field = f"{kits.LISTS[kind]}[{number}].{key}"
+                message = f"{entry.get(key)} is also {kits.KIT_LISTS[kind]}[{other}], {entries[other].get(about)}"
+                field = f"{kits.KIT_LISTS[kind]}[{number}].{key}"
                 findings.append(Finding("id", message, path.name, record=str(entry.get(about)), field=field))
-    return Audit(name, findings, counts, figures)
+    return GoldAudit(name, findings, counts, figures)
 
 
 def _recounted(kind: str, head: Record, entries: Sequence[Record], name: str, rate: float | None) -> Iterator[Finding]:
     """The counts that the head of a kit's file declares, against its list."""
     of_kind = Counter(str(entry.get("domain" if kind == "benchmark" else "verdict")) for entry in entries)
-    declared: Fields = {"count": head.get("count")}
+    declared = {"count": head.get("count")}
     if total := TOTAL.search(str(head.get("description", ""))):
         declared["description"] = int(total[1].replace(",", ""))
-    counts: Fields = {"count": len(entries), "description": len(entries)}
-    for part, of_part in head.items():
+    counts = {"count": len(entries), "description": len(entries)}
+    for section, of_part in head.items():
         for key, number in mapping(of_part).items():
-            if key == "total_annotations" or part == "stratified_sampling" or key in VERDICTS:
-                declared[f"{part}.{key}"] = number
-                counts[f"{part}.{key}"] = len(entries) if key == "total_annotations" else of_kind[key]
+            if key == "total_annotations" or section == "stratified_sampling" or key in VERDICTS:
+                declared[f"{section}.{key}"] = number
+                counts[f"{section}.{key}"] = len(entries) if key == "total_annotations" else of_kind[key]
     yield from differences(declared, counts, "", name)
     stated = (head.get("metadata") or {}).get("validated_ndr")
     if isinstance(stated, float) and rate is not None and abs(stated - rate) > 0.0005:

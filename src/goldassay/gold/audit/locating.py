@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from goldassay.exceptions import DataError
-from goldassay.files import Faults
+from goldassay._support.exceptions import DataError
+from goldassay._support.files import Faults
 from goldassay.gold import reading
 from goldassay.gold.audit.findings import Finding, LocatedRecord, unreadable
+
+MANY = 10  # records with the same fault that nobody mends one by one
 
 
 def located_records(path: Path, task: str, name: str, **options: Any) -> tuple[list[LocatedRecord], list[Finding]]:
@@ -20,8 +24,10 @@ def located_records(path: Path, task: str, name: str, **options: Any) -> tuple[l
     faults = Faults(math.inf)
     located: list[LocatedRecord] = []
 
-    def shown(file: Any) -> str:
-        inside = path.is_dir() and file not in (None, path)
+    is_folder = path.is_dir()
+
+    def shown(file: object) -> str:
+        inside = is_folder and file not in (None, path)
         return (Path(name) / Path(str(file)).relative_to(path)).as_posix() if inside else name
 
     try:
@@ -29,4 +35,19 @@ def located_records(path: Path, task: str, name: str, **options: Any) -> tuple[l
         located += (LocatedRecord(task, row.record, shown(row.file), row.line) for row in reading.rows(source))
     except DataError as error:
         faults.report(error)
-    return located, [unreadable(e, shown(e.file), kind) for e, kind in zip(faults.errors, faults.kinds, strict=True)]
+    pairs = zip(faults.errors, faults.kinds, strict=True)
+    return located, list(_counted(unreadable(error, shown(error.file), kind) for error, kind in pairs))
+
+
+def _counted(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings; what many records lack alike, such as a column of a table, is one with their number."""
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for finding in findings:
+        key = (finding.kind, finding.message, finding.file, str(finding.field))
+        groups.setdefault(key, []).append(finding)
+    for alike in groups.values():
+        if len(alike) < MANY:
+            yield from alike
+        else:
+            message = f"{alike[0].message} (in {len(alike):,} records, this is the first)"
+            yield replace(alike[0], message=message, records=len(alike))

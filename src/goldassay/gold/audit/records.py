@@ -14,22 +14,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from goldassay import workspace
-from goldassay.gold import anyfields
+from goldassay._support.jsonl import JSON
+from goldassay.core.shape import input_text
 from goldassay.gold.audit.findings import TABLES, Finding, LocatedRecord, RowsByTask
-from goldassay.gold.records import INPUTS, SPANS, folded_answers, grades, nearest, span_fault
-from goldassay.gold.shapes import Record
-from goldassay.jsonl import JSON
-from goldassay.measure import TASKS
-from goldassay.text.normal import distinct, near_pairs, plain
+from goldassay.gold.records import INPUT_FIELDS, SPANS, folded_answers, grades, nearest, span_fault
+from goldassay.text.near import distinct, near_pairs
+from goldassay.text.normal import plain
 
-ABOUT_OTHERS = ("retrieval", "answering")  # tasks whose records are not documents themselves
+ABOUT_OTHERS = ("retrieval", "answering", "trajectories")  # tasks whose records are not documents themselves
 
 
 def check(row: LocatedRecord) -> Iterator[Finding]:
     """Everything that is wrong with a record by itself."""
-    record: Record = row.record
-    field = INPUTS[row.task]
+    record = row.record
+    field = INPUT_FIELDS[row.task]
     if not record.get(field, field).strip():
         yield row.finding("text", "the text is empty", field)
     if row.task in SPANS:
@@ -40,13 +38,13 @@ def check(row: LocatedRecord) -> Iterator[Finding]:
                 for message in filter(None, (malformed(base, identifier) for identifier in ids)):
                     yield row.finding("identifier", message, f"links[{index}].ids.{base}")
     elif row.task == "triples":
-        keys = [(repr(each["subject"]), each["predicate"], repr(each["object"])) for each in record["triples"]]
+        keys = [(repr(triple["subject"]), triple["predicate"], repr(triple["object"])) for triple in record["triples"]]
         for index, key in enumerate(keys):
             if key in keys[:index]:
                 yield row.finding("repeated", "the same statement as another one here", f"triples[{index}]")
-            for part in ("subject", "predicate", "object"):
-                if _is_empty(record["triples"][index][part]):
-                    yield row.finding("text", f"the {part} is empty", f"triples[{index}].{part}")
+            for role in ("subject", "predicate", "object"):
+                if _is_empty(record["triples"][index][role]):
+                    yield row.finding("text", f"the {role} is empty", f"triples[{index}].{role}")
     elif row.task == "classification" and record.get("label", "") in (record.get("secondary_labels") or ()):
         yield row.finding("conflict", f"{record['label']!r} is both label and secondary label", "secondary_labels")
     elif row.task == "retrieval" and not any(grade > 0 for grade in grades(record).values()):
@@ -68,7 +66,7 @@ def _spans(row: LocatedRecord) -> Iterator[Finding]:
             fix = None if span.get("fragments") else _place(text, span.get("text"), start)
             yield row.finding("offset", problem, field, fix)
             continue
-        key = repr([span.get(part) for part in ("start", "end", "fragments", "type")])
+        key = repr([span.get(key_field) for key_field in ("start", "end", "fragments", "type")])
         if first.setdefault(key, index) != index:
             yield row.finding("repeated", f"the same span as {name}[{first[key]}]", field)
         for a, b in sound:
@@ -79,8 +77,8 @@ def _spans(row: LocatedRecord) -> Iterator[Finding]:
         trimmed = words.strip()
         if words != trimmed and "fragments" not in span:
             first_letter = text.find(trimmed, start)
-            place = {"start": first_letter, "end": first_letter + len(trimmed), "text": trimmed} if trimmed else None
-            yield row.finding("edge", f"{words!r} begins or ends with a space", field, place)
+            trimming = {"start": first_letter, "end": first_letter + len(trimmed), "text": trimmed} if trimmed else None
+            yield row.finding("edge", f"{words!r} begins or ends with a space", field, trimming)
 
 
 def _is_empty(value: JSON) -> bool:
@@ -92,8 +90,8 @@ def _is_empty(value: JSON) -> bool:
 
 def _place(text: str, words: str | None, start: int) -> dict[str, int] | None:
     """Where words stand that are said to begin at ``start``."""
-    place = nearest(text, words or "", min(start, len(text)))
-    return None if place is None else {"start": place, "end": place + len(words or "")}
+    offset = nearest(text, words or "", min(start, len(text)))
+    return None if offset is None else {"start": offset, "end": offset + len(words or "")}
 
 
 def malformed(base: str, value: str) -> str | None:
@@ -109,7 +107,7 @@ def malformed(base: str, value: str) -> str | None:
 
 
 def _answers(row: LocatedRecord) -> Iterator[Finding]:
-    record: Record = row.record
+    record = row.record
     answers = record["answers"]
     kind = record.get("answer_type")
     if kind and (kind == "unanswerable") == bool(answers):
@@ -125,7 +123,7 @@ def _answers(row: LocatedRecord) -> Iterator[Finding]:
         stands = context[start : start + len(answer)]
         if stands != answer:
             fix = _place(context, answer, start)
-            where = f"which stands at {fix['start']}" if fix else "which does not occur in it"
+            where = f"which is at {fix['start']}" if fix else "which does not occur in it"
             message = f"context[{start}:] is {stands!r}, not {answer!r}, {where}"
             yield row.finding("offset", message, f"answers[{index}]", fix)
     if len(starts) != len(answers):
@@ -133,13 +131,17 @@ def _answers(row: LocatedRecord) -> Iterator[Finding]:
         yield row.finding("schema", message, "answer_starts")
 
 
-def compare(rows: RowsByTask, passages: Mapping[str, str] | None) -> Iterator[Finding]:
+def compare(
+    rows: RowsByTask, passages: Mapping[str, str] | None, inputs: Mapping[str, Sequence[str]]
+) -> Iterator[Finding]:
     """Faults that show when records are compared with each other and with the passages; None if there are none.
+
+    ``inputs`` are the fields of each task whose text says whether two records are near duplicates.
 
     One document in several tasks has one text, one language and one split.
     """
-    for of_task in rows.values():
-        yield from duplicates(of_task)
+    for name, of_task in rows.items():
+        yield from duplicates(of_task, inputs[name])
     first: dict[str, LocatedRecord] = {}
     for row in documents(rows):
         other = first.setdefault(str(row.record["id"]), row)
@@ -151,7 +153,7 @@ def compare(rows: RowsByTask, passages: Mapping[str, str] | None) -> Iterator[Fi
                 kind = "leak" if name == "split" else "conflict"
                 yield row.finding(kind, f"this document has {what} in {other.task}", name)
     texts = {name: row.record.get("text") for name, row in first.items()} | dict(passages or {})
-    for row in rows.get("answering", ()):
+    for row in (*rows.get("answering", ()), *rows.get("trajectories", ())):
         names = row.record.get("documents") or ()
         for name in names:
             if texts and name not in texts:
@@ -185,7 +187,7 @@ def documents(rows: RowsByTask) -> Iterator[LocatedRecord]:
             yield from {str(row.record["id"]): row for row in reversed(of_task)}.values()
 
 
-def duplicates(rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
+def duplicates(rows: Sequence[LocatedRecord], inputs: Sequence[str]) -> Iterator[Finding]:
     """Doubles among the records of one task, by id and by the text of their input."""
     first: dict[str, LocatedRecord] = {}
     for row in rows:
@@ -194,27 +196,17 @@ def duplicates(rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
             where = other.file if other.line is None else f"line {other.line}"
             yield row.finding("id", f"another record has this id ({where}); each record needs its own", "id")
     unique = list(first.values())
-    names = _inputs(unique)
-    texts = ["\n".join(str(row.record.get(name) or "") for name in names) for row in unique]
+    texts = [input_text(row.record, inputs) for row in unique]
     same = distinct(texts)
     pairs = [(members[0], other, 100.0) for members in same for other in members[1:]]
     heads = [members[0] for members in same]
     pairs += [(heads[i], heads[j], min(score, 99.9)) for i, j, score in sorted(near_pairs([texts[k] for k in heads]))]
     doubles: dict[int, Finding] = {}  # one finding a text: a leak if there is one
     for i, j, score in pairs:
-        finding = _double(unique[i], unique[j], score, names[0])
+        finding = _double(unique[i], unique[j], score, next(iter(inputs), "id"))
         if j not in doubles or (finding.kind == "leak" and doubles[j].kind != "leak"):
             doubles[j] = finding
     yield from doubles.values()
-
-
-def _inputs(rows: Sequence[LocatedRecord]) -> list[str]:
-    """The fields whose text is compared: of your own task its program's inputs, or else all texts."""
-    if not rows or rows[0].task in TASKS:
-        return [INPUTS[row.task] for row in rows[:1]]
-    kinds = anyfields.fields(row.record for row in rows)
-    inputs = [name for name in workspace.inputs(rows[0].task) or () if name in kinds]
-    return inputs or [name for name, kind in kinds.items() if kind == "str"]
 
 
 def _double(a: LocatedRecord, b: LocatedRecord, score: float, field: str) -> Finding:

@@ -1,8 +1,8 @@
 """The formats, and which format and task a file has if nobody says.
 
-A `Format` yields each record of a file as a plain dict with its place, and may write records. Its module has it in
-``FORMATS`` and is imported when it is needed. The records are validated and their offsets proved in one place,
-`goldassay.gold.reading`.
+A `Format` yields each record of a file as a plain dict with its place, and may write records. Ours are named in
+``formats.json``, others are registered by extensions (`goldassay._support.extensions`); either is imported when it is
+needed. The records are validated and their offsets proved in one place, `goldassay.gold.reading`.
 """
 
 from __future__ import annotations
@@ -11,32 +11,30 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from importlib import import_module
+from os import PathLike
 from os.path import exists
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, TypeGuard
 
-from goldassay import files
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.files import Faults
+from goldassay._support import extensions, files
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.files import Faults
+from goldassay._support.jsonl import value as parse_json
+from goldassay.core.measure import TASKS
 from goldassay.gold.shapes import Side
-from goldassay.jsonl import value as parse_json
-from goldassay.measure import TASKS
 
-NAMES: dict[str, dict[str, str]] = files.resource("formats.json")
-MODULES = NAMES["modules"]
-EXTENSIONS = NAMES["extensions"]
-TASK_OF_FIELD = NAMES["task_of_field"]  # a question comes first, because it may name entities
-QUESTIONS = tuple(name for name, module in MODULES.items() if module == "answering" and name != "squad")
-"""Data sets of questions whose files are laid out in their own way."""
-SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "dev"}
+FORMAT_NAMES: dict[str, dict[str, str]] = files.resource("formats.json")
+BUILT_IN = FORMAT_NAMES["formats"]  # a reference to each, as extensions have it
+EXTENSIONS = FORMAT_NAMES["extensions"]
+TASK_OF_FIELD = FORMAT_NAMES["task_of_field"]  # a question comes first, because it may name entities
+SPLIT_NAMES = {"train": "train", "dev": "dev", "test": "test", "validation": "dev"}
 """The names that splits have, and what they are called here."""
-HEAD = 1_000_000  # bytes of a file that are looked at to guess its format
+HEAD_BYTES = 1_000_000  # bytes of a file that are looked at to guess its format
 
 
 def is_by_split(content: object) -> bool:
     """Whether these are lists by split, such as ``{"train": […], "test": […]}``."""
-    return isinstance(content, Mapping) and content.keys() <= SPLITS.keys()
+    return isinstance(content, Mapping) and content.keys() <= SPLIT_NAMES.keys()
 
 
 class ReadOptions(TypedDict, total=False):
@@ -54,13 +52,12 @@ class ReadOptions(TypedDict, total=False):
     train: str | Path | None
 
 
-class Row(NamedTuple):
-    """A record as a format's reader gives it, and its place: line, file of a folder, byte offset of its line."""
+class SourceRecord(NamedTuple):
+    """A record as a format's reader gives it, and its place: line, file of a folder."""
 
     record: Any
     line: int | None = None
     file: Path | None = None
-    offset: int = 0
 
 
 @dataclass(slots=True)
@@ -134,17 +131,35 @@ class Format(NamedTuple):
         options: The names of its reading options.
         pair_rows: Reads gold and predictions together, where the one cannot be read without the other.
         task_of: The task of a file that may hold one of several.
-        record_of: The record of a parsed line, if a large file may stay on disk.
+        suffixes: The suffixes of files that are of an extension's format.
+        recognises: Whether a file, read for a task, is of an extension's format.
+        ignored: What the official scorer calls predictions that gold does not have, if it ignores them.
+        ignores_all: Whether it ignores them, too, if gold has none of the predictions.
+        spurious: The field of such predictions, if the official scorer counts what is in it as wrong.
     """
 
     tasks: Sequence[str]
-    rows: Callable[[Source], Iterator[Row]]
+    rows: Callable[[Source], Iterator[SourceRecord]]
     write: Callable[[str | Path, Iterable[Mapping[str, Any]], str, Side], None] | None = None
     written: Sequence[str] = ()
     options: Sequence[str] = ()
-    pair_rows: Callable[[Source, Source], tuple[Iterable[Row], Iterable[Row]]] | None = None
+    pair_rows: Callable[[Source, Source], tuple[Iterable[SourceRecord], Iterable[SourceRecord]]] | None = None
     task_of: Callable[[Path], str | None] | None = None
-    record_of: Callable[[Any, Source], Any] | None = None
+    suffixes: Sequence[str] = ()
+    recognises: Callable[[Path, str], bool] | None = None
+    ignored: str = ""
+    ignores_all: bool = False
+    spurious: str = ""
+
+
+def is_file(place: object) -> TypeGuard[str | Path]:
+    """Whether this names a file, and is not the records themselves."""
+    return isinstance(place, (str, PathLike))
+
+
+def names() -> list[str]:
+    """The names of all formats: ours, then those of extensions."""
+    return list({**BUILT_IN, **extensions.registered("formats")})
 
 
 def named(name: str, task: str | None = None) -> Format:
@@ -153,10 +168,10 @@ def named(name: str, task: str | None = None) -> Format:
     Raises:
         GoldassayError: There is no such format, or it does not hold the task.
     """
-    if name not in MODULES:
-        raise GoldassayError(f"no format {name!r}; the formats are {', '.join(MODULES)}")
-    form: Format = import_module(f"goldassay.gold.formats.{MODULES[name]}").FORMATS[name]
-    if task and task not in form.tasks and (task in TASKS or name not in ("jsonl", "run")):  # these hold your own tasks
+    if name not in names():
+        raise GoldassayError(f"no format {name!r}; the formats are {', '.join(names())}")
+    form: Format = extensions.load(BUILT_IN.get(name) or extensions.registered("formats")[name])
+    if task and task not in form.tasks and (task in TASKS or {*form.tasks} < {*TASKS}):  # one of all tasks has yours
         raise GoldassayError(f"format {name} holds {', '.join(form.tasks)}, not {task}")
     return form
 
@@ -167,14 +182,21 @@ def by_name(path: str | Path, otherwise: str = "") -> str:
     Raises:
         DataError: The name suggests none, and there is no other one to take.
     """
-    name = EXTENSIONS.get(Path(path).suffix.lower(), otherwise)
-    if not name:
-        raise DataError(f"its format cannot be told from the name; name it ({', '.join(MODULES)})", file=path)
-    return name
+    suffix = Path(path).suffix.lower()
+    if suffix in EXTENSIONS:
+        return EXTENSIONS[suffix]
+    for name, form in extensions.of_kind("formats").items():
+        if suffix in form.suffixes:
+            return name
+    if not otherwise:
+        raise DataError(f"its format does not follow from its name; name it ({', '.join(names())})", file=path)
+    return otherwise
 
 
-def is_run(path: str | Path) -> bool:
+def is_run(path: object) -> bool:
     """Whether this is a run folder, or the rows of one."""
+    if not is_file(path):
+        return False
     file = Path(path)
     return (file / "rows.jsonl").is_file() or (file.name == "rows.jsonl" and '"tallies":' in _head(file))
 
@@ -182,35 +204,45 @@ def is_run(path: str | Path) -> bool:
 def guess(path: str | Path, task: str, otherwise: str = "") -> str:
     """The format that a file's name, its beginning and the task suggest; ``otherwise`` if they suggest none.
 
+    That of records in Python is ``data``.
+
     Raises:
         DataError: The file does not exist, or nothing suggests a format.
     """
+    if not is_file(path):
+        return "data"
     file = Path(path)
     suffix = file.suffix.lower()
     if not exists(file):  # a name that no file can have does not exist
         raise DataError("no such file", file=path)
+    if name := recognised(file, task):
+        return name
     if file.is_dir():
         return "brat"
-    if suffix == ".jsonl" and task == "triples":
-        marks = ('"sent":', '"response":', '"triples": [[')
-        return "text2kgbench" if any(mark in _first_line(file) for mark in marks) else "jsonl"
     if suffix == ".tsv":
-        return "hipe" if _first_line(file).startswith("TOKEN\t") else "tsv"
+        return "hipe" if first_line(file).startswith("TOKEN\t") else "tsv"
     if suffix == ".json":
         head = _head(file)
         ours = re.match(r'\s*(\[|\{\s*"(train|dev|test|validation)"\s*:\s*\[)', head) or any(
-            f'"{part}"' in head for part in ("ner_annotations", "qa_pairs", "entity_linking")
+            f'"{key}"' in head for key in ("ner_annotations", "qa_pairs", "entity_linking")
         )
         return "squad" if task in ("answering", "retrieval") and not ours else "json"
     return by_name(file, "trec" if task == "retrieval" else otherwise)
 
 
+def recognised(place: Path, task: str) -> str:
+    """The format of an extension that recognises a file or folder; empty if none does."""
+    registered = extensions.of_kind("formats").items()
+    return next((name for name, form in registered if form.recognises and form.recognises(place, task)), "")
+
+
 def _head(file: Path) -> str:
     with files.opened(file) as stream:
-        return stream.read(HEAD).decode("utf-8-sig", errors="replace")
+        return stream.read(HEAD_BYTES).decode("utf-8-sig", errors="replace")
 
 
-def _first_line(file: Path) -> str:
+def first_line(file: Path) -> str:
+    """The first line of a file, or what of it is in its beginning."""
     return next(iter(_head(file).splitlines()), "")
 
 
@@ -225,14 +257,14 @@ def task_of(file: Path, format: str | None = None, column: str | None = None) ->
     name = "dataset" if not exists(file) else format or guess(file, "")
     task: str | None = None
     if name in ("tsv", "csv"):
-        asks = "question" in re.split('[,;\t"]', _first_line(file).lower())
+        asks = "question" in re.split('[,;\t"]', first_line(file).lower())
         task = "answering" if asks else "classification"
     elif name == "hipe":
         task = "linking" if str(column).startswith("NEL") else "extraction"
     elif name == "jsonl":
         with suppress(DataError):
-            task = task_of_record(parse_json(_first_line(file)))
-    elif name in MODULES and name not in ("parquet", "run", "label-studio"):
+            task = task_of_record(parse_json(first_line(file)))
+    elif name in names() and name not in ("parquet", "run", "label-studio"):
         form = named(name)
         task = form.task_of(file) if form.task_of else form.tasks[0]
     if task is None:
@@ -240,7 +272,7 @@ def task_of(file: Path, format: str | None = None, column: str | None = None) ->
     return task
 
 
-def task_of_record(record: Any) -> str | None:
+def task_of_record(record: object) -> str | None:
     """The task whose fields a record has."""
     fields = record if isinstance(record, dict) else ()
     return next((task for name, task in TASK_OF_FIELD.items() if name in fields), None)

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from goldassay import files
-from goldassay.exceptions import DataError
-from goldassay.fields import Fields, Record
-from goldassay.gold.formats import Format, Row, Source
+from goldassay._support import files
+from goldassay._support.exceptions import DataError
+from goldassay.core.fields import Fields, Record
+from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import SPANS, candidates, covered, span_fault
 from goldassay.gold.shapes import Side
 
@@ -24,19 +24,19 @@ SPACE = re.compile(r"\s")
 UNSAFE = re.compile(r"^[/\\]|(?:^|[/\\])\.\.(?:[/\\]|$)|^[A-Za-z]:|\0")
 
 
-def _annotations(source: Source) -> Iterator[Row]:
+def _annotations(source: Source) -> Iterator[SourceRecord]:
     """One record a document; its id is the file's path in the folder, without the extension."""
-    place = source.path
-    folder = place if place.is_dir() else place.parent
-    several = sorted(place.rglob("*.ann")) if place.is_dir() else [place.with_suffix(".ann")]
-    if not several:
-        raise DataError("no .ann file in this folder", file=place)
-    for file in several:
+    path = source.path
+    folder = path if path.is_dir() else path.parent
+    annotated = sorted(path.rglob("*.ann")) if path.is_dir() else [path.with_suffix(".ann")]
+    if not annotated:
+        raise DataError("no .ann file in this folder", file=path)
+    for file in annotated:
         with source.checking("unreadable"):
-            for part in (file, file.with_suffix(".txt")):
-                if place.is_dir() and not part.resolve().is_relative_to(folder.resolve()):
-                    raise DataError("a link that leads out of the folder; put the file itself there", file=part)
-            yield Row(_record(file, file.relative_to(folder).with_suffix("").as_posix(), source), file=file)
+            for member in (file, file.with_suffix(".txt")):
+                if path.is_dir() and not member.resolve().is_relative_to(folder.resolve()):
+                    raise DataError("a link that leads out of the folder; put the file itself there", file=member)
+            yield SourceRecord(_record(file, file.relative_to(folder).with_suffix("").as_posix(), source), file=file)
 
 
 def _record(file: Path, name: str, source: Source) -> Fields:
@@ -50,19 +50,19 @@ def _record(file: Path, name: str, source: Source) -> Fields:
     for number, row in enumerate(files.lines(file) if file.exists() and file.stat().st_size else (), start=1):
         with source.checking("unreadable", file=file, line=number, record=name):
             key, body, *words = row.split("\t") if row[:1] in ("T", "R", "N", "A", "M") else ("", "")
-            kind, _, rest = body.partition(" ")
+            kind, _, arguments = body.partition(" ")
             if key in spans:
-                raise DataError(f"{key} stands twice")
+                raise DataError(f"{key} is there twice")
             if key[:1] == "T":
-                spans[key] = _span(kind, rest, words[0], text, source.audit)
+                spans[key] = _span(kind, arguments, words[0], text, source.audit)
             elif key[:1] == "R":
-                relations.append((number, kind, [argument.partition(":")[2] for argument in rest.split()]))
+                relations.append((number, kind, [argument.partition(":")[2] for argument in arguments.split()]))
             elif key[:1] == "N":
-                target, reference = rest.split()
+                target, reference = arguments.split()
                 base, _, identifier = reference.partition(":")
                 ids.setdefault(target, {}).setdefault(base.lower(), []).append(identifier)
             elif kind == "NIL":
-                ids.setdefault(rest.strip(), {})
+                ids.setdefault(arguments.strip(), {})
     record: Fields = {"id": name, **({"text": text} if gold else {})}
     if source.task == "extraction":
         return record | {"entities": list(spans.values())}
@@ -75,9 +75,9 @@ def _record(file: Path, name: str, source: Source) -> Fields:
                 record["triples"].append(triple)
         return record
     record["links"] = []
-    for key, own in ids.items():
+    for key, by_base in ids.items():
         with source.checking("reference", file=file, record=name):
-            record["links"].append(spans[key] | ({"ids": own} if gold else {"candidates": candidates(own)}))
+            record["links"].append(spans[key] | ({"ids": by_base} if gold else {"candidates": candidates(by_base)}))
     record["links"].sort(key=lambda link: (link["start"], link["end"]))
     return record
 
@@ -111,13 +111,17 @@ def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -
         for number, span in enumerate(record[SPANS[task]], start=1):
             kind = span.get("type") or "Mention"
             if kind.split() != [kind]:
-                raise DataError(f"a type with white space ({kind!r}) cannot stand in brat", record=name)
+                raise DataError(f"a type with white space ({kind!r}) is not allowed in brat", record=name)
             pieces = span.get("fragments") or [(span["start"], span["end"])]
             places = ";".join(f"{start} {end}" for start, end in pieces)
             words = SPACE.sub(" ", span.get("text", "") if text is None else covered(text, span))
             lines.append(f"T{number}\t{kind} {places}\t{words}\n")
-            ids = [f"{base}:{identifier}" for base, several in span.get("ids", {}).items() for identifier in several]
-            ids += [f"{each.get('kb', 'wikidata')}:{each['id']}" for each in span.get("candidates", [])]
+            ids = [
+                f"{base}:{identifier}"
+                for base, identifiers in span.get("ids", {}).items()
+                for identifier in identifiers
+            ]
+            ids += [f"{candidate.get('kb', 'wikidata')}:{candidate['id']}" for candidate in span.get("candidates", [])]
             for reference in ids:
                 notes += 1
                 lines.append(f"N{notes}\tReference T{number} {reference}\t{words}\n")
@@ -126,4 +130,4 @@ def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -
         files.save(Path(path) / f"{name}.ann", "".join(lines))
 
 
-FORMATS = {"brat": Format(("extraction", "linking", "triples"), _annotations, _write, written=tuple(SPANS))}
+BRAT_FORMAT = Format(("extraction", "linking", "triples"), _annotations, _write, written=tuple(SPANS))

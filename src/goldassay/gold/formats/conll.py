@@ -33,21 +33,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from goldassay import files
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import Fields, Record
+from goldassay._support import files
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import Fields, Record
+from goldassay.core.measure import check_choice
 from goldassay.gold import tokens as tokenised
-from goldassay.gold.formats import Format, Row, Source
+from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import SPANS
 from goldassay.gold.shapes import Side
 from goldassay.gold.tokens import OPTIONS, Document, Token
-from goldassay.measure import check_choice
 
-NAME = re.compile(r"# \s*(?:newdoc\s+id\s*=|(?:[\w.-]+:)?document_id\s*=|id\s*=?)\s*(\S+)")
+DOCUMENT_NAME = re.compile(r"# \s*(?:newdoc\s+id\s*=|(?:[\w.-]+:)?document_id\s*=|id\s*=?)\s*(\S+)")
 COMMENT = re.compile(r"# \s*(?:[\w.: -]+=|id\s|newdoc\b|newpar\b)")
 TAG = re.compile(r"O|_|[BIESLUMW](?:-\S+)?")
 DOCSTART = "-DOCSTART-"
-TITLE = re.compile(r"\(([^()\s]+)[^()]*\)|id\s*=\s*(\S+)")  # in brackets behind -DOCSTART-, or behind id=
+DOCSTART_TITLE = re.compile(r"\(([^()\s]+)[^()]*\)|id\s*=\s*(\S+)")  # in brackets behind -DOCSTART-, or behind id=
 HIPE_COLUMNS = {"extraction": "NE-COARSE-LIT", "linking": "NEL-LIT"}
 HIPE_COMMENT = re.compile(r"#\s*(?:[\w.-]+:)?(?P<key>[\w.-]+)\s*=\s*(?P<value>.*?)\s*$")
 FACTS = ("language", "date", "decade", "document_type", "dataset", "newspaper", "place")  # in a document's comments
@@ -56,13 +56,13 @@ UNLINKED = frozenset(("_", "-", "O", ""))
 OFFICIAL_LETTERS = {"S": "B", "U": "B", "E": "I", "L": "I"}
 
 
-def _tokenised_records(source: Source) -> Iterator[Row]:
+def _tokenised_records(source: Source) -> Iterator[SourceRecord]:
     """The records of a file, one a document (or a sentence, if it marks no documents)."""
     documents = READ[source.format](source)
     return _records(documents, documents, source)
 
 
-def _pair_rows(gold: Source, pred: Source) -> tuple[Iterator[Row], Iterator[Row]]:
+def _pair_rows(gold: Source, pred: Source) -> tuple[Iterator[SourceRecord], Iterator[SourceRecord]]:
     """Both sides, the system's tags laid on gold's tokens."""
     left = READ[gold.format](gold)
     right = tokenised.align(left, READ[pred.format](pred), pred.path, by_position=bool(gold.option("protocol")))
@@ -73,7 +73,7 @@ def _pair_rows(gold: Source, pred: Source) -> tuple[Iterator[Row], Iterator[Row]
     return _records(left, left, gold), _records(right, left, pred)
 
 
-def _records(documents: Sequence[Document], gold: Sequence[Document], source: Source) -> Iterator[Row]:
+def _records(documents: Sequence[Document], gold: Sequence[Document], source: Source) -> Iterator[SourceRecord]:
     """The records of documents; under a protocol their types are written as gold's are."""
     if source.option("protocol"):
         types: dict[str, str] = {}
@@ -86,7 +86,7 @@ def _records(documents: Sequence[Document], gold: Sequence[Document], source: So
         return
     for document in documents:
         links = [_link(mention, source) for mention in document.mentions(_linked(document, source))]
-        yield Row({**document.record(source), "links": links}, document.line or None)
+        yield SourceRecord({**document.record(source), "links": links}, document.line or None)
 
 
 def _documents(source: Source) -> list[Document]:
@@ -103,7 +103,7 @@ def _documents(source: Source) -> list[Document]:
         tagged = 1 < len(cells) > index and TAG.fullmatch(cells[index])  # a token, even if it begins with #
         is_comment = row.startswith("#") and (COMMENT.match(row) or not tagged)
         begins = row.startswith(DOCSTART)
-        name = NAME.match(row) if is_comment else begins and TITLE.search(row)
+        name = DOCUMENT_NAME.match(row) if is_comment else begins and DOCSTART_TITLE.search(row)
         if name or begins:
             label = next(filter(None, name.groups()), "") if name else ""
             documents.append(Document(label or str(len(documents) + 1), number, named=bool(label)))
@@ -239,11 +239,11 @@ def _linked(document: Document, source: Source) -> list[tuple[int, int, str]]:
     mentions = []
     first = 0
     tokens = document.tokens
-    for place in range(1, len(tokens) + 1):
-        if place == len(tokens) or begins(tokens[first], tokens[place]):
+    for index in range(1, len(tokens) + 1):
+        if index == len(tokens) or begins(tokens[first], tokens[index]):
             if tokens[first].tag not in UNLINKED:
-                mentions.append((first, place, tokens[first].tag))
-            first = place
+                mentions.append((first, index, tokens[first].tag))
+            first = index
     return mentions
 
 
@@ -279,11 +279,7 @@ def _write_hipe(path: str | Path, records: Iterable[Record], task: str, side: Si
 
 
 READ = {"iob2": _documents, "conll": _documents, "hipe": _hipe_documents}
-IOB2 = Format(("extraction",), _tokenised_records, _write, options=OPTIONS, pair_rows=_pair_rows)
-FORMATS = {
-    "iob2": IOB2,
-    "conll": IOB2,
-    "hipe": Format(
-        tuple(SPANS), _tokenised_records, _write_hipe, options=(*OPTIONS, "adjacent", "protocol"), pair_rows=_pair_rows
-    ),
-}
+IOB2_FORMAT = Format(("extraction",), _tokenised_records, _write, options=OPTIONS, pair_rows=_pair_rows)
+HIPE_FORMAT = Format(
+    tuple(SPANS), _tokenised_records, _write_hipe, options=(*OPTIONS, "adjacent", "protocol"), pair_rows=_pair_rows
+)

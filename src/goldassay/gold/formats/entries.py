@@ -13,22 +13,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from goldassay import files
-from goldassay.exceptions import DataError
+from goldassay._support import files
+from goldassay._support.exceptions import DataError
+from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields
-from goldassay.gold.formats import Format, Row, Source, is_by_split, tables, task_of_record
+from goldassay.gold.formats import Format, Source, SourceRecord, is_by_split, tables, task_of_record
 from goldassay.gold.records import SPANS, as_prediction, prove
-from goldassay.measure import TASKS
 
-KEYS = {"wikidata": "wikidata_id", "viaf": "viaf_id", "isil": "isil_code", "ghcid": "ghcid"}
-KEYS |= {base: base for base in ("gnd", "isni", "orcid", "ror", "geonames")}  # which the founding sample does not name
-PARTS = {
+ID_KEYS = {"wikidata": "wikidata_id", "viaf": "viaf_id", "isil": "isil_code", "ghcid": "ghcid"}
+ID_KEYS |= {
+    base: base for base in ("gnd", "isni", "orcid", "ror", "geonames")
+}  # which the founding sample does not name
+ENTRY_PARTS = {
     "extraction": "ner_annotations",
     "classification": "type_classification",
     "linking": "entity_linking",
     "answering": "qa_pairs",
 }
-LABELS = {"primary_type": "label", "secondary_types": "secondary_labels", "rationale": "rationale"}
 Fields = Mapping[str, Any]
 
 
@@ -36,7 +37,7 @@ def _is_flat(content: Any) -> bool:
     """Whether a JSON file is a list of a task's records, or such lists by split, and holds no whole entries."""
     if is_by_split(content):
         return all(map(_is_flat, content.values()))
-    return isinstance(content, list) and not any(part in entry for part in PARTS.values() for entry in content)
+    return isinstance(content, list) and not any(key in entry for key in ENTRY_PARTS.values() for entry in content)
 
 
 def _task_of(file: Path) -> str | None:
@@ -47,15 +48,15 @@ def _task_of(file: Path) -> str | None:
     if "data" in content:
         return "answering"
     entries = content if isinstance(content, list) else [content]
-    tasks = [task for task, part in PARTS.items() if any(part in entry for entry in entries)]
+    tasks = [task for task, key in ENTRY_PARTS.items() if any(key in entry for entry in entries)]
     return tasks[0] if len(tasks) == 1 else None
 
 
-def _task_records(source: Source) -> Iterator[Row]:
+def _task_records(source: Source) -> Iterator[SourceRecord]:
     """The records of a task, from the entries that have its part."""
     content = files.json_value(source.path)
-    part = PARTS.get(source.task)
-    if part is None or _is_flat(content):
+    key = ENTRY_PARTS.get(source.task)
+    if key is None or _is_flat(content):
         yield from tables.rows(source)
         return
     entries = content if isinstance(content, list) else [content]
@@ -63,33 +64,34 @@ def _task_records(source: Source) -> Iterator[Row]:
         with source.checking(field=f"[{number}]"):
             if not isinstance(entry["text"], str):
                 raise DataError(f"the text of an entry is {entry['text']!r}")
-            if part in entry:
-                with source.checking(record=entry["id"], field=part):
+            if key in entry:
+                with source.checking(record=entry["id"], field=key):
                     for record in _records(entry, source.task):
                         if source.side == "gold":
-                            yield Row(record)
+                            yield SourceRecord(record)
                             continue
                         if spans := SPANS.get(source.task):  # predictions have no text to prove spans by later
                             prove(record["text"], record[spans], spans)
-                        yield Row(as_prediction(record, source.task))
-    if not any(isinstance(entry, dict) and part in entry for entry in entries):
-        raise DataError(f"no entry has {part}", file=source.path)
+                        yield SourceRecord(as_prediction(record, source.task))
+    if not any(isinstance(entry, dict) and key in entry for entry in entries):
+        raise DataError(f"no entry has {key}", file=source.path)
 
 
 def _records(entry: Fields, task: str) -> list[dict[str, Any]]:
     """The records of a task in an entry."""
     about = {"id": entry["id"], **_chosen(entry, "document", "language", "split", "strata")}
     document = {**about, "text": entry["text"]}
-    part = entry[PARTS[task]]
+    content = entry[ENTRY_PARTS[task]]
     if task == "extraction":
-        return [{**document, "entities": part}]
+        return [{**document, "entities": content}]
     if task == "classification":
-        labels = {field: part[key] for key, field in LABELS.items() if key == "primary_type" or key in part}
+        names = {"primary_type": "label", "secondary_types": "secondary_labels", "rationale": "rationale"}
+        labels = {field: content[key] for key, field in names.items() if key == "primary_type" or key in content}
         return [{**document, **labels}]
     if task == "linking":
         return [{**document, "links": _links(entry)}]
     records = []
-    for number, pair in enumerate(part, start=1):
+    for number, pair in enumerate(content, start=1):
         answers = pair["answer"] if "answer" in pair else pair["gold_answer"]
         if not isinstance(answers, list):
             answers = [answers] if answers else []
@@ -106,9 +108,9 @@ def _records(entry: Fields, task: str) -> list[dict[str, Any]]:
 
 def _links(entry: Fields) -> list[dict[str, Any]]:
     """A link at each place of each mention."""
-    links: list[dict[str, Any]] = []
+    links = []
     for mention, about in entry["entity_linking"].items():
-        values = {base: about[key] for base, key in KEYS.items() if about.get(key)}
+        values = {base: about[key] for base, key in ID_KEYS.items() if about.get(key)}
         ids = {
             base: list(map(str, value)) if isinstance(value, list) else [str(value)] for base, value in values.items()
         }
@@ -117,9 +119,9 @@ def _links(entry: Fields) -> list[dict[str, Any]]:
             starts = [match.start() for match in re.finditer(re.escape(mention), entry["text"])]
             places = [{"start": start, "end": start + len(mention), "text": mention} for start in starts]
         if not places:
-            raise DataError(f"mention {mention!r} does not stand in the text", field="entity_linking")
+            raise DataError(f"mention {mention!r} is not in the text", field="entity_linking")
         link = {"ids": ids, **_chosen(about, "checked", "rests_on")}
-        links += [_chosen(place, "start", "end", "text", "type") | link for place in places]
+        links += [_chosen(span, "start", "end", "text", "type") | link for span in places]
     return sorted(links, key=lambda link: (link["start"], link["end"]))
 
 
@@ -127,4 +129,4 @@ def _chosen(fields: Fields, *names: str) -> dict[str, Any]:
     return {name: fields[name] for name in names if name in fields}
 
 
-FORMATS = {"json": Format(TASKS, _task_records, task_of=_task_of)}
+JSON_FORMAT = Format(TASKS, _task_records, task_of=_task_of)

@@ -12,16 +12,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from goldassay import files
-from goldassay import jsonl as strict
-from goldassay.exceptions import DataError
-from goldassay.gold.formats import Format, Row, Source
+from goldassay._support import files
+from goldassay._support import jsonl as strict
+from goldassay._support.exceptions import DataError
+from goldassay.core.measure import TASKS
+from goldassay.gold.anyfields import flat
+from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import problems
 from goldassay.gold.shapes import Side
-from goldassay.measure import TASKS
 
-LAST = ("strata", "meta")
-WHOLE = {"entities": ("start", "end"), "links": ("start", "end", "candidates")}  # null if a prediction lacks them
+SPAN_FIELDS = {"entities": ("start", "end"), "links": ("start", "end", "candidates")}  # null if a prediction lacks them
 
 
 def rows_of(path: str | Path) -> Path:
@@ -34,7 +34,7 @@ def ids_of(path: str | Path) -> set[str]:
     return {str(row["id"]) for _, row in files.json_lines(rows_of(path)) if isinstance(row, dict) and "id" in row}
 
 
-def _json_lines(source: Source) -> Iterator[Row]:
+def _json_lines(source: Source) -> Iterator[SourceRecord]:
     """One record a line; of a run the prediction of each row that did not fail, or the gold it was measured against."""
     empty = True
     file = rows_of(source.path) if source.format == "run" else Path(source.path)
@@ -42,15 +42,18 @@ def _json_lines(source: Source) -> Iterator[Row]:
         if raw.strip():
             with source.checking("unreadable", file=file, line=number):
                 value = strict.value(files.decoded(raw, file, number, offset), line=number)
-                record = record_of(value, source) if source.format == "run" else value
-                if record is not None:
+                if source.format == "run":
+                    value = record_of(value, source)
+                elif isinstance(value, dict):
+                    value = flat(value, None, predicted=source.side == "pred")
+                if value is not None:
                     empty = False
-                    yield Row(record, number, offset=offset)
+                    yield SourceRecord(value, number)
     if empty and source.format == "run":
         raise DataError("no predictions; did every example fail?", file=file)
 
 
-def record_of(row: Any, source: Source) -> dict[str, Any] | None:
+def record_of(row: object, source: Source) -> dict[str, Any] | None:
     """The record of a run's row; None if its example failed.
 
     Raises:
@@ -59,18 +62,18 @@ def record_of(row: Any, source: Source) -> dict[str, Any] | None:
     if not isinstance(row, dict) or "id" not in row or row.get("repeat", 1) != 1:
         return None
     predicted = source.side == "pred"
-    parts = [row.get(part) for part in (("prediction",) if predicted else ("inputs", "gold"))]
+    parts = [row.get(section) for section in (("prediction",) if predicted else ("inputs", "gold"))]
     if predicted and not isinstance(parts[0], Mapping):
         return None
-    record = {key: value for part in parts if isinstance(part, Mapping) for key, value in part.items()}
+    record = {key: value for section in parts if isinstance(section, Mapping) for key, value in section.items()}
     record["id"] = str(row["id"])
     if source.task not in TASKS:
         return record
-    for field in WHOLE.keys() & record.keys() if predicted else ():
-        absent = dict.fromkeys(WHOLE[field])
+    for field in SPAN_FIELDS.keys() & record.keys() if predicted else ():
+        absent = dict.fromkeys(SPAN_FIELDS[field])
         parts = record[field]
         if isinstance(parts, list):
-            record[field] = [{**absent, **part} if isinstance(part, dict) else part for part in parts]
+            record[field] = [{**absent, **section} if isinstance(section, dict) else section for section in parts]
     checked = problems(record, source.task, source.side, extra="ignore")
     if isinstance(checked, dict):
         return checked
@@ -86,12 +89,13 @@ def dumps(records: Iterable[Mapping[str, object]]) -> str:
     '{"id": "q", "query": "x", "relevant": {"d": 2}, "strata": {"tier": 1}}\\n'
     """
     lines = []
+    at_the_end = ("strata", "meta")
     for record in records:
-        row: dict[str, Any] = {key: value for key, value in record.items() if key not in LAST}
+        row: dict[str, Any] = {key: value for key, value in record.items() if key not in at_the_end}
         if isinstance(row.get("relevant"), Mapping):
             grades = row["relevant"].items()
             row["relevant"] = {key: int(grade) if float(grade).is_integer() else grade for key, grade in grades}
-        row |= {key: record[key] for key in LAST if key in record}
+        row |= {key: record[key] for key in at_the_end if key in record}
         lines.append(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
     return "".join(lines)
 
@@ -101,7 +105,5 @@ def _write(path: str | Path, records: Iterable[Mapping[str, object]], task: str,
     files.save(path, dumps(records))
 
 
-FORMATS = {
-    "jsonl": Format(TASKS, _json_lines, _write, record_of=lambda value, source: value),
-    "run": Format(TASKS, _json_lines, record_of=record_of),
-}
+JSONL_FORMAT = Format(TASKS, _json_lines, _write)
+RUN_FORMAT = Format(TASKS, _json_lines)

@@ -17,36 +17,36 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from goldassay import files
-from goldassay.exceptions import DataError
-from goldassay.fields import Fields, Record
-from goldassay.gold.formats import Format, Row, Source
+from goldassay._support import files
+from goldassay._support.exceptions import DataError
+from goldassay.core.fields import Fields, Record
+from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import is_labelled
 from goldassay.gold.shapes import SHAPES, Side
 
 ANNOTATED = ("entities", "label", "secondary_labels")
-NOTES = ("errors", "score")  # what `goldassay runs export --format label-studio` tells people beside the text
+SHOWN_FIELDS = ("errors", "score")  # what `goldassay runs export --format label-studio` tells people beside the text
 
 
-def _tasks(source: Source) -> Iterator[Row]:
+def _tasks(source: Source) -> Iterator[SourceRecord]:
     """One record a task that was annotated (or, as predictions, that has one)."""
     content = files.json_value(source.path)
     if not isinstance(content, list):
         raise DataError("not Label Studio's: a list of tasks is needed", file=source.path)
-    part = "predictions" if source.side == "pred" else "annotations"
+    section = "predictions" if source.side == "pred" else "annotations"
     empty = bool(content)
     for number, task in enumerate(content, start=1):
         with source.checking(record=number):
             data = task["data"]
             name = str(data.get("id", task.get("id", number)))
             with source.checking(record=name):
-                results = [item for item in task.get(part) or () if not item.get("was_cancelled")]
+                results = [item for item in task.get(section) or () if not item.get("was_cancelled")]
                 if source.drafts and not results:
-                    yield Row({"id": name, **_data_fields(data, source)})
+                    yield SourceRecord({"id": name, **_data_fields(data, source)})
                 for first in results[:1]:
                     empty = False
                     annotations = _annotations(first.get("result") or [], data["text"], source.task)
-                    yield Row({"id": name, **_data_fields(data, source), **annotations})
+                    yield SourceRecord({"id": name, **_data_fields(data, source), **annotations})
     if empty and source.side == "pred":
         raise DataError("no task has a prediction", file=source.path)
 
@@ -55,8 +55,8 @@ def _data_fields(data: Record, source: Source) -> Fields:
     """The fields that the shape of a record has; others under ``meta``."""
     shape = SHAPES[source.side][source.task].__annotations__
     fields = {key: value for key, value in data.items() if key in shape and key not in (*ANNOTATED, "id")}
-    others = {key: value for key, value in data.items() if key not in shape and key not in NOTES}
-    return {**fields, "meta": {**others, **fields.get("meta", {})}} if others else fields
+    unknown = {key: value for key, value in data.items() if key not in shape and key not in SHOWN_FIELDS}
+    return {**fields, "meta": {**unknown, **fields.get("meta", {})}} if unknown else fields
 
 
 def _annotations(regions: Sequence[Record], text: str, task: str) -> Fields:
@@ -64,7 +64,7 @@ def _annotations(regions: Sequence[Record], text: str, task: str) -> Fields:
         spans = [_entity(region["value"], text) for region in regions if region["type"] == "labels"]
         return {"entities": sorted(spans, key=lambda span: (span["start"], span["end"]))}
     choices = [region["value"]["choices"] for region in regions if region["type"] == "choices"]
-    labels = [str(label) for several in choices for label in several]
+    labels = [str(label) for chosen in choices for label in chosen]
     if not labels:
         raise DataError("nobody chose a label", field="result")
     return {"label": labels[0], **({"secondary_labels": labels[1:]} if labels[1:] else {})}
@@ -80,37 +80,39 @@ def _entity(value: Record, text: str) -> Fields:
         start = len(text.encode("utf-16-le")[: 2 * start].decode("utf-16-le", "replace"))
         end = start + len(words)
     if not 0 <= start < end <= len(text) or words not in (None, text[start:end]):
-        message = f"{words!r} does not stand at {value['start']}–{value['end']} of the text"
+        message = f"{words!r} is not at {value['start']}–{value['end']} of the text"
         raise DataError(message, field="result.value")
     return {"start": start, "end": end, "type": str(value["labels"][0]), "text": text[start:end]}
 
 
 def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
     """Tasks with an annotation each, or with a prediction each; those of a draft have what each system suggested."""
-    part = "predictions" if side == "pred" else "annotations"
+    section = "predictions" if side == "pred" else "annotations"
     tasks = []
     for record in records:
         text = str(record.get("text", ""))
         data = {key: value for key, value in record.items() if key not in ANNOTATED}
         results = [{"result": _regions(record, text)}] if side == "pred" or is_labelled(record, task) else []
         suggestions = record.get("suggestions") or {}
-        suggested = [{"model_version": name, "result": _regions(each, text)} for name, each in suggestions.items()]
-        tasks.append({"data": data, **({"predictions": suggested} if suggested else {}), part: results})
+        suggested = [
+            {"model_version": name, "result": _regions(suggestion, text)} for name, suggestion in suggestions.items()
+        ]
+        tasks.append({"data": data, **({"predictions": suggested} if suggested else {}), section: results})
     files.save(path, json.dumps(tasks, ensure_ascii=False, indent=1) + "\n")
 
 
 def _regions(record: Record, text: str) -> list[Fields]:
     """The regions of a record's entities and labels; an entity that is not in the text has none."""
-    regions: list[Fields] = []
+    regions = []
     spans = [span for span in record.get("entities") or () if span["start"] is not None]
     for number, span in enumerate(spans):
-        place = {
+        located = {
             "start": span["start"],
             "end": span["end"],
             "text": span.get("text") or text[span["start"] : span["end"]],
         }
         names = {"from_name": "entities", "to_name": "text", "type": "labels"}
-        regions.append({"id": f"p{number}", **names, "value": {**place, "labels": [str(span.get("type", ""))]}})
+        regions.append({"id": f"p{number}", **names, "value": {**located, "labels": [str(span.get("type", ""))]}})
     if isinstance(record.get("label"), str):
         value = {"choices": [record["label"], *(record.get("secondary_labels") or ())]}
         names = {"from_name": "choice", "to_name": "text", "type": "choices"}
@@ -118,4 +120,4 @@ def _regions(record: Record, text: str) -> list[Fields]:
     return regions
 
 
-FORMATS = {"label-studio": Format(("extraction", "classification"), _tasks, _write)}
+LABEL_STUDIO_FORMAT = Format(("extraction", "classification"), _tasks, _write)

@@ -1,9 +1,9 @@
 """Rows with named columns: ``csv``, ``tsv``, ``parquet``, lists in JSON, data sets, and records in Python.
 
-Classification and answering find their columns by their names (`COLUMNS`), other tasks have the names of their fields;
-what is no field goes to ``meta``, and of a JSON file it is an error. A row without an id is named by its number. A
-``document`` column, or ``doc_id`` beside an ``id``, says which rows belong together. Of your own task a record has any
-fields: a column of whole numbers, numbers or true/false is read as such.
+Classification and answering find their columns by their names (`COLUMN_NAMES`), other tasks have the names of their
+fields; what is no field goes to ``meta``, and of a JSON file it is an error. A row without an id is named by its
+number. A ``document`` column, or ``doc_id`` beside an ``id``, says which rows belong together. Of your own task a
+record has any fields: a column of whole numbers, numbers or true/false is read as such.
 
 In a cell of a table, secondary types are separated by ``|``, ``,`` or ``;``; several texts are a JSON list
 (``["1800", "in 1800"]``) or have ``|`` between them, and an empty ``answers`` is a question without an answer. A csv
@@ -20,32 +20,35 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from functools import cache
 from math import inf, isfinite
 from os.path import isfile
 from pathlib import Path
 from typing import Any
 
-from goldassay import files, jsonl
-from goldassay.exceptions import DataError, MissingExtra
-from goldassay.fields import Fields, Record
-from goldassay.files import Faults
+from goldassay._support import files, jsonl
+from goldassay._support.exceptions import DataError, MissingExtra
+from goldassay._support.files import Faults
+from goldassay.core.fields import Fields, Record
+from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields
-from goldassay.gold.formats import SPLITS, Format, Row, Source, is_by_split
-from goldassay.gold.records import LABELS, is_labelled, schema
+from goldassay.gold.formats import SPLIT_NAMES, Format, Source, SourceRecord, is_by_split
+from goldassay.gold.records import LABEL_FIELDS, is_labelled, schema
 from goldassay.gold.shapes import Side
-from goldassay.measure import TASKS
 
 WRITTEN = ("classification", "answering")
 HF = "hf:"
 DATASET_FILES = ("state.json", "dataset_dict.json")  # what a folder of `save_to_disk` holds
-COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = files.resource("columns.json")
+COLUMN_NAMES: dict[str, dict[str, dict[str, list[str]]]] = files.resource("columns.json")
 """Of a task's gold and predictions each field with the names that its column may have, the first of them first."""
 INSTEAD = {"label": ("labels", "score"), "answers": ("reference",)}
-LISTS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
+BARE = {"classification": "label", "records": "record"}
+"""The field that a bare value of a list is: a label, or a record as JSON text."""
+LIST_FIELDS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
 NUMBERS = ("score", "weight", "confidence", "latency_ms")
-JSON = ("meta", "strata", "citations", "answer_starts", "probabilities", "errors", *anyfields.DRAFTED)
+JSON_FIELDS = ("meta", "strata", "citations", "answer_starts", "probabilities", "errors", *anyfields.DRAFTED)
 EMPTY_CELLS = ("answer", "answers", "label", "labels", "secondary_labels", "text")
 """Fields of which an empty cell says that there is none."""
 
@@ -55,7 +58,7 @@ def is_dataset(place: str | Path) -> bool:
     return str(place).startswith(HF) or any(isfile(Path(place) / name) for name in DATASET_FILES)
 
 
-def rows(source: Source) -> Iterator[Row]:
+def rows(source: Source) -> Iterator[SourceRecord]:
     """The records of a table, a list, a data set, or of Python objects.
 
     Raises:
@@ -68,18 +71,20 @@ def rows(source: Source) -> Iterator[Row]:
         with source.checking(line=line, record=None if line else number):
             if not isinstance(raw, Mapping):
                 raise DataError(f"a record is an object with fields, not {type(raw).__name__}")
-            row = anyfields.renamed(raw, paths, predicted=source.side == "pred") if paths else dict(raw)
+            predicted = source.side == "pred"
+            raw = anyfields.flat(raw, paths, predicted=predicted)
+            row = anyfields.renamed(raw, paths, predicted=predicted) if paths else dict(raw)
             for name in anyfields.DRAFTED:  # cells of a table hold them as JSON
                 if isinstance(cell := row.get(name), str):
                     row[name] = jsonl.value(cell) if cell.strip() else None
             if source.format not in ("csv", "tsv", "json", "jsonl"):
-                row = {str(name): _plain(value, str(name)) for name, value in row.items()}
+                row = _plain_row(row, paths or row)
             record = anyfields.nested(row) if source.task == "records" else row
             record = _record(record, source) if source.task in TASKS else record
             name = record.pop("id", None)
             source.numbered = source.numbered or name in (None, "")
             split = {} if record.get("split") is None else {"split": str(record["split"])}
-            yield Row({"id": str(number if name in (None, "") else name), **record, **split}, line)
+            yield SourceRecord({"id": str(number if name in (None, "") else name), **record, **split}, line)
     if empty:
         raise DataError("there are no records", file=source.path)
 
@@ -89,29 +94,31 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, Any]]:
     file = source.path
     kind = source.format
     if kind in ("csv", "tsv"):
-        own = source.task not in WRITTEN
-        lines = table(file, quoted=True if own or source.options.get("map") else None, faults=source.faults)
-        if own and source.task == "records":
+        is_own_task = source.task not in WRITTEN
+        lines = table(file, quoted=True if is_own_task or source.options.get("map") else None, faults=source.faults)
+        if is_own_task and source.task == "records":
             return [(line, {name: _typed(name, [cell])[0] for name, cell in row.items()}) for line, row in lines]
-        if own and lines and source.task != "labels":  # what a judge is asked stays as it is written
+        if is_own_task and lines and source.task != "labels":  # what a judge is asked stays as it is written
             columns = [_typed(name, [row[name] for _, row in lines]) for name in lines[0][1]]
             cells = zip(*columns, strict=True)
-            return [(line, dict(zip(row, each, strict=True))) for (line, row), each in zip(lines, cells, strict=True)]
+            return [
+                (line, dict(zip(row, values, strict=True))) for (line, row), values in zip(lines, cells, strict=True)
+            ]
         return lines
     if kind == "jsonl" and "data" not in source.options:
         return files.json_lines(file)
-    several: Iterable[Any]
+    records: Iterable[Any]
     if "data" in source.options:
-        several = anyfields.objects(source.options["data"])
+        records = anyfields.objects(source.options["data"], BARE.get(source.task, ""))
     elif kind in ("dataset", "parquet"):
-        several = _dataset(str(file), kind)
+        records = _dataset(str(file), kind)
     elif kind == "json":
         content = files.json_value(file)
-        several = anyfields.objects(content) if is_by_split(content) else content
-        several = several if isinstance(several, (Iterator, list)) else [several]
+        records = anyfields.objects(content) if is_by_split(content) else content
+        records = records if isinstance(records, (Iterator, list)) else [records]
     else:
         raise DataError(f"records are read from jsonl, json, csv, tsv and parquet, not from {kind!r}", file=file)
-    return ((None, row) for row in several)
+    return ((None, row) for row in records)
 
 
 def _record(row: Fields, source: Source) -> Fields:
@@ -133,17 +140,17 @@ def _record(row: Fields, source: Source) -> Fields:
         record["errors"] = row.pop("errors")
         if isinstance(record["errors"], str):
             record["errors"] = jsonl.value(record["errors"])
-    own = [name for name in row if name in shape["properties"] and name not in (*record, "errors")]
-    record |= {name: row.pop(name) for name in own}
+    direct = [name for name in row if name in shape["properties"] and name not in (*record, "errors")]
+    record |= {name: row.pop(name) for name in direct}
     required = [*shape["required"], *(["label"] if source.task == "classification" else [])]
     for name in [] if drafted else required:
         if name != "id" and not {name, *INSTEAD.get(name, ())} & record.keys():
             raise DataError(f'no column {name}; there are {header}; rename one, or set `map={{"{name}": "COLUMN"}}`')
     full: Fields = {name: value for name, value in record.items() if value is not None or name in EMPTY_CELLS}
-    others = {name: value for name, value in row.items() if value not in (None, "")}
-    if others and source.format == "json":
-        return {**full, **others}  # which are no fields of this record
-    return {**full, "meta": {**others, **full.get("meta", {})}} if others else full
+    unused = {name: value for name, value in row.items() if value not in (None, "")}
+    if unused and source.format == "json" and "map" not in source.options:
+        return {**full, **unused}  # which are no fields of this record
+    return {**full, "meta": {**unused, **full.get("meta", {})}} if unused else full
 
 
 _schema = cache(schema)
@@ -153,7 +160,7 @@ def _columns(header: Iterable[str], task: str, side: Side) -> dict[str, str]:
     """The column of each field, by the first of its names that the header has."""
     lower = {name.strip().lower(): name for name in reversed(list(header))}
     columns: dict[str, str] = {}
-    for field, names in COLUMNS.get(task, {}).get(side, {}).items():
+    for field, names in COLUMN_NAMES.get(task, {}).get(side, {}).items():
         name = next((lower[name] for name in names if name in lower), None)
         if name is not None and name not in columns.values():
             columns[field] = name
@@ -166,7 +173,7 @@ def _columns(header: Iterable[str], task: str, side: Side) -> dict[str, str]:
 
 def _value(cell: str, field: str) -> Any:
     """The value of a cell."""
-    if field in LISTS:
+    if field in LIST_FIELDS:
         return several(cell)
     if field == "secondary_labels":
         return [label for label in re.split(r"\s*[|,;]\s*", cell.strip(" []")) if label]
@@ -178,7 +185,7 @@ def _value(cell: str, field: str) -> Any:
         if not isfinite(number):
             raise DataError(f"not a number: {cell!r}", field=field)
         return number
-    if field in JSON:
+    if field in JSON_FIELDS:
         try:
             return jsonl.value(cell)
         except DataError as error:
@@ -198,7 +205,7 @@ def several(cell: str) -> list[str]:
         texts = None
     if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
         return texts
-    return [part.strip() for part in cell.split("|") if part.strip()]
+    return [item.strip() for item in cell.split("|") if item.strip()]
 
 
 def table(
@@ -242,15 +249,25 @@ def _typed(name: str, cells: Sequence[str]) -> list[Any]:
     except ValueError:
         return list(cells)
     kinds = {type(value) for value in values if value is not None}
-    if name in anyfields.ABOUT or kinds not in ({bool}, {int}, {float}, {int, float}):
+    if name in anyfields.ABOUT_RECORD or kinds not in ({bool}, {int}, {float}, {int, float}):
         return list(cells)
     return [float(value) if float in kinds and value is not None else value for value in values]
+
+
+def _plain_row(row: Record, required: Container[str]) -> Fields:
+    """A row as JSON holds it; what JSON cannot hold, such as a picture, is left out unless it is required."""
+    plain = {}
+    for name, value in row.items():
+        with suppress(DataError) if name not in required else nullcontext():
+            plain[str(name)] = _plain(value, str(name))
+    return plain
 
 
 def _plain(value: Any, name: str) -> Any:
     """A value as JSON holds it; raises for an image, bytes and the like."""
 
     def simple(inner: Any) -> Any:
+        """A value as JSON holds it; raises DataError if there is none."""
         plain = jsonl.jsonable(inner)
         if isinstance(plain, str) and not hasattr(inner, "isoformat"):
             message = f"{name} holds {type(inner).__name__}, which no record can hold"
@@ -272,8 +289,8 @@ def _dataset(name: str, kind: str) -> Iterator[dict[str, object]]:
         import datasets
 
         if name.startswith(HF):
-            whole, _, split = name.removeprefix(HF).partition(":")
-            loaded = datasets.load_dataset(whole, split=split or None)
+            dataset, _, split = name.removeprefix(HF).partition(":")
+            loaded = datasets.load_dataset(dataset, split=split or None)
         else:
             loaded = datasets.load_from_disk(name)
     except ImportError:
@@ -281,16 +298,16 @@ def _dataset(name: str, kind: str) -> Iterator[dict[str, object]]:
     except Exception as error:  # noqa: BLE001 - the library raises what its many back ends raise
         what = "Parquet" if kind == "parquet" else "data set"
         raise DataError(f"no {what} that can be read ({error!s:.200})", file=name) from None
-    parts: Any = loaded.items() if isinstance(loaded, dict) else [(None, loaded)]
-    for part_name, part in parts:
-        labels = {name: label for name, label in part.features.items() if isinstance(label, datasets.ClassLabel)}
-        for raw in part:
+    parts = loaded.items() if isinstance(loaded, dict) else [(None, loaded)]
+    for part_name, table in parts:
+        labels = {name: label for name, label in table.features.items() if isinstance(label, datasets.ClassLabel)}
+        for raw in table:
             row = dict(raw)
             for column, label in labels.items():
                 if isinstance(row[column], int) and row[column] >= 0:
                     row[column] = label.int2str(row[column])
             if part_name:
-                row.setdefault("split", SPLITS.get(str(part_name), str(part_name)))
+                row.setdefault("split", SPLIT_NAMES.get(str(part_name), str(part_name)))
             yield row
 
 
@@ -298,11 +315,14 @@ def write(path: str | Path, records: Iterable[Record], task: str, side: Side) ->
     """Write a table with the columns that one of the records has; the extension says which kind.
 
     A draft has an empty column for its labels.
+
+    Raises:
+        DataError: A cell has a tab or line break, which tsv cannot hold.
     """
     several_records = list(records)
-    to_fill = "" if all(is_labelled(record, task) for record in several_records) else LABELS[task][0]
+    to_fill = "" if all(is_labelled(record, task) for record in several_records) else LABEL_FIELDS[task][0]
     names = {"label": "gold_type", "secondary_labels": "secondary_types"} if side == "gold" else {}
-    columns = [*COLUMNS[task][side], *anyfields.DRAFTED, "errors"]
+    columns = [*COLUMN_NAMES[task][side], *anyfields.DRAFTED, "errors"]
     fields = [
         field
         for field in columns
@@ -313,7 +333,7 @@ def write(path: str | Path, records: Iterable[Record], task: str, side: Side) ->
     for record in several_records:
         cells = [_written(record.get(field), field) for field in fields]
         if tab and re.search("[\t\n\r]", "".join(cells)):
-            raise DataError("a tab or line break cannot stand in tsv; write csv or jsonl", record=record["id"])
+            raise DataError("a tab or line break is not allowed in tsv; write csv or jsonl", record=record["id"])
         rows.append(cells)
     lines = ("\t".join(map(files.guarded, row)) + "\n" for row in rows)
     files.save(path, "".join(lines) if tab else files.csv_text(rows))
@@ -323,17 +343,14 @@ def _written(value: Any, field: str) -> str:
     """A value as the cell that is read back the same."""
     if field == "secondary_labels":
         return "|".join(value or ())
-    if field in LISTS and value is not None:
+    if field in LIST_FIELDS and value is not None:
         if len(value) == 1 and several(value[0]) == value:
             return str(value[0])
         return json.dumps(value, ensure_ascii=False) if value or field not in EMPTY_CELLS else ""
     if value is None:
         return ""
-    return json.dumps(value, ensure_ascii=False) if field in JSON else str(value)
+    return json.dumps(value, ensure_ascii=False) if field in JSON_FIELDS else str(value)
 
 
-FORMATS = {
-    "csv": Format(TASKS, rows, write, written=WRITTEN),
-    "tsv": Format(TASKS, rows, write, written=WRITTEN),
-    "parquet": Format(TASKS, rows),
-}
+TABLE_FORMAT = Format(TASKS, rows, write, written=WRITTEN)
+PARQUET_FORMAT = Format(TASKS, rows)

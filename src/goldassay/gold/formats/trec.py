@@ -16,19 +16,18 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from goldassay import files
-from goldassay.exceptions import DataError
-from goldassay.fields import Fields, Record
-from goldassay.gold.formats import Format, Row, Source
+from goldassay._support import files
+from goldassay._support.exceptions import DataError
+from goldassay.core.fields import Fields, Record
+from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import grades
 from goldassay.gold.shapes import Side
 
-COLUMNS = {"gold": "query 0 document grade, or query document grade", "pred": "query Q0 document rank score tag"}
 
-
-def _queries(source: Source) -> Iterator[Row]:
+def _queries(source: Source) -> Iterator[SourceRecord]:
     """One record a query, in the order in which they appear."""
     gold = source.side == "gold"
+    layout = "query 0 document grade, or query document grade" if gold else "query Q0 document rank score tag"
     topics = _topics(source.option("topics"))
     negative = 0
     width = 0
@@ -40,7 +39,7 @@ def _queries(source: Source) -> Iterator[Row]:
         with source.checking("unreadable", line=number):
             width = width or len(cells)  # a line that is cut off is not one of BEIR's
             if width not in (3, 4) or len(cells) != width if gold else len(cells) < 6:
-                raise DataError(f"{len(cells)} columns, where there are: {COLUMNS[source.side]}")
+                raise DataError(f"{len(cells)} columns, where there are: {layout}")
             query = cells[0]
             document = cells[-2] if gold else cells[2]
             cell = cells[-1] if gold else cells[4]
@@ -54,23 +53,23 @@ def _queries(source: Source) -> Iterator[Row]:
                 documents = queries.setdefault(query, {})
                 with source.checking("repeated", line=number, record=query):
                     if document in documents:
-                        raise DataError(f"document {document} {'is judged' if gold else 'stands'} twice")
+                        raise DataError(f"document {document} {'is judged' if gold else 'is listed'} twice")
                     documents[document] = value if gold else {"doc_id": document, "score": value, "source": cells[5]}
     for query, documents in queries.items():
         if gold:
             relevant = {document: grade for document, grade in documents.items() if grade >= 0}
-            yield Row({"id": query, "query": topics.get(query, query), "relevant": relevant})
+            yield SourceRecord({"id": query, "query": topics.get(query, query), "relevant": relevant})
         else:
-            yield Row({"id": query, "results": list(documents.values())})
+            yield SourceRecord({"id": query, "results": list(documents.values())})
     if negative:
         source.warnings.append(f"{negative} grades of {source.path} are under 0; these documents count as not judged")
 
 
 def _grade(cell: str) -> int:
-    whole = cell.removesuffix(".0")
-    if not whole.removeprefix("-").isdecimal():
+    digits = cell.removesuffix(".0")
+    if not digits.removeprefix("-").isdecimal():
         raise DataError(f"a grade is a whole number, not {cell!r}")
-    return int(whole)
+    return int(digits)
 
 
 def _topics(path: str | Path | None) -> dict[str, str]:
@@ -108,8 +107,8 @@ def write(path: str | Path, records: Iterable[Record], task: str, side: Side) ->
 
 def _word(name: str, record: Mapping[str, object]) -> str:
     if not name or name.split() != [name]:
-        raise DataError(f"an id with white space ({name!r}) cannot stand in a TREC file", record=record["id"])
+        raise DataError(f"an id with white space ({name!r}) is not allowed in a TREC file", record=record["id"])
     return name
 
 
-FORMATS = {"trec": Format(("retrieval",), _queries, write, options=("topics",))}
+TREC_FORMAT = Format(("retrieval",), _queries, write, options=("topics",), ignored="queries")

@@ -3,12 +3,13 @@
 Read in this order: `records` (what a question and an answer are), `matching` (how answers are compared; many questions
 at once), `measures` (exact match, F1, ROUGE, BLEU, chrF, ANLS), `claims` (tables of verdicts and their rates,
 relevance, citations), `grounding` (entities, lexical support, facts), `ranking` (its five values, and calibration),
-`abstention` (the best threshold of no answer), `protocols` (HotpotQA, DROP, KILT and others), `mistakes` (the errors,
-in words), `scorecard` (everything over a set).
+`abstention` (questions without an answer: SQuAD 2.0), `mistakes` (the errors, in words), `scorecard` (everything over a
+set). HotpotQA, DROP, KILT and others are in `goldassay.ext.protocols`.
 """
 
 from __future__ import annotations
 
+from goldassay.measures import misspelled
 from goldassay.measures.answering.claims import CitationRate, ClaimRate, Relevance
 from goldassay.measures.answering.grounding import (
     ContextEntityRecall,
@@ -19,7 +20,6 @@ from goldassay.measures.answering.grounding import (
 )
 from goldassay.measures.answering.matching import bertscore, rouge, similarity, squad
 from goldassay.measures.answering.measures import BLEU, F1, ROUGE, ChrF, ExactMatch
-from goldassay.measures.answering.protocols import PROTOCOLS, Conditional, Drop, Kilt, SupportingFacts
 from goldassay.measures.answering.ranking import (
     BERTScore,
     Calibration,
@@ -38,28 +38,23 @@ __all__ = [
     "BLEU",
     "F1",
     "MEASURES",
-    "PROTOCOLS",
     "ROUGE",
     "BERTScore",
     "Calibration",
     "ChrF",
     "CitationRate",
     "ClaimRate",
-    "Conditional",
     "Confidence",
     "ContextEntityRecall",
-    "Drop",
     "ExactMatch",
     "FactualAccuracy",
     "JudgedMean",
-    "Kilt",
     "LexicalSupport",
     "LostByRetrieval",
     "Relevance",
     "Robustness",
     "SemanticSimilarity",
     "Speed",
-    "SupportingFacts",
     "answers",
     "bertscore",
     "factual_accuracy",
@@ -72,3 +67,4 @@ __all__ = [
     "similarity",
     "squad",
 ]
+__getattr__ = misspelled

@@ -1,22 +1,88 @@
-"""The best that a threshold on the probability of no answer can give: SQuAD 2.0's ``best_exact`` and ``best_f1``.
+"""Questions without an answer: values of some questions alone, and the best that a threshold can give (SQuAD 2.0).
 
-Questions are answered in the order of that probability, the lowest first, and the others are left unanswered. The value
-is the highest of all places where that may stop. It is an upper bound, because the threshold is chosen on the questions
-that it is measured on. Rajpurkar, Jia and Liang, ACL 2018 (evaluation script 2.0).
+`Gated` is the value of another measure where a condition holds; `Attempted` counts the questions that have a
+prediction. `BestThreshold` is SQuAD 2.0's ``best_exact`` and ``best_f1``: questions are answered in the
+order of their probability of no answer, the lowest first, and the others are left unanswered. The value is the highest
+of all thresholds. It is an upper bound, because the threshold is chosen on the questions that it is measured on.
+
+Source: Rajpurkar, Jia and Liang, ACL 2018 (evaluation script 2.0)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
-from goldassay.measure import NO_PREDICTION, Conventions, Names, failed
-from goldassay.measures.answering.matching import AnswerBatch, Answering
+from goldassay.core.measure import NO_PREDICTION, Conventions, Measure, Names, failed, parse, stored
+from goldassay.core.tally import Mean, Number, divide, positive
+from goldassay.measures.answering.matching import AnswerBatch, AnswerMeasure
 from goldassay.measures.answering.records import AnswerPair, extra
 from goldassay.measures.calibration import ByConfidence, scalar
-from goldassay.tally import Number, divide, positive
+
+
+@dataclass(frozen=True)
+class Gated(AnswerMeasure[Mean]):
+    """The value of another measure of answering where a condition holds, which a subclass states in `holds`."""
+
+    measure: Any
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        text = stored(self.measure) if isinstance(self.measure, Measure) else stored(parse(self.measure))
+        object.__setattr__(self, "measure", text)
+
+    def holds(self, pair: AnswerPair) -> bool | None:
+        """Whether the value counts, or 0 does; None leaves the question out.
+
+        Raises:
+            NotImplementedError: A measure defines it.
+        """
+        raise NotImplementedError
+
+    @cached_property
+    def inner(self) -> Measure:
+        """The other measure."""
+        return parse(self.measure)
+
+    @property
+    def attains_one(self) -> bool:
+        """As the other measure."""
+        return self.inner.attains_one
+
+    def tallies(self, batch: AnswerBatch) -> Mean:
+        """The value of each question."""
+        tally = self.inner.tallies(batch)
+        conditions = [self.holds(pair) for pair in batch]
+        counted = np.array([condition is not None for condition in conditions], float)
+        right = np.array([condition is True for condition in conditions], float)
+        return Mean(tally.total * right, tally.weight * counted)
+
+
+@dataclass(frozen=True)
+class Attempted(Gated):
+    """The value of another measure over the questions that have a prediction; one whose program failed counts 0.
+
+    Formula: the measure's own; questions without a prediction are left out
+    Source: Rajpurkar, Jia and Liang, ACL 2018 (evaluation script 2.0)
+
+    >>> from goldassay.measures.answering.measures import ExactMatch
+    >>> Attempted(ExactMatch())({"answers": ["1800"]}, None).tally.weight
+    0.0
+    """
+
+    fixed: ClassVar[Conventions] = {"on": "predicted", "elsewhere": "left out"}
+
+    @property
+    def key(self) -> str:
+        """``exact_match_on_predicted`` and so on."""
+        return f"{self.inner.key}_on_predicted"
+
+    def holds(self, pair: AnswerPair) -> bool | None:
+        """True unless there is no prediction."""
+        return None if failed(pair.pred) == NO_PREDICTION else True
 
 
 class Thresholded(ByConfidence):
@@ -36,6 +102,11 @@ class Thresholded(ByConfidence):
         return super().weight * positive(sum(placed for *_, placed in self.values()))
 
     @property
+    def tied(self) -> int:
+        """How many questions share their probability with another one."""
+        return int(sum(placed for *_, placed in self.values() if placed > 1))
+
+    @property
     def value(self) -> Number:
         """The mean score at the best threshold."""
         if not self:
@@ -47,10 +118,11 @@ class Thresholded(ByConfidence):
 
 
 @dataclass(frozen=True)
-class BestThreshold(Answering[Thresholded]):
+class BestThreshold(AnswerMeasure[Thresholded]):
     """Exact match (``exact``) or F1 by SQuAD's rules at the best threshold of ``na_prob``, else of 1 − confidence.
 
-    Questions with the same probability are answered together. A question without a prediction counts in no number of
+    Questions with the same probability are answered together (the script takes them one by one, in the order of its
+    file; under ``squad2`` a note says how many there are). A question without a prediction counts in no number of
     questions; if it is unanswerable it counts as right all the same, as in the script. One with neither a probability
     nor a confidence is left out; one whose program failed counts 0 beside others that have one.
 

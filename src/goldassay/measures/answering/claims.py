@@ -30,27 +30,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from goldassay.exceptions import DataError
-from goldassay.fields import read
-from goldassay.measure import Assessment, Conventions, Error, Names
+from goldassay._support.exceptions import DataError
+from goldassay.core.evidence import Floats
+from goldassay.core.fields import read
+from goldassay.core.measure import Assessment, Conventions, Error, Names
+from goldassay.core.tally import divide, harmonic
 from goldassay.measures.answering.matching import Assessed
 from goldassay.measures.answering.records import AnswerPair, FieldValue, extra
-from goldassay.measures.judged import UNKNOWN, ClaimJudge, JudgedMean, JudgedMeasure, Verdict, unknown
-from goldassay.statistics.evidence import Floats
-from goldassay.tally import divide, harmonic
+from goldassay.measures.judged import UNKNOWN_COUNTS, ClaimJudge, JudgedMean, JudgedMeasure, Verdict, unknown
 
 BY_GOLD = "answer_by_gold"
 BY_ANSWER = "gold_by_answer"
 BY_CONTEXT = "answer_by_context"
 IN_CONTEXT = "gold_by_context"
-TABLES = (BY_GOLD, BY_ANSWER, BY_CONTEXT, IN_CONTEXT)
-SHORT = 4  # an answer of fewer words means something only together with its question
+CLAIM_TABLES = (BY_GOLD, BY_ANSWER, BY_CONTEXT, IN_CONTEXT)
 
 # Verdicts are numbers in Kleene's three-valued logic: true 1, unknown ½, false 0; "and" is the minimum, "or" the
 # maximum, "not" 1 − x. What is certainly true is 1, and what may be true is above 0. A share is a pair: of what is
 # certain, and of what may be.
-TRUTH = {True: 1.0, None: 0.5, False: 0.0}
-LABELS: dict[str | None, float] = {"supported": 1.0, "contradicted": 0.0, "not_stated": 0.0}  # any other is unknown
+SUPPORT_SCORES = {True: 1.0, None: 0.5, False: 0.0}
 Share = tuple[float, float] | None
 Tables = Mapping[str, Floats]  # by name a row of truths for each claim and a column for each text
 
@@ -79,11 +77,11 @@ def _utilization(recalled: Floats, useful: Floats) -> Share:
     # that are certainly both count. The possible one is the greatest: every claim that may be both is, and only what
     # is certainly lost counts against it; claims that may not even be retrieved leave the share.
     retrieved = _any(useful)
-    both = np.minimum(retrieved, recalled)
+    minima = np.minimum(retrieved, recalled)
     lost = np.minimum(retrieved, 1 - recalled)
-    possible = int((both > 0).sum())
+    possible = int((minima > 0).sum())
     certainly_lost = int((lost == 1).sum())
-    least = divide(int((both == 1).sum()), int((retrieved > 0).sum()))
+    least = divide(int((minima == 1).sum()), int((retrieved > 0).sum()))
     return (least, divide(possible, possible + certainly_lost)) if len(retrieved) else None
 
 
@@ -97,7 +95,7 @@ def _noise(relevant: bool, correct: Floats, used: Floats, useful: Floats) -> Sha
     return _share(np.minimum(by_relevant if relevant else by_other, 1 - correct))
 
 
-RATES: dict[str, tuple[tuple[str, ...], Callable[..., Share]]] = {
+CLAIM_RATES: dict[str, tuple[tuple[str, ...], Callable[..., Share]]] = {
     "claim_precision": ((BY_GOLD,), _share),
     "claim_recall": ((BY_ANSWER,), _share),
     "claim_f1": ((BY_GOLD, BY_ANSWER), _f1),
@@ -147,27 +145,27 @@ def read_tables(record: Mapping[str, Any], name: str | int | None = None) -> Tab
         table: [_truths(row, name, f"{table}[{at}]") for at, row in enumerate(rows)]
         if table.endswith("context")
         else [[truth] for truth in _truths(rows, name, table)]
-        for table in TABLES
+        for table in CLAIM_TABLES
         if (rows := record.get(table)) is not None
     }
     sizes = {(table.partition("_")[0], len(rows)) for table, rows in tables.items()}
-    sizes |= {("passages", len(row)) for table in TABLES[2:] for row in tables.get(table, ())}
+    sizes |= {("passages", len(row)) for table in CLAIM_TABLES[2:] for row in tables.get(table, ())}
     if len(dict(sizes)) < len(sizes):
         raise DataError("its tables of verdicts disagree on how many claims or passages there are", record=name)
     return {table: _array(rows) for table, rows in tables.items()}
 
 
 def share(tables: Tables, rate: str) -> JudgedMean:
-    """One of the `RATES`; no evidence if a table is missing, or there are no claims to share.
+    """One of the `CLAIM_RATES`; no evidence if a table is missing, or there are no claims to share.
 
     >>> share(read_tables({"answer_by_context": [[True], [None]]}), "faithfulness")
     JudgedMean(total=0.5, weight=1.0, most=1.0, unknown=1.0)
     """
-    names, count = RATES[rate]
+    names, count = CLAIM_RATES[rate]
     if not tables.keys() >= {*names}:
         return JudgedMean()
     ends = count(*(tables[name] if name.endswith("context") else _any(tables[name]) for name in names))
-    lost = float(sum((tables[name] == TRUTH[None]).sum() for name in names))
+    lost = float(sum((tables[name] == SUPPORT_SCORES[None]).sum() for name in names))
     return JudgedMean(ends[0], 1.0, ends[1], lost) if ends else JudgedMean()
 
 
@@ -176,7 +174,7 @@ def _truths(verdicts: Sequence[bool | None], record: str | int | None, field: st
     if not isinstance(verdicts, (list, tuple)) or not all(verdict in (True, False, None) for verdict in verdicts):
         message = f"expected a list of verdicts (true, false or null), found {verdicts!r}"
         raise DataError(message, record=record, field=field)
-    return [TRUTH[verdict] for verdict in verdicts]
+    return [SUPPORT_SCORES[verdict] for verdict in verdicts]
 
 
 def _array(rows: Sequence[Sequence[float]]) -> Floats:
@@ -188,7 +186,7 @@ Quotes = Mapping[str, Sequence[str]]  # by table what contradicts each claim
 
 
 def judge_claims(
-    judge: ClaimJudge, answer: str, gold: str, contexts: Sequence[str], tables: Sequence[str] = TABLES
+    judge: ClaimJudge, answer: str, gold: str, contexts: Sequence[str], tables: Sequence[str] = CLAIM_TABLES
 ) -> tuple[Tables, Claims, Quotes]:
     """The verdicts that a judge gives, for the tables asked for; the claims, and what contradicts them.
 
@@ -199,8 +197,13 @@ def judge_claims(
         answer: the program's answer.
         gold: the gold answer.
         contexts: the retrieved passages.
-        tables: which of `TABLES` to make.
+        tables: which of `CLAIM_TABLES` to make.
     """
+    support_of_label: dict[str | None, float] = {
+        "supported": 1.0,
+        "contradicted": 0.0,
+        "not_stated": 0.0,
+    }  # any other is unknown
     texts = {"answer": answer, "gold": gold}
     against = {BY_GOLD: [gold], BY_ANSWER: [answer], BY_CONTEXT: contexts, IN_CONTEXT: contexts}
     claims: dict[str, Sequence[str | None]] = {}
@@ -209,8 +212,8 @@ def judge_claims(
     for name in tables:
         side = name.partition("_")[0]
         if side not in claims:
-            own = judge.claims(texts[side])
-            claims[side] = [None] if own is None else own
+            answer_claims = judge.claims(texts[side])
+            claims[side] = [None] if answer_claims is None else answer_claims
         rows = [
             [
                 Verdict(None) if claim is None else judge.verdict("support", text=text, claim=claim)
@@ -218,14 +221,18 @@ def judge_claims(
             ]
             for claim in claims[side]
         ]
-        support[name] = _array([[LABELS.get(verdict.label, TRUTH[None]) for verdict in row] for row in rows])
+        support[name] = _array(
+            [[support_of_label.get(verdict.label, SUPPORT_SCORES[None]) for verdict in row] for row in rows]
+        )
         quotes[name] = [next((v.quote for v in row if v.label == "contradicted"), "") for row in rows]
     return support, claims, quotes
 
 
 @dataclass(frozen=True)
 class ClaimRate(JudgedMeasure):
-    """A rate of claims, one of `RATES`; its mean over answers. Without a judge the verdicts come with the prediction.
+    """A rate of claims, one of `CLAIM_RATES`; its mean over answers.
+
+    Without a judge the verdicts come with the prediction.
 
     A field ``support`` (or ``meta.support``) has the four tables. An unknown verdict stays in the
     denominator and is not counted as true; `JudgedMean.highest` says what the value could be. The claims that
@@ -261,7 +268,7 @@ class ClaimRate(JudgedMeasure):
     task = "answering"
     optional = True
     in_key: ClassVar[Names] = ("rate",)
-    choices = {"rate": tuple(RATES)}
+    choices = {"rate": tuple(CLAIM_RATES)}
 
     rate: str = "faithfulness"
     judge: Any = None
@@ -269,7 +276,7 @@ class ClaimRate(JudgedMeasure):
     @property
     def fixed(self) -> Conventions:
         """The average, and what an unknown verdict counts."""
-        return {"average": "answers", "no claims": "left out", **self.of_failed, "unknown": UNKNOWN}
+        return {"average": "answers", "no claims": "left out", **self.of_failed, "unknown": UNKNOWN_COUNTS}
 
     @property
     def lower_is_better(self) -> bool:
@@ -283,20 +290,20 @@ class ClaimRate(JudgedMeasure):
         if not tally.weight or self.rate not in AGAINST:
             return Assessment(tally)
         errors = []
-        (table,) = RATES[self.rate][0]
+        (table,) = CLAIM_RATES[self.rate][0]
         kind, field, message = AGAINST[self.rate]
         side = table.partition("_")[0]
         texts = dict(enumerate(claims.get(side, ())))
         contradicts = dict(enumerate(quotes.get(table, ())))
-        for place, truth in enumerate(_any(tables[table])):
-            text = texts.get(place) or f"claim {place + 1}"
+        for index, truth in enumerate(_any(tables[table])):
+            text = texts.get(index) or f"claim {index + 1}"
             text = text if isinstance(text, str) else " ".join(map(str, text))
-            if truth == TRUTH[None]:
+            if truth == SUPPORT_SCORES[None]:
                 errors.append(unknown(f"Whether “{text}” is supported", field))
-            elif truth == TRUTH[False]:
-                quote = f" It says otherwise: “{contradicts[place]}”." if contradicts.get(place) else ""
-                sides = (text, "") if side == "gold" else ("", text)
-                errors.append(Error(kind, message.format(text) + quote, *sides, field=field))
+            elif truth == SUPPORT_SCORES[False]:
+                quote = f" It says otherwise: “{contradicts[index]}”." if contradicts.get(index) else ""
+                gold_and_pred = (text, "") if side == "gold" else ("", text)
+                errors.append(Error(kind, message.format(text) + quote, *gold_and_pred, field=field))
         return Assessment(tally, tuple(errors))
 
     def _verdicts(self, pair: AnswerPair) -> tuple[Tables, Claims, Quotes]:
@@ -305,7 +312,7 @@ class ClaimRate(JudgedMeasure):
             record = pair.evidence("support")
             claims = {side: extra(pair.pred, f"{side}_claims") or () for side in ("answer", "gold")}
             return {} if record is None else read_tables(record, pair.name), claims, {}
-        tables = RATES[self.rate][0]
+        tables = CLAIM_RATES[self.rate][0]
         contexts = None if pair.failed else pair.contexts
         gold = pair.expected
         lacks_gold = not gold and any("gold" in table for table in tables)
@@ -317,7 +324,8 @@ class ClaimRate(JudgedMeasure):
 
 def _whole(pair: AnswerPair, text: str) -> str:
     """A text, with the question before it if it is short."""
-    is_short = pair.question and text and len(text.split()) < SHORT
+    short = 4  # an answer of fewer words means something only together with its question
+    is_short = pair.question and text and len(text.split()) < short
     return f"{pair.question} {text}" if is_short else text
 
 
@@ -351,7 +359,7 @@ class Relevance(JudgedMeasure):
     def fixed(self) -> Conventions:
         """The value of each level."""
         levels = "full=1, partial=0.5, none=0, evasion=0"
-        return {"levels": levels, "average": "answers", **self.of_failed, "unknown": UNKNOWN}
+        return {"levels": levels, "average": "answers", **self.of_failed, "unknown": UNKNOWN_COUNTS}
 
     def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """How well one answer answers, with the judge's reason if it is not in full."""
@@ -400,7 +408,7 @@ class CitationRate(Assessed[JudgedMean]):
 
     name = "citation_{rate}"
     zero: ClassVar[JudgedMean] = JudgedMean()
-    fixed: ClassVar[Conventions] = {"average": "answers", "failed": "left out", "unknown": UNKNOWN}
+    fixed: ClassVar[Conventions] = {"average": "answers", "failed": "left out", "unknown": UNKNOWN_COUNTS}
     in_key: ClassVar[Names] = ("rate",)
     choices = {"rate": ("recall", "precision")}
 
@@ -418,8 +426,8 @@ class CitationRate(Assessed[JudgedMean]):
         truths: list[float] = []
         lost = 0
         errors = []
-        for place, row in enumerate(rows):
-            field = f"citations[{place}]"
+        for index, row in enumerate(rows):
+            field = f"citations[{index}]"
             (together,) = _truths([row["together"]], pair.name, f"{field}.together")
             alone = _truths(row.get("alone", ()), pair.name, f"{field}.alone")
             without = _truths(row.get("without", ()), pair.name, f"{field}.without")
@@ -427,9 +435,9 @@ class CitationRate(Assessed[JudgedMean]):
                 message = "each citation has a verdict alone and one without it"
                 raise DataError(message, record=pair.name, field=field)
             citations = zip(alone, without, strict=True) if self.rate == "precision" else [(1.0, 0.0)]
-            truths += [min(together, max(single, 1 - rest)) for single, rest in citations]
-            lost += [together, *alone, *without].count(TRUTH[None])
-            if together < TRUTH[True]:
+            truths += [min(together, max(single, 1 - remainder)) for single, remainder in citations]
+            lost += [together, *alone, *without].count(SUPPORT_SCORES[None])
+            if together < SUPPORT_SCORES[True]:
                 sentence = row.get("sentence", "")
                 message = f"The citations of “{sentence}” do not support it."
                 errors.append(Error("unsupported", message, pred=sentence, field="citations"))

@@ -22,19 +22,19 @@ from typing import Any, ClassVar
 
 from rapidfuzz.distance import LCSseq
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import read
-from goldassay.measure import Assessment, Conventions, Error, gold_field
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import read
+from goldassay.core.measure import Assessment, Conventions, Error, gold_field
+from goldassay.core.tally import Mean
 from goldassay.measures import Examples
-from goldassay.measures.answering.matching import Answering, Assessed
+from goldassay.measures.answering.matching import AnswerMeasure, Assessed
 from goldassay.measures.answering.measures import ExactMatch
 from goldassay.measures.answering.records import AnswerPair, Texts, extra, reference
-from goldassay.measures.judged import UNKNOWN, JudgedMean, JudgedMeasure, unknown
-from goldassay.tally import Mean
+from goldassay.measures.judged import UNKNOWN_COUNTS, JudgedMean, JudgedMeasure, unknown
 from goldassay.text import normal
 from goldassay.text.words import NE_PAIRS, NEGATIONS, found_entities, sentences, statement
 
-MATCHES = ("exact", "normalised", "alias", "id")
+ENTITY_MATCHES = ("exact", "normalised", "alias", "id")
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ class ContextEntityRecall(JudgedMeasure):
         "duplicates": "once",
         "empty_reference": "skip",
         "failed": "left out",
-        "unknown": UNKNOWN,
+        "unknown": UNKNOWN_COUNTS,
     }
     optional = True
-    choices = {"match": MATCHES}
+    choices = {"match": ENTITY_MATCHES}
 
     match: str = "normalised"
     aliases: tuple[Texts, ...] = ()
@@ -144,9 +144,6 @@ class ContextEntityRecall(JudgedMeasure):
         }
 
 
-ENOUGH = 0.6  # a sentence with less support is an error
-
-
 def negations(words: Sequence[str]) -> int:
     """How many negations there are among the words of a `statement`; French ne … pas is one.
 
@@ -183,24 +180,25 @@ class LexicalSupport(Assessed[Mean]):
 
     def assess(self, pair: AnswerPair) -> Assessment[Mean]:
         """The mean over the sentences of one answer that have words; those without support are errors."""
+        enough = 0.6  # a sentence with less support is an error
         texts = None if pair.failed else pair.contexts
         if texts is None:
             return Assessment(Mean())
-        others = [statement(sentence) for text in texts for sentence in sentences(text)]
-        supports = [(s, _support(words, others)) for s in sentences(pair.answer) if (words := statement(s))]
+        premises = [statement(sentence) for text in texts for sentence in sentences(text)]
+        supports = [(s, _support(words, premises)) for s in sentences(pair.answer) if (words := statement(s))]
         errors = tuple(
             Error("unsupported", f"The retrieved texts do not say “{sentence}”.", pred=sentence, field="answer")
             for sentence, value in supports
-            if value < ENOUGH
+            if value < enough
         )
         return Assessment(Mean.of(sum(v for _, v in supports) / len(supports)) if supports else Mean(), errors)
 
 
-def _support(words: Sequence[str], others: Sequence[Sequence[str]]) -> float:
+def _support(words: Sequence[str], premises: Sequence[Sequence[str]]) -> float:
     """How far the best of other sentences has the words of one in their order, if numbers and negations are alike."""
     odd = negations(words) % 2
     numbers = {word for word in words if any(map(str.isdigit, word))}
-    fitting = (other for other in others if negations(other) % 2 == odd and numbers <= {*other})
+    fitting = (other for other in premises if negations(other) % 2 == odd and numbers <= {*other})
     return max((LCSseq.similarity(words, other) / len(words) for other in fitting), default=0.0)
 
 
@@ -224,7 +222,7 @@ def outcome(claim: str, facts: Iterable[str]) -> str:
             outcomes.add("correct" if same else "incorrect")
         elif bare and len(bare) < len(words) + (not same) and _inside(bare, _bare(fact)):
             outcomes.add("incorrect")
-    return next((each for each in OUTCOMES if each in outcomes), "unsupported")
+    return next((name for name in OUTCOMES if name in outcomes), "unsupported")
 
 
 def _content(text: str) -> list[str]:
@@ -237,8 +235,8 @@ def _bare(words: Sequence[str]) -> list[str]:
     return [word for word in words if word not in NEGATIONS and not any(map(str.isdigit, word))]
 
 
-def _inside(part: Sequence[str], whole: Sequence[str]) -> bool:
-    return f" {' '.join(part)} " in f" {' '.join(whole)} "
+def _inside(run: Sequence[str], words: Sequence[str]) -> bool:
+    return f" {' '.join(run)} " in f" {' '.join(words)} "
 
 
 def factual_accuracy(generated_claims: Examples, gold_facts: Examples) -> dict[str, float | None]:
@@ -255,7 +253,7 @@ def factual_accuracy(generated_claims: Examples, gold_facts: Examples) -> dict[s
     counts = Counter(outcome(claim, facts) for claim in claims)
     return {
         "factual_accuracy": counts["correct"] / len(claims) if claims else None,
-        **{f"{each}_claims": counts[each] for each in OUTCOMES},
+        **{f"{name}_claims": counts[name] for name in OUTCOMES},
         "unverifiable_claims": len(generated_claims) - len(claims),
         "total_claims": len(generated_claims),
     }
@@ -316,7 +314,7 @@ class FactualAccuracy(Assessed[Mean]):
 
 
 @dataclass(frozen=True)
-class LostByRetrieval(Answering[Mean]):
+class LostByRetrieval(AnswerMeasure[Mean]):
     """The share of wrong answers whose passage was not retrieved; lower is better, at 0 the reader is to blame.
 
     Formula: lost answers without a gold passage among the results / lost answers

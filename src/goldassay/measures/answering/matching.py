@@ -30,20 +30,28 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
-from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosine, resolve, resolve_tokens
-from goldassay.embedding.protocols import Vectors
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import Measure, Review, check_choice
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Floats, Ints
+from goldassay.core.measure import Measure, Review, check_choice
+from goldassay.core.tally import Mean, T, harmonic
 from goldassay.measures import Examples, cached
 from goldassay.measures.answering.mistakes import wrong_answer
 from goldassay.measures.answering.records import AnswerPair, Texts, check_texts
-from goldassay.statistics.evidence import Floats, Ints
-from goldassay.tally import Mean, T, harmonic
+from goldassay.models.embedding import (
+    DEFAULT_EMBEDDER,
+    Embedder,
+    TokenEmbedder,
+    checked,
+    cosine,
+    resolve,
+    resolve_tokens,
+)
+from goldassay.models.embedding.protocols import Vectors
 from goldassay.text import normal
 from goldassay.text.words import ascii_letters, tokens
 
-KINDS = ("1", "2", "L", "Lsum")
-PARTS = ("p", "r", "f")
+ROUGE_KINDS = ("1", "2", "L", "Lsum")
+ROUGE_RATES = ("p", "r", "f")
 
 
 def empty(text: str) -> bool:
@@ -84,10 +92,10 @@ def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[l
     >>> squad(["The 1800s", ""], [["1800s", "1801"], []])
     ([1.0, 1.0], [1.0, 1.0])
     """
-    lists = ["" if isinstance(several, (list, tuple)) else None for several in golds]
+    lists = ["" if isinstance(answers, (list, tuple)) else None for answers in golds]
     check_texts(predictions=predictions, golds=lists)
     pairs = zip(predictions, golds, strict=True)
-    rows = [agreement(normal.squad(text), [*map(normal.squad, several)]) for text, several in pairs]
+    rows = [agreement(normal.squad(text), [*map(normal.squad, answers)]) for text, answers in pairs]
     return [exact for exact, _ in rows], [f1 for _, f1 in rows]
 
 
@@ -122,7 +130,7 @@ def rouge(
     ids = np.fromiter(map(number.__getitem__, chain.from_iterable(words)), int, lengths.sum())
     values = {}
     for kind in kinds:
-        check_choice("kind", kind, KINDS)
+        check_choice("kind", kind, ROUGE_KINDS)
         totals = lengths
         if kind == "Lsum":
             values[kind] = _by_line(predictions, references, partial(tokens, tokenizer=tokenizer, stem=stem))
@@ -157,8 +165,8 @@ def _common(grams: Ints, size: int, totals: Ints, n: int) -> Floats:
     keys.sort()
     first = np.flatnonzero(np.diff(keys >> 1, prepend=-1))
     theirs = np.add.reduceat(keys & 1, first)
-    both = np.diff(first, append=len(keys))
-    return np.bincount(keys[first] // (2 * size), np.minimum(theirs, both - theirs), n).astype(float)
+    lengths = np.diff(first, append=len(keys))
+    return np.bincount(keys[first] // (2 * size), np.minimum(theirs, lengths - theirs), n).astype(float)
 
 
 def _by_line(predictions: Sequence[str], references: Sequence[str], split: Callable[[str], list[str]]) -> Floats:
@@ -170,10 +178,12 @@ def _by_line(predictions: Sequence[str], references: Sequence[str], split: Calla
     return np.array([(score.precision, score.recall, score.fmeasure) for score in scores], float).reshape(-1, 3)
 
 
-def similarity(predictions: Sequence[str], references: Sequence[str], embedder: Embedder | str = DEFAULT) -> Floats:
+def similarity(
+    predictions: Sequence[str], references: Sequence[str], embedder: Embedder | str = DEFAULT_EMBEDDER
+) -> Floats:
     """The cosine of each pair. Equal texts have 1, and a blank text has 0 with any other; neither is embedded.
 
-    >>> from goldassay.embedding import Function
+    >>> from goldassay.models.embedding import Function
     >>> lengths = Function(lambda texts: [[len(text), 3.0] for text in texts], "lengths")
     >>> similarity(["abcd", "x", ""], ["abcd", "abcd", "x"], lengths).round(3).tolist()     # (1·4 + 9) / (√10 · 5)
     [1.0, 0.822, 0.0]
@@ -181,14 +191,14 @@ def similarity(predictions: Sequence[str], references: Sequence[str], embedder: 
     check_texts(predictions=predictions, references=references)
     pairs = list(zip(predictions, references, strict=True))
     values = np.array([float(text == gold and bool(text.strip())) for text, gold in pairs])
-    rest = [at for at, (text, gold) in enumerate(pairs) if text != gold and text.strip() and gold.strip()]
-    if rest:
-        row = {text: row for row, text in enumerate(dict.fromkeys(text for at in rest for text in pairs[at]))}
+    remaining = [at for at, (text, gold) in enumerate(pairs) if text != gold and text.strip() and gold.strip()]
+    if remaining:
+        row = {text: row for row, text in enumerate(dict.fromkeys(text for at in remaining for text in pairs[at]))}
         model = resolve(embedder) if isinstance(embedder, str) else embedder
         vectors = np.asarray(checked(model(list(row)), len(row), model.name), np.float64)
-        texts = vectors[[row[pairs[at][0]] for at in rest]]
-        golds = vectors[[row[pairs[at][1]] for at in rest]]
-        values[rest] = cosine(texts, golds)
+        texts = vectors[[row[pairs[at][0]] for at in remaining]]
+        golds = vectors[[row[pairs[at][1]] for at in remaining]]
+        values[remaining] = cosine(texts, golds)
     return values
 
 
@@ -198,7 +208,7 @@ Baseline = float | tuple[float, float, float]
 def bertscore(
     predictions: Sequence[str],
     references: Sequence[str],
-    embedder: TokenEmbedder | str = DEFAULT,
+    embedder: TokenEmbedder | str = DEFAULT_EMBEDDER,
     *,
     baseline: Baseline | None = None,
 ) -> Floats:
@@ -207,7 +217,7 @@ def bertscore(
     Args:
         predictions: the answers, n texts.
         references: the gold texts, one for each answer.
-        embedder: makes the vectors of tokens; a name (see `goldassay.embedding`) or an object.
+        embedder: makes the vectors of tokens; a name (see `goldassay.models.embedding`) or an object.
         baseline: rescale each value v as (v − b) / (1 − b); one number, or one each for precision, recall and F1.
 
     Raises:
@@ -235,10 +245,10 @@ def _unit_vectors(ids: Vectors, raw: Vectors, special: Collection[int]) -> tuple
 def _greedy(text: tuple[Floats, Floats], gold: tuple[Floats, Floats]) -> tuple[float, float, float]:
     """Match each token with the nearest of the other side."""
     tokens, weights = text
-    others, gold_weights = gold
+    gold_words, gold_weights = gold
     if not weights.any() or not gold_weights.any():
         return 0.0, 0.0, 0.0
-    cosines = tokens @ others.T
+    cosines = tokens @ gold_words.T
     precision = float(weights @ cosines.max(axis=1)) / float(weights.sum())
     recall = float(gold_weights @ cosines.max(axis=0)) / float(gold_weights.sum())
     return precision, recall, harmonic(precision, recall)
@@ -311,7 +321,7 @@ class AnswerBatch:
         return Mean(np.array(means), np.array([float(bool(references)) for references in self.texts]))
 
 
-class Answering(Measure[T, AnswerBatch]):
+class AnswerMeasure(Measure[T, AnswerBatch]):
     """A measure of answering, which counts in an `AnswerBatch`: many questions in `tallies`, or one in `tally`."""
 
     task = "answering"
@@ -335,7 +345,7 @@ class Answering(Measure[T, AnswerBatch]):
         return wrong_answer(batch.questions[0]) if is_low else ((), ())
 
 
-class Assessed(Answering[T]):
+class Assessed(AnswerMeasure[T]):
     """A measure whose evidence and errors come from one reading of a pair."""
 
     def review(self, batch: AnswerBatch) -> Review:

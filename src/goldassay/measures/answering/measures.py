@@ -31,13 +31,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from goldassay.fields import read
-from goldassay.measure import Conventions, Names, Review, pred_field
-from goldassay.measures.answering.matching import KINDS, PARTS, AnswerBatch, Answering, agreement, overlap
+from goldassay.core.fields import read
+from goldassay.core.measure import Conventions, Names, Review, pred_field
+from goldassay.core.tally import By, Counts, Mean, Number, divide, positive
+from goldassay.measures.answering.matching import (
+    ROUGE_KINDS,
+    ROUGE_RATES,
+    AnswerBatch,
+    AnswerMeasure,
+    agreement,
+    overlap,
+)
 from goldassay.measures.answering.records import AnswerPair, Texts
 from goldassay.measures.calibration import scalar
 from goldassay.measures.records.comparators import anls
-from goldassay.tally import By, Counts, Mean, Number, divide, positive
 from goldassay.text import normal
 from goldassay.text.words import TOKENIZERS
 
@@ -47,10 +54,11 @@ NORMALISATIONS: dict[str, tuple[str, Callable[..., str]]] = {
     "mlqa": ("MLQA", normal.mlqa),
     "triviaqa": ("TriviaQA (punctuation is a space)", normal.triviaqa),
     "nq_open": ("NFD, SQuAD (ASCII)", normal.nq_open),
-    "written": ("as written, without white space at its ends", str.strip),
+    "written": ("as written", str),
+    "stripped": ("as written, without white space at its ends", str.strip),
 }
 """What is done to each text, in words and as a function."""
-EMPTY = {
+EMPTY_ANSWERS = {
     "skip": "left out beside others",
     "equal": "kept, an empty answer equals them",
     "overlap": "kept, F1 0",
@@ -59,14 +67,14 @@ EMPTY = {
 
 
 @dataclass(frozen=True)
-class ExactMatch(Answering[Mean]):
+class ExactMatch(AnswerMeasure[Mean]):
     """The share of questions whose answer equals an acceptable one after normalisation.
 
     ``normalisation``: ``squad`` (ASCII); ``triviaqa`` and ``nq_open`` as in their evaluation scripts; ``written``, as
-    is; ``unicode``, for any script, where ``articles`` are the words that do not count; ``mlqa``, MLQA's rules
-    for a ``language`` (a code of two letters), whose articles differ or whose characters are words. ``language="gold"``
-    reads each question's own ``language``; without one, the script of the question and its answers tells it where it
-    does not separate words, and it is ``en`` elsewhere.
+    is, and ``stripped``, without white space at its ends; ``unicode``, for any script, where ``articles`` are the words
+    that do not count; ``mlqa``, MLQA's rules for a ``language`` (a code of two letters), whose articles differ or whose
+    characters are words. ``language="gold"`` reads each question's own ``language``; without one, the script of the
+    question and its answers tells it where it does not separate words, and it is ``en`` elsewhere.
 
     ``empty``: what gold answers without a word count. ``skip``: nothing beside others (SQuAD 2.0). ``equal``: an empty
     answer is right, and its F1 is 1 (MuSiQue). ``overlap``: it is right, and its F1 is 0, for no word is shared
@@ -87,7 +95,7 @@ class ExactMatch(Answering[Mean]):
     """
 
     enough = 1.0
-    choices = {"normalisation": tuple(NORMALISATIONS), "empty": tuple(EMPTY)}
+    choices = {"normalisation": tuple(NORMALISATIONS), "empty": tuple(EMPTY_ANSWERS)}
     base = "exact_match"
     column = 0
 
@@ -104,13 +112,13 @@ class ExactMatch(Answering[Mean]):
     @property
     def in_key(self) -> Names:
         """The parameters of the other normalisations say nothing."""
-        own = {"unicode": "articles", "mlqa": "language"}.get(self.normalisation)
-        return tuple(name for name in ("normalisation", "articles", "language", "empty") if name != own)
+        option = {"unicode": "articles", "mlqa": "language"}.get(self.normalisation)
+        return tuple(name for name in ("normalisation", "articles", "language", "empty") if name != option)
 
     @property
     def fixed(self) -> Conventions:
         """The rules, and what an empty answer counts."""
-        empty = {"empty golds": EMPTY[self.empty], "unanswerable": "empty is right", "failed": "0"}
+        empty = {"empty golds": EMPTY_ANSWERS[self.empty], "unanswerable": "empty is right", "failed": "0"}
         return {"normalisation": NORMALISATIONS[self.normalisation][0], "golds": "best", **empty}
 
     def tallies(self, batch: AnswerBatch) -> Mean:
@@ -173,7 +181,7 @@ def language_of(pair: AnswerPair) -> str:
 
 
 @dataclass(frozen=True)
-class ROUGE(Answering[Mean]):
+class ROUGE(AnswerMeasure[Mean]):
     """ROUGE-1, 2, L or Lsum: precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
 
     An unanswerable question is left out: it has no words to share. The part is that of the reference with the highest
@@ -191,7 +199,7 @@ class ROUGE(Answering[Mean]):
     """
 
     enough = 1.0
-    choices = {"kind": KINDS, "part": PARTS, "tokenizer": TOKENIZERS}
+    choices = {"kind": ROUGE_KINDS, "part": ROUGE_RATES, "tokenizer": TOKENIZERS}
     fixed: ClassVar[Conventions] = {"golds": "best by F1", "unanswerable": "skip", "failed": "0"}
 
     kind: str = "L"
@@ -207,21 +215,22 @@ class ROUGE(Answering[Mean]):
     @property
     def key(self) -> str:
         """``rouge1``, ``rougeL``; ``rouge2_r`` for another part than F1."""
-        part = "" if self.part == "f" else f"_{self.part}"
-        return f"rouge{self.kind}{part}"
+        return f"rouge{self.kind}" if self.part == "f" else f"rouge{self.kind}_{self.part}"
 
     def tallies(self, batch: AnswerBatch) -> Mean:
         """The part of each best reference's score."""
         rows = batch.rouge(self.kind, self.stem, self.tokenizer)
-        return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
+        return batch.best(rows[:, ROUGE_RATES.index(self.part)], by=rows[:, 2])
 
 
 @dataclass(frozen=True)
-class ANLS(Answering[Mean]):
-    """How near an answer is to the nearest acceptable one, letter by letter; 0 from a distance of ``threshold`` on.
+class ANLS(AnswerMeasure[Mean]):
+    """How near an answer is to the nearest acceptable one, letter by letter; 0 beyond a distance of ``threshold``.
+
+    At the threshold itself DocVQA's script counts the answer (at one half .5), the paper's formula does not.
 
     Formula: 1 − edit distance / the longer length, without case, best acceptable answer; mean over questions
-    Source: Biten et al., ICCV 2019 (DocVQA)
+    Source: Biten et al., ICCV 2019; the evaluation script of DocVQA
 
     >>> ANLS()({"answers": ["Teylers Museum", "Teyler"]}, {"answer": "teylor"}).tally.value      # 1 - 1/6
     0.8333333333333334
@@ -229,7 +238,12 @@ class ANLS(Answering[Mean]):
 
     name = "anls"
     enough = 1.0
-    fixed: ClassVar[Conventions] = {"golds": "best", "unanswerable": "empty is right", "failed": "0"}
+    fixed: ClassVar[Conventions] = {
+        "at threshold": "counts, as DocVQA's script",
+        "golds": "best",
+        "unanswerable": "empty is right",
+        "failed": "0",
+    }
 
     threshold: float = 0.5
 
@@ -240,13 +254,6 @@ class ANLS(Answering[Mean]):
 
 
 ORDERS = 4
-CHARACTERS = 6
-SPLITS = (
-    (r"([\{-\~\[-\` -\&\(-\+\:-\@\/])", r" \1 "),
-    (r"([^0-9])([\.,])", r"\1 \2 "),
-    (r"([\.,])([^0-9])", r" \1 \2"),
-    (r"([0-9])(-)", r"\1 \2 "),
-)
 ENTITIES = {"<skipped>": "", "-\n": "", "\n": " ", "&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">"}
 
 
@@ -256,10 +263,16 @@ def words_13a(text: str) -> list[str]:
     >>> words_13a("It opened in 1,800.5 (twice).")
     ['It', 'opened', 'in', '1,800.5', '(', 'twice', ')', '.']
     """
+    splits = (
+        (r"([\{-\~\[-\` -\&\(-\+\:-\@\/])", r" \1 "),
+        (r"([^0-9])([\.,])", r"\1 \2 "),
+        (r"([\.,])([^0-9])", r" \1 \2"),
+        (r"([0-9])(-)", r"\1 \2 "),
+    )
     for entity, character in ENTITIES.items():
         text = text.replace(entity, character)
     text = f" {text} "
-    for pattern, parts in SPLITS:
+    for pattern, parts in splits:
         text = re.sub(pattern, parts, text)
     return text.split()
 
@@ -291,7 +304,7 @@ class NGrams(By[str, Mean]):
 
 
 @dataclass(frozen=True)
-class BLEU(Answering[NGrams]):
+class BLEU(AnswerMeasure[NGrams]):
     """BLEU of the corpus; an unanswerable question is left out, a program that failed gave no word.
 
     Formula: exp(min(0, 1 − r / h)) (p1 p2 p3 p4)^¼ over the corpus
@@ -334,15 +347,15 @@ class CharacterGrams(By[str, Counts]):
     @property
     def value(self) -> Number:
         """F2 of the mean precision and the mean recall over the orders that both sides have."""
-        both = [positive(counts.predicted) * positive(counts.support) for counts in self.values()]
-        pairs = list(zip(self.values(), both, strict=True))
-        p = divide(sum(counts.precision * weight for counts, weight in pairs), sum(both))
-        r = divide(sum(counts.recall * weight for counts, weight in pairs), sum(both))
+        comparable = [positive(counts.predicted) * positive(counts.support) for counts in self.values()]
+        pairs = list(zip(self.values(), comparable, strict=True))
+        p = divide(sum(counts.precision * weight for counts, weight in pairs), sum(comparable))
+        r = divide(sum(counts.recall * weight for counts, weight in pairs), sum(comparable))
         return scalar(divide(5.0 * p * r, 4.0 * p + r) + (1.0 - positive(self.weight)))
 
 
 @dataclass(frozen=True)
-class ChrF(Answering[CharacterGrams]):
+class ChrF(AnswerMeasure[CharacterGrams]):
     """chrF of the corpus, for each question the gold answer with the highest chrF.
 
     Formula: F2 of the mean precision and the mean recall of character n-grams over the corpus
@@ -365,11 +378,12 @@ class ChrF(Answering[CharacterGrams]):
 
     def tally(self, pair: AnswerPair) -> CharacterGrams:
         """The character n-grams of one answer beside those of the best gold."""
+        longest = 6
         answer = "".join(pair.answer.split())
         tallies = []
         for text in pair.references:
             tally = CharacterGrams()
-            for n in range(1, CHARACTERS + 1):
+            for n in range(1, longest + 1):
                 grams = _grams(answer, n)
                 expected = _grams("".join(text.split()), n)
                 hits = float((grams & expected).total())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldassay.measure import Error, Review
+from goldassay.core.measure import Error, Review
 from goldassay.measures.answering.records import AnswerPair
 
 
@@ -27,8 +27,8 @@ def wrong_answer(pair: AnswerPair) -> Review:
         text = ""
         message = f"No answer{about}; expected “{golds[0]}”."
     else:
-        others = len(golds) - 1
-        other = f" (or {others} other wordings)" if others else ""
+        more = len(golds) - 1
+        other = f" (or {more} other wordings)" if more else ""
         message = f"Answered “{text}”{about}; expected “{golds[0]}”{other}."
     gold = golds[0] if golds else ""
     return (Error(kind, message, gold=gold, pred=text, context=pair.question, field="answer"),), ()

@@ -27,27 +27,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from goldassay.embedding import DEFAULT
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Record
-from goldassay.measure import Assessment, Conventions, Error, Limits, Measure
-from goldassay.measures.answering.matching import (
-    PARTS,
-    AnswerBatch,
-    Answering,
-    Assessed,
-    Baseline,
-    empty,
-)
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import Record
+from goldassay.core.measure import Assessment, Conventions, Error, Limits, Measure
+from goldassay.core.tally import By, Mean, Number, Sums, divide, positive
+from goldassay.measures.answering.matching import ROUGE_RATES, AnswerBatch, AnswerMeasure, Assessed, Baseline, empty
 from goldassay.measures.answering.records import AnswerPair, FieldValue, extra
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
-from goldassay.tally import By, Mean, Number, Sums, divide, positive
+from goldassay.models.embedding import DEFAULT_EMBEDDER
 
-WEIGHTS = {"accuracy": 0.25, "quality": 0.25, "confidence": 0.20, "speed": 0.15, "robustness": 0.15}
-FIVE = tuple(WEIGHTS)
+FINAL_SCORE_WEIGHTS = {"accuracy": 0.25, "quality": 0.25, "confidence": 0.20, "speed": 0.15, "robustness": 0.15}
+FINAL_SCORE_VALUES = tuple(FINAL_SCORE_WEIGHTS)
 
 
-def final_score(values: Mapping[str, float | None], weights: Mapping[str, float] = WEIGHTS) -> float | None:
+def final_score(values: Mapping[str, float | None], weights: Mapping[str, float] = FINAL_SCORE_WEIGHTS) -> float | None:
     """The weighted mean of the five; ``None`` where one is missing, for a partial sum compares with nothing.
 
     Raises:
@@ -57,8 +50,12 @@ def final_score(values: Mapping[str, float | None], weights: Mapping[str, float]
     >>> round(final_score(values), 3)     # 0.21175 + 0.1512 + 0.22275 + 0.12345 + 0.1425
     0.852
     """
-    if any(name not in FIVE or weight < 0 for name, weight in weights.items()) or not sum(weights.values()):
-        raise GoldassayError(f"weights are for {', '.join(FIVE)}, none negative, not all 0; found {dict(weights)!r}")
+    if any(name not in FINAL_SCORE_VALUES or weight < 0 for name, weight in weights.items()) or not sum(
+        weights.values()
+    ):
+        raise GoldassayError(
+            f"weights are for {', '.join(FINAL_SCORE_VALUES)}, none negative, not all 0; found {dict(weights)!r}"
+        )
     numbers = {name: values.get(name) for name, weight in weights.items() if weight}
     if None in numbers.values():
         return None
@@ -66,10 +63,11 @@ def final_score(values: Mapping[str, float | None], weights: Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class SemanticSimilarity(Answering[Mean]):
+class SemanticSimilarity(AnswerMeasure[Mean]):
     """The cosine between the answer and the nearest of the answers and the reference; from −1 to 1.
 
-    ``embedder`` is a name (see `goldassay.embedding`). An unanswerable question is left out; an empty answer has 0.
+    ``embedder`` is a name (see `goldassay.models.embedding`). An unanswerable question is left out; an empty answer
+    has 0.
 
     Formula: cos(e(answer), e(gold)), best of the answers and the reference; mean over answerable questions
     Source: Reimers and Gurevych, EMNLP 2019
@@ -80,7 +78,7 @@ class SemanticSimilarity(Answering[Mean]):
     limits: ClassVar[Limits] = (-1.0, 1.0)
     fixed: ClassVar[Conventions] = {"golds": "best", "unanswerable": "skip", "empty": "0", "failed": "0"}
 
-    embedder: str = DEFAULT
+    embedder: str = DEFAULT_EMBEDDER
 
     def tallies(self, batch: AnswerBatch) -> Mean:
         """The best cosine of each answer."""
@@ -88,10 +86,11 @@ class SemanticSimilarity(Answering[Mean]):
 
 
 @dataclass(frozen=True)
-class BERTScore(Answering[Mean]):
+class BERTScore(AnswerMeasure[Mean]):
     """BERTScore's precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
 
-    ``model`` is a transformers model (see `goldassay.embedding`), ``layer`` one of its layers (the last by default).
+    ``model`` is a transformers model (see `goldassay.models.embedding`), ``layer`` one of its layers (the last by
+    default).
     ``baseline`` rescales; an empty answer has 0 also then.
 
     Formula: greedy matching of tokens by cosine, P over the answer's and R over the gold's, F1 = 2PR/(P+R); mean
@@ -100,10 +99,10 @@ class BERTScore(Answering[Mean]):
     """
 
     limits: ClassVar[Limits] = (-math.inf, 1.0)
-    choices = {"part": PARTS}
+    choices = {"part": ROUGE_RATES}
     fixed: ClassVar[Conventions] = {"golds": "best by F1", "unanswerable": "skip", "empty": "0", "failed": "0"}
 
-    model: str = DEFAULT
+    model: str = DEFAULT_EMBEDDER
     layer: int | None = None
     part: str = "f"
     baseline: Baseline | None = None
@@ -111,13 +110,13 @@ class BERTScore(Answering[Mean]):
     @property
     def key(self) -> str:
         """``bertscore_f1``, ``bertscore_precision``, ``bertscore_recall``."""
-        return f"bertscore_{('precision', 'recall', 'f1')[PARTS.index(self.part)]}"
+        return f"bertscore_{('precision', 'recall', 'f1')[ROUGE_RATES.index(self.part)]}"
 
     def tallies(self, batch: AnswerBatch) -> Mean:
         """The part of each best reference's score."""
         rows = batch.bertscore(self.model, self.layer, self.baseline)
         spoken = np.array([bool(text.strip()) for text in batch.pairs[0]])
-        return batch.best(rows[:, PARTS.index(self.part)] * spoken, by=rows[:, 2] * spoken)
+        return batch.best(rows[:, ROUGE_RATES.index(self.part)] * spoken, by=rows[:, 2] * spoken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +184,7 @@ class Confidence(Assessed[Owned]):
 
 
 @dataclass(frozen=True)
-class Speed(Answering[Mean]):
+class Speed(AnswerMeasure[Mean]):
     """The ranking's speed, from the prediction's ``latency_ms``; left out without one, and for a ``warmup``.
 
     Formula: 1 − ms / limit, clamped to 0–1; mean
@@ -208,7 +207,7 @@ class Speed(Answering[Mean]):
 
 
 @dataclass(frozen=True)
-class Robustness(Answering[Mean]):
+class Robustness(AnswerMeasure[Mean]):
     """The ranking's robustness: no errors, no essays, nothing where there is no answer.
 
     Formula: 0 on an error; answerable: 0.3 empty, 0.7 above 50 words, else 1; unanswerable: 1 empty, 0.2 above 30
@@ -249,11 +248,11 @@ class Five(By[str, Any]):
     @property
     def value(self) -> Number:
         """Σ weight · value, as the weights add up to 1."""
-        return sum(WEIGHTS[name] * tally.value for name, tally in self.items())
+        return sum(FINAL_SCORE_WEIGHTS[name] * tally.value for name, tally in self.items())
 
 
 @dataclass(frozen=True)
-class FinalScore(Answering[Five]):
+class FinalScore(AnswerMeasure[Five]):
     """The weighted mean of the five; no value if one of them is missing, since a partial sum compares with nothing.
 
     ``embedder`` is that of quality, ``model`` and ``baseline`` those of accuracy.
@@ -263,28 +262,28 @@ class FinalScore(Answering[Five]):
     """
 
     name = "final_score"
-    zero: ClassVar[Five] = Five({name: Owned() if name == "confidence" else Mean() for name in FIVE})
+    zero: ClassVar[Five] = Five({name: Owned() if name == "confidence" else Mean() for name in FINAL_SCORE_VALUES})
     counted: ClassVar[str] = ""
 
-    embedder: str = DEFAULT
-    model: str = DEFAULT
+    embedder: str = DEFAULT_EMBEDDER
+    model: str = DEFAULT_EMBEDDER
     baseline: Baseline | None = None
 
     @property
     def chosen(self) -> Record:
         """The weights; the conventions of the parts are theirs."""
-        return {"weights": ", ".join(f"{name} {weight:g}" for name, weight in WEIGHTS.items())}
+        return {"weights": ", ".join(f"{name} {weight:g}" for name, weight in FINAL_SCORE_WEIGHTS.items())}
 
     def tallies(self, batch: AnswerBatch) -> Five:
         """The five of many answers."""
         accuracy = BERTScore(self.model, baseline=self.baseline)
         quality = SemanticSimilarity(self.embedder)
         parts: tuple[Measure, ...] = (accuracy, quality, Confidence(), Speed(), Robustness())
-        return Five({name: part.tallies(batch) for name, part in zip(FIVE, parts, strict=True)})
+        return Five({name: measure.tallies(batch) for name, measure in zip(FINAL_SCORE_VALUES, parts, strict=True)})
 
 
 @dataclass(frozen=True)
-class Calibration(CalibrationMeasure, Answering[Any]):
+class Calibration(CalibrationMeasure, AnswerMeasure[Any]):
     """Calibration of the questions answered with a confidence: ``statistic`` ``brier``, ``ece`` (ten bins) or ``aurc``.
 
     Lower is better for all three.
@@ -299,12 +298,12 @@ class Calibration(CalibrationMeasure, Answering[Any]):
     @property
     def fixed(self) -> Conventions:
         """The definition of correct, and the questions that count."""
-        own = {"aurc": {"ties": "every order"}, "ece": {"bins": str(self.edges)}}.get(self.statistic, {})
-        return {"correct": "exact_match", "over": "answered with a confidence", "failed": "left out", **own}
+        specific = {"aurc": {"ties": "every order"}, "ece": {"bins": str(self.edges)}}.get(self.statistic, {})
+        return {"correct": "exact_match", "over": "answered with a confidence", "failed": "left out", **specific}
 
     def confidences(self, batch: AnswerBatch) -> Confidences:
         """The questions that were answered with a confidence; correct is an exact match."""
         pairs = zip(batch, batch.answers, strict=True)
         sure = [None if empty(text) else pair.confidence for pair, text in pairs]
-        row = np.array([place for place, confidence in enumerate(sure) if confidence is not None], int)
-        return Confidences(len(sure), row, np.array([sure[place] for place in row], float), batch.squad[0][row])
+        row = np.array([index for index, confidence in enumerate(sure) if confidence is not None], int)
+        return Confidences(len(sure), row, np.array([sure[index] for index in row], float), batch.squad[0][row])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import read
-from goldassay.measure import failed, gold_field, pred_field
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import read
+from goldassay.core.measure import failed, gold_field, pred_field
 from goldassay.measures import Examples
 
 Texts = tuple[str, ...]
@@ -17,7 +17,7 @@ class FieldValue(NamedTuple):
 
     record: object
     field: str
-    value: Any
+    value: object
 
     def texts(self) -> Texts:
         """A list of texts; one text that is not empty is a list of one.
@@ -29,9 +29,9 @@ class FieldValue(NamedTuple):
             return (self.value,) if self.value else ()
         if not isinstance(self.value, (list, tuple)):
             raise self._wrong("a list of texts")
-        for place, text in enumerate(self.value):
+        for index, text in enumerate(self.value):
             if not isinstance(text, str):
-                raise FieldValue(self.record, f"{self.field}[{place}]", text)._wrong("text")
+                raise FieldValue(self.record, f"{self.field}[{index}]", text)._wrong("text")
         return tuple(self.value)
 
     def text(self, expected: str = "text") -> str:
@@ -52,8 +52,7 @@ class FieldValue(NamedTuple):
         """
         if self.value is None:
             return None
-        is_number = isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
-        if not is_number or not 0 <= self.value <= most:
+        if isinstance(self.value, bool) or not isinstance(self.value, (int, float)) or not 0 <= self.value <= most:
             raise self._wrong(expected)
         return float(self.value)
 
@@ -158,7 +157,7 @@ def check_texts(**sides: Examples) -> None:
 
     >>> check_texts(predictions=["a", "b"], references="ab")
     Traceback (most recent call last):
-    goldassay.exceptions.GoldassayError: predictions and references are lists of texts of one length
+    goldassay._support.exceptions.GoldassayError: predictions and references are lists of texts of one length
     """
     texts = all(
         not isinstance(side, str) and all(issubclass(kind, str) for kind in {*map(type, side)})

@@ -7,28 +7,26 @@ only some records have the evidence for (verdicts, citations, thresholds) is the
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 
-from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, available, available_tokens, register
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import read
-from goldassay.measure import Measure, check_choice, parse
-from goldassay.measures.answering.abstention import BestThreshold
-from goldassay.measures.answering.claims import RATES, CitationRate, ClaimRate, Relevance
-from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import Record, read
+from goldassay.core.measure import Batches, Measure, parse, registered
+from goldassay.core.tally import divide
+from goldassay.measures.answering.abstention import Attempted, BestThreshold
+from goldassay.measures.answering.claims import CLAIM_RATES, CitationRate, ClaimRate, Relevance
+from goldassay.measures.answering.grounding import (
+    ContextEntityRecall,
+    FactualAccuracy,
+    LexicalSupport,
+    LostByRetrieval,
+)
 from goldassay.measures.answering.matching import AnswerBatch, Baseline
 from goldassay.measures.answering.measures import ANLS, BLEU, F1, ROUGE, ChrF, ExactMatch
-from goldassay.measures.answering.protocols import (
-    PROTOCOLS,
-    Conditional,
-    Drop,
-    Kilt,
-    SupportingFacts,
-    answer_type,
-)
 from goldassay.measures.answering.ranking import (
     BERTScore,
     Calibration,
@@ -38,10 +36,11 @@ from goldassay.measures.answering.ranking import (
     SemanticSimilarity,
     Speed,
 )
-from goldassay.measures.answering.records import AnswerPair, answers
+from goldassay.measures.answering.records import answers
 from goldassay.measures.judged import JudgedMean
-from goldassay.scorecard import Batches, Scorecard, Sections, fold
-from goldassay.tally import divide
+from goldassay.measures.protocols import Protocol, official_result
+from goldassay.models.embedding import DEFAULT_EMBEDDER, Embedder, TokenEmbedder, available, available_tokens, register
+from goldassay.results.result import Result, Sections, fold
 
 MEASURES: tuple[Measure, ...] = (
     *(ExactMatch(), F1()),
@@ -50,36 +49,27 @@ MEASURES: tuple[Measure, ...] = (
     *(ROUGE(kind) for kind in ("1", "2", "L", "Lsum")),
     *(ROUGE("1", part="r"), ROUGE("L", stem=True), ROUGE("L", tokenizer="unicode")),
     *(ContextEntityRecall(), ContextEntityRecall(match="exact")),
-    *map(ClaimRate, RATES),
+    *map(ClaimRate, CLAIM_RATES),
     *(CitationRate("recall"), CitationRate("precision")),
     *(FactualAccuracy(), LexicalSupport(), Relevance()),
     *(Confidence(), Speed(), Robustness()),
     *(Calibration(statistic=name) for name in ("brier", "ece", "aurc")),
     LostByRetrieval(),
     *(BLEU(), ChrF(), ANLS(), ExactMatch("written", empty="equal"), F1("triviaqa", empty="overlap")),
-    *(Drop("exact"), Drop(), Kilt(), Kilt("recall@5"), Kilt("rouge_l")),
-    *(
-        SupportingFacts(rate, of)
-        for rate, of in (("f1", "facts"), ("exact", "facts"), ("f1", "answer"), ("f1", "joint"))
-    ),
-    *(Conditional(ExactMatch()), Conditional(F1(), "answerable"), BestThreshold()),
+    *(Attempted(ExactMatch()), BestThreshold()),
 )
-WITH_EVIDENCE = {*RATES, "citation_recall", "citation_precision", "lost_by_retrieval"} - {"faithfulness"}
+WITH_EVIDENCE = {*CLAIM_RATES, "citation_recall", "citation_precision", "lost_by_retrieval"} - {"faithfulness"}
 """Values that are on a scorecard only if one record has evidence for them."""
 DEFAULT_VALUES = (
     *("exact_match", "f1", "rouge1", "rouge2", "rougeL"),
     *("semantic_similarity", "bertscore_f1", "context_entity_recall"),
     *("faithfulness", "relevance", "factual_accuracy", "lexical_support"),
-    *(rate for rate in RATES if rate != "faithfulness"),
+    *(rate for rate in CLAIM_RATES if rate != "faithfulness"),
     *("citation_recall", "citation_precision", "lost_by_retrieval", "brier", "ece", "aurc"),
     *("accuracy", "quality", "confidence", "speed", "robustness", "final_score"),
 )
 BY_KIND = ("exact_match", "exact", "em", "f1", "mlqa_f1")
-FACETS = ("answerable", "answer_type", "language")
-OFFICIAL_FACETS = {"squad2": ("answerable",), "drop": ("answer_type",)}
-"""The facets that official scripts print, too."""
 NO_MODEL = "no model is installed (pip install 'goldassay[semantic]')"
-FAILED = "{n} of {examples} questions have no answer because the program failed or made no prediction; they count 0"
 SCRIPTS = (
     "{n} of {examples} questions have answers outside ASCII: rouge-score's tokenizer drops such letters "
     "(tokenizer='unicode' keeps them), and f1 takes a run without spaces for one word (mlqa_f1 does not)"
@@ -95,7 +85,7 @@ def scorecard(
     embedder: Embedder | str | None = None,
     tokens: TokenEmbedder | str | None = None,
     baseline: Baseline | None = None,
-) -> Scorecard:
+) -> Result:
     """All values over aligned records; ``None`` without the evidence or the model.
 
     Args:
@@ -103,7 +93,7 @@ def scorecard(
         pred: the answers, one for each question.
         measures: only these: names of values (``rouge1``, ``semantic_similarity``), measures, or their reprs
             (``"ROUGE('Lsum')"``).
-        protocol: an official protocol (`PROTOCOLS`): its values instead, under the names of its script.
+        protocol: an official protocol: its values instead, under the names of its script.
         embedder: makes the vectors of semantic similarity; ``"auto"`` is what is on this machine.
         tokens: makes those of BERTScore; ``"auto"`` likewise.
         baseline: BERTScore is rescaled by it.
@@ -118,40 +108,51 @@ def scorecard(
     (0.5, 0.8333, None)
     """
     shared = Batches(gold, pred)
-    if protocol is not None:
-        check_choice("protocol", protocol, (*PROTOCOLS,))
-        by = {facet: partial(_by_kind, facet) for facet in OFFICIAL_FACETS.get(protocol, ())}
-        card = fold("answering", PROTOCOLS[protocol], shared, sections=Sections(by=by))
-        card.protocol = protocol
-        card.values = {key: value for key, value in card.values.items() if value is not None}
-        card.measures = {name: measure for name, measure in card.measures.items() if name in card.values}
-        return card
-    asked = {name for name in measures or () if isinstance(name, str)}
-    models, missing = _models(asked, embedder, tokens, baseline)
+    if official := official_result(protocol, "answering", shared):
+        return official
+    requested = {name for name in measures or () if isinstance(name, str)}
+    models, missing = _models(requested, embedder, tokens, baseline)
     chosen = _chosen(DEFAULT_VALUES if measures is None else measures, models)
     available = {name: measure for name, measure in chosen.items() if measure not in missing}
     card = fold("answering", available, shared, sections=_sections({*chosen}))
     if measures is None:
-        empty = {name for name in WITH_EVIDENCE if card.values[name] is None}
+        empty = {name for name in WITH_EVIDENCE if not card.totals[name].weight}
         chosen = {name: measure for name, measure in chosen.items() if name not in empty}
     for name, measure in chosen.items():
-        if name in asked and card.values.get(name) is None:
+        if name in requested and (name not in card.columns or not card.totals[name].weight):
             reason = NO_MODEL if measure in missing else "no record has the evidence"
-            card.warnings.append(f"{name} is not computed: {reason}")
-    card.values = {name: card.values.get(name) for name in chosen}
+            card.notes.append(f"{name} is not computed: {reason}")
     card.measures = chosen
     card.conventions = {name: measure.conventions for name, measure in chosen.items()}
-    card.counts = {name: counts for name, counts in card.counts.items() if name in chosen}
-    card.warnings += _unknown(card)
+    card.notes += _unknown(card)
     return card
 
 
-def _unknown(card: Scorecard) -> list[str]:
+def official_scorecard(
+    protocol: str,
+    values: Mapping[str, Measure],
+    shared: Batches,
+    facets: Mapping[str, Callable[[Result], Record | None]] = MappingProxyType({}),
+) -> Result:
+    """The values of an official script under its names; those without evidence are left out.
+
+    Args:
+        protocol: The name of the protocol.
+        values: The measure of each value.
+        shared: The questions and their answers.
+        facets: What the script prints by kind of question, by the name of the facet.
+    """
+    card = fold("answering", values, shared, sections=Sections(by=facets))
+    card.protocol = protocol
+    return card.select(name for name, total in card.totals.items() if total.weight)
+
+
+def _unknown(card: Result) -> list[str]:
     """A warning about values with missing verdicts."""
     ranges = [
         f"{name} lies between {total.value:.4f} and {total.highest:.4f}"
         for name, total in card.totals.items()
-        if name in card.values and isinstance(total, JudgedMean) and total.unknown
+        if name in card.measures and isinstance(total, JudgedMean) and total.unknown
     ]
     return [f"Missing verdicts count as not supported: {', '.join(ranges)}"] if ranges else []
 
@@ -160,7 +161,7 @@ Named = dict[str, Measure]
 
 
 def _models(
-    asked: Set[str],
+    requested: Set[str],
     embedder: Embedder | str | None,
     tokens: TokenEmbedder | str | None,
     baseline: Baseline | None,
@@ -170,45 +171,47 @@ def _models(
     ``"auto"``, and a value that is asked for without a model, take a model that is on this machine.
     """
     final = {"final_score"}
-    if embedder == "auto" or (embedder is None and asked & {"semantic_similarity", "quality", *final}):
+    if embedder == "auto" or (embedder is None and requested & {"semantic_similarity", "quality", *final}):
         embedder = available()
-    if tokens == "auto" or (tokens is None and asked & {"bertscore_f1", "accuracy", *final}):
+    if tokens == "auto" or (tokens is None and requested & {"bertscore_f1", "accuracy", *final}):
         tokens = available_tokens()
     quality = SemanticSimilarity(_model_name(embedder))
     accuracy = BERTScore(_model_name(tokens), baseline=baseline)
-    whole = FinalScore(quality.embedder, accuracy.model, baseline)
+    overall = FinalScore(quality.embedder, accuracy.model, baseline)
     named: Named = {quality.key: quality, accuracy.key: accuracy, "accuracy": accuracy, "quality": quality}
     missing: list[Measure] = [
-        *((quality, whole) if not embedder else ()),
-        *((accuracy, whole) if not tokens else ()),
+        *((quality, overall) if not embedder else ()),
+        *((accuracy, overall) if not tokens else ()),
     ]
-    return {**named, whole.key: whole}, missing
+    return {**named, overall.key: overall}, missing
 
 
 def _model_name(model: Embedder | TokenEmbedder | str | None) -> str:
     """The name under which a model is found again."""
     if isinstance(model, str):
         return model
-    return register(model) if model else DEFAULT
+    return register(model) if model else DEFAULT_EMBEDDER
 
 
 def _chosen(names: Sequence[str | Measure], models: Named) -> Named:
     """The measures that were asked for, by the names of their values."""
-    known = {**{measure.key: measure for measure in reversed(MEASURES)}, **models}
+    by_key = {**{measure.key: measure for measure in reversed(registered("answering"))}, **models}
     chosen: Named = {}
     for name in names:
         if isinstance(name, Measure):
             chosen[name.key] = name
-        elif name in known or "(" in name:
-            chosen[name] = known.get(name) or parse(f"answering.{name}")
+        elif name in by_key or "(" in name:
+            chosen[name] = by_key.get(name) or parse(f"answering.{name}")
         else:
-            raise GoldassayError(f"answering has no measure {name!r}; it has {', '.join(known)}, and reprs of measures")
+            raise GoldassayError(
+                f"answering has no measure {name!r}; it has {', '.join(by_key)}, and reprs of measures"
+            )
     return chosen
 
 
-def _facts(part: Batches, first: Measure) -> dict[str, int]:
+def _facts(chunk: Batches, first: Measure) -> dict[str, int]:
     """Questions whose answers are in another script, and programs that failed."""
-    batch: AnswerBatch = part.of(ExactMatch())
+    batch: AnswerBatch = chunk.of(ExactMatch())
     return {"foreign": sum(map(_is_foreign, batch.golds)), "failed": sum(batch.failed)}
 
 
@@ -218,18 +221,24 @@ def _is_foreign(golds: Sequence[str]) -> bool:
     return 2 * sum(map(str.isascii, letters)) < len(letters)
 
 
-def _by_kind(facet: str, card: Scorecard) -> dict[str, dict[str, float]] | None:
-    """Exact match and F1 by kind of question: with and without an answer, by type of answer, by language."""
-    totals = {name: card.tallies[name] for name in BY_KIND if name in card.measures}
-    shared = card.shared if card.shared and totals else Batches((), ())
-    totals = {name: shared.weighted(tallies) for name, tallies in totals.items()}
-    kinds: list[str | None]
+def _by_facet(facet: str, card: Result) -> dict[str, dict[str, float]] | None:
+    """Means with and without an answer, by type of answer, or by language."""
+    gold = card.records
     if facet == "answerable":
-        kinds = ["answerable" if answers(example) else "unanswerable" for example in shared.gold]
-    else:
-        kinds = [read(example, facet, None) for example in shared.gold]
-    if facet == "answer_type" and "em" in totals:
-        kinds = [answer_type(AnswerPair(*pair)) for pair in zip(shared.gold, shared.pred, strict=True)]
+        return means_by_kind(card, ["answerable" if answers(example) else "unanswerable" for example in gold])
+    return means_by_kind(card, [read(example, facet, None) for example in gold])
+
+
+def means_by_kind(card: Result, kinds: Sequence[str | None]) -> dict[str, dict[str, float]] | None:
+    """Exact match and F1 of each kind of question.
+
+    Args:
+        card: The scorecard.
+        kinds: The kind of each question; None leaves it out.
+    """
+    totals = {name: card.design.weighted(card.columns[name]) for name in BY_KIND if name in card.measures}
+    if not totals:
+        return None
     by: dict[str, dict[str, float]] = {}
     names = np.array([str(kind) for kind in kinds])
     for kind in sorted({str(kind) for kind in kinds if kind is not None}):
@@ -243,6 +252,38 @@ def _by_kind(facet: str, card: Scorecard) -> dict[str, dict[str, float]] | None:
 
 def _sections(names: Set[str]) -> Sections:
     """Facets and warnings of a scorecard with these values."""
+    failed = "{n} of {examples} questions have no answer because the program failed or made no prediction; they count 0"
     by_words = names & {"f1", "rouge1", "rouge2", "rougeL"}
-    warnings = {"foreign": SCRIPTS, "failed": FAILED} if by_words else {"failed": FAILED}
-    return Sections(_facts, {facet: partial(_by_kind, facet) for facet in FACETS}, warnings)
+    warnings = {"foreign": SCRIPTS, "failed": failed} if by_words else {"failed": failed}
+    return Sections(
+        _facts, {facet: partial(_by_facet, facet) for facet in ("answerable", "answer_type", "language")}, warnings
+    )
+
+
+SQUAD = Protocol(
+    "squad",
+    ("answering",),
+    partial(official_scorecard, "squad", {"exact_match": ExactMatch(empty="overlap"), "f1": F1(empty="overlap")}),
+    aliases=("squad1.1",),
+)
+_SQUAD2: Named = {
+    "exact": Attempted(ExactMatch()),
+    "f1": Attempted(F1()),
+    "best_exact": BestThreshold(),
+    "best_f1": BestThreshold("f1"),
+}
+TIED = (
+    "{} of {} questions share their probability with another: best_exact and best_f1 answer them together; the script "
+    "goes through them one by one in the order of its file, and may stop between two of them at a higher value"
+)
+
+
+def _squad2(shared: Batches) -> Result:
+    """SQuAD 2.0's values, with a note where ties make the best ones depend on the order of the script's file."""
+    card = official_scorecard("squad2", _SQUAD2, shared, {"answerable": partial(_by_facet, "answerable")})
+    if (best := card.totals.get("best_exact")) and (tied := best.tied):
+        card.notes.append(TIED.format(tied, len(shared.gold)))
+    return card
+
+
+SQUAD2 = Protocol("squad2", ("answering",), _squad2, aliases=("squad_v2", "squad2.0"))

@@ -7,9 +7,10 @@ in words), `scorecard` (everything over a set).
 
 from __future__ import annotations
 
-from goldassay.measure import registered
+from goldassay.measures import misspelled
 from goldassay.measures.classification.measures import (
     MCC,
+    SINGLE_LABEL,
     Accuracy,
     Correlation,
     Cost,
@@ -20,6 +21,7 @@ from goldassay.measures.classification.measures import (
     OrdinalError,
 )
 from goldassay.measures.classification.multilabel import (
+    LABEL_SETS,
     Curve,
     HammingLoss,
     LabelCalibration,
@@ -33,10 +35,9 @@ from goldassay.measures.classification.records import Label, institutions, sides
 from goldassay.measures.classification.scorecard import scorecard
 
 MEASURES = (
-    *registered(f"{__name__}.measures"),
-    *registered(f"{__name__}.multilabel"),
+    *SINGLE_LABEL,
+    *LABEL_SETS,
 )
-
 
 Calibration = LabelCalibration  # its name in the runs that are stored
 
@@ -64,3 +65,4 @@ __all__ = [
     "scorecard",
     "sides",
 ]
+__getattr__ = misspelled

@@ -20,13 +20,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from goldassay.measure import EMPTY, Conventions, Limits, Measure, Names, Review, check_choice, plain
+from goldassay.core.evidence import means
+from goldassay.core.measure import NO_EVIDENCE, Conventions, Limits, Measure, Names, Review, check_choice, plain
+from goldassay.core.tally import RATE_TALLIES, Counts, Mean, T
 from goldassay.measures import Examples
 from goldassay.measures.classification.mistakes import review
 from goldassay.measures.classification.records import LabelBatch, indicators, institutions
-from goldassay.measures.classification.tally import CORRELATIONS, NONE, Agreement, Correlated, Gap, Labelled, RootMean
-from goldassay.statistics.evidence import means
-from goldassay.tally import RATES, Counts, Mean, T
+from goldassay.measures.classification.tally import (
+    CORRELATIONS,
+    NONE,
+    AgreementCounts,
+    Correlated,
+    Gap,
+    Labelled,
+    RootMean,
+)
 
 INSTITUTIONS = "institutions"
 Listed = str | tuple[str, ...]
@@ -36,7 +44,7 @@ Hierarchy = str | tuple[tuple[str, tuple[str, ...]], ...]
 def set_counts(sets: Sequence[tuple[frozenset[str], frozenset[str]]], rate: str) -> Counts:
     """The labels that each example's gold set and predicted set share, and those that one of them has alone."""
     rows = [(len(gold & pred), len(pred - gold), len(gold - pred)) for gold, pred in sets]
-    return RATES[rate](*np.array(rows, float).reshape(-1, 3).T)
+    return RATE_TALLIES[rate](*np.array(rows, float).reshape(-1, 3).T)
 
 
 @lru_cache(maxsize=64)
@@ -81,12 +89,12 @@ class LabelMeasure(ClassificationMeasure[T]):
 
 
 @dataclass(frozen=True)
-class AgreementMeasure(LabelMeasure[Agreement]):
+class AgreementMeasure(LabelMeasure[AgreementCounts]):
     """A value of the pairs of gold labels and predicted ones."""
 
-    def tallies(self, batch: LabelBatch) -> Agreement:
+    def tallies(self, batch: LabelBatch) -> AgreementCounts:
         """Which gold label got which prediction in each example."""
-        zero: Agreement = self.zero
+        zero: AgreementCounts = self.zero
         return zero.with_items(batch.pairs)
 
 
@@ -161,7 +169,7 @@ class LabelF1(LabelMeasure[Labelled | Counts]):
     over: str = "all"
     rate: str = "f1"
     labels: Listed = field(default="seen", kw_only=True)
-    choices = {"average": ("macro", "weighted", "micro"), "over": ("all", "supported"), "rate": tuple(RATES)}
+    choices = {"average": ("macro", "weighted", "micro"), "over": ("all", "supported"), "rate": tuple(RATE_TALLIES)}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -181,7 +189,7 @@ class LabelF1(LabelMeasure[Labelled | Counts]):
     def zero(self) -> Labelled | Counts:
         """No evidence."""
         if self.average == "micro":
-            return RATES[self.rate]()
+            return RATE_TALLIES[self.rate]()
         codes: Iterable[str] = institutions() if self.labels == INSTITUTIONS else self.labels
         listed = () if self.labels == "seen" else tuple(codes)
         return Labelled({}, listed, "weighted" if self.average == "weighted" else self.over, self.rate)
@@ -202,7 +210,7 @@ class LabelF1(LabelMeasure[Labelled | Counts]):
     def conventions(self) -> str:
         """The name, with the list and what the average runs over."""
         if self.average == "micro":
-            return f"{self.key}[labels=primary and secondary, average=micro, case=as written, empty={EMPTY}]"
+            return f"{self.key}[labels=primary and secondary, average=micro, case=as written, empty={NO_EVIDENCE}]"
         absent = ", absent=0" if self.over == "all" and self.labels != "seen" else ""
         macro = f"over={self.over}{absent}, average=macro"
         average = macro if self.average == "macro" else "average=weighted by gold support"
@@ -258,9 +266,9 @@ class Kappa(AgreementMeasure):
         return "kappa" if self.weights == "none" else f"{self.weights}_kappa"
 
     @property
-    def zero(self) -> Agreement:
+    def zero(self) -> AgreementCounts:
         """No evidence."""
-        return Agreement({}, self.weights, self.labels)
+        return AgreementCounts({}, self.weights, self.labels)
 
     @property
     def fixed(self) -> Conventions:
@@ -282,7 +290,7 @@ class MCC(AgreementMeasure):
     """
 
     name = "mcc"
-    zero: ClassVar[Agreement] = Agreement({}, "mcc")
+    zero: ClassVar[AgreementCounts] = AgreementCounts({}, "mcc")
     limits: ClassVar[Limits] = (-1.0, 1.0)
     fixed: ClassVar[Conventions] = {
         "case": "as written",
@@ -312,9 +320,9 @@ class OrdinalError(AgreementMeasure):
         return 0.0, float(len(self.labels) - 1) if self.labels else float("inf")
 
     @property
-    def zero(self) -> Agreement:
+    def zero(self) -> AgreementCounts:
         """No evidence."""
-        return Agreement({}, "mae", self.labels)
+        return AgreementCounts({}, "mae", self.labels)
 
 
 @dataclass(frozen=True)
@@ -416,7 +424,7 @@ GRADED: list[Measure] = [
     GradedError("rmse"),
 ]
 # HierarchyGap is not among them: its best value is 0, and it may also be reached by wrong labels alone.
-MEASURES = (
+SINGLE_LABEL = (
     Accuracy(),
     LabelF1(),
     LabelF1(over="supported"),

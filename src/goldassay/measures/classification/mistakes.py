@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from goldassay.measure import Error, Review
+from goldassay.core.measure import Error, Review
 from goldassay.measures.classification.records import LabelPair, institutions, signs
 from goldassay.measures.classification.tally import NONE
 
 AROUND = 30  # characters of the text on each side
-MOST = 3  # words that are named as evidence
 
 
 class Clue(NamedTuple):
@@ -40,8 +39,8 @@ def review(pair: LabelPair) -> Review:
     for label in sorted(pair.gold_others - pair.pred_set) if pair.pred_others else ():
         clue = _clue(pair.text, label)
         message = f"the secondary label {_title(label)} was missed" + (f": {clue.clause} for it" if clue.clause else "")
-        place = (clue.start, clue.end, clue.around)
-        mistakes.append(Error("missed", f"{message}.", "", "", label, "", *place, "secondary_labels"))
+        key = (clue.start, clue.end, clue.around)
+        mistakes.append(Error("missed", f"{message}.", "", "", label, "", *key, "secondary_labels"))
     for label in sorted(pair.pred_others - pair.gold_set):
         message = f"{_title(label)} is not among the secondary labels."
         mistakes.append(Error("spurious", message, "", "", "", label, field="secondary_labels"))
@@ -63,10 +62,11 @@ def _wrong_label(pair: LabelPair) -> tuple[str, str]:
 
 
 def _clue(text: str, label: str) -> Clue:
+    most = 3  # words that are named as evidence
     clues = signs(text, label)
     if not clues:
         return Clue()
-    words = list(dict.fromkeys(text[sign.start : sign.end] for sign in clues))[:MOST]
+    words = list(dict.fromkeys(text[sign.start : sign.end] for sign in clues))[:most]
     clause = ", ".join(f'"{word}"' for word in words) + (" speaks" if len(words) == 1 else " speak")
     _, start, end = clues[0]
     before = max(0, start - AROUND)

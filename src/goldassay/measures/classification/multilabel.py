@@ -14,16 +14,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import Conventions, Error, Limits, Measure, Names, Review, pred_field
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import means, stacked
+from goldassay.core.measure import Conventions, Error, Limits, Measure, Names, Review, pred_field
+from goldassay.core.tally import RATE_TALLIES, Counts, Macro, Mean, T
 from goldassay.measures.calibration import Calibrated, CalibrationMeasure, Confidences
 from goldassay.measures.classification.measures import ClassificationMeasure, LabelMeasure, set_counts
 from goldassay.measures.classification.records import LabelBatch, institutions
-from goldassay.measures.classification.tally import NONE, Curves, Ranking
-from goldassay.statistics.evidence import means, stacked
-from goldassay.tally import RATES, Counts, Macro, Mean, T
+from goldassay.measures.classification.tally import NONE, Curves, RankedScores
 
-AVERAGES = ("micro", "macro", "samples")
+SET_AVERAGES = ("micro", "macro", "samples")
 CURVES = ("auroc", "average_precision")
 
 
@@ -71,7 +71,7 @@ class SetF1(SetMeasure[Counts | Macro | Mean]):
     name = "set_{average}_{rate}"
     average: str = "micro"
     rate: str = "f1"
-    choices = {"average": AVERAGES, "rate": tuple(RATES)}
+    choices = {"average": SET_AVERAGES, "rate": tuple(RATE_TALLIES)}
 
     @property
     def fixed(self) -> Conventions:
@@ -84,7 +84,7 @@ class SetF1(SetMeasure[Counts | Macro | Mean]):
         """No evidence."""
         if self.average == "macro":
             return Macro(rate=self.rate, share="seen")
-        return Mean() if self.average == "samples" else RATES[self.rate]()
+        return Mean() if self.average == "samples" else RATE_TALLIES[self.rate]()
 
     def tallies(self, batch: LabelBatch) -> Counts | Macro | Mean:
         """The counts of each example, or its rate."""
@@ -232,13 +232,12 @@ class LabelCalibration(CalibrationMeasure[LabelBatch], LabelMeasure[Calibrated])
     def confidences(self, batch: LabelBatch) -> Confidences:
         """The labels that have a confidence."""
         rows = []
-        for place, (pair, answer) in enumerate(zip(batch.labels, batch.pred, strict=True)):
+        for index, (pair, answer) in enumerate(zip(batch.labels, batch.pred, strict=True)):
             sure = None if pair.pred == NONE else pred_field(answer, "confidence", None)
             if sure is None and pair.pred != NONE and pred_field(answer, "probabilities", None) is not None:
-                sure = batch.probabilities[place].get(pair.pred)
-            rows += [] if sure is None else [(place, float(sure), float(pair.pred == pair.gold))]
-        row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
-        return Confidences(len(batch.labels), row.astype(int), confidence, correct)
+                sure = batch.probabilities[index].get(pair.pred)
+            rows += [] if sure is None else [(index, float(sure), float(pair.pred == pair.gold))]
+        return Confidences.of(len(batch.labels), rows)
 
 
 @dataclass(frozen=True)
@@ -277,17 +276,17 @@ class Curve(LabelMeasure[Curves]):
     def tallies(self, batch: LabelBatch) -> Curves:
         """For each label its probability in each example, and whether it is right."""
         rows = batch.likely
-        curves = {"": Ranking.of(np.zeros(len(rows)), [(1.0, 0.0)] * len(rows))}
+        curves = {"": RankedScores.of(np.zeros(len(rows)), [(1.0, 0.0)] * len(rows))}
         labels = {label for gold, numbers in rows for label in (gold, *numbers)}
         for label in sorted({self.positive} if self.positive else labels):
             seen = [(float(label in p or gold == label), float(gold == label)) for gold, p in rows]
-            curves[label] = Ranking.of([p.get(label, 0.0) for _, p in rows], seen)
+            curves[label] = RankedScores.of([p.get(label, 0.0) for _, p in rows], seen)
         return self.zero.with_items(curves)
 
 
 def listed(labels: Names) -> list[Measure]:
     """Every measure of the scorecard that needs no probabilities, in its order."""
-    rates = [*(SetF1(average) for average in AVERAGES), SetF1("micro", "precision"), SetF1("micro", "recall")]
+    rates = [*(SetF1(average) for average in SET_AVERAGES), SetF1("micro", "precision"), SetF1("micro", "recall")]
     return [*rates, SubsetAccuracy(), *([HammingLoss(labels)] if labels else [])]
 
 
@@ -297,8 +296,8 @@ def ranked(positive: str = "") -> list[Measure]:
 
 
 CALIBRATED = (LabelCalibration(statistic="ece"), LabelCalibration(statistic="brier"))
-MEASURES = (
-    *(SetF1(average, rate) for average in AVERAGES for rate in RATES),
+LABEL_SETS = (
+    *(SetF1(average, rate) for average in SET_AVERAGES for rate in RATE_TALLIES),
     *(SubsetAccuracy(), HammingLoss(tuple(institutions())), RankingPrecision()),
     *(TopK(1), *ranked(), *CALIBRATED),
 )

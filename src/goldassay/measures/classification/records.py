@@ -1,7 +1,7 @@
 """Labels, sets of labels, probabilities and grades as measures read them; and the list of labels.
 
 A list of labels is data: names, the groups that they belong to, and keywords. The institution types GLAMORCUBESFIXPHDNT
-are in ``goldassay/data/glamorcubesfixphdnt.json``.
+are in ``goldassay/_support/data/glamorcubesfixphdnt.json``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goldassay.exceptions import DataError, FieldError
-from goldassay.measure import failed, gold_field, pred_field
+from goldassay._support.exceptions import DataError, FieldError
+from goldassay.core.measure import failed, gold_field, pred_field
 from goldassay.measures import Examples
 from goldassay.measures.classification.tally import NONE
 
@@ -70,9 +70,9 @@ def sides(gold: object, pred: object) -> LabelPair:
         raise FieldError(f"a predicted label is a text, not {predicted!r}")
     label = str(label).strip()
     predicted = str("" if predicted is None else predicted).strip() or NONE
-    others = label_set(gold_field(gold, "secondary_labels", None), "gold secondary_labels") - {label}
+    secondary = label_set(gold_field(gold, "secondary_labels", None), "gold secondary_labels") - {label}
     theirs = label_set(pred_field(pred, "secondary_labels", None), "predicted secondary_labels") - {predicted}
-    return LabelPair(label, predicted, others, theirs, str(gold_field(gold, "text", "") or ""))
+    return LabelPair(label, predicted, secondary, theirs, str(gold_field(gold, "text", "") or ""))
 
 
 def label_set(labels: Iterable[str | int] | None, side: str) -> frozenset[str]:
@@ -199,7 +199,7 @@ def institutions() -> Mapping[str, Label]:
     >>> "".join(institutions()), institutions()["M"].name
     ('GLAMORCUBESFIXPHDNT', 'Museum')
     """
-    text = (files("goldassay") / "data" / "glamorcubesfixphdnt.json").read_text(encoding="utf-8")
+    text = (files("goldassay._support") / "data" / "glamorcubesfixphdnt.json").read_text(encoding="utf-8")
     rows = json.loads(text)["labels"]
     return {r["code"]: Label(r["code"], r["name"], r["group"], frozenset(chain(*r["keywords"].values()))) for r in rows}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import read
-from goldassay.measure import Measure, failed
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import read
+from goldassay.core.measure import Batches, Measure, failed
+from goldassay.core.tally import Confusion
 from goldassay.measures import Examples
 from goldassay.measures.classification import multilabel
 from goldassay.measures.classification.measures import (
@@ -25,13 +26,8 @@ from goldassay.measures.classification.measures import (
 )
 from goldassay.measures.classification.records import LabelBatch, institutions
 from goldassay.measures.classification.tally import NONE, OTHER, Labelled
-from goldassay.scorecard import Batches, Scorecard, Sections, by_key, fold
-from goldassay.tally import Confusion
+from goldassay.results.result import Result, Sections, by_key, fold
 
-KINDS = ("label", "labels")
-USED = {"label": ("labels", "hierarchy", "costs", "positive"), "labels": ("labels",), "score": ()}
-"""The options that each kind of gold has a use for."""
-NOUNS = {"labels": "sets of labels", "score": "grades"}
 STATED = ("confidence", "probabilities", "score")
 
 
@@ -44,7 +40,7 @@ def scorecard(
     weight: str = "",
     costs: Sequence[tuple[str, str, float]] = (),
     positive: str = "",
-) -> Scorecard:
+) -> Result:
     """All values over aligned records: of one label each, or of sets of ``labels`` or grades (``score``).
 
     Args:
@@ -65,18 +61,23 @@ def scorecard(
     >>> card.values["accuracy"], card.values["category_accuracy"], card.by["label"]["M"]["f1"]
     (0.5, 1.0, 1.0)
     """
+    options_of = {"label": ("labels", "hierarchy", "costs", "positive"), "labels": ("labels",), "score": ()}
+    nouns = {"labels": "sets of labels", "score": "grades"}
     shared = Batches(gold, pred)
     kind, seen, stated = _contents(shared)
     probable = stated["probabilities"] == stated["any"] > 0
     options = {"labels": labels, "hierarchy": hierarchy, "costs": costs, "positive": positive}
-    if unused := [name for name, value in options.items() if value and name not in USED[kind]]:
-        raise GoldassayError(f"{unused[0]} is for gold with one label an example; this gold has {NOUNS[kind]}")
+    if unused := [name for name, value in options.items() if value and name not in options_of[kind]]:
+        raise GoldassayError(f"{unused[0]} is for gold with one label an example; this gold has {nouns[kind]}")
     if positive and not probable:
         raise GoldassayError(f"positive={positive} ranks examples by probabilities, which some predictions lack")
     if kind == "label":
         named = labels or "seen"
         listed = named if isinstance(named, str) else tuple(named)
-        measures = _measures(listed, _tree(hierarchy, listed), seen, stated)
+        tree: Hierarchy = INSTITUTIONS if INSTITUTIONS in (hierarchy, listed) else ()
+        if isinstance(hierarchy, Mapping):
+            tree = tuple((group, tuple(members)) for group, members in hierarchy.items())
+        measures = _measures(listed, tree, seen, stated)
         measures += [
             *(multilabel.ranked(positive) if probable else ()),
             *(multilabel.CALIBRATED if probable or stated["confidence"] else ()),
@@ -88,11 +89,11 @@ def scorecard(
         measures += [multilabel.RankingPrecision()] if probable else []
     else:
         measures = GRADED
-    card = fold("classification", measures, shared, weight=weight, sections=SECTIONS[kind])
+    card = fold("classification", measures, shared, weight=weight, sections=SECTIONS_BY_KIND[kind])
     if kind == "label":
         _complete(card)
     elif kind == "score" and (lacking := card.examples - stated["score"]):
-        card.warnings.append(f"{lacking} of {card.examples} examples have no predicted score and are left out")
+        card.notes.append(f"{lacking} of {card.examples} examples have no predicted score and are left out")
     return card
 
 
@@ -103,25 +104,18 @@ def _contents(shared: Batches) -> tuple[str, set[str], Counter[str]]:
     first = shared.gold[0] if len(shared.gold) else ""
     kind = "label"
     if not isinstance(first, (str, int)):
-        kind = next((name for name in KINDS if read(first, name, None) is not None), "score")
-    for part in shared.chunks():
-        answers = [answer for answer in part.pred if not failed(answer)]
+        kind = next((name for name in ("label", "labels") if read(first, name, None) is not None), "score")
+    for chunk in shared.chunks():
+        answers = [answer for answer in chunk.pred if not failed(answer)]
         stated.update(any=len(answers))
         stated.update(name for answer in answers for name in STATED if read(answer, name, None) is not None)
-        batch: LabelBatch = part.of(Accuracy())
+        batch: LabelBatch = chunk.of(Accuracy())
         if kind == "label":
             seen |= {pair.gold for pair in batch.labels}
             stated["secondary_labels"] += any(pair.gold_others for pair in batch.labels)
         elif kind == "labels":
             seen |= {label for gold, pred in batch.sets for label in gold | pred}
     return kind, seen, stated
-
-
-def _tree(hierarchy: Mapping[str, Sequence[str]] | str | None, listed: Listed) -> Hierarchy:
-    """The groups of the labels; none unless they are named, by themselves or with the list of labels."""
-    if isinstance(hierarchy, Mapping):
-        return tuple((group, tuple(members)) for group, members in hierarchy.items())
-    return INSTITUTIONS if INSTITUTIONS in (hierarchy, listed) else ()
 
 
 def _measures(listed: Listed, tree: Hierarchy, seen: set[str], stated: Counter[str]) -> list[Measure]:
@@ -141,7 +135,7 @@ def _measures(listed: Listed, tree: Hierarchy, seen: set[str], stated: Counter[s
     ]
 
 
-def _by_label(card: Scorecard) -> dict[str, dict[str, float]]:
+def _by_label(card: Result) -> dict[str, dict[str, float]]:
     confusion: Labelled = card.totals["macro_f1"]
     return {
         label: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.support)}
@@ -149,41 +143,41 @@ def _by_label(card: Scorecard) -> dict[str, dict[str, float]]:
     }
 
 
-def _confusions(card: Scorecard) -> dict[str, dict[str, int]]:
+def _confusions(card: Result) -> dict[str, dict[str, int]]:
     confusion: Labelled = card.totals["macro_f1"]
     table = matrix(confusion, confusion.counted).items()
     rows = {gold: {pred: n for pred, n in row.items() if n} for gold, row in table}
     return {gold: row for gold, row in rows.items() if row}
 
 
-def _complete(card: Scorecard) -> None:
+def _complete(card: Result) -> None:
     """Put on a scorecard of labels how many are right, and warnings about labels outside the list."""
     confusion: Labelled = card.totals["macro_f1"]
     over = confusion.counted
     by_label = confusion.by_label()
     counts = confusion.by_label(over)
     right = card.totals["accuracy"]
-    card.counts["label"] = {"right": right.total, "all": right.weight}
+    card.extra_counts["label"] = {"right": right.total, "all": right.weight}
     if not any(c.support for c in counts.values()):
-        card.values["weighted_f1"] = 0.0
-        card.warnings.append("no label of the list occurs in gold; weighted_f1 is 0")
+        card.set_values = {"weighted_f1": 0.0}
+        card.notes.append("no label of the list occurs in gold; weighted_f1 is 0")
     absent = sum(not c.weight for c in counts.values())
     if absent and confusion.listed:
         lacking = f"{absent} of {len(over)} labels of the list do not occur"
-        card.warnings.append(f"{lacking}: macro_f1 counts them 0, and the upper end of its interval 1")
+        card.notes.append(f"{lacking}: macro_f1 counts them 0, and the upper end of its interval 1")
     for side, rate in (("gold", "support"), ("predicted", "predicted")):
         outside = Counter({label: int(getattr(c, rate)) for label, c in by_label.items() if label not in (*over, NONE)})
         if number := outside.total():
             examples = ", ".join(repr(label) for label, n in outside.most_common(3) if n)
-            card.warnings.append(f"{number} {side} labels are outside the list and count as OTHER: {examples}")
+            card.notes.append(f"{number} {side} labels are outside the list and count as OTHER: {examples}")
 
 
-def _unanswered(part: Batches, first: Accuracy) -> dict[str, int]:
-    batch: LabelBatch = part.of(first)
+def _unanswered(chunk: Batches, first: Accuracy) -> dict[str, int]:
+    batch: LabelBatch = chunk.of(first)
     return {"unanswered": sum(pair.pred == NONE for pair in batch.labels)}
 
 
-SECTIONS = {
+SECTIONS_BY_KIND = {
     "label": Sections(
         facts=_unanswered,
         by={"label": _by_label, "confusion": _confusions},
@@ -192,14 +186,24 @@ SECTIONS = {
     "labels": Sections(by={"label": lambda card: by_key(card.totals["set_macro_f1"])}),
     "score": Sections(),
 }
+"""What the result has beside values, by the field that gold has."""
+
+
+def breakdown(shared: Batches) -> Result:
+    """The values by label alone, and the confusions."""
+    kind, seen, _ = _contents(shared)
+    measures: list[Measure] = [Accuracy(), LabelF1()] if kind == "label" else []
+    if kind == "labels":
+        measures = multilabel.listed(tuple(sorted(seen)))
+    return fold("classification", measures, shared, sections=SECTIONS_BY_KIND[kind])
 
 
 def matrix(confusion: Confusion, labels: Sequence[str]) -> dict[str, dict[str, int]]:
     """Rows of gold, columns of predictions, over ``labels``; OTHER takes what they do not have, if there is any."""
-    rest = OTHER if OTHER not in labels else "OTHER (outside the list)"
+    outside = OTHER if OTHER not in labels else "OTHER (outside the list)"
     listed = set(labels) - {NONE}
     pairs = Counter[tuple[str, str]]()
     for (gold, pred), count in confusion.items():
-        pairs[gold if gold in listed else rest, pred if pred in listed else rest] += int(count)
-    names = [*labels, *([rest] if any(rest in pair for pair in pairs) else [])]
+        pairs[gold if gold in listed else outside, pred if pred in listed else outside] += int(count)
+    names = [*labels, *([outside] if any(outside in pair for pair in pairs) else [])]
     return {gold: {pred: pairs[gold, pred] for pred in names} for gold in names}

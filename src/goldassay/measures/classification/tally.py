@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Fields, Record
-from goldassay.measure import Names
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Floats
+from goldassay.core.fields import Fields, Record
+from goldassay.core.measure import Names
+from goldassay.core.tally import By, Confusion, Counts, Mean, Number, Share, Sums, divide, mean, occurs, positive
 from goldassay.measures.calibration import ByConfidence, scalar
 from goldassay.statistics.agreement import disagreement
-from goldassay.statistics.evidence import Floats
-from goldassay.tally import By, Confusion, Counts, Mean, Number, Share, Sums, divide, mean, occurs, positive
 
 NONE = "(none)"  # the label of a prediction that was not made
 CORRELATIONS = ("pearson", "spearman", "kendall")
@@ -76,7 +76,7 @@ class Labelled(Confusion):
 
 
 @dataclass(eq=False, repr=False)
-class Agreement(Confusion):
+class AgreementCounts(Confusion):
     """``value`` is an agreement of both sides beyond chance, or the mean distance of labels that have an order.
 
     Args:
@@ -88,7 +88,7 @@ class Agreement(Confusion):
     distance of the labels' places, or its square. A prediction that was not made, or is outside ``order``, is as far
     away as a label can be.
 
-    >>> ratings = Agreement({("1", "1"): 2, ("2", "3"): 1, ("3", "1"): 1}, "mae")
+    >>> ratings = AgreementCounts({("1", "1"): 2, ("2", "3"): 1, ("3", "1"): 1}, "mae")
     >>> ratings.value, ratings.scale()
     (0.75, {'1': 1.0, '2': 2.0, '3': 3.0})
     """
@@ -113,7 +113,7 @@ class Agreement(Confusion):
                 raise GoldassayError(f"the label {gold!r} is not in the order {', '.join(labels)}")
         if self.statistic == "mae" and numbers and not self.order:
             return numbers
-        return {label: float(place) for place, label in enumerate(labels)}
+        return {label: float(rank) for rank, label in enumerate(labels)}
 
     @property
     def value(self) -> Number:
@@ -127,7 +127,7 @@ class Agreement(Confusion):
         def distance(gold: str, pred: str) -> float:
             """How wrong a label is for one of the scale; one outside the scale is as far away as can be."""
             far = [scale[pred]] if pred in scale else scale.values()
-            steps = max(abs(scale[gold] - place) for place in far)
+            steps = max(abs(scale[gold] - rank) for rank in far)
             return steps**2 if self.statistic == "quadratic" else steps
 
         if self.statistic == "mae":
@@ -138,11 +138,11 @@ class Agreement(Confusion):
         """Gorodkin's R_K; 1 where one label throughout is right."""
         n = self.weight
         by_label = self.by_label().values()
-        both = sum(counts.support * counts.predicted for counts in by_label)
+        products = sum(counts.support * counts.predicted for counts in by_label)
         gold = n * n - sum(counts.support**2 for counts in by_label)
         pred = n * n - sum(counts.predicted**2 for counts in by_label)
         right = 1.0 - positive(n - self.correct)
-        return divide(self.correct * n - both, (gold * pred) ** 0.5) + right * (1.0 - positive(gold * pred))
+        return divide(self.correct * n - products, (gold * pred) ** 0.5) + right * (1.0 - positive(gold * pred))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,16 +226,16 @@ class Correlated(Confusion):
 
 def _ranks(side: Floats, counts: Floats) -> Floats:
     """The mid-rank of each pair's number, by resample."""
-    _, place = np.unique(side, return_inverse=True)
-    sums = np.zeros((place.max() + 1, *counts.shape[1:]))
-    np.add.at(sums, place, counts)
-    return (np.cumsum(sums, axis=0) - sums + (sums + 1) / 2)[place]
+    _, level = np.unique(side, return_inverse=True)
+    sums = np.zeros((level.max() + 1, *counts.shape[1:]))
+    np.add.at(sums, level, counts)
+    return (np.cumsum(sums, axis=0) - sums + (sums + 1) / 2)[level]
 
 
-class Ranking(ByConfidence):
+class RankedScores(ByConfidence):
     """How a number ranks positives above negatives; ``value`` is the share of pairs in the right order, half of ties.
 
-    >>> Ranking.of([0.9, 0.4, 0.4], [(1, 1), (1, 1), (1, 0)]).value      # (1 + 1/2) / 2
+    >>> RankedScores.of([0.9, 0.4, 0.4], [(1, 1), (1, 1), (1, 0)]).value      # (1 + 1/2) / 2
     0.75
     """
 
@@ -248,11 +248,11 @@ class Ranking(ByConfidence):
     def repaired(self, share: Share, lower: bool = False) -> Self:
         """The change that takes away this share of the errors: positives below 1, the others above 0."""
         moved = type(self)()
-        part = share(())
+        fraction = share(())
         for level, (n, right) in self.items():
-            moved += {level: (-n * part, -right * part)}
-            moved += {1.0: (right * part, right * part)}
-            moved += {0.0: ((n - right) * part, 0.0)}
+            moved += {level: (-n * fraction, -right * fraction)}
+            moved += {1.0: (right * fraction, right * fraction)}
+            moved += {0.0: ((n - right) * fraction, 0.0)}
         return moved
 
     @property
@@ -274,14 +274,14 @@ class Ranking(ByConfidence):
 
 
 @dataclass(eq=False, repr=False)
-class Curves(By[str, Ranking]):
+class Curves(By[str, RankedScores]):
     """A curve for each label; ``value`` is their mean over labels that have examples of both kinds.
 
     An example is in the curves of its gold label and of those that it has a number for; ``""`` counts all examples, so
     those that a curve lacks are at 0 in it.
     """
 
-    inner = Ranking()
+    inner = RankedScores()
 
     statistic: str = "auroc"
 
@@ -299,7 +299,7 @@ class Curves(By[str, Ranking]):
         return self.with_items({label: self.inner.from_columns(inner) for label, inner in columns.items()})
 
     @property
-    def whole(self) -> list[tuple[Ranking, Number]]:
+    def whole(self) -> list[tuple[RankedScores, Number]]:
         """The curve of each label with all examples, and 1 where it has examples of both kinds."""
         every: Any = self.get("", self.inner)
         n = every.weight

@@ -7,6 +7,7 @@ over a set); and `tags` (tag sequences).
 
 from __future__ import annotations
 
+from goldassay.measures import misspelled
 from goldassay.measures.extraction.batch import SpanBatch
 from goldassay.measures.extraction.measures import SemEval, SpanF1
 from goldassay.measures.extraction.records import Span, sides, spans
@@ -34,3 +35,4 @@ __all__ = [
     "sides",
     "spans",
 ]
+__getattr__ = misspelled

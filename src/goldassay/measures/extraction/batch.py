@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from goldassay.measure import Review, gold_field, pred_field
+from goldassay.core.evidence import Ints
+from goldassay.core.measure import Review, gold_field, pred_field
+from goldassay.core.tally import Counts
 from goldassay.measures import Examples, cached
 from goldassay.measures.extraction.matching import (
     CORRECT,
@@ -23,9 +25,9 @@ from goldassay.measures.extraction.matching import (
     PARTIAL,
     SCHEMAS,
     SPURIOUS,
-    Pairs,
     SemEvalCounts,
     Side,
+    SpanPairs,
     decisions,
     matched,
     overlaps,
@@ -34,22 +36,20 @@ from goldassay.measures.extraction.matching import (
 )
 from goldassay.measures.extraction.mistakes import review
 from goldassay.measures.extraction.records import Entities, Span, entities, sides, text_of
-from goldassay.statistics.evidence import Ints
-from goldassay.tally import Counts
 
 MISSED_LABEL = "MISSED"
 SPURIOUS_LABEL = "SPURIOUS"
 LETTER = "\ud800"  # in no text, so it can be any letter of one that is not there
 TOKEN = re.compile(rf"[^\s{LETTER}]+|{LETTER}")
-MARKS = {"fragments", "optional", "parent"}
 Cells = tuple[Ints, Ints, Ints]
 """The right things, those of gold and the predicted ones: arrays of two rows, the document and the type of each."""
 
 
 def plain_columns(documents: Sequence[Entities]) -> list[list[Any]]:
     """Starts, ends and types of plain dicts with valid offsets; nothing for anything else, or anything wrong."""
+    marks = {"fragments", "optional", "parent"}
     flat: list[Any] = list(chain.from_iterable(document or () for document in documents))
-    if {*map(type, flat)} != {dict} or not MARKS.isdisjoint(chain.from_iterable(flat)):
+    if {*map(type, flat)} != {dict} or not marks.isdisjoint(chain.from_iterable(flat)):
         return []
     columns = [[span.get(name) for span in flat] for name in Span._fields[:3]]
     offsets = columns[:2]
@@ -99,7 +99,7 @@ class SpanBatch:
         return [sides(*pair, self.bounds) for pair in zip(*self.records, strict=True)]
 
     @cached_property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> SpanPairs:
         """The spans that overlap."""
         extent = np.full(self.n, 2)  # spans that are not in the text lie between the documents
         for side in (self.gold, self.pred):
@@ -222,11 +222,11 @@ class SpanBatch:
             start = side.start[rows]
             end = side.end[rows]
             if side.spans:
-                parts = [(row, *part) for row in rows.tolist() for part in side.spans[row].parts]
+                parts = [(row, *fragment) for row in rows.tolist() for fragment in side.spans[row].parts]
                 rows, start, end = np.array(parts, int).reshape(-1, 3).T
-            place = side.document[rows]
-            first = base[place] + np.minimum(start, reach[place])
-            last = base[place] + np.minimum(end, reach[place])
+            document = side.document[rows]
+            first = base[document] + np.minimum(start, reach[document])
+            last = base[document] + np.minimum(end, reach[document])
             which, token = ranges(np.searchsorted(ends, first, "right"), np.searchsorted(starts, last, "left"))
             return np.unique(token * types + side.type[rows][which])
 

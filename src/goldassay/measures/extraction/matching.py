@@ -32,12 +32,12 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from goldassay.measure import pred_field
+from goldassay.core.evidence import Flags, Ints
+from goldassay.core.measure import pred_field
+from goldassay.core.tally import RATE_TALLIES, Counts, Number, Sums
 from goldassay.measures import Examples
 from goldassay.measures.assignment import heaviest
 from goldassay.measures.extraction.records import PRED, Span, entities, sides, spans
-from goldassay.statistics.evidence import Flags, Ints
-from goldassay.tally import RATES, Counts, Number, Sums
 
 SCHEMAS = ("strict", "exact", "partial", "type")
 
@@ -71,7 +71,7 @@ class SemEvalCounts(Sums):
     def counts(self) -> Counts:
         """COR + ½ PAR as true positives, what is left of ACT and POS as false ones."""
         credit = self.correct + 0.5 * self.partial
-        return RATES[self.rate](credit, self.actual - credit, self.possible - credit)
+        return RATE_TALLIES[self.rate](credit, self.actual - credit, self.possible - credit)
 
     @property
     def weight(self) -> Number:
@@ -115,7 +115,7 @@ class Side(NamedTuple):
         return np.stack((self.document, self.type))
 
 
-class Pairs(NamedTuple):
+class SpanPairs(NamedTuple):
     """The rows of gold and predicted spans that share a character, and what is the same; all of shape (pairs,)."""
 
     gold: Ints
@@ -136,7 +136,7 @@ def ranges(first: Ints, end: Ints) -> tuple[Ints, Ints]:
     return which, np.arange(len(which)) - np.repeat(np.cumsum(many) - many - first, many)
 
 
-def overlaps(gold: Side, pred: Side, base: Ints) -> Pairs:
+def overlaps(gold: Side, pred: Side, base: Ints) -> SpanPairs:
     """All spans that share a character; ``base`` is where each document begins on the axis: shape (documents,)."""
     start = base[gold.document] + gold.start
     end = base[gold.document] + gold.end
@@ -149,15 +149,15 @@ def overlaps(gold: Side, pred: Side, base: Ints) -> Pairs:
     right = right[near]
     exact = (start[left] == other_start[right]) & (end[left] == other_end[right])
     if any(span.fragments for side in (gold, pred) for span in side.spans):
-        both = [(gold.spans[i], pred.spans[j]) for i, j in zip(left.tolist(), right.tolist(), strict=True)]
-        near = np.array([span.overlaps(other) for span, other in both], bool)
-        exact = np.array([span.place == other.place for span, other in both], bool)[near]
+        matched = [(gold.spans[i], pred.spans[j]) for i, j in zip(left.tolist(), right.tolist(), strict=True)]
+        near = np.array([span.overlaps(other) for span, other in matched], bool)
+        exact = np.array([span.place == other.place for span, other in matched], bool)[near]
         left = left[near]
         right = right[near]
-    return Pairs(left, right, exact, gold.type[left] == pred.type[right])
+    return SpanPairs(left, right, exact, gold.type[left] == pred.type[right])
 
 
-def matched(pairs: Pairs, schema: str) -> tuple[Ints, Ints, Flags]:
+def matched(pairs: SpanPairs, schema: str) -> tuple[Ints, Ints, Flags]:
     """The rows of the pairs that a schema makes of spans that overlap, and which of them are correct in it."""
     left, right, exact, typed = pairs
     first, then = {"strict": (exact & typed, exact | typed), "type": (typed, exact)}.get(schema, (exact, typed))

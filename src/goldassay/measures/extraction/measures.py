@@ -20,15 +20,15 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Record
-from goldassay.measure import EMPTY, Conventions, Measure, Review, check_choice
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import Record
+from goldassay.core.measure import NO_EVIDENCE, Conventions, Measure, Review, check_choice
+from goldassay.core.tally import RATE_TALLIES, Macro, Mean, T
 from goldassay.measures import Examples
 from goldassay.measures.extraction.batch import SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts, SemEvalPrecision, SemEvalRecall
-from goldassay.tally import RATES, Macro, Mean, T
 
-MATCHES = {
+SPAN_MATCHES = {
     "strict": "span+type",
     "partial": "overlap+type",
     "exact": "span",
@@ -37,9 +37,9 @@ MATCHES = {
     "token": "token+type",
 }
 """The properties that each match compares."""
-AVERAGES = {"macro": "gold", "macro_seen": "seen", "weighted": "support"}  # and the share of a type in the mean
+SPAN_AVERAGES = {"macro": "gold", "macro_seen": "seen", "weighted": "support"}  # and the share of a type in the mean
 AVERAGED = ("strict", "partial")
-REPEATED = "each counts"  # so a span that is predicted twice is spurious once
+REPEATED_SPANS = "each counts"  # so a span that is predicted twice is spurious once
 SEMEVAL_RATES = {"f1": SemEvalCounts, "precision": SemEvalPrecision, "recall": SemEvalRecall}
 
 
@@ -99,9 +99,9 @@ class SpanF1(SpanMeasure):
 
     choices = {
         **SpanMeasure.choices,
-        "match": tuple(MATCHES),
-        "rate": tuple(RATES),
-        "average": ("micro", *AVERAGES, "document"),
+        "match": tuple(SPAN_MATCHES),
+        "rate": tuple(RATE_TALLIES),
+        "average": ("micro", *SPAN_AVERAGES, "document"),
     }
 
     match: str = "strict"
@@ -122,22 +122,22 @@ class SpanF1(SpanMeasure):
             return f"macro_doc_{'' if self.match == 'strict' else 'partial_'}{self.rate}"
         average, _, seen = self.average.partition("_")
         parts = (self.match, "" if average == "micro" else average, self.rate, seen)
-        return "_".join(part for part in parts if part)
+        return "_".join(word for word in parts if word)
 
     @property
     def zero(self) -> Any:
         """No evidence."""
-        if self.average in AVERAGES:
-            return Macro(rate=self.rate, share=AVERAGES[self.average])
-        return Mean() if self.average == "document" else RATES[self.rate]()
+        if self.average in SPAN_AVERAGES:
+            return Macro(rate=self.rate, share=SPAN_AVERAGES[self.average])
+        return Mean() if self.average == "document" else RATE_TALLIES[self.rate]()
 
     def tallies(self, batch: SpanBatch) -> Any:
         """Counts of every document, by type if the average asks for it; or the rate of every document."""
-        if self.average in AVERAGES:
+        if self.average in SPAN_AVERAGES:
             return self.zero.with_items(batch.by_type(self.match, self.matching))
         counts = batch.counts(self.match, self.matching)
         if self.average == "micro":
-            return RATES[self.rate](counts.tp, counts.fp, counts.fn)
+            return RATE_TALLIES[self.rate](counts.tp, counts.fp, counts.fn)
         annotated = counts.tp + counts.fn > 0
         predicted = (counts.tp + counts.fp > 0) | (batch.failed & annotated)  # who failed did not leave it empty
         applies = 1.0 * {"precision": predicted, "recall": annotated, "f1": predicted & annotated}[self.rate]
@@ -157,11 +157,11 @@ class SpanF1(SpanMeasure):
             "bounds": self.bounds,
             "matching": "" if token else self.matching,
             "within": {"type": "overlap", "type_anywhere": "document"}.get(self.match),
-            "match": MATCHES[self.match],
-            "over": AVERAGES[self.average] if self.average.startswith("macro") else "",
+            "match": SPAN_MATCHES[self.match],
+            "over": SPAN_AVERAGES[self.average] if self.average.startswith("macro") else "",
             "average": average.get(self.average, "macro by type"),
-            "repeated": "" if token else REPEATED,
-            "empty": "left out, failed=0" if self.average == "document" else EMPTY,
+            "repeated": "" if token else REPEATED_SPANS,
+            "empty": "left out, failed=0" if self.average == "document" else NO_EVIDENCE,
             "known_as": "HIPE fuzzy = SemEval type" if self.match in ("partial", "type") else "",
         }
         return {name: value for name, value in conventions.items() if value}
@@ -192,12 +192,12 @@ class SemEval(SpanMeasure[SemEvalCounts]):
 
     schema: str = "strict"
     rate: str = "f1"
-    choices = {**SpanMeasure.choices, "schema": SCHEMAS, "rate": tuple(RATES)}
+    choices = {**SpanMeasure.choices, "schema": SCHEMAS, "rate": tuple(RATE_TALLIES)}
     fixed: ClassVar[Conventions] = {
         "average": "micro",
         "partial credit": "0.5",
-        "repeated": REPEATED,
-        "empty": EMPTY,
+        "repeated": REPEATED_SPANS,
+        "empty": NO_EVIDENCE,
     }
 
     @property

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from goldassay.measure import Error, Review
+from goldassay.core.measure import Error, Review
 from goldassay.measures.extraction.records import Span
 from goldassay.text.words import quote
-
-NOTHING = Span(-1, -1, "")  # the other side of a missed or spurious span
 
 
 def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequence[tuple[int, int, bool]]) -> Review:
@@ -26,6 +24,7 @@ def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequenc
     >>> mistakes[0].kind, mistakes[0].message
     ('wrong_type', '"Rijksmuseum" is MUS, not LIB, in "Het Rijksmuseum in Amsterdam".')
     """
+    nothing = Span(-1, -1, "")  # the other side of a missed or spurious span
 
     def words(span: Span) -> str:
         return span.text or text[max(0, span.start) : max(0, span.end)]
@@ -35,7 +34,7 @@ def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequenc
         return " ".join(words(span).split()) or f"{span.start}–{span.end}"
 
     def error(kind: str, message: str, g: Span, p: Span) -> Error:
-        at = p if g is NOTHING else g
+        at = p if g is nothing else g
         context = quote(text, at.start, at.end)
         message += f', in "{context}".' if context else "."
         return Error(kind, message, words(g), words(p), g.type, p.type, at.start, at.end, context, "entities")
@@ -46,7 +45,7 @@ def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequenc
             kind, message = _mismatch(gold[i], pred[j], label(gold[i]), label(pred[j]))
             mistakes.append(error(kind, message, gold[i], pred[j]))
     for i in {*range(len(gold))} - {i for i, _, _ in pairs}:
-        mistakes.append(error("missed", f'"{label(gold[i])}" ({gold[i].type}) was missed', gold[i], NOTHING))
+        mistakes.append(error("missed", f'"{label(gold[i])}" ({gold[i].type}) was missed', gold[i], nothing))
     for p in [pred[j] for j in {*range(len(pred))} - {j for _, j, _ in pairs}]:
         if p.start < 0:
             message = f'"{label(p)}" ({p.type}) is not in the text: copy the words exactly.'
@@ -54,7 +53,7 @@ def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequenc
             continue
         taken = any(p.overlaps(other) for other in gold)
         why = "what is annotated there is already predicted" if taken else "nothing is annotated there"
-        mistakes.append(error("spurious", f'"{label(p)}" was given as {p.type}, but {why}', NOTHING, p))
+        mistakes.append(error("spurious", f'"{label(p)}" was given as {p.type}, but {why}', nothing, p))
     mistakes.sort(key=lambda error: (inf if error.start is None else error.start, error.kind, error.message))
     right = [gold[i] for i, _, equal in pairs if equal]
     return tuple(mistakes), tuple(f'"{label(span)}" ({span.type})' for span in right)

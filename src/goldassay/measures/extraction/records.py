@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import index
 from typing import Any, NamedTuple, SupportsIndex
 
-from goldassay.exceptions import DataError
-from goldassay.fields import read
-from goldassay.measure import gold_field, pred_field
+from goldassay._support.exceptions import DataError
+from goldassay.core.fields import read
+from goldassay.core.measure import gold_field, pred_field
 from goldassay.text.spans import widened
 
-GOLD = "gold entities"
 PRED = "predicted entities"
 Entities = Iterable[object] | None
 Place = tuple[int, int]
@@ -67,7 +66,7 @@ def spans(items: Entities, side: str = "entities", *, placed: bool = False) -> l
     (20, 24)
     >>> spans([{"start": 9, "end": 4, "type": "MUS"}])
     Traceback (most recent call last):
-    goldassay.exceptions.DataError: entities[0]: a span must begin before it ends, not 9–4
+    goldassay._support.exceptions.DataError: entities[0]: a span must begin before it ends, not 9–4
     """
     if isinstance(items, (str, Mapping)):
         raise DataError(f"expected a list of spans, not {type(items).__name__}", field=side)
@@ -86,16 +85,16 @@ def spans(items: Entities, side: str = "entities", *, placed: bool = False) -> l
 def _span(item: Any) -> Span:
     if isinstance(item, (tuple, list)) and len(item) >= 3:
         item = dict(zip(Span._fields, item[:3], strict=False))
-    get: Any = item.get if isinstance(item, Mapping) else lambda name: read(item, name, None)
+    get = item.get if isinstance(item, Mapping) else lambda name: read(item, name, None)
     start, end, kind, text, parts, form, optional, parent = map(get, Span._fields)
     if not isinstance(kind, str):
         raise DataError("a span needs a type" if kind is None else f"the type must be text, not {kind!r}")
     fragments = tuple(sorted((_offset(a), _offset(b)) for a, b in parts or ()))
-    whole = (fragments[0][0], max(b for _, b in fragments)) if fragments else (-1, -1)
-    start, end = whole if start is None or end is None else (_offset(start), _offset(end))
+    extent = (fragments[0][0], max(b for _, b in fragments)) if fragments else (-1, -1)
+    start, end = extent if start is None or end is None else (_offset(start), _offset(end))
     if (start, end) != (-1, -1) and not 0 <= start < end:
         raise DataError(f"a span must begin before it ends, not {start}–{end}")
-    if fragments and (whole != (start, end) or any(a >= b for a, b in fragments)):
+    if fragments and (extent != (start, end) or any(a >= b for a, b in fragments)):
         raise DataError(f"the fragments {list(map(list, fragments))} do not make up {start}–{end}")
     fragments = () if len(fragments) < 2 else fragments  # a single one is the span itself
     above = (parent[0], parent[1]) if parent else None
@@ -128,9 +127,10 @@ def sides(gold: object, pred: object, bounds: str = "given") -> tuple[list[Span]
         DataError: A span has no type or no valid offsets.
         FieldError: A record has no ``entities``.
     """
+    name = "gold entities"
     text = text_of(gold)
     try:
-        left = spans(entities(gold, gold_field), GOLD, placed=True)
+        left = spans(entities(gold, gold_field), name, placed=True)
         right = spans(entities(pred, pred_field), PRED)
     except DataError as error:
         raise error.at(record=None if isinstance(gold, (list, tuple)) else read(gold, "id", None)) from None
@@ -158,8 +158,8 @@ def settled(gold: list[Span], pred: list[Span]) -> tuple[list[Span], list[Span]]
     places = {span[:2] for span in gold}
 
     def correct(span: Span, above: tuple[Span, ...] = ()) -> bool:
-        parts = [part for part in gold if part.parent == span[:2] and part not in (span, *above)]
-        return span.key in predicted or (bool(parts) and all(correct(part, (*above, span)) for part in parts))
+        parts = [child for child in gold if child.parent == span[:2] and child not in (span, *above)]
+        return span.key in predicted or (bool(parts) and all(correct(child, (*above, span)) for child in parts))
 
     counted = [span for span in gold if not span.optional and span.parent not in places]
     ignored = {span.key for span in gold} - {span.key for span in counted}
@@ -172,6 +172,6 @@ def _widened(span: Span, text: str) -> Span:
     if not 0 <= span.start < span.end <= len(text):
         return span
     start, end = widened(span.start, span.end, text)
-    parts = tuple(widened(*part, text) for part in span.fragments)
+    parts = tuple(widened(*fragment, text) for fragment in span.fragments)
     parent = span.parent and widened(*span.parent, text)
     return span._replace(start=start, end=end, text=text[start:end], fragments=parts, parent=parent)

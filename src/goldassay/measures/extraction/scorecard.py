@@ -6,15 +6,15 @@ from collections import Counter
 from itertools import product
 from typing import Any
 
-from goldassay.measure import Measure, check_choice
+from goldassay.core.measure import Batches, Measure
+from goldassay.core.tally import Counts
 from goldassay.measures import Examples
 from goldassay.measures.extraction.batch import MISSED_LABEL, SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, drop_unknown_types
-from goldassay.measures.extraction.measures import AVERAGED, AVERAGES, MATCHES, SemEval, SpanF1
-from goldassay.scorecard import RATES, Batches, Scorecard, Sections, Values, fold, rates
-from goldassay.tally import Counts
+from goldassay.measures.extraction.measures import AVERAGED, SPAN_AVERAGES, SPAN_MATCHES, SemEval, SpanF1
+from goldassay.measures.protocols import official_result
+from goldassay.results.result import RATE_NAMES, Result, Sections, Values, fold, rates
 
-PROTOCOLS = ("hipe", "hipe2020")
 UNDEFINED = ("type_anywhere_", "token_", "_macro_", "_weighted_")  # what the HIPE scorer does not count
 SEEN = "_seen"  # but for its averages over the types that either side has (its F1_macro)
 
@@ -25,15 +25,15 @@ def listed(matching: str = "one-to-one", bounds: str = "given") -> list[Measure]
     return [
         *(
             SpanF1(match, rate, **({"bounds": bounds} if match in ("type_anywhere", "token") else options))
-            for match, rate in product(MATCHES, RATES)
+            for match, rate in product(SPAN_MATCHES, RATE_NAMES)
         ),
-        *(SemEval(*names, **options) for names in product(SCHEMAS, RATES)),
-        *(SpanF1(*names, **options) for names in product(AVERAGED, RATES, AVERAGES)),
-        *(SpanF1(*names, **options) for names in product(AVERAGED, RATES, ["document"])),
+        *(SemEval(*names, **options) for names in product(SCHEMAS, RATE_NAMES)),
+        *(SpanF1(*names, **options) for names in product(AVERAGED, RATE_NAMES, SPAN_AVERAGES)),
+        *(SpanF1(*names, **options) for names in product(AVERAGED, RATE_NAMES, ["document"])),
     ]
 
 
-def scorecard(gold: Examples, pred: Examples, *, protocol: str | None = None, bounds: str = "given") -> Scorecard:
+def scorecard(gold: Examples, pred: Examples, *, protocol: str | None = None, bounds: str = "given") -> Result:
     """All values over aligned records; ``protocol="hipe"`` counts in the order of the official HIPE scorer.
 
     ``bounds="word"`` widens spans of both sides to whole words of their text first, as ELEVANT does.
@@ -45,29 +45,30 @@ def scorecard(gold: Examples, pred: Examples, *, protocol: str | None = None, bo
     >>> card.values["strict_f1"], card.counts["strict"]
     (1.0, {'tp': 1, 'fp': 0, 'fn': 0})
     """
-    check_choice("protocol", protocol or "hipe", PROTOCOLS)
+    if official := official_result(protocol, "extraction", Batches(gold, pred), bounds=bounds):
+        return official
     dropped = 0
     if protocol:
         pred, dropped = drop_unknown_types(gold, pred)
     measures = listed("hipe" if protocol else "one-to-one", bounds)
-    card = fold("extraction", measures, Batches(gold, pred), sections=SECTIONS)
+    card = fold("extraction", measures, Batches(gold, pred), sections=SPAN_SECTIONS)
     if protocol:
         card.protocol = protocol
         card.undefined = tuple(
-            name for name in card.values if not name.endswith(SEEN) and any(part in name for part in UNDEFINED)
+            name for name in card.measures if not name.endswith(SEEN) and any(prefix in name for prefix in UNDEFINED)
         )
     if dropped:
-        card.warnings.append(f"{dropped} predicted spans have a type that neither gold nor HIPE knows and are left out")
+        card.notes.append(f"{dropped} predicted spans have a type that neither gold nor HIPE knows and are left out")
     return card
 
 
-def _facts(part: Batches, first: SpanF1) -> Counter[Any]:
+def _facts(chunk: Batches, first: SpanF1) -> Counter[Any]:
     """How often each type was given for each other one, and how many predicted spans are not in their text."""
-    batch: SpanBatch = part.of(first)
+    batch: SpanBatch = chunk.of(first)
     return batch.confusion + Counter(unlocated=int((batch.pred.start < 0).sum()))
 
 
-def _by_type(card: Scorecard) -> dict[str, Values]:
+def _by_type(card: Result) -> dict[str, Values]:
     partial = card.totals["partial_macro_f1"]
     return {
         kind: {
@@ -81,7 +82,7 @@ def _by_type(card: Scorecard) -> dict[str, Values]:
     }
 
 
-def _confusions(card: Scorecard) -> dict[str, dict[str, int]]:
+def _confusions(card: Result) -> dict[str, dict[str, int]]:
     pairs = [pair for pair in card.facts if isinstance(pair, tuple)]
     table: dict[str, dict[str, int]] = {}
     for gold, pred in sorted(pairs, key=lambda pair: (pair[0], pair[1] == MISSED_LABEL, pair[1])):
@@ -89,8 +90,14 @@ def _confusions(card: Scorecard) -> dict[str, dict[str, int]]:
     return table
 
 
-SECTIONS = Sections(
+SPAN_SECTIONS = Sections(
     facts=_facts,
     by={"type": _by_type, "confusion": _confusions},
     warnings={"unlocated": "{n} predicted spans are not in their text and count as spurious"},
 )
+
+
+def breakdown(shared: Batches) -> Result:
+    """The values by type alone, and the confusions."""
+    measures = [SpanF1(match, average="macro") for match in ("strict", "partial")]
+    return fold("extraction", measures, shared, sections=SPAN_SECTIONS)

@@ -14,11 +14,11 @@ from operator import not_
 
 import numpy as np
 
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import check_choice
-from goldassay.scorecard import RATES
-from goldassay.statistics.evidence import Flags, Ints
-from goldassay.tally import Counts, Macro
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Flags, Ints
+from goldassay.core.measure import check_choice
+from goldassay.core.tally import Counts, Macro
+from goldassay.results.result import RATE_NAMES
 from goldassay.text.spans import named, split, step
 
 Tags = Sequence[Sequence[str]]
@@ -45,7 +45,12 @@ def evaluate_tags(
     1.0
     """
     check_choice("mode", mode, ("conlleval", "strict"))
-    _check_aligned(gold, pred)
+    if len(gold) != len(pred):
+        raise GoldassayError(f"{len(gold)} gold sentences against {len(pred)} predicted ones; they must be aligned")
+    for number, (a, b) in enumerate(zip(gold, pred, strict=True), 1):
+        if len(a) != len(b):
+            message = f"sentence {number} has {len(a)} gold tags and {len(b)} predicted ones; it must have as many"
+            raise GoldassayError(message)
     differ = [not (type(a) is type(b) is list and a == b) for a, b in zip(gold, pred, strict=True)]
     ids: defaultdict[str, int] = defaultdict(lambda: len(ids), O=0)
     gold_codes = _coded(list(compress(gold, differ)), ids)
@@ -70,24 +75,15 @@ def evaluate_tags(
     return _report(counts)
 
 
-def _check_aligned(gold: Tags, pred: Tags) -> None:
-    if len(gold) != len(pred):
-        raise GoldassayError(f"{len(gold)} gold sentences against {len(pred)} predicted ones; they must be aligned")
-    for number, (a, b) in enumerate(zip(gold, pred, strict=True), 1):
-        if len(a) != len(b):
-            message = f"sentence {number} has {len(a)} gold tags and {len(b)} predicted ones; it must have as many"
-            raise GoldassayError(message)
-
-
 def _report(counts: dict[str, Counts]) -> dict[str, dict[str, float]]:
     total = sum(counts.values(), Counts(0, 0, 0))
     report = {
-        kind: {**{rate: float(getattr(tally, rate)) for rate in RATES}, "support": int(tally.support)}
+        kind: {**{rate: float(getattr(tally, rate)) for rate in RATE_NAMES}, "support": int(tally.support)}
         for kind, tally in [*counts.items(), ("micro avg", total)]
     }
     for average, share in (("macro avg", "seen"), ("weighted avg", "support")):
         macro = Macro(counts, share=share)
-        means = {rate: macro.mean_of(rate) if macro.weight else 0.0 for rate in RATES}
+        means = {rate: macro.mean_of(rate) if macro.weight else 0.0 for rate in RATE_NAMES}
         report[average] = {**means, "support": int(total.support)}
     return report
 

@@ -1,21 +1,20 @@
 """Linking: mentions of a text with their ids in a knowledge base, or NIL.
 
 Read in this order: `records` (what is read from a pair, ids that mean the same), `matching` (which answers fit which
-mentions, also in the official scorer's order), `measures` (ranks, NIL, links), `clusters` (which mentions are one
-entity), `consistency` (whether its ids in several knowledge bases belong together), `mistakes` (the errors, in words),
-`scorecard` (everything over a set).
+mentions, also in the official scorer's order), `measures` (ranks, NIL, links), `consistency` (whether the ids of a
+mention in several knowledge bases belong together), `mistakes` (the errors, in words), `scorecard` (everything over a
+set). Which mentions are one entity is measured by `goldassay.ext.protocols.clusters`.
 """
 
 from __future__ import annotations
 
-from goldassay.measures.linking.clusters import METRICS, Clusters
+from goldassay.measures import misspelled
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, cross_kb_consistency
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, MacroDocLink
-from goldassay.measures.linking.records import Document, Mention, rank, sides
+from goldassay.measures.linking.records import LinkPair, Mention, rank, sides
 from goldassay.measures.linking.scorecard import scorecard
 
-# With scope="corpus" clusters are counted again in every resample, which takes a law half a minute: not among them.
 # CoverageRate is not among them: gold's NIL has no id, and the laws say that gold against gold is best.
 MEASURES = (
     *(HitsAt(k) for k in (1, 5, 10)),
@@ -39,9 +38,6 @@ MEASURES = (
     MacroDocLink("recall", "span"),
     MacroDocLink("f1", "span", "hipe"),
     ConsistencyRate(),
-    *(Clusters(metric) for metric in METRICS),
-    Clusters("ceaf_m", "precision"),
-    Clusters("b_cubed", "recall", "nil", typed=True),
 )
 
 
@@ -49,13 +45,12 @@ __all__ = [
     "MEASURES",
     "MRR",
     "NILF1",
-    "Clusters",
     "ConsistencyRate",
     "Coverage",
     "CoverageRate",
-    "Document",
     "HitsAt",
     "LinkF1",
+    "LinkPair",
     "MacroDocLink",
     "Matching",
     "Mention",
@@ -64,3 +59,4 @@ __all__ = [
     "scorecard",
     "sides",
 ]
+__getattr__ = misspelled

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import ClassVar
 
-from goldassay.measure import EMPTY, Conventions
+from goldassay.core.measure import NO_EVIDENCE, Conventions
+from goldassay.core.tally import Number, Sums, divide
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import LinkMeasure
 from goldassay.measures.linking.records import NIL, Mention, bare_id
-from goldassay.tally import Number, Sums, divide
 
 Ids = str | int | Iterable[str | int] | None
 Entity = Mapping[str, Ids]
@@ -26,7 +26,7 @@ Answer = Entity | str | int | None
 Resolver = Mapping[str, Answer] | Callable[[str], Answer]
 Bases = dict[str, set[str]]
 
-BASES = {
+KNOWLEDGE_BASES = {
     "wikidata": ("wikidata_id", "wikidata"),
     "viaf": ("viaf_id", "viaf", "P214"),
     "isil": ("isil_code", "isil", "isil_id", "P791"),
@@ -112,7 +112,7 @@ def _evidence(entity: Bases, resolver: Resolver | None) -> list[bool]:
         return []
     look_up = resolver if callable(resolver) else resolver.get
     evidence = []
-    for pair in combinations([base for base in BASES if entity[base]], 2):
+    for pair in combinations([base for base in KNOWLEDGE_BASES if entity[base]], 2):
         for base, other in (pair, pair[::-1]):
             resolved = set[str]()
             for id_ in sorted(entity[base]):
@@ -127,7 +127,7 @@ def _evidence(entity: Bases, resolver: Resolver | None) -> list[bool]:
 def _by_base(entity: Entity) -> Bases:
     """The ids of an entity by knowledge base; one each, several, or none."""
     bases = {}
-    for base, names in BASES.items():
+    for base, names in KNOWLEDGE_BASES.items():
         listed = [ids for name in names if (ids := entity.get(name))]
         ids = {bare_id(id_) for ids in listed for id_ in ([ids] if isinstance(ids, (str, int)) else ids)} - {NIL}
         bases[base] = {id_.upper() for id_ in ids} if base == "isil" else ids
@@ -153,10 +153,10 @@ class ConsistencyRate(LinkMeasure[Consistency]):
     counted: ClassVar[str] = "consistency"
     zero: ClassVar[Consistency] = Consistency()
     fixed: ClassVar[Conventions] = {
-        "bases": "+".join(BASES),
+        "bases": "+".join(KNOWLEDGE_BASES),
         "resolver": "gold's own links",
         "failed": "left out",
-        "empty": EMPTY,
+        "empty": NO_EVIDENCE,
     }
 
     def tally(self, matching: Matching) -> Consistency:

@@ -20,16 +20,16 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from goldassay.measure import Review
+from goldassay.core.measure import Review
+from goldassay.core.tally import Counts
 from goldassay.measures import cached
 from goldassay.measures.assignment import assign, overlapping
 from goldassay.measures.extraction.matching import SCHEMAS, Fit, Outcome, SemEvalCounts, decided
 from goldassay.measures.linking import mistakes
-from goldassay.measures.linking.records import NIL, Document, Mention, rank
-from goldassay.tally import Counts
+from goldassay.measures.linking.records import NIL, LinkPair, Mention, rank
 
 OVER = ("all", "inkb", "nil")
-MATCHINGS = ("one-to-one", "hipe")
+LINK_MATCHINGS = ("one-to-one", "hipe")
 
 
 class Edge(NamedTuple):
@@ -52,7 +52,7 @@ class Matching:
     (Counts(tp=1, fp=0, fn=0), Counts(tp=0, fp=1, fn=1), [0])
     """
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: LinkPair) -> None:
         self.document = document
         self.gold = document.gold
         self.pred = document.pred
@@ -60,8 +60,8 @@ class Matching:
     @cached_property
     def answered(self) -> dict[int, int]:
         """The answer on the same span, by mention."""
-        place = {mention[:2]: i for i, mention in enumerate(self.gold)}
-        return {place[answer[:2]]: j for j, answer in enumerate(self.pred) if answer[:2] in place}
+        index_of = {mention[:2]: i for i, mention in enumerate(self.gold)}
+        return {index_of[answer[:2]]: j for j, answer in enumerate(self.pred) if answer[:2] in index_of}
 
     @cached_property
     def ranks(self) -> list[int]:
@@ -157,9 +157,9 @@ class Matching:
         """
 
         def fit(mention: Mention, answer: Mention) -> Fit:
-            place = rank(mention, answer)
+            first = rank(mention, answer)
             overlaps = 0 <= answer.start < mention.end and mention.start < answer.end
-            return mention[:2] == answer[:2], 0 < place <= k, place != 1, overlaps
+            return mention[:2] == answer[:2], 0 < first <= k, first != 1, overlaps
 
         def name(side: Mention) -> str:
             if side.nil:

@@ -18,18 +18,23 @@ from dataclasses import KW_ONLY, dataclass
 from hashlib import sha256
 from typing import ClassVar
 
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Record
-from goldassay.measure import EMPTY, Conventions, Measure, Names, Review
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import Record
+from goldassay.core.measure import NO_EVIDENCE, Conventions, Measure, Names, Review
+from goldassay.core.tally import RATE_TALLIES, Counts, Mean, T
 from goldassay.measures import Examples
-from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
+from goldassay.measures.linking.matching import LINK_MATCHINGS, OVER, Matching
 from goldassay.measures.linking.records import IdPairs, sides
-from goldassay.tally import RATES, Counts, Mean, T
 
 KEY = "document, start, end"
 MERGED = "one answer with the candidates of all"
 MentionBatch = list[Matching]
-NOUNS = {"overlap": "link", "span": "strong_link", "entity": "entity_link", "mention": "strong_mention"}  # by match
+LINK_NAMES = {
+    "overlap": "link",
+    "span": "strong_link",
+    "entity": "entity_link",
+    "mention": "strong_mention",
+}  # by match
 
 
 @dataclass(frozen=True)
@@ -52,9 +57,9 @@ class LinkMeasure(Measure[T, MentionBatch]):
     choices = {
         "bounds": ("given", "word"),
         "over": OVER,
-        "match": tuple(NOUNS),
-        "matching": MATCHINGS,
-        "rate": tuple(RATES),
+        "match": tuple(LINK_NAMES),
+        "matching": LINK_MATCHINGS,
+        "rate": tuple(RATE_TALLIES),
     }
 
     _: KW_ONLY
@@ -92,7 +97,7 @@ class LinkMeasure(Measure[T, MentionBatch]):
         typed = "typed_" if self.typed else ""
         linked = "linked_" if self.linked else ""
         corpus = "corpus_" if self.scope == "corpus" else ""
-        parts = {"among": among, "at": at, "start": f"{typed}{linked}{corpus}", "noun": NOUNS[self.match]}
+        parts = {"among": among, "at": at, "start": f"{typed}{linked}{corpus}", "noun": LINK_NAMES[self.match]}
         return name.format_map({**vars(self), **parts})
 
     @property
@@ -193,7 +198,7 @@ class _Counted(LinkMeasure[Counts]):
     @property
     def zero(self) -> Counts:
         """No evidence."""
-        return RATES[self.rate]()
+        return RATE_TALLIES[self.rate]()
 
 
 @dataclass(frozen=True)
@@ -212,14 +217,14 @@ class NILF1(_Counted):
     rate: str = "f1"
     counted: ClassVar[str] = "nil"
     in_key: ClassVar[Names] = ("rate",)
-    fixed: ClassVar[Conventions] = {"key": KEY, "average": "micro", "repeated": MERGED, "empty": EMPTY}
+    fixed: ClassVar[Conventions] = {"key": KEY, "average": "micro", "repeated": MERGED, "empty": NO_EVIDENCE}
 
     def tally(self, matching: Matching) -> Counts:
         """Answered NIL and NIL; answered NIL and not (or no mention); NIL and not answered NIL."""
         hits = sum(matching.gold[i].nil and matching.pred[j].nil for i, j in matching.answered.items())
         answers = sum(answer.nil for answer in matching.pred)
         mentions = sum(mention.nil for mention in matching.gold)
-        return RATES[self.rate](hits, answers - hits, mentions - hits)
+        return RATE_TALLIES[self.rate](hits, answers - hits, mentions - hits)
 
 
 @dataclass(frozen=True)
@@ -260,12 +265,12 @@ class LinkF1(_Counted):
     def fixed(self) -> Conventions:
         """How a pair matches."""
         compared = "span" if self.match == "mention" else f"{self.match}+id"
-        return {"match": compared, "average": "micro", "repeated": MERGED, "empty": EMPTY}
+        return {"match": compared, "average": "micro", "repeated": MERGED, "empty": NO_EVIDENCE}
 
     def tally(self, matching: Matching) -> Counts:
         """The counts of one document."""
         counts = matching.counts(self.match, self.k, self.over, self.matching)
-        return RATES[self.rate](counts.tp, counts.fp, counts.fn)
+        return RATE_TALLIES[self.rate](counts.tp, counts.fp, counts.fn)
 
 
 @dataclass(frozen=True)

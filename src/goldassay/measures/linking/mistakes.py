@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from goldassay.measure import Error, Review
-from goldassay.measures.linking.records import NIL, Document, Mention, rank
+from goldassay.core.measure import Error, Review
+from goldassay.measures.linking.records import NIL, LinkPair, Mention, rank
 from goldassay.text.words import quote
 
-MOST = 3  # candidates that are named
 Message = tuple[str, str]
 """The kind of an error, and its message."""
 
 
-def errors(document: Document, pairs: Mapping[int, int]) -> Review:
+def errors(document: LinkPair, pairs: Mapping[int, int]) -> Review:
     """The errors of one document, in the order of the text, and what is right; ``pairs`` has the answer of a mention.
 
     >>> from goldassay.measures.linking.records import sides
@@ -53,21 +52,22 @@ def _missed(mention: Mention, text: str) -> Message:
 
 
 def _wrong(mention: Mention, answer: Mention, text: str) -> Message:
+    most = 3  # candidates that are named
     words = _words(mention, text)
     gold = _ids(mention)
-    place = rank(mention, answer)
-    if place == 1:
+    first = rank(mention, answer)
+    if first == 1:
         return "wrong_boundary", f'{gold} is right, but the mention is "{words}", not "{_words(answer, text)}"'
     if mention.type != answer.type:
         return "wrong_type", f'"{words}" is {mention.type or "without a type"}, not {answer.type or "without a type"}'
     if mention.nil:
         return "nil_missed", f'"{words}" is in no knowledge base (NIL), but was linked to {answer.ids[0]}'
-    if answer.nil and not place:
+    if answer.nil and not first:
         return "nil_spurious", f'"{words}" is {gold}, but was left without a link (NIL)'
-    above = answer.ids[: place - 1] if place else answer.ids
-    rest = f" and {len(above) - MOST} more" if len(above) > MOST else ""
-    where = f"is at rank {place} below" if place else "is not among the candidates"
-    return "wrong_link", f'"{words}" is {gold}, which {where} {", ".join(above[:MOST])}{rest}'
+    above = answer.ids[: first - 1] if first else answer.ids
+    more = f" and {len(above) - most} more" if len(above) > most else ""
+    where = f"is at rank {first} below" if first else "is not among the candidates"
+    return "wrong_link", f'"{words}" is {gold}, which {where} {", ".join(above[:most])}{more}'
 
 
 def _error(message: Message, mention: Mention | None, answer: Mention | None, text: str) -> Error:

@@ -14,11 +14,12 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
-from goldassay.exceptions import DataError
-from goldassay.fields import read
-from goldassay.measure import gold_field, pred_field
+from goldassay._support.exceptions import DataError
+from goldassay.core.fields import read
+from goldassay.core.measure import gold_field, pred_field
 from goldassay.text.spans import widened
 
 Ids = Mapping[str, Sequence[str]]
@@ -40,6 +41,7 @@ class Mention(NamedTuple):
     ``start`` is -1 if its words do not occur in the text; ``bases`` are the ids by knowledge base, as given; ``type``
     is empty unless types are compared. In gold, an ``optional`` mention may be left out, and ``parent`` is the span of
     the mention that this one is part of; ``form`` is how a system's file writes the words, where that differs.
+    ``chains`` has the entity of each link of a mention that its side repeats.
     """
 
     start: int
@@ -51,6 +53,7 @@ class Mention(NamedTuple):
     optional: bool = False
     parent: tuple[int, int] | None = None
     form: str = ""
+    chains: tuple[str, ...] = ()
 
     @property
     def nil(self) -> bool:
@@ -67,7 +70,7 @@ class Mention(NamedTuple):
         return over == "all" or (self.nil == (over == "nil") and self.cluster != UNNAMED)
 
 
-class Document(NamedTuple):
+class LinkPair(NamedTuple):
     """Both sides of one document, in the order of the text.
 
     ``repeated`` counts predictions merged into another; ``failed`` says that the program gave none, not even no links.
@@ -82,7 +85,7 @@ class Document(NamedTuple):
 
 def sides(
     gold: object, pred: object, equivalent: IdPairs = (), bounds: str = "given", *, typed: bool = False
-) -> Document:
+) -> LinkPair:
     """The mentions of a pair of records, or of two bare lists of links.
 
     Args:
@@ -111,16 +114,18 @@ def sides(
     same = canonical(equivalent)
     words = text if bounds == "word" else ""
     mentions = []
-    for mention, listed in _merged(left, "gold", words, typed):
-        ids = sorted({same.get(id_, id_) for id_, _ in listed} - {NIL})
+    for mention, links in _merged(left, "gold", words, typed):
+        ids = sorted({same.get(id_, id_) for listed in links for id_, _ in listed} - {NIL})
         in_base = [id_ for id_ in ids if not id_.startswith(NIL)]
-        mentions.append(mention._replace(ids=tuple(in_base or ids[:1])))
+        mentions.append(mention._replace(ids=tuple(in_base or ids[:1]), chains=_chains(links, same)))
     answers = []
-    for answer, listed in _merged(right, "predicted", words, typed):
+    for answer, links in _merged(right, "predicted", words, typed):
+        listed = list(chain(*links))
         if all(score is not None for _, score in listed):
             listed.sort(key=lambda pair: -(pair[1] or 0.0))
-        answers.append(answer._replace(ids=tuple(dict.fromkeys(same.get(id_, id_) for id_, _ in listed))))
-    return Document(tuple(mentions), tuple(answers), text, len(right or ()) - len(answers), right is None)
+        ids = list(dict.fromkeys(same.get(id_, id_) for id_, _ in listed))
+        answers.append(answer._replace(ids=tuple(ids), chains=_chains(links, same)))
+    return LinkPair(tuple(mentions), tuple(answers), text, len(right or ()) - len(answers), right is None)
 
 
 def rank(mention: Mention, answer: Mention) -> int:
@@ -128,12 +133,18 @@ def rank(mention: Mention, answer: Mention) -> int:
     if mention.type != answer.type:
         return 0
     right = (id_.startswith(NIL) if mention.nil else id_ in mention.ids for id_ in answer.ids or (NIL,))
-    return next((place for place, is_right in enumerate(right, start=1) if is_right), 0)
+    return next((position for position, is_right in enumerate(right, start=1) if is_right), 0)
 
 
-def _merged(links: Links, side: str, words: str, typed: bool) -> list[tuple[Mention, list[Scored]]]:
+def _chains(links: Sequence[Sequence[Scored]], same: Mapping[str, str]) -> tuple[str, ...]:
+    """The entity of each of several links with one key."""
+    firsts = [next((id_ for id_, _ in listed), NIL) for listed in links] if len(links) > 1 else []
+    return tuple(same.get(id_, id_) for id_ in firsts)
+
+
+def _merged(links: Links, side: str, words: str, typed: bool) -> list[tuple[Mention, list[list[Scored]]]]:
     """The links of a side in the order of the text, those of one key together; an error says which of them is wrong."""
-    merged: dict[tuple[object, ...], tuple[Mention, list[Scored]]] = {}
+    merged: dict[tuple[object, ...], tuple[Mention, list[list[Scored]]]] = {}
     predicted = side == "predicted"
     for number, link in enumerate(links or ()):
         try:
@@ -143,7 +154,7 @@ def _merged(links: Links, side: str, words: str, typed: bool) -> list[tuple[Ment
         key = (*mention[:2], mention.text if mention.start < 0 else "")
         first, before = merged.get(key, (mention, []))
         counted = first if predicted else mention
-        merged[key] = counted._replace(bases={**first.bases, **mention.bases}), [*before, *listed]
+        merged[key] = counted._replace(bases={**first.bases, **mention.bases}), [*before, listed]
     return sorted(merged.values(), key=lambda row: row[0][:2])
 
 

@@ -7,6 +7,7 @@ Read in this order: `records` (what is read from a pair; JSON Schema from a mode
 
 from __future__ import annotations
 
+from goldassay.measures import misspelled
 from goldassay.measures.records.measures import MEASURES, FieldF1, RecordAccuracy, SchemaValid, TreeEdit
 from goldassay.measures.records.scorecard import scorecard
 
@@ -18,3 +19,4 @@ __all__ = [
     "TreeEdit",
     "scorecard",
 ]
+__getattr__ = misspelled

@@ -20,16 +20,16 @@ from typing import Any
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import literal_call
-from goldassay.measures import JSON
+from goldassay._support.exceptions import GoldassayError
+from goldassay._support.jsonl import JSON
+from goldassay.core.measure import literal_call
 
 Comparator = Callable[[Any, Any], float]
-NUMBER = re.compile(r"[-+]?\d[\d.,' \u00a0\u202f]*")
-QUANTITY = re.compile(rf"([^\s\d]{{1,3}}\s*)?{NUMBER.pattern}\S*")
+AMOUNT = re.compile(r"[-+]?\d[\d.,' \u00a0\u202f]*")
+AMOUNT_WITH_UNIT = re.compile(rf"([^\s\d]{{1,3}}\s*)?{AMOUNT.pattern}\S*")
 """A number with a unit or currency beside it: not a name that has a number in it."""
-MONTH = re.compile(r"(\d{4})(?:-(\d\d))?")
-WRITTEN = re.compile(r"\d{4}-\d\d(-\d\d([T ].*)?)?|\d\d:\d\d(:\d\d.*)?")
+ISO_MONTH = re.compile(r"(\d{4})(?:-(\d\d))?")
+ISO_MOMENT = re.compile(r"\d{4}-\d\d(-\d\d([T ].*)?)?|\d\d:\d\d(:\d\d.*)?")
 DIGITS = re.compile(r"\W*\d+\W+\d+\W+\d+\W*")
 WEAK = 1e-9  # the relative difference that floating point makes
 
@@ -102,15 +102,20 @@ def fuzzy(gold: JSON, pred: JSON, threshold: float = 0.9) -> bool:
 
 
 def anls(gold: JSON, pred: JSON, threshold: float = 0.5) -> float:
-    """1 − NL, and 0 if NL (edit distance / the longer length, without case) reaches the threshold.
+    """1 − NL, and 0 if NL exceeds the threshold: NL is the edit distance over the longer length, as in DocVQA.
 
-    Source: Biten et al. 2019, Scene Text Visual Question Answering (the measure of DocVQA)
+    The distance is that of the texts in lower case with single spaces; the length is that of the texts as written, in
+    upper case. At the threshold itself the paper's formula gives 0 (NL < τ), the script 1 − NL.
 
-    >>> anls("Rijksmuseum", "rijksmuseun"), anls("Delft", "Gouda")
-    (0.9090909090909091, 0.0)
+    Source: Biten et al., ICCV 2019 (Scene Text Visual Question Answering), and the evaluation script of DocVQA
+
+    >>> anls("Rijksmuseum", "rijksmuseun"), anls("Delft", "Gouda"), anls("1885", "1890")
+    (0.9090909090909091, 0.0, 0.5)
     """
-    distance = Levenshtein.normalized_distance(*(" ".join(str(side).lower().split()) for side in (gold, pred)))
-    return 1 - distance if distance < threshold else 0.0
+    texts = (str(gold), str(pred))
+    length = max(len(text.upper()) for text in texts)
+    distance = Levenshtein.distance(*(" ".join(text.lower().split()) for text in texts)) / (length or 1)
+    return 1 - distance if distance <= threshold else 0.0
 
 
 def identifier(gold: JSON, pred: JSON) -> bool:
@@ -127,10 +132,10 @@ def _letters(value: JSON) -> str:
 
 
 def embedding(gold: JSON, pred: JSON, threshold: float = 0.8, model: str = "") -> bool:
-    """Texts whose vectors have at least this cosine; ``model`` is an embedder (`goldassay.embedding`)."""
+    """Texts whose vectors have at least this cosine; ``model`` is an embedder (`goldassay.models.embedding`)."""
     import numpy as np
 
-    from goldassay.embedding import available, resolve
+    from goldassay.models.embedding import available, resolve
 
     vectors = np.asarray(resolve(model or available() or "")([str(gold), str(pred)]), float)
     left, right = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -138,9 +143,8 @@ def embedding(gold: JSON, pred: JSON, threshold: float = 0.8, model: str = "") -
 
 
 COMPARATORS: Mapping[str, Callable[..., float]] = {
-    each.__name__: each for each in (exact, normalised, number, money, fuzzy, anls, identifier, embedding)
+    function.__name__: function for function in (exact, normalised, number, money, fuzzy, anls, identifier, embedding)
 } | {"enum": identifier, "date": iso_date, "decimal": number}
-LENIENT = ("money", "decimal")  # compare values of different JSON types
 
 
 @lru_cache(maxsize=1024)
@@ -156,7 +160,8 @@ def comparator(text: str) -> Comparator:
     1.0
     >>> comparator("numbr")
     Traceback (most recent call last):
-    goldassay.exceptions.GoldassayError: no comparator reads as 'numbr'; there are exact, normalised, number, money, \
+    goldassay._support.exceptions.GoldassayError: no comparator reads as 'numbr'; there are exact, normalised, number, \
+money, \
 fuzzy, anls, identifier, embedding, enum, date, decimal
     """
     name, colon, form = text.partition(":")
@@ -168,7 +173,7 @@ fuzzy, anls, identifier, embedding, enum, date, decimal
         inspect.signature(function).bind(None, None)
     except (SyntaxError, ValueError, TypeError, KeyError, AttributeError):
         raise GoldassayError(f"no comparator reads as {text!r}; there are {', '.join(COMPARATORS)}") from None
-    lenient = name in LENIENT
+    lenient = name in ("money", "decimal")  # they compare values of different JSON types
     return lambda gold, pred: float(function(gold, pred)) if lenient or json_type(gold) == json_type(pred) else 0.0
 
 
@@ -180,7 +185,7 @@ def by_value(value: JSON) -> str:
     """
     if json_type(value) == "number":
         return "number"
-    return "date" if isinstance(value, str) and WRITTEN.fullmatch(value) and moment(value) else "exact"
+    return "date" if isinstance(value, str) and ISO_MOMENT.fullmatch(value) and moment(value) else "exact"
 
 
 def difference(gold: JSON, pred: JSON) -> str:
@@ -206,7 +211,9 @@ def difference(gold: JSON, pred: JSON) -> str:
         return "wrong_value"
     if unit(gold) == unit(pred) or (has_letters and identifier(gold, pred)):
         return "wrong_format"
-    return "wrong_unit" if all(QUANTITY.fullmatch(text.strip()) for text in (gold, str(pred))) else "wrong_value"
+    return (
+        "wrong_unit" if all(AMOUNT_WITH_UNIT.fullmatch(text.strip()) for text in (gold, str(pred))) else "wrong_value"
+    )
 
 
 def amount(value: JSON) -> float | None:
@@ -217,14 +224,14 @@ def amount(value: JSON) -> float | None:
     """
     if not isinstance(value, str):
         return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-    numbers = NUMBER.findall(value)
+    numbers = AMOUNT.findall(value)
     if len(numbers) != 1:
         return None
     digits = re.sub(r"[' \u00a0\u202f]", "", numbers[0]).rstrip(".,")
     marks = [mark for mark in digits if mark in ".,"]
     if len(set(marks)) == 2 or (len(marks) == 1 and not re.search(r"[.,]\d{3}$", digits)):
-        whole, _, fraction = digits.rpartition(marks[-1])
-        digits = f"{re.sub('[.,]', '', whole)}.{fraction}"
+        integer, _, fraction = digits.rpartition(marks[-1])
+        digits = f"{re.sub('[.,]', '', integer)}.{fraction}"
     else:
         digits = re.sub("[.,]", "", digits)
     return float(digits)
@@ -235,7 +242,7 @@ SYMBOLS = {"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy"}
 
 def unit(value: JSON) -> str:
     """The unit or currency beside the number of a text."""
-    text = folded(NUMBER.sub(" ", value)) if isinstance(value, str) else ""
+    text = folded(AMOUNT.sub(" ", value)) if isinstance(value, str) else ""
     return SYMBOLS.get(text, text)
 
 
@@ -246,8 +253,8 @@ def moment(value: JSON, format: str = "") -> tuple[object, ...] | None:
     if format:
         with suppress(ValueError):
             value = datetime.strptime(value, format).isoformat().removesuffix("T00:00:00")
-    if match := MONTH.fullmatch(value):
-        return tuple(int(part) for part in match.groups() if part)
+    if match := ISO_MONTH.fullmatch(value):
+        return tuple(int(digits) for digits in match.groups() if digits)
     for kind in (date, datetime, time):
         try:
             parsed: Any = kind.fromisoformat(value)

@@ -24,20 +24,17 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 from scipy.optimize import linear_sum_assignment
 
-from goldassay.measures import JSON
+from goldassay._support.jsonl import JSON
+from goldassay.core.evidence import Floats
+from goldassay.core.tally import Counts
 from goldassay.measures.records.comparators import Comparator, by_value, comparator, difference, folded, json_type
 from goldassay.measures.records.records import Read
-from goldassay.statistics.evidence import Floats
-from goldassay.tally import Counts
 
 ROOT = "(record)"  # the field of a record that is a list of values
-NEAR = 0.5  # the likeness from which two items that share no value are one wrong item, and not a missing and a new one
-TIE = 1e-6  # what likeness weighs beside credit
-SMALL = 0.25  # the likeness of equal numbers, which are more often equal by chance than texts
 TRANSITIVE = ("exact", "normalised", "enum", "identifier", "number", "date")  # without a tolerance
 
 
-class Item(NamedTuple):
+class FieldItem(NamedTuple):
     """A value in a record, its field (a dotted path without indices) and its place."""
 
     value: Any
@@ -48,16 +45,16 @@ class Item(NamedTuple):
 class Leaf(NamedTuple):
     """A leaf of one or both records; None on a side that lacks it.
 
-    ``kind`` is "" if it is right, else the kind of the error; ``part`` is the missing or invented value that it belongs
-    to.
+    ``kind`` is "" if it is right, else the kind of the error; ``subtree`` is the missing or invented value that it
+    belongs to.
     """
 
     kind: str
     credit: float
-    gold: Item | None
-    pred: Item | None
+    gold: FieldItem | None
+    pred: FieldItem | None
     likeness: float = 0.0
-    part: Item | None = None
+    subtree: FieldItem | None = None
 
     @property
     def field(self) -> str:
@@ -96,27 +93,28 @@ class RecordComparison:
             return any(map(self.stated, value.values() if isinstance(value, dict) else value))
         return not isinstance(value, str) or bool(value.strip())
 
-    def items(self, item: Item) -> list[Item]:
+    def items(self, item: FieldItem) -> list[FieldItem]:
         """The stated values inside an object or a list."""
         value, name, path = item
         if isinstance(value, dict):
             dots = f"{name}." if name else "", f"{path}." if path else ""
-            inside = [Item(part, *(f"{dotted}{key}" for dotted in dots)) for key, part in value.items()]
+            inside = [FieldItem(inner, *(f"{dotted}{key}" for dotted in dots)) for key, inner in value.items()]
         else:
-            parts = enumerate(value if isinstance(value, list) else ())
-            inside = [Item(part, name, f"{path}[{index}]") for index, part in parts]
-        return [part for part in inside if self.stated(part.value)]
+            elements = enumerate(value if isinstance(value, list) else ())
+            inside = [FieldItem(element, name, f"{path}[{index}]") for index, element in elements]
+        return [child for child in inside if self.stated(child.value)]
 
-    def leaves(self, item: Item) -> Iterator[Item]:
+    def leaves(self, item: FieldItem) -> Iterator[FieldItem]:
         """The leaves of a value."""
         inside = self.items(item)
-        for part in inside:
-            yield from self.leaves(part)
+        for child in inside:
+            yield from self.leaves(child)
         if not inside and (item.path or not isinstance(item.value, (dict, list))):
             yield item
 
-    def match(self, gold: Item, pred: Item) -> Match:
+    def match(self, gold: FieldItem, pred: FieldItem) -> Match:
         """The leaves of two values."""
+        small = 0.25  # the likeness of equal numbers, which are more often equal by chance than texts
         kinds = json_type(gold.value), json_type(pred.value)
         if {"object", "array"} & {*kinds}:
             if kinds[0] == kinds[1]:
@@ -126,11 +124,11 @@ class RecordComparison:
         credit = float((comparator(chosen) if isinstance(chosen, str) else chosen)(gold.value, pred.value))
         texts = kinds == ("string", "string")
         if credit >= 1:
-            return [Leaf("", credit, gold, pred, 1.0 if texts else SMALL)]
+            return [Leaf("", credit, gold, pred, 1.0 if texts else small)]
         likeness = fuzz.ratio(folded(gold.value), folded(pred.value)) / 100 if texts else 0.0
         return [Leaf(difference(gold.value, pred.value), credit, gold, pred, likeness)]
 
-    def _inside(self, gold: Item, pred: Item, kind: str) -> Match:
+    def _inside(self, gold: FieldItem, pred: FieldItem, kind: str) -> Match:
         """The leaves of two objects, or of two lists, in the order of gold."""
         left = self.items(gold)
         right = self.items(pred)
@@ -138,8 +136,8 @@ class RecordComparison:
             pairs = self._aligned(gold.field, left, right)
             kinds = ("missing_item", "spurious_item")
         else:
-            fields = {item.field: place for place, item in enumerate(right)}
-            common = {place: fields[item.field] for place, item in enumerate(left) if item.field in fields}
+            fields = {item.field: index for index, item in enumerate(right)}
+            common = {index: fields[item.field] for index, item in enumerate(left) if item.field in fields}
             pairs = {i: (j, self.match(left[i], right[j])) for i, j in common.items()}
             kinds = ("missing_field", "invented_field")
         leaves: Match = []
@@ -148,14 +146,16 @@ class RecordComparison:
                 leaves = self._part(pred, "invented_field", False) if left else self._part(gold, "missing_field")
             else:
                 leaves = [Leaf("", 1.0, gold, pred, 1.0)]
-        for place, item in enumerate(left):
-            leaves += pairs[place][1] if place in pairs else self._part(item, kinds[0])
-        for place in sorted({*range(len(right))} - {j for j, _ in pairs.values()}):
-            leaves += self._part(right[place], kinds[1], False)
+        for index, item in enumerate(left):
+            leaves += pairs[index][1] if index in pairs else self._part(item, kinds[0])
+        for index in sorted({*range(len(right))} - {j for j, _ in pairs.values()}):
+            leaves += self._part(right[index], kinds[1], False)
         return leaves
 
-    def _aligned(self, name: str, left: list[Item], right: list[Item]) -> dict[int, tuple[int, Match]]:
+    def _aligned(self, name: str, left: list[FieldItem], right: list[FieldItem]) -> dict[int, tuple[int, Match]]:
         """For items of a list the place of the item that belongs to each, and the leaves of both."""
+        tie = 1e-6  # what likeness weighs beside credit
+        near = 0.5  # the likeness from which two items without a common value are one wrong item, not two
         ordered = self.ordered == "all" or name in self.ordered
         within = (chosen for field, chosen in self.named.items() if field == name or field.startswith(f"{name}."))
         equal = {}
@@ -165,29 +165,29 @@ class RecordComparison:
             for at, item in enumerate(right):
                 places.setdefault(repr(item.value), []).append(at)
             equal = {at: places[key].pop(0) for at, item in enumerate(left) if places.get(key := repr(item.value))}
-        rows = [place for place in range(len(left)) if place not in equal]
-        columns = [place for place in range(len(right)) if place not in equal.values()]
+        rows = [index for index in range(len(left)) if index not in equal]
+        columns = [index for index in range(len(right)) if index not in equal.values()]
         if not ordered:  # then the order decides nothing, nor between pairs of equal credit
-            rows.sort(key=lambda place: repr(left[place].value))
-            columns.sort(key=lambda place: repr(right[place].value))
+            rows.sort(key=lambda index: repr(left[index].value))
+            columns.sort(key=lambda index: repr(right[index].value))
         matches = [[self.match(left[i], right[j]) for j in columns] for i in rows]
         # likeness decides between pairs of equal credit
-        credit = np.array([[sum(x.credit + TIE * x.likeness for x in leaves) for leaves in row] for row in matches])
+        credit = np.array([[sum(x.credit + tie * x.likeness for x in leaves) for leaves in row] for row in matches])
         credit = credit.reshape(len(rows), len(columns))
         chosen = _in_order(credit) if ordered else zip(*linear_sum_assignment(credit, maximize=True), strict=True)
         pairs = {i: (j, self.match(left[i], right[j])) for i, j in equal.items()}
         for a, b in chosen:
             leaves = matches[a][b]
             # two items are the same item if something in them is right, or most of it is nearly
-            alike = sum(leaf.likeness for leaf in leaves) >= NEAR * max(1, len(leaves))
+            alike = sum(leaf.likeness for leaf in leaves) >= near * max(1, len(leaves))
             if alike or any(leaf.credit for leaf in leaves):
                 pairs[rows[a]] = columns[b], leaves
         return pairs
 
-    def _part(self, part: Item, kind: str, in_gold: bool = True) -> Match:
+    def _part(self, subtree: FieldItem, kind: str, in_gold: bool = True) -> Match:
         """The leaves of a part that the other side lacks or has as something else."""
-        leaves = self.leaves(part)
-        return [Leaf(kind, 0.0, leaf if in_gold else None, None if in_gold else leaf, part=part) for leaf in leaves]
+        pairs = [(leaf, None) if in_gold else (None, leaf) for leaf in self.leaves(subtree)]
+        return [Leaf(kind, 0.0, gold, pred, subtree=subtree) for gold, pred in pairs]
 
 
 def match(read: Read, comparing: RecordComparison) -> Match:
@@ -199,7 +199,7 @@ def match(read: Read, comparing: RecordComparison) -> Match:
     [('lines[0].what', 'missing_item'), ('lines[0].qty', 'missing_item'), ('lines[1].qty', 'wrong_value')]
     """
     empty: Any = [] if isinstance(read.gold, list) else {}
-    return comparing.match(Item(read.gold), Item(empty if read.pred is None else read.pred))
+    return comparing.match(FieldItem(read.gold), FieldItem(empty if read.pred is None else read.pred))
 
 
 def _in_order(credit: Floats) -> list[tuple[int, int]]:
@@ -251,7 +251,7 @@ def tree(value: JSON, name: str = "<root>") -> Node:
     children: list[Node] = []
     if isinstance(value, dict):
         parts = ((key, value[key]) for key in sorted(value, key=lambda key: (len(key), key)))
-        children = [tree([part] if isinstance(part, dict) else part, key) for key, part in parts]
+        children = [tree([field] if isinstance(field, dict) else field, key) for key, field in parts]
     elif isinstance(value, list) and all(isinstance(item, dict) for item in value):
         children = [tree(item, "<subtree>") for item in value]
     elif isinstance(value, list):
@@ -267,8 +267,8 @@ def tree_distance(a: Node, b: Node) -> int:
     # Every pair of keyroots (the root, and nodes with a left sibling) gets a table of forest distances, built from the
     # leaves up; where both forests are whole trees the result is the distance of two subtrees, which later tables use.
     nodes, deletes, first = _postorder(a)
-    others, inserts, start = _postorder(b)
-    trees = [[0] * len(others) for _ in nodes]
+    other_nodes, inserts, start = _postorder(b)
+    trees = [[0] * len(other_nodes) for _ in nodes]
     for i, j in product(_keyroots(first), _keyroots(start)):
         top = first[i]
         left = start[j]
@@ -277,11 +277,11 @@ def tree_distance(a: Node, b: Node) -> int:
             above = table[-1]
             row = [above[0] + deletes[x]]
             for y in range(left, j + 1):
-                whole = first[x] == top and start[y] == left
-                before = above[y - left] if whole else table[first[x] - top][start[y] - left]
-                matched = before + (_change(nodes[x], others[y]) if whole else trees[x][y])
+                are_trees = first[x] == top and start[y] == left
+                before = above[y - left] if are_trees else table[first[x] - top][start[y] - left]
+                matched = before + (_change(nodes[x], other_nodes[y]) if are_trees else trees[x][y])
                 row.append(min(matched, above[y - left + 1] + deletes[x], row[-1] + inserts[y]))
-                if whole:
+                if are_trees:
                     trees[x][y] = row[-1]
             table.append(row)
     return trees[-1][-1]
@@ -289,7 +289,7 @@ def tree_distance(a: Node, b: Node) -> int:
 
 def _keyroots(first: Sequence[int]) -> list[int]:
     """The last node, in postorder, of those that share a leftmost leaf."""
-    return sorted({leaf: place for place, leaf in enumerate(first)}.values())
+    return sorted({leaf: index for index, leaf in enumerate(first)}.values())
 
 
 def _change(a: Node, b: Node) -> int:

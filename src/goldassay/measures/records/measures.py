@@ -12,17 +12,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from goldassay.fields import Record
-from goldassay.measure import EMPTY, Conventions, Measure, Names, Review
+from goldassay.core.evidence import means, stacked
+from goldassay.core.fields import Record
+from goldassay.core.measure import NO_EVIDENCE, Conventions, Measure, Names, Review
+from goldassay.core.tally import RATE_TALLIES, By, Counts, Macro, Mean, T
 from goldassay.measures import Examples
 from goldassay.measures.records import matching, mistakes
-from goldassay.measures.records.comparators import Comparator, comparator
+from goldassay.measures.records.comparators import comparator
 from goldassay.measures.records.records import Read, by_schema, expanded, schema_text, sides
-from goldassay.statistics.evidence import means, stacked
-from goldassay.tally import RATES, By, Counts, Macro, Mean, T
 
-OPTIONS: Names = ("schema", "compare", "blank", "ordered")
-BY_TYPE = "by type (number, ISO date, else exact)"
+RECORD_OPTIONS: Names = ("schema", "compare", "blank", "ordered")
 
 
 @dataclass
@@ -60,13 +59,13 @@ class RecordMeasure(Measure[T, RecordBatch]):
     """
 
     task = "records"
-    shares = OPTIONS
+    shares = RECORD_OPTIONS
     choices = {
         "blank": ("same", "null", "apart"),
-        "rate": tuple(RATES),
+        "rate": tuple(RATE_TALLIES),
         "average": ("micro", "macro"),
     }
-    named = (*OPTIONS, "invalid")  # the conventions that the measure depends on
+    named = (*RECORD_OPTIONS, "invalid")  # the conventions that the measure depends on
 
     schema: Any = ""
     compare: Any = ()
@@ -106,11 +105,13 @@ class RecordMeasure(Measure[T, RecordBatch]):
     @property
     def chosen(self) -> Record:
         """Of a schema its title, and of each field its comparator."""
+        compared = [
+            f"{name}: {chosen if isinstance(chosen, str) else getattr(chosen, '__name__', repr(chosen))}"
+            for name, chosen in self.comparators.items()
+        ]
         values = {
             "schema": expanded(self.schema).get("title", "unnamed") if self.schema else "none",
-            "compare": ", ".join(
-                [f"{name}: {_name(each)}" for name, each in self.comparators.items()] + [f"others {BY_TYPE}"]
-            ),
+            "compare": ", ".join([*compared, "others by type (number, ISO date, else exact)"]),
             "blank": self.blank,
             "ordered": self.ordered
             if isinstance(self.ordered, str)
@@ -118,10 +119,6 @@ class RecordMeasure(Measure[T, RecordBatch]):
             "invalid": "missed",
         }
         return {name: values[name] for name in self.named}
-
-
-def _name(chosen: str | Comparator) -> str:
-    return chosen if isinstance(chosen, str) else getattr(chosen, "__name__", repr(chosen))
 
 
 @dataclass(frozen=True)
@@ -156,12 +153,12 @@ rate='f1', average='micro')
     @property
     def zero(self) -> Any:
         """No evidence."""
-        return RATES[self.rate]() if self.average == "micro" else Macro(rate=self.rate)
+        return RATE_TALLIES[self.rate]() if self.average == "micro" else Macro(rate=self.rate)
 
     @property
     def fixed(self) -> Conventions:
         """The average."""
-        return {"average": "micro" if self.average == "micro" else "fields with gold", "empty": EMPTY}
+        return {"average": "micro" if self.average == "micro" else "fields with gold", "empty": NO_EVIDENCE}
 
     @property
     def breakdown(self) -> Mapping[str, Measure]:
@@ -172,7 +169,7 @@ rate='f1', average='micro')
         """The counts of each pair."""
         if self.average == "macro":
             return stacked([Macro(counts, self.rate) for counts in batch.by_field], self.zero)
-        kind = RATES[self.rate]
+        kind = RATE_TALLIES[self.rate]
         return stacked([kind(*counts.pooled.state().values()) for counts in batch.by_field], kind())
 
 

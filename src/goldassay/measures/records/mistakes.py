@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from goldassay.measure import INVALID, Error, Review
-from goldassay.measures import JSON
-from goldassay.measures.records.matching import ROOT, Item, Match
+from goldassay._support.jsonl import JSON
+from goldassay.core.measure import INVALID, Error, Review
+from goldassay.measures.records.matching import ROOT, FieldItem, Match
 from goldassay.measures.records.records import Read
+from goldassay.text.words import json_text
 
-PARTS = {
-    "missing_field": "{place} was left out: it is {part}.",
-    "missing_item": "An item was left out, {place}: {part}.",
-    "invented_field": "{place} was given as {part}, but there is none.",
-    "spurious_item": "{place} is an item too many: {part}.",
-    "wrong_type": "{place} is {part} on one side, and of another type on the other.",
-}
-VALUES = {
-    "wrong_value": "{place} is {gold}, not {pred}.",
-    "wrong_type": "{place} is {gold}, not {pred}: write it as a {type}.",
-    "wrong_format": "{place} is written {gold}, not {pred}.",
-    "wrong_unit": "{place} is {gold}, not {pred}: the unit differs.",
-}
 PLACES = {"wrong_value": "wrong_value", "missing_item": "spurious_item", "spurious_item": "missing_item"}
 """Errors of which two are one if each has what the other lacks."""
-SHOWN = 120  # characters of a value
 TYPE_NAMES = {bool: "true or false", int: "number", float: "number", str: "text"}
 
 
@@ -43,26 +29,39 @@ def review(read: Read, leaves: Match) -> Review:
     wrong = [leaf for leaf in leaves if leaf.kind]
     if read.reason:
         return (Error(INVALID, f"the record does not count: {read.reason}", size=max(1, len(wrong))),), ()
-    misread = {leaf.field for leaf in wrong if not leaf.part}
+    misread = {leaf.field for leaf in wrong if not leaf.subtree}
     right = dict.fromkeys(leaf.field for leaf in leaves if not leaf.kind and leaf.field not in misread)
     mistakes = [_error(leaf.kind, leaf.gold, leaf.pred) for leaf in wrong if leaf.gold and leaf.pred]
-    parts = groupby((leaf for leaf in wrong if leaf.part), key=lambda leaf: (leaf.kind, leaf.gold is None, leaf.part))
-    for (kind, spurious, part), group in parts:
-        mistakes.append(_error(kind, None if spurious else part, part if spurious else None, len(list(group))))
+    one_sided = [leaf for leaf in wrong if leaf.subtree]
+    for (kind, spurious, subtree), group in groupby(one_sided, lambda x: (x.kind, x.gold is None, x.subtree)):
+        mistakes.append(_error(kind, None if spurious else subtree, subtree if spurious else None, len(list(group))))
     return tuple(_with_swaps(mistakes)), tuple(right)
 
 
-def _error(kind: str, gold: Item | None, pred: Item | None, size: int = 1) -> Error:
+def _error(kind: str, gold: FieldItem | None, pred: FieldItem | None, size: int = 1) -> Error:
     """The error of a value that both sides have, or of a part that one side lacks or has as something else."""
+    templates = {
+        "wrong_value": "{place} is {gold}, not {pred}.",
+        "wrong_type": "{place} is {gold}, not {pred}: write it as a {type}.",
+        "wrong_format": "{place} is written {gold}, not {pred}.",
+        "wrong_unit": "{place} is {gold}, not {pred}: the unit differs.",
+    }
+    templates_of_one_side = {
+        "missing_field": "{place} was left out: it is {part}.",
+        "missing_item": "An item was left out, {place}: {part}.",
+        "invented_field": "{place} was given as {part}, but there is none.",
+        "spurious_item": "{place} is an item too many: {part}.",
+        "wrong_type": "{place} is {part} on one side, and of another type on the other.",
+    }
     item: Any = gold or pred
     name = item.field or ROOT
     expected = gold.value if gold else ""
     predicted = pred.value if pred else ""
-    message = (VALUES if gold and pred else PARTS)[kind].format(
+    message = (templates if gold and pred else templates_of_one_side)[kind].format(
         place=item.path or ROOT,
-        part=_json(item.value),
-        gold=_json(expected),
-        pred=_json(predicted),
+        part=json_text(item.value),
+        gold=json_text(expected),
+        pred=json_text(predicted),
         type=TYPE_NAMES.get(type(item.value), "value"),
     )
     gold_place = (gold.path or ROOT) if gold else ""
@@ -90,9 +89,4 @@ def _with_swaps(mistakes: list[Error]) -> list[Error]:
 
 
 def _text(value: JSON) -> str:
-    return value if isinstance(value, str) else _json(value)
-
-
-def _json(value: JSON) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+    return value if isinstance(value, str) else json_text(value)

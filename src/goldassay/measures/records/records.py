@@ -17,17 +17,16 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
-from goldassay import jsonl
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import Fields, Record, is_example, names, read
-from goldassay.measure import failed, gold_field, pred_field
-from goldassay.measures import JSON
+from goldassay._support import jsonl
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.jsonl import JSON
+from goldassay.core.fields import Fields, Record, is_example, names, read
+from goldassay.core.measure import failed, gold_field, pred_field
 from goldassay.measures.records.comparators import by_value, json_type
 
 Schema = type[Any] | Mapping[str, Any] | str
 """A pydantic model, a dataclass, a DSPy signature, or a JSON Schema as an object or text."""
 UNIONS = ("anyOf", "oneOf", "allOf")
-FORMATS = ("date", "date-time", "time", "date or time")
 
 
 class Read(NamedTuple):
@@ -148,7 +147,7 @@ def _validator(schema: str) -> Any:
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
     from referencing import Registry
 
-    nothing: Registry[Any] = Registry()  # no reference is fetched
+    nothing = Registry()  # no reference is fetched
     checker = Draft202012Validator.FORMAT_CHECKER
     return Draft202012Validator(json.loads(schema), registry=nothing, format_checker=checker)
 
@@ -162,9 +161,9 @@ def problem(record: JSON, schema: str) -> str:
     error = next(_validator(schema).iter_errors(record), None) if schema else None
     if error is None:
         return ""
-    place = error.json_path.removeprefix("$").removeprefix(".")
+    path = error.json_path.removeprefix("$").removeprefix(".")
     message = " ".join(error.message.split())[:200]
-    return f"{place}: {message}" if place else message
+    return f"{path}: {message}" if path else message
 
 
 def check(record: JSON, schema: str, name: str | int | None) -> JSON:
@@ -191,15 +190,19 @@ SCALARS: dict[str, TypeAdapter[Any]] = {
 
 def _parsed(value: JSON, node: Record) -> Any:
     """A value, where a text is what the schema's type makes of it; where a text is allowed, it is one."""
-    nodes = [node, *(part for key in UNIONS for part in node.get(key, ()))]
+    nodes = [node, *(option for key in UNIONS for option in node.get(key, ()))]
     if isinstance(value, dict):
-        fields = {name: field for each in nodes for name, field in each.get("properties", {}).items()}
-        return {name: _parsed(part, fields.get(name, {})) for name, part in value.items()}
+        fields: Fields = {}
+        for schema in nodes:
+            fields |= schema.get("properties", {})
+        return {name: _parsed(inner, fields.get(name, {})) for name, inner in value.items()}
     if isinstance(value, list):
-        items: Record = next((each["items"] for each in nodes if isinstance(each.get("items"), dict)), {})
+        items: Record = next((schema["items"] for schema in nodes if isinstance(schema.get("items"), dict)), {})
         return [_parsed(item, items) for item in value]
-    types = [each.get("type", ()) for each in nodes]
-    kinds = {kind for each in types for kind in ([each] if isinstance(each, str) else each)}
+    kinds: set[str] = set()
+    for schema in nodes:
+        types = schema.get("type", ())
+        kinds |= {types} if isinstance(types, str) else {*types}
     if isinstance(value, str) and "string" not in kinds:
         for kind in SCALARS.keys() & kinds:
             with suppress(ValidationError):
@@ -210,20 +213,20 @@ def _parsed(value: JSON, node: Record) -> Any:
 @lru_cache(maxsize=64)
 def expanded(schema: str) -> Fields:
     """The schema of a text with every reference replaced by its definition; a model inside itself is null."""
-    whole = json.loads(schema or "{}")
-    definitions = {**whole.get("definitions", {}), **whole.get("$defs", {})}
+    root = json.loads(schema or "{}")
+    definitions = {**root.get("definitions", {}), **root.get("$defs", {})}
 
     def expand(node: JSON, above: tuple[str, ...] = ()) -> Any:
         if isinstance(node, list):
-            return [expand(part, above) for part in node]
+            return [expand(child, above) for child in node]
         if not isinstance(node, dict):
             return node
         if isinstance(reference := node.get("$ref"), str):
             target = {"type": "null"} if reference in above else definitions.get(reference.rpartition("/")[2], {})
             return expand(target, (*above, reference))
-        return {key: expand(part, above) for key, part in node.items() if key != "$defs"}
+        return {key: expand(child, above) for key, child in node.items() if key != "$defs"}
 
-    content: Fields = expand(whole)
+    content: Fields = expand(root)
     return content
 
 
@@ -237,7 +240,8 @@ def by_schema(schema: str) -> dict[str, str]:
 
 
 def _leaves(node: Record, path: str) -> Iterator[tuple[str, str]]:
-    parts = [part for key in UNIONS for part in node.get(key, ()) if part.get("type") != "null"]
+    formats = ("date", "date-time", "time", "date or time")
+    parts = [option for key in UNIONS for option in node.get(key, ()) if option.get("type") != "null"]
     for name, inner in node.get("properties", {}).items():
         yield from _leaves(inner, f"{path}.{name}" if path else name)
     if isinstance(node.get("items"), dict):
@@ -246,16 +250,16 @@ def _leaves(node: Record, path: str) -> Iterator[tuple[str, str]]:
         return
     kinds = node.get("type", ())
     kinds = {kinds} if isinstance(kinds, str) else {*kinds} - {"null"}
-    if {part.get("type") for part in parts} == {"number", "string"}:
+    if {option.get("type") for option in parts} == {"number", "string"}:
         yield path, "decimal"  # what pydantic allows for a Decimal: a number, or its text
     elif parts:
-        yield from reversed([leaf for part in parts for leaf in _leaves(part, path)])
+        yield from reversed([leaf for option in parts for leaf in _leaves(option, path)])
     elif "enum" in node or "const" in node:
         yield path, "enum"
     elif kinds and kinds <= {"number", "integer"}:
         yield path, "number"
     elif kinds & {"string", "boolean", "number", "integer"}:
-        yield path, "date" if node.get("format") in FORMATS else "exact"
+        yield path, "date" if node.get("format") in formats else "exact"
 
 
 def example(schema: str, number: int = 1) -> Any:
@@ -273,7 +277,7 @@ def example(schema: str, number: int = 1) -> Any:
     }
 
     def filled(node: Record, name: str) -> Any:
-        if parts := [part for key in UNIONS for part in node.get(key, ())]:
+        if parts := [option for key in UNIONS for option in node.get(key, ())]:
             return filled(parts[0], name)
         if choices := node.get("enum") or [node[key] for key in ("const",) if key in node]:
             return choices[number % len(choices)]
@@ -281,7 +285,7 @@ def example(schema: str, number: int = 1) -> Any:
             return {key: filled(inner, key) for key, inner in node["properties"].items()}
         if node.get("type") == "array":
             parts = node.get("prefixItems") or [node.get("items", {})] * max(1, node.get("minItems", 1))
-            items = [filled(part, name) for part in parts]
+            items = [filled(option, name) for option in parts]
             return [] if items == [None] else items
         return values.get(node.get("format", ""), values.get(node.get("type", ""), f"{name or 'value'} {number}"))
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldassay import fields
-from goldassay.measure import Measure
+from goldassay.core import fields
+from goldassay.core.measure import Batches, Measure
 from goldassay.measures import Examples
 from goldassay.measures.records.measures import FieldF1, RecordBatch, SchemaValid, listed
 from goldassay.measures.records.records import Schema, by_schema, from_records, schema_text, sides
-from goldassay.scorecard import Batches, Scorecard, Sections, by_key, fold
+from goldassay.results.result import Result, Sections, by_key, fold
 
 
 def scorecard(
@@ -22,7 +22,7 @@ def scorecard(
     compare: Mapping[str, Any] | Sequence[Any] = (),
     blank: str = "same",
     ordered: Sequence[str] | str = (),
-) -> Scorecard:
+) -> Result:
     """All values over aligned records.
 
     Without a schema, the types of gold's own values say how fields are compared, and ``schema_valid`` is the share of
@@ -40,12 +40,13 @@ def scorecard(
     >>> card.values["field_f1"], card.values["schema_valid"], card.by["field"]["day"]["f1"]
     (0.5, 1.0, 0.0)
     """
+    sections = Sections(_reasons, {"field": lambda card: by_key(card.totals["field_macro_f1"])})
     shared = Batches(gold, pred)
     text = schema_text(schema)
     inferred = ""
     table = dict(compare)
     if not text:
-        records = [sides(record, None).gold for part in shared.chunks() for record in part.gold]
+        records = [sides(record, None).gold for chunk in shared.chunks() for record in chunk.gold]
         inferred = schema_text({"title": "that of gold", **from_records(records)})
         table = {**by_schema(inferred), **table}
     options = {"schema": text, "compare": table, "blank": blank, "ordered": ordered}
@@ -53,20 +54,17 @@ def scorecard(
         SchemaValid(schema=inferred or text) if isinstance(measure, SchemaValid) else measure
         for measure in listed(**options)
     ]
-    card = fold("records", measures, shared, sections=SECTIONS)
+    card = fold("records", measures, shared, sections=sections)
     if card.facts:
         invalid = card.facts.total()
         number = "1 prediction is" if invalid == 1 else f"{invalid} predictions are"
         first = next(iter(card.facts))
-        card.warnings.append(f"{number} no record, so the gold counts as missed; the first: {first}")
+        card.notes.append(f"{number} no record, so the gold counts as missed; the first: {first}")
     return card
 
 
-def _reasons(part: Batches, first: FieldF1) -> Counter[str]:
+def _reasons(chunk: Batches, first: FieldF1) -> Counter[str]:
     """The reason of each prediction that is no record."""
-    batch: RecordBatch = part.of(first)
-    ids = (fields.read(record, "id", None) for record in part.gold)
+    batch: RecordBatch = chunk.of(first)
+    ids = (fields.read(record, "id", None) for record in chunk.gold)
     return Counter(f"record {key}: {read.reason}" for key, read in zip(ids, batch.read, strict=True) if read.reason)
-
-
-SECTIONS = Sections(_reasons, {"field": lambda card: by_key(card.totals["field_macro_f1"])})

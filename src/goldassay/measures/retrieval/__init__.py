@@ -16,6 +16,7 @@ Source: trec_eval, https://github.com/usnistgov/trec_eval; ir_measures, https://
 
 from __future__ import annotations
 
+from goldassay.measures import misspelled
 from goldassay.measures.retrieval.measures import (
     AP,
     MEASURES,
@@ -31,11 +32,11 @@ from goldassay.measures.retrieval.measures import (
     nDCG,
 )
 from goldassay.measures.retrieval.records import grades, scores
-from goldassay.measures.retrieval.scorecard import DEFAULT, band, named, scorecard
+from goldassay.measures.retrieval.scorecard import DEFAULT_MEASURES, band, named, scorecard
 
 __all__ = [
     "AP",
-    "DEFAULT",
+    "DEFAULT_MEASURES",
     "MEASURES",
     "RBP",
     "RR",
@@ -53,3 +54,4 @@ __all__ = [
     "scorecard",
     "scores",
 ]
+__getattr__ = misspelled

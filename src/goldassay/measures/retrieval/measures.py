@@ -1,24 +1,24 @@
 """The ten measures of ranked results, under the names of ir_measures.
 
 With ranks from 1, R is the number of relevant documents (grade ≥ ``rel``). The value of a measure is the mean over the
-queries. A query without relevant documents counts 0, as in trec_eval, except for recall, to which it does not apply.
+queries. A query without relevant documents counts 0 in all of them, as in trec_eval.
 """
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Record
-from goldassay.measure import Conventions, Measure, Review
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import Floats
+from goldassay.core.fields import Record
+from goldassay.core.measure import Conventions, Measure, Review
+from goldassay.core.tally import Mean, Number, divide
 from goldassay.measures import Examples
 from goldassay.measures.retrieval.mistakes import review
 from goldassay.measures.retrieval.records import TIES, Hits, RankingBatch, places
-from goldassay.statistics.evidence import Floats
-from goldassay.tally import Mean, Number, divide
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,16 @@ class Ranked(Measure[Mean, RankingBatch]):
         super().__post_init__()
 
     def values(self, batch: RankingBatch) -> Number:
-        """The value of each query."""
+        """The value of each query.
+
+        Raises:
+            NotImplementedError: A measure defines it.
+        """
         raise NotImplementedError
 
     def top(self, batch: RankingBatch) -> Hits:
         """The documents that are relevant to the measure and deep enough."""
-        options: Any = vars(self)
+        options = vars(self)
         return batch.top(self.ties, options["rel"], options["k"])
 
     def weights(self, batch: RankingBatch) -> Floats:
@@ -157,27 +161,18 @@ class P(Ranked):
 class R(Ranked):
     """Recall at k: the share of the relevant documents that are in the first k places.
 
-    A query without relevant documents is left out; trec_eval gives it 0.
-
-    Formula: relevant documents among the first k / relevant documents; mean over queries that have any
+    Formula: relevant documents among the first k / relevant documents, 0 without any; mean over queries
     Source: trec_eval (https://github.com/usnistgov/trec_eval) recall
 
     >>> R(10)({"relevant": ["a", "b"]}, {"results": ["a", "c"]}).tally.value
     0.5
-    >>> R(10)({"relevant": {}}, {"results": ["a"]}).tally.weight
-    0.0
     """
-
-    fixed: ClassVar[Conventions] = {**Ranked.fixed, "no_relevant": "skip"}
 
     k: int | None = 10
     rel: float = 1
 
     def values(self, batch: RankingBatch) -> Number:
         return divide(batch.total(self.top(batch)), batch.relevant(self.rel))
-
-    def weights(self, batch: RankingBatch) -> Floats:
-        return super().weights(batch) * (batch.relevant(self.rel) > 0)
 
 
 @dataclass(frozen=True)

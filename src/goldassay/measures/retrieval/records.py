@@ -24,15 +24,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldassay.exceptions import DataError
-from goldassay.fields import read
-from goldassay.measure import failed, gold_field, pred_field
+from goldassay._support.exceptions import DataError
+from goldassay.core.evidence import Flags, Floats, Ints
+from goldassay.core.fields import read
+from goldassay.core.measure import failed, gold_field, pred_field
 from goldassay.measures import Examples, cached
-from goldassay.statistics.evidence import Flags, Floats, Ints
 
 Numbers = Mapping[str, float]
 """Grades or scores by document."""
-CELLS = 4_000_000  # scores compared at once: what fits the cache
 UNJUDGED = -1.0
 TIES = ("docno_desc", "stable", "best", "worst")
 
@@ -70,7 +69,7 @@ def scores(pred: object) -> Numbers:
     {'b': 0.0, 'a': -1.0}
     >>> scores({"results": ["a", "a"]})
     Traceback (most recent call last):
-    goldassay.exceptions.DataError: results: document a is twice in the results
+    goldassay._support.exceptions.DataError: results: document a is twice in the results
     """
     results = pred_field(pred, "results")
     if not results or isinstance(results, Mapping):
@@ -87,17 +86,17 @@ def scores(pred: object) -> Numbers:
     if None in scored.values():
         bare = [document for document, score in scored.items() if score is None]
         if len(bare) == len(scored):
-            return {document: 0.0 - place for place, document in enumerate(scored)}
+            return {document: 0.0 - rank for rank, document in enumerate(scored)}
         message = f"document {bare[0]} has no score while others have; give all of them one, or none"
         raise DataError(message, field="results")
     return scored
 
 
-def _pair(result: object, place: int) -> tuple[str, Any]:
+def _pair(result: object, rank: int) -> tuple[str, Any]:
     """The document of a result of any shape, and its score if it has one."""
     document = read(result, "doc_id", None)
     if document is None:
-        raise DataError("a result needs a 'doc_id'", field=f"results[{place}]")
+        raise DataError("a result needs a 'doc_id'", field=f"results[{rank}]")
     return str(document), read(result, "score", None)
 
 
@@ -199,6 +198,7 @@ class RankingBatch:
     @cached
     def hits(self, ties: str = "docno_desc", judged: bool = False) -> Hits:
         """The ranks of the relevant documents; with ``judged`` those of grade 0 too. Sorted by query and rank."""
+        cells = 4_000_000  # scores compared at once: what fits the cache
         retrieved = ~np.isnan(self._judged_scores)
         index = np.flatnonzero(retrieved if judged else retrieved & (self.grade > 0))
         query = self.query[index]
@@ -206,21 +206,21 @@ class RankingBatch:
         rank = np.empty(len(index), np.int64)
         shared = np.zeros(len(index), bool)
         deepest = max(1, int(self.retrieved.max(initial=0)))
-        queries = max(1, CELLS // deepest)
+        queries = max(1, cells // deepest)
         for low in range(0, self.n, queries):
             rows = self._padded(low, min(low + queries, self.n))
             first, last = np.searchsorted(query, (low, low + queries)).tolist()
-            step = max(1, CELLS // rows.shape[1])
+            step = max(1, cells // rows.shape[1])
             for start in range(first, last, step):
-                part = slice(start, min(start + step, last))
-                row = rows[query[part] - low]
-                own = score[part, None]
-                rank[part] = np.count_nonzero(row > own, axis=1)
-                shared[part] = np.count_nonzero(row == own, axis=1) > 1
+                block = slice(start, min(start + step, last))
+                row = rows[query[block] - low]
+                judged_score = score[block, None]
+                rank[block] = np.count_nonzero(row > judged_score, axis=1)
+                shared[block] = np.count_nonzero(row == judged_score, axis=1) > 1
         for tied in np.unique(query[shared]).tolist():
-            place = {document: rank for rank, document in enumerate(self.ranking(tied, ties))}
+            rank_of = {document: rank for rank, document in enumerate(self.ranking(tied, ties))}
             for at in range(*np.searchsorted(query, (tied, tied + 1)).tolist()):
-                rank[at] = place[self._documents[index[at]]]
+                rank[at] = rank_of[self._documents[index[at]]]
         order = np.argsort(query * (deepest + 1) + rank, kind="stable")
         return Hits(query[order], rank[order], self.grade[index][order])
 
@@ -251,8 +251,8 @@ class RankingBatch:
     @cached_property
     def _judged_scores(self) -> NDArray[np.float32]:
         """The score of each judged document; NaN if it was not retrieved."""
-        both = zip(self.runs, self.judged, strict=True)
-        values = chain.from_iterable(map(run.get, judged, repeat(np.nan)) for run, judged in both)
+        queries = zip(self.runs, self.judged, strict=True)
+        values = chain.from_iterable(map(run.get, judged, repeat(np.nan)) for run, judged in queries)
         with np.errstate(over="ignore"):
             return np.fromiter(values, np.float64, len(self.grade)).astype(np.float32)
 

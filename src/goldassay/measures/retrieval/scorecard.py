@@ -10,22 +10,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import literal_call
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.measure import Batches, literal_call
 from goldassay.measures import Examples
 from goldassay.measures.retrieval.measures import MEASURES, Ranked
 from goldassay.measures.retrieval.records import RankingBatch
-from goldassay.scorecard import Batches, Scorecard, Sections, by_example, fold, valued
+from goldassay.results.result import Result, Sections, by_example, fold, valued
 
-NAME = re.compile(r"(?P<name>[A-Za-z]+)\s*(?:\((?P<inner>.*)\))?\s*(?:@\s*(?P<k>\d+))?", re.DOTALL)
-KNOWN: dict[str, type[Ranked]] = {measure.name: type(measure) for measure in MEASURES}
-ALIASES = {
-    "NDCG": "nDCG", "ndcg": "nDCG", "Precision": "P", "Recall": "R", "MRR": "RR", "MAP": "AP", "bpref": "Bpref",
-    "BPref": "Bpref", "RPrec": "Rprec",
-}  # fmt: skip
+MEASURE_NAME = re.compile(r"(?P<name>[A-Za-z]+)\s*(?:\((?P<inner>.*)\))?\s*(?:@\s*(?P<k>\d+))?", re.DOTALL)
 NEEDS_K = ("P", "R", "Judged", "Success")
-GAINS = {"log2": "linear", "exp-log2": "exponential"}
-DEFAULT = ("nDCG@5", "nDCG@10", "nDCG@20", "P@5", "P@10", "R@10", "RR", "AP")
+DEFAULT_MEASURES = ("nDCG@5", "nDCG@10", "nDCG@20", "P@5", "P@10", "R@10", "RR", "AP")
 Measures = Sequence[str | Ranked] | None
 
 
@@ -41,23 +35,30 @@ def named(text: str, **conventions: object) -> Ranked:
     ('P(rel=2)@5', 0.9, 'exponential')
     >>> named("nDGC@10")
     Traceback (most recent call last):
-    goldassay.exceptions.GoldassayError: no measure 'nDGC@10'; there are nDCG@k, P@k, R@k, RR, AP, Bpref, RBP, Rprec, \
+    goldassay._support.exceptions.GoldassayError: no measure 'nDGC@10'; there are nDCG@k, P@k, R@k, RR, AP, Bpref, \
+RBP, Rprec, \
 Judged@k, Success@k, with rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brackets
     """
-    match: Any = NAME.fullmatch(text.strip())
+    classes: dict[str, type[Ranked]] = {measure.name: type(measure) for measure in MEASURES}
+    gains = {"log2": "linear", "exp-log2": "exponential"}
+    aliases = {
+        "NDCG": "nDCG", "ndcg": "nDCG", "Precision": "P", "Recall": "R", "MRR": "RR", "MAP": "AP", "bpref": "Bpref",
+        "BPref": "Bpref", "RPrec": "Rprec",
+    }  # fmt: skip
+    match: Any = MEASURE_NAME.fullmatch(text.strip())
     try:
         k = match["k"]
-        name = str(ALIASES.get(match["name"], match["name"]))
+        name = str(aliases.get(match["name"], match["name"]))
         _, arguments, options = literal_call(f"f({match['inner'] or ''})")
         if "dcg" in options:
-            options["gain"] = GAINS[options.pop("dcg")]
+            options["gain"] = gains[options.pop("dcg")]
         if k or name == "nDCG":
             options["k"] = int(k) if k else None
         if arguments or (name in NEEDS_K and not k):
             raise ValueError(text)
-        return KNOWN[name](**{**conventions, **options})
+        return classes[name](**{**conventions, **options})
     except (KeyError, SyntaxError, ValueError, AttributeError, TypeError):
-        names = ", ".join(f"{name}@k" if name in (*NEEDS_K, "nDCG") else name for name in KNOWN)
+        names = ", ".join(f"{name}@k" if name in (*NEEDS_K, "nDCG") else name for name in classes)
         brackets = "rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brackets"
         raise GoldassayError(f"no measure {text!r}; there are {names}, with {brackets}") from None
 
@@ -68,7 +69,7 @@ def chosen(measures: Measures = None, **conventions: object) -> dict[str, Ranked
         measure if isinstance(measure, str) else measure.key: (
             named(measure, **conventions) if isinstance(measure, str) else measure
         )
-        for measure in measures or DEFAULT
+        for measure in measures or DEFAULT_MEASURES
     }
 
 
@@ -79,7 +80,7 @@ def scorecard(
     measures: Measures = None,
     ties: str = "docno_desc",
     missing: int | str = 0,
-) -> Scorecard:
+) -> Result:
     """The mean of each measure over the queries, keyed by its name in ``measures``, and the values by query.
 
     Args:
@@ -100,11 +101,11 @@ def scorecard(
 
 
 NO_RESULTS = "{{n}} of {{examples}} queries have no results and are {}"
-NO_RELEVANT = "{n} of {examples} queries have no relevant document: they count 0, and are left out of recall"
+NO_RELEVANT = "{n} of {examples} queries have no relevant document and count 0, as in trec_eval"
 
 
-def _facts(part: Batches, first: Ranked) -> dict[str, int]:
-    batch: RankingBatch = part.of(first)
+def _facts(chunk: Batches, first: Ranked) -> dict[str, int]:
+    batch: RankingBatch = chunk.of(first)
     return {"empty": int((batch.retrieved == 0).sum()), "idle": int((batch.relevant() == 0).sum())}
 
 

@@ -7,8 +7,7 @@ as an interval under open-world knowledge, which verdicts narrow.
 
 Read in this order: `records` (what is read from a pair, and what covers what), `measures` (what counts), `mistakes`
 (the errors, in words), `scorecard` (everything over a set). Beside: `objects` (how subjects, predicates and objects
-compare) with `times` and `numeric`, and the official scripts: `text2kg` (Text2KGBench, WebNLG) and `relations` (DocRED,
-CaRB).
+compare) with `times` and `numeric`. Text2KGBench, WebNLG, DocRED and CaRB are in `goldassay.ext.protocols`.
 
 Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023; Wikidata's data model,
 https://www.mediawiki.org/wiki/Wikibase
@@ -16,6 +15,7 @@ https://www.mediawiki.org/wiki/Wikibase
 
 from __future__ import annotations
 
+from goldassay.measures import misspelled
 from goldassay.measures.triples.measures import (
     F1,
     Calibration,
@@ -29,17 +29,12 @@ from goldassay.measures.triples.measures import (
 )
 from goldassay.measures.triples.objects import EXCLUDED, TripleMatching, canonical, pairs
 from goldassay.measures.triples.records import VERDICTS, MatchedTriples, match
-from goldassay.measures.triples.relations import CaRB, DocRED
 from goldassay.measures.triples.scorecard import every, scorecard
-from goldassay.measures.triples.text2kg import WebNLG
 
 MEASURES = (
     *every(),
     F1(times="coarser", threshold=0.8, tolerance=0.01),
     *(Calibration(statistic=name) for name in ("calibration", "brier_skill")),
-    *(DocRED(of) for of in ("relations", "ign", "evidence")),
-    *(CaRB(rate) for rate in ("precision", "recall", "f1", "auc")),
-    *(WebNLG(matching) for matching in ("ent_type", "partial", "strict", "exact")),
 )
 
 __all__ = [
@@ -47,9 +42,7 @@ __all__ = [
     "F1",
     "MEASURES",
     "VERDICTS",
-    "CaRB",
     "Calibration",
-    "DocRED",
     "Hallucination",
     "MacroF1",
     "MatchedTriples",
@@ -58,10 +51,10 @@ __all__ = [
     "PrecisionBound",
     "RelationHallucination",
     "TripleMatching",
-    "WebNLG",
     "canonical",
     "match",
     "novel_discovery_rate",
     "pairs",
     "scorecard",
 ]
+__getattr__ = misspelled

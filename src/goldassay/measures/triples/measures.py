@@ -14,21 +14,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Record, read
-from goldassay.measure import EMPTY, B, Conventions, Measure, Names, Review, gold_field, pred_field
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import Record, read
+from goldassay.core.measure import NO_EVIDENCE, B, Conventions, Measure, Names, Review, gold_field, pred_field
+from goldassay.core.tally import RATE_TALLIES, Counts, Macro, Mean, Number, PrecisionCounts, Sums, T, divide
 from goldassay.measures import Examples
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.measures.triples import mistakes
 from goldassay.measures.triples.objects import TripleMatching, canonical
-from goldassay.measures.triples.records import TRUTH, VERDICTS, MatchedTriples, check_verdicts, match
+from goldassay.measures.triples.records import VERDICT_TRUTH, VERDICTS, MatchedTriples, check_verdicts, match
 from goldassay.statistics.intervals import wilson
-from goldassay.tally import RATES, Counts, Macro, Mean, Number, PrecisionCounts, Sums, T, divide
 
-OPTIONS = tuple(TripleMatching.__dataclass_fields__)
-TABLES = OPTIONS[:3]
+MATCHING_OPTIONS = tuple(TripleMatching.__dataclass_fields__)
+MATCHING_TABLES = MATCHING_OPTIONS[:3]
 Matchings = list[MatchedTriples]
 """The matching of each example, which `tally` gets."""
 
@@ -52,7 +50,7 @@ MATCHED = {
     "texts": "normalised, same numbers, ratio from threshold on",
     "ranks": "not deprecated",
     "unaligned": "left out",
-    "empty": EMPTY,
+    "empty": NO_EVIDENCE,
 }
 """The conventions of every measure on the one-to-one matching."""
 
@@ -64,8 +62,8 @@ class Matched(TripleMatching, TripleMeasure[T, Matchings]):
     Source: Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one
     """
 
-    shares = OPTIONS
-    choices = {"times": ("gold", "coarser"), "rate": tuple(RATES), "bound": ("min", "max")}
+    shares = MATCHING_OPTIONS
+    choices = {"times": ("gold", "coarser"), "rate": tuple(RATE_TALLIES), "bound": ("min", "max")}
 
     @property
     def fixed(self) -> Conventions:
@@ -91,7 +89,7 @@ class Matched(TripleMatching, TripleMeasure[T, Matchings]):
     def chosen(self) -> Record:
         """A table is its number of rows."""
         values = super().chosen
-        return {**values, **{name: f"{len(values[name])} rows" if values[name] else "none" for name in TABLES}}
+        return {**values, **{name: f"{len(values[name])} rows" if values[name] else "none" for name in MATCHING_TABLES}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +131,7 @@ class F1(Matched[Counts]):
     @property
     def zero(self) -> Counts:
         """No evidence."""
-        return RATES[self.rate]()
+        return RATE_TALLIES[self.rate]()
 
     def tally(self, matching: MatchedTriples) -> Counts:
         """The counts of one example, over all properties."""
@@ -141,7 +139,7 @@ class F1(Matched[Counts]):
         if self.supported:
             tp = sum(row.supported for row in matching.covered)
             counts = Counts(tp, 0, sum(row.supported for row in matching.missed))
-        return RATES[self.rate](counts.tp, counts.fp, counts.fn)
+        return RATE_TALLIES[self.rate](counts.tp, counts.fp, counts.fn)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,7 +235,7 @@ class PrecisionBound(Matched[Known]):
 
     def tally(self, matching: MatchedTriples) -> Known:
         """The known truths of the predictions of one example."""
-        truths = [TRUTH.get(row.verdict) for row in matching.unmatched]
+        truths = [VERDICT_TRUTH.get(row.verdict) for row in matching.unmatched]
         return type(self.zero)(len(matching.pairs) + truths.count(True), truths.count(False), truths.count(None))
 
 
@@ -295,8 +293,7 @@ class Calibration(CalibrationMeasure, Matched[Any]):
     def confidences(self, batch: Matchings) -> Confidences:
         """The predictions that have a confidence and a known truth."""
         rows = [(row, *pair) for row, matching in enumerate(batch) for pair in matching.confidences]
-        row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
-        return Confidences(len(batch), row.astype(int), confidence, correct)
+        return Confidences.of(len(batch), rows)
 
 
 def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[str, float | None]:
@@ -329,7 +326,7 @@ class OntologyConformance(TripleMeasure[Mean, Any]):
     """
 
     name = "ontology_conformance"
-    fixed: ClassVar[Conventions] = {"failed": "left out", "empty": EMPTY}
+    fixed: ClassVar[Conventions] = {"failed": "left out", "empty": NO_EVIDENCE}
 
     relations: Names = ()
 

@@ -11,8 +11,8 @@ import re
 from functools import cached_property, lru_cache
 from typing import Any
 
-from goldassay.measure import Error, Review
-from goldassay.measures import JSON
+from goldassay._support.jsonl import JSON
+from goldassay.core.measure import Error, Review
 from goldassay.measures.triples import numeric, objects, times
 from goldassay.measures.triples.objects import EXACTLY
 from goldassay.measures.triples.records import MatchedTriples, Triple, related
@@ -24,14 +24,14 @@ CONTEXT = 60  # and of a sentence
 ERA = rf"\s?(?:{times.BEFORE}|{times.AFTER})(?!\w)"
 YEARS = rf"(?:\d{{1,4}}{ERA}|\d{{3,4}})"
 MONTH = r"\b[^\W\d_]{3,12}"  # bounded, so that a text without spaces is not searched again from every letter
-TIMES = re.compile(
+TIME_IN_TEXT = re.compile(
     rf"(?<!\w)(?:\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|de\s+)?{MONTH}\.?,?\s+{YEARS}|"
     rf"{MONTH}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+{YEARS}|{MONTH}\s+{YEARS}|"
     rf"(?:{times.AGES.pattern}|{times.DECADES.pattern})(?:{ERA})?|\d{{1,4}}{ERA}|ad\s\d{{1,4}})(?!\w)",
     re.IGNORECASE,
 )
 WORD = re.compile(r"\w")
-NUMBER = re.compile(r"\d+(?:[.,\s'’]\d{3})*(?:[.,]\d+)?")
+NUMBER_IN_TEXT = re.compile(r"\d+(?:[.,\s'’]\d{3})*(?:[.,]\d+)?")
 Span = tuple[int, int]
 NO_KEY = ("", "", "")
 
@@ -108,12 +108,12 @@ class TextIndex:
 
     @cached_property
     def _times(self) -> list[tuple[times.Time, Span]]:
-        read = ((times.read(match[0]), match.span()) for match in TIMES.finditer(self.folded))
+        read = ((times.read(match[0]), match.span()) for match in TIME_IN_TEXT.finditer(self.folded))
         return [(time, span) for time, span in read if time]
 
     @cached_property
     def _numbers(self) -> dict[float, Span]:
-        matches = [(numeric.quantity(match[0]), match.span()) for match in NUMBER.finditer(self.folded)]
+        matches = [(numeric.quantity(match[0]), match.span()) for match in NUMBER_IN_TEXT.finditer(self.folded)]
         return {n: span for quantity, span in reversed(matches) if quantity for n in quantity.readings}
 
 
@@ -126,22 +126,22 @@ def indexed(text: str) -> TextIndex:
 def errors(matching: MatchedTriples) -> Review:
     """The errors of one example, and what is right."""
     text = indexed(matching.text)
-    rest = matching.unmatched
+    unexplained = matching.unmatched
     rows: list[Error] = []
     for expected in matching.missed:
         subject, predicate, value = expected.key
         # a prediction with another object, else one with another subject
         kind = "missed"
         message = f"Missed {expected.words}."
-        if near := next((other for other in rest if related(expected, other)), None):
+        if near := next((other for other in unexplained if related(expected, other)), None):
             kind = "wrong_object"
             message = f"{predicate} of {subject} is {value}, not {near.key[2]}."
-        elif near := next((other for other in rest if _same_value(expected, other)), None):
+        elif near := next((other for other in unexplained if _same_value(expected, other)), None):
             kind = "wrong_subject"
             message = f"{predicate} {value} belongs to {subject}, not to {near.key[0]}."
         rows.append(_error(kind, message, text, expected, near))
-        rest = [other for other in rest if other is not near]
-    for prediction in rest:
+        unexplained = [other for other in unexplained if other is not near]
+    for prediction in unexplained:
         subject, predicate, value = prediction.key
         kind = "spurious"
         message = f"Gold does not have {prediction.words}"
@@ -160,9 +160,9 @@ def errors(matching: MatchedTriples) -> Review:
 def _error(kind: str, message: str, text: TextIndex, expected: Triple | None, prediction: Triple | None) -> Error:
     """The error, with the place where the text says the gold statement, else the predicted one."""
     statement: Any = expected or prediction
-    place = text.find(statement)
-    start, end = place if isinstance(place, tuple) else (None, None)
-    words = " ".join(around(text.text, *place, AROUND).split()) if isinstance(place, tuple) else ""
+    offset = text.find(statement)
+    start, end = offset if isinstance(offset, tuple) else (None, None)
+    words = " ".join(around(text.text, *offset, AROUND).split()) if isinstance(offset, tuple) else ""
     if expected and text.text:
         message += f" The text says it: “…{words}…”." if words else " The text does not say it in these words."
     gold = expected.key if expected else NO_KEY

@@ -25,27 +25,26 @@ from itertools import product
 from math import asin, cos, radians, sin, sqrt
 from typing import Any, NamedTuple
 
-from goldassay import files
-from goldassay.measures import JSON
+from goldassay._support import files
+from goldassay._support.jsonl import JSON
 from goldassay.text.normal import normal
 
-ABOUT = re.compile(
+ABOUT_AMOUNT = re.compile(
     r"^(?:(?:about|around|approximately|approx\.?|some|circa|c\.|ca\.?|ongeveer|rund|etwa|environ)\s+|[~≈]\s*)",
     re.IGNORECASE,
 )
-NUMBER = re.compile(
+WRITTEN_AMOUNT = re.compile(
     r"(?P<before>(?:US|A|C)?\$|[€£¥]|\b[A-Z]{3}\b|)\s*(?P<number>[+\-−]?\d+(?:[.,]\d+|[\s'’]\d{3}(?!\d))*)\s*"
     r"(?P<after>\D*|k?m2|mi2)"
 )
-DATA = files.resource("triples.json")
+TRIPLES_DATA = files.resource("triples.json")
 """By measure, the size and the names of its units; the ``scales`` are words that multiply the number before them; the
 names of value types; well-known prefixes."""
-UNITS = DATA["units"]
-SCALES = {name: size for size, *names in DATA["scales"] for name in names}
-KNOWN = {name: (kind, size) for kind, units in UNITS.items() for size, *names in units for name in names}
-COUNTED = re.compile(r"[^\W\d_]{2}[^\W\d_ \-]*(?:[ \-][^\W\d_]+)*")
+UNIT_KINDS = TRIPLES_DATA["units"]
+SCALES = {name: size for size, *names in TRIPLES_DATA["scales"] for name in names}
+UNIT_SIZES = {name: (kind, size) for kind, units in UNIT_KINDS.items() for size, *names in units for name in names}
+COUNTED_NOUN = re.compile(r"[^\W\d_]{2}[^\W\d_ \-]*(?:[ \-][^\W\d_]+)*")
 NO_UNIT = ("", "1", "Q199")
-WORDS = ("in", "an")  # a unit at the end of a text, and a word before another one: "12 in total", "5 an hour"
 
 
 class Quantity(NamedTuple):
@@ -80,7 +79,7 @@ def quantity(raw: JSON) -> Quantity | None:
 
 @lru_cache(maxsize=65536)
 def _written(text: str) -> Quantity | None:
-    parts = NUMBER.fullmatch(ABOUT.sub("", text.strip()))
+    parts = WRITTEN_AMOUNT.fullmatch(ABOUT_AMOUNT.sub("", text.strip()))
     if parts is None:
         return None
     words = parts["after"].split()
@@ -98,12 +97,12 @@ def _readings(text: str) -> list[float]:
     text = re.sub(r"[\s'’]", "", text.replace("−", "-"))
     signs = re.findall("[.,]", text)
     *groups, tail = re.split("[.,]", text)
-    whole = float("".join([*groups, tail]))
+    integer = float("".join([*groups, tail]))
     grouped = len({*signs}) == 1 and (len(signs) > 1 or (signs == [","] and len(tail) == 3))
     if not signs or grouped:
-        return [whole]
+        return [integer]
     decimal = float(f"{''.join(groups)}.{tail}")
-    return [decimal, whole] if signs == ["."] and len(tail) == 3 and len(groups[0].lstrip("+-")) <= 3 else [decimal]
+    return [decimal, integer] if signs == ["."] and len(tail) == 3 and len(groups[0].lstrip("+-")) <= 3 else [decimal]
 
 
 def same_quantity(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> bool:
@@ -115,7 +114,7 @@ def same_quantity(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> boo
     False
     """
     same_unit = (normal(gold.unit) or gold.unit) == (normal(pred.unit) or pred.unit)
-    counted = not gold.unit and pred.unit not in UNITS and COUNTED.fullmatch(pred.unit)  # "15,000 employees"
+    counted = not gold.unit and pred.unit not in UNIT_KINDS and COUNTED_NOUN.fullmatch(pred.unit)  # "15,000 employees"
     if not same_unit and not counted:
         return False
     values = [reading * pred.size / gold.size for reading in pred.readings]
@@ -137,8 +136,9 @@ def _unit(text: str) -> tuple[str, float]:
     words = name.split()
     for end in range(min(3, len(words)), 0, -1):
         first = " ".join(words[:end]).rstrip(".,;")
-        unit = KNOWN.get(first) or KNOWN.get(first.casefold())
-        if unit and (first not in WORDS or end == len(words)):
+        unit = UNIT_SIZES.get(first) or UNIT_SIZES.get(first.casefold())
+        # a unit at the end of a text, and a word before another one: "12 in total", "5 an hour"
+        if unit and (first not in ("in", "an") or end == len(words)):
             return unit
     return "" if name in NO_UNIT else name, 1.0
 
@@ -197,7 +197,7 @@ def coordinate(raw: JSON) -> Coordinate:
 
 def _degrees(parts: Iterable[str], side: str) -> float:
     """Degrees, minutes and seconds as degrees; negative in the south and the west."""
-    degrees: float = sum(float(part or 0) / 60**n for n, part in enumerate(parts))
+    degrees: float = sum(float(digits or 0) / 60**n for n, digits in enumerate(parts))
     return round(-degrees if side in "SWZswz" else degrees, 9)
 
 

@@ -25,30 +25,29 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from goldassay.fields import Fields, Record
-from goldassay.measures import JSON
+from goldassay._support.jsonl import JSON
+from goldassay.core.fields import Record
 from goldassay.measures.triples import numeric, times
 from goldassay.text.normal import normal, similar
 
 QID = re.compile(r"(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/|wd:|wikidata:)?(Q[1-9]\d*)")
-LAST = re.compile(r"<?https?://\S+[/#]([^/#\s>]+)/?>?|[a-z][\w.-]*:([^\s/:][^\s:]*)")
-PREFIXES: dict[str, str] = numeric.DATA["namespaces"]
+LAST_SEGMENT = re.compile(r"<?https?://\S+[/#]([^/#\s>]+)/?>?|[a-z][\w.-]*:([^\s/:][^\s:]*)")
+NAMESPACES: dict[str, str] = numeric.TRIPLES_DATA["namespaces"]
 PROPERTY = re.compile(
     r"(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki/Property:|prop/(?:direct/|statement/)?)/?|(?i:Property:))?"
     r"((?i:P)\d+)"
 )
 NamePairs = tuple[tuple[str, str], ...]
 Table = Mapping[str, str | Iterable[str]] | Iterable[tuple[str, str | Iterable[str]]] | None
-KIND = {alias: kind for kind, aliases in numeric.DATA["types"].items() for alias in aliases}
-PARTS = {"time": "time", "amount": "quantity", "latitude": "coordinate", "lat": "coordinate", "id": "item"}
+KIND = {alias: kind for kind, aliases in numeric.TRIPLES_DATA["types"].items() for alias in aliases}
+TYPE_OF_KEY = {"time": "time", "amount": "quantity", "latitude": "coordinate", "lat": "coordinate", "id": "item"}
 """What a mapping with such a part is."""
-LOOKS = {
+TYPE_PATTERNS = {
     "item": QID,
     "time": re.compile(r"[+-]?\d{4,}-\d\d(?:-\d\d)?(?:T.*)?"),
     "coordinate": numeric.POINT,
     "quantity": re.compile(r"[+-]?\d+(?:[.,]\d+)*"),
 }
-READERS: Fields = {"time": times.read, "quantity": numeric.quantity, "coordinate": numeric.coordinate}
 EXCLUDED = ("ExternalId", "CommonsMedia", "Url", "GeoShape", "TabularData", "Math")
 """What an evaluation against Wikidata leaves out: texts rarely say them."""
 
@@ -211,7 +210,7 @@ def label(text: str) -> str:
     >>> label("ex:Marie_Curie"), label("http://dbpedia.org/resource/Caf%C3%A9"), label("Re:Zero")
     ('Marie Curie', 'Café', 'Re:Zero')
     """
-    match = LAST.fullmatch(text)
+    match = LAST_SEGMENT.fullmatch(text)
     return unquote(match[1] or match[2]).replace("_", " ") if match else text
 
 
@@ -227,10 +226,10 @@ def canonical(predicate: str, prefixes: NamePairs = ()) -> str:
     ('date of birth', 'P19')
     """
     name = predicate.strip().removeprefix("<").removesuffix(">").strip()
-    prefix, colon, rest = name.partition(":")
-    space = dict(prefixes).get(prefix) or PREFIXES.get(prefix)
+    prefix, colon, local_name = name.partition(":")
+    space = dict(prefixes).get(prefix) or NAMESPACES.get(prefix)
     if colon and space and "://" not in name:
-        name = f"{space}{rest}"
+        name = f"{space}{local_name}"
     if property_ := PROPERTY.fullmatch(name):
         return property_[1].upper()
     if ":" in name:
@@ -246,9 +245,10 @@ def pairs(table: Table) -> NamePairs:
     (('pgc:parent', 'P22'), ('pgc:parent', 'P25'), ('rdf:type', 'P31'))
     """
     rows = table.items() if isinstance(table, Mapping) else table or ()
-    return tuple(
-        (str(name), str(other)) for name, others in rows for other in ([others] if isinstance(others, str) else others)
-    )
+    flat: list[tuple[str, str]] = []
+    for name, properties in rows:
+        flat += [(str(name), str(other)) for other in ([properties] if isinstance(properties, str) else properties)]
+    return tuple(flat)
 
 
 def kind(triple: Record) -> str:
@@ -271,11 +271,11 @@ def _declared(triple: Record) -> str:
 
 def _looks(value: JSON) -> str:
     if isinstance(value, Mapping):
-        part = next((kind for part, kind in PARTS.items() if value.get(part) is not None), None)
-        return part or _looks(value.get("value", value.get("text", "")))
+        kinds = (kind for key, kind in TYPE_OF_KEY.items() if value.get(key) is not None)
+        return next(kinds, None) or _looks(value.get("value", value.get("text", "")))
     if isinstance(value, float):
         return "quantity"
-    return next((kind for kind, pattern in LOOKS.items() if pattern.fullmatch(str(value).strip())), "text")
+    return next((kind for kind, pattern in TYPE_PATTERNS.items() if pattern.fullmatch(str(value).strip())), "text")
 
 
 def read(triple: Record, as_kind: str) -> Value | None:
@@ -284,12 +284,13 @@ def read(triple: Record, as_kind: str) -> Value | None:
     >>> read({"object": "52.36, 4.885"}, "coordinate") is None, read({"object": ["a", "b"]}, "coordinate") is None
     (False, True)
     """
+    readers = {"time": times.read, "quantity": numeric.quantity, "coordinate": numeric.coordinate}
     raw = triple.get("object")
     try:
         if as_kind == "item":
             return item(raw, triple.get("object_id"), triple.get("object_labels") or ())
-        if as_kind in READERS:
-            value: Value | None = READERS[as_kind](raw)
+        if as_kind in readers:
+            value: Value | None = readers[as_kind](raw)
             return value
         return Identifier("".join(written(raw).casefold().split())) if as_kind == "identifier" else written(raw)
     except (ValueError, TypeError, OverflowError):  # a mapping or a list whose parts are no numbers

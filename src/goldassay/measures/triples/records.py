@@ -17,20 +17,20 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import Any
 
-from goldassay.exceptions import DataError
-from goldassay.fields import read
-from goldassay.measure import Review, gold_field, pred_field
+from goldassay._support.exceptions import DataError
+from goldassay.core.fields import read
+from goldassay.core.measure import Review, gold_field, pred_field
+from goldassay.core.tally import Counts
 from goldassay.measures.assignment import assign
 from goldassay.measures.triples import objects
 from goldassay.measures.triples.objects import EXACTLY, TripleMatching
-from goldassay.tally import Counts
 
-FIELDS = (
+TRIPLE_FIELDS = (
     "subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels",
     "evidence", "rank", "domain", "verdict", "supported", "confidence", "in_train",
 )  # fmt: skip
 VERDICTS = ("correct", "incorrect", "uncertain", "in_wikidata")
-TRUTH = {"correct": True, "in_wikidata": True, "incorrect": False}
+VERDICT_TRUTH = {"correct": True, "in_wikidata": True, "incorrect": False}
 
 
 @dataclass(slots=True)
@@ -95,10 +95,10 @@ class MatchedTriples:
         """
         counts: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
         properties = frozenset[str]().union(*(statement.properties for statement in self.gold))
-        for place, rows in enumerate((self.covered, self.unmatched, self.missed)):
+        for index, rows in enumerate((self.covered, self.unmatched, self.missed)):
             for row in rows:
                 if row.aligned:
-                    counts[min(properties & row.properties or row.properties)][place] += 1.0
+                    counts[min(properties & row.properties or row.properties)][index] += 1.0
         return {name: Counts(*counts[name]) for name in sorted(counts)}
 
     @property
@@ -109,7 +109,7 @@ class MatchedTriples:
         have it.
         """
         return [
-            (row.confidence, float(index in self.pairs or TRUTH.get(row.verdict, False)))
+            (row.confidence, float(index in self.pairs or VERDICT_TRUTH.get(row.verdict, False)))
             for index, row in enumerate(self.pred)
             if row.confidence is not None and (index in self.pairs or row.verdict != "uncertain")
         ]
@@ -143,9 +143,9 @@ def match(gold: object, pred: object, comparing: TripleMatching = EXACTLY) -> Ma
     return matching
 
 
-def related(gold: Triple, pred: Triple, comparing: TripleMatching = EXACTLY) -> bool:
+def related(gold: Triple, pred: Triple) -> bool:
     """Whether both are about one property of one subject."""
-    return not gold.properties.isdisjoint(pred.properties) and comparing.same_item(gold.subject, pred.subject)
+    return not gold.properties.isdisjoint(pred.properties) and EXACTLY.same_item(gold.subject, pred.subject)
 
 
 def statements(gold: object, pred: object, comparing: TripleMatching = EXACTLY) -> MatchedTriples:
@@ -178,15 +178,15 @@ def _triples(triples: Iterable[Any] | None, comparing: TripleMatching, name: str
         raise DataError(f"'triples' is a list of triples, not {triples!r}", record=name, field="triples")
     rows = []
     for raw in triples or ():
-        row = raw if isinstance(raw, Mapping) else {key: read(raw, key, None) for key in FIELDS}
+        row = raw if isinstance(raw, Mapping) else {key: read(raw, key, None) for key in TRIPLE_FIELDS}
         verdict = row.get("verdict") or ""
         confidence = row.get("confidence")
         try:
             if verdict:
                 check_verdicts([verdict])
-            for part in FIELDS[:3]:
-                if row.get(part) is None:
-                    raise DataError(f"a triple needs a {part!r}, found {dict(row)!r}")
+            for field in TRIPLE_FIELDS[:3]:
+                if row.get(field) is None:
+                    raise DataError(f"a triple needs a {field!r}, found {dict(row)!r}")
             if confidence is not None and not (isinstance(confidence, int | float) and 0.0 <= confidence <= 1.0):
                 raise DataError(f"a confidence lies between 0 and 1, not {confidence!r}")
         except DataError as error:

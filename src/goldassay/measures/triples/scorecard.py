@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from goldassay.exceptions import DataError
-from goldassay.fields import read
-from goldassay.measure import Measure, Names, check_choice
-from goldassay.measures.triples import relations, text2kg
+from goldassay._support.exceptions import DataError
+from goldassay.core.fields import read
+from goldassay.core.measure import Batches, Measure, Names
+from goldassay.core.tally import Counts
+from goldassay.measures.protocols import official_result
 from goldassay.measures.triples.measures import (
     F1,
-    TABLES,
+    MATCHING_TABLES,
     Calibration,
     Hallucination,
     MacroF1,
@@ -24,15 +25,10 @@ from goldassay.measures.triples.measures import (
 )
 from goldassay.measures.triples.objects import pairs
 from goldassay.measures.triples.records import VERDICTS
-from goldassay.scorecard import RATES, Batches, Scorecard, Sections, Values, fold, rates
-from goldassay.tally import Counts
+from goldassay.results.result import RATE_NAMES, Result, Sections, Values, facts_of, fold, rates
 
-PROTOCOLS: dict[str, Any] = {
-    "text2kgbench": {},
-    "docred": relations.DOCRED,
-    "carb": relations.CARB,
-    "webnlg": text2kg.WEBNLG,
-}
+OntologyContent = Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
+"""The content of an ontology file, or names or rows of relations alone."""
 
 
 def scorecard(
@@ -40,15 +36,15 @@ def scorecard(
     pred: Sequence[object],
     *,
     protocol: str | None = None,
-    ontology: text2kg.Content | None = None,
+    ontology: OntologyContent | None = None,
     **options: Any,
-) -> Scorecard:
+) -> Result:
     """Every value for triples, over a set.
 
     Args:
         gold: examples with ``triples``; ``text`` for hallucination, ``domain`` for values by domain.
         pred: predictions with ``triples``, aligned with gold.
-        protocol: one of `PROTOCOLS`: the numbers of that benchmark instead.
+        protocol: an official protocol: the numbers of that benchmark instead.
         ontology: the content of an ontology file of that form, or a list of relation names.
         options: those of `F1`; ``alignment``, ``prefixes`` and ``equivalents`` are mappings or pairs.
 
@@ -56,48 +52,44 @@ def scorecard(
     >>> scorecard([{"triples": [triple]}], [{"triples": [triple]}]).values["f1"]
     1.0
     """
-    check_choice("protocol", protocol or "text2kgbench", PROTOCOLS)
     shared = Batches(gold, pred)
-    if protocol == "text2kgbench":
-        return text2kg.scorecard(shared, ontology)
-    if protocol:
-        return fold("triples", PROTOCOLS[protocol], shared)
-    options |= {name: pairs(options.get(name)) for name in TABLES}
+    if official := official_result(protocol, "triples", shared, ontology=ontology):
+        return official
+    options |= {name: pairs(options.get(name)) for name in MATCHING_TABLES}
     measures = every(_relations(ontology), **options)
     supported = measures[-1].key
-    card = fold("triples", measures, shared, sections=SECTIONS)
-    if card.values[supported] is None:
-        for by_name in (card.values, card.counts, card.conventions, card.measures, card.totals):
-            by_name.pop(supported, None)
-    card.counts["triples"]["unaligned"] = float(card.facts["unaligned"])
-    card.counts["novel"] = {verdict: float(card.facts["verdict", verdict]) for verdict in VERDICTS}
-    left_out = _named(card.facts, "left out")
+    card = fold("triples", measures, shared, sections=TRIPLE_SECTIONS)
+    if card.totals[supported].weight == 0:
+        card = card.select(name for name in card.measures if name != supported)
+    card.extra_counts["triples"] = {"unaligned": float(card.facts["unaligned"])}
+    card.extra_counts["novel"] = {verdict: float(card.facts["verdict", verdict]) for verdict in VERDICTS}
+    left_out = facts_of(card.facts, "left out")
     if left_out:
         kinds = ", ".join(f"{name} ({n})" for name, n in left_out.most_common())
-        card.warnings.append(f"{left_out.total()} gold statements of excluded value types are left out: {kinds}")
+        card.notes.append(f"{left_out.total()} gold statements of excluded value types are left out: {kinds}")
     return card
 
 
 def every(relations: Names = (), **options: Any) -> list[Measure]:
     """The measures of a scorecard, with the relations of an ontology, and the options of `F1`."""
     return [
-        *(F1(rate=rate, **options) for rate in RATES),
-        *(MacroF1(rate=rate, **options) for rate in RATES),
+        *(F1(rate=rate, **options) for rate in RATE_NAMES),
+        *(MacroF1(rate=rate, **options) for rate in RATE_NAMES),
         *(PrecisionBound(bound=bound, **options) for bound in ("min", "max")),
         *(Calibration(statistic=name, **options) for name in ("pearson", "ece", "brier")),
         NovelDiscovery(**options),
         OntologyConformance(relations),
         RelationHallucination(relations),
-        *(Hallucination(part) for part in ("subject", "object")),
+        *(Hallucination(role) for role in ("subject", "object")),
         F1(rate="recall", supported=True, **options),
     ]
 
 
-def _facts(part: Batches, first: F1) -> Counter[Hashable]:
+def _facts(chunk: Batches, first: F1) -> Counter[Hashable]:
     """Unaligned predictions, verdicts, statements of excluded types, and the counts of each domain."""
     facts = Counter[Hashable]()
-    matchings: Matchings = part.of(first)
-    for example, matching in zip(part.gold, matchings, strict=True):
+    matchings: Matchings = chunk.of(first)
+    for example, matching in zip(chunk.gold, matchings, strict=True):
         facts.update(("verdict", row.verdict) for row in matching.unmatched)
         facts["unaligned"] += sum(not row.aligned for row in matching.unmatched)
         for triple in read(example, "triples"):
@@ -109,24 +101,19 @@ def _facts(part: Batches, first: F1) -> Counter[Hashable]:
     return facts
 
 
-def _named(facts: Counter[Hashable], kind: str) -> Counter[Any]:
-    """The facts of one kind."""
-    return Counter({fact[1]: n for fact, n in facts.items() if isinstance(fact, tuple) and fact[0] == kind})
-
-
-def _by_property(card: Scorecard) -> dict[str, Values]:
+def _by_property(card: Result) -> dict[str, Values]:
     """The counts and rates of each property, the most frequent first."""
     properties = sorted(card.totals["macro_f1"].items(), key=lambda row: (-row[1].support, row[0]))
     return {name: _row(counts) for name, counts in properties}
 
 
-def _by_domain(card: Scorecard) -> dict[str, Values] | None:
-    numbers = _named(card.facts, "domain")
+def _by_domain(card: Result) -> dict[str, Values] | None:
+    numbers = facts_of(card.facts, "domain")
     domains = sorted({domain for domain, _ in numbers})
     return {domain: _row(Counts(*(numbers[domain, name] for name in ("tp", "fp", "fn")))) for domain in domains} or None
 
 
-SECTIONS = Sections(
+TRIPLE_SECTIONS = Sections(
     _facts,
     {"property": _by_property, "domain": _by_domain},
     {
@@ -136,7 +123,12 @@ SECTIONS = Sections(
 )
 
 
-def _relations(ontology: text2kg.Content | None) -> Names:
+def breakdown(shared: Batches) -> Result:
+    """The values by property and domain alone."""
+    return fold("triples", [F1(), MacroF1()], shared, sections=TRIPLE_SECTIONS)
+
+
+def _relations(ontology: OntologyContent | None) -> Names:
     """The names and property ids of an ontology's relations."""
     names: list[str] = []
     rows = ontology.get("relations", ()) if isinstance(ontology, Mapping) else ontology

@@ -21,21 +21,21 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from goldassay.measures import JSON
+from goldassay._support.jsonl import JSON
 
 MILLENNIUM = 6
 CENTURY = 7
 DECADE = 8
 YEAR = 9
-MONTH = 10
+MONTH_PRECISION = 10
 DAY = 11
-NAMES = (
+MONTH_NAMES = (
     "jan janu januari january januar janvier", "feb febr februari february februar février fevrier févr",
     "mar mrt maart march märz mars maerz", "apr april avril avr", "may mei mai", "jun juni june juin",
     "jul juli july juillet juil", "aug augustus august août aout", "sep sept september septembre",
     "oct okt oktober october octobre", "nov november novembre", "dec dez december dezember décembre decembre",
 )  # fmt: skip
-MONTHS = {name: number for number, names in enumerate(NAMES, start=1) for name in names.split()}
+MONTHS = {name: number for number, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
 MONTHS |= {f"{number:02d}": number for number in range(13)}
 DATES = (
     r"(?P<year>[+-]?\d{3,})-(?P<month>\d\d)(?:-(?P<day>\d\d))?(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?",
@@ -43,14 +43,14 @@ DATES = (
     r"(?P<month>[^\W\d_]+)\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,\s*|\s+(?=\d{3}))(?P<year>\d{1,4})",
     r"(?P<month>[^\W\d_]+)\.?,?\s+(?P<year>\d{1,4})(?P<day>)",
 )
-ABOUT = re.compile(
+ABOUT_TIME = re.compile(
     r"^(?:(?:in|on|op|am|im|en|c\.|ca\.|circa|about|around|omstreeks|rond|um|vers|anno|a\.?d\.?|early|late|mid)\s+"
     r"|mid-|the\s+(?=early|late|mid|\d+(?:st|nd|rd|th|'?s)\b)|le\s+(?=\d+(?:er)?\s))+",
     re.IGNORECASE,
 )
 BEFORE = r"b\.?\s?c\.?(?:\s?e\.?)?|v\.\s?chr\.?|voor christus|vor christus|av(?:\.|ant)\s?j\.?-c\.?"
 AFTER = r"a\.?\s?d\.?|c\.?\s?e\.?|n\.\s?chr\.?|na christus|nach christus|ap(?:r\.|rès)\s?j\.?-c\.?"
-ERA = re.compile(rf"\s*\b(?:(?P<before>{BEFORE})|{AFTER})$", re.IGNORECASE)
+ERA_SUFFIX = re.compile(rf"\s*\b(?:(?P<before>{BEFORE})|{AFTER})$", re.IGNORECASE)
 ROMAN = {"I": 1, "V": 5, "X": 10}
 AGES = re.compile(
     r"(\d{1,2}|[IVX]{1,5})(?:st|nd|rd|th|er|e|ème|eme|ste|de|\.)?\s*"
@@ -58,7 +58,7 @@ AGES = re.compile(
     re.IGNORECASE,
 )
 DECADES = re.compile(r"(\d{2,3})0(?:'?s|er(?:[-\s]jahre)?)", re.IGNORECASE)
-YEARS = re.compile(r"(?:0+\s+)*([+-]?\d{1,4})")
+PLAIN_YEAR = re.compile(r"(?:0+\s+)*([+-]?\d{1,4})")
 ANY_YEAR = re.compile(r"(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})")
 JULIAN = "Q1985786"
 GREGORIAN = "Q1985727"
@@ -101,8 +101,8 @@ def _written(text: str) -> Time | None:
     >>> tuple(_written("450s BCE"))[:4], _written("3/4/1885")
     ((-450, 0, 0, 8), None)
     """
-    bare = re.sub(r"(?<=\d)\.$", "", ABOUT.sub("", text.strip()))
-    era = ERA.search(bare)
+    bare = re.sub(r"(?<=\d)\.$", "", ABOUT_TIME.sub("", text.strip()))
+    era = ERA_SUFFIX.search(bare)
     text = bare[: era.start()] if era else bare
     sign = -1 if era and era["before"] else 1
     for pattern in DATES:
@@ -112,7 +112,7 @@ def _written(text: str) -> Time | None:
             day = int(match["day"] or 0)
             if month is None or day > 31:
                 return None
-            precision = MONTH if month else YEAR
+            precision = MONTH_PRECISION if month else YEAR
             return Time(int(match["year"]) * sign, month, day, DAY if day and month else precision)
     if match := AGES.fullmatch(text):
         size, precision = (1000, MILLENNIUM) if match["thousand"] else (100, CENTURY)
@@ -121,7 +121,7 @@ def _written(text: str) -> Time | None:
         return Time((number * size - size // 2) * sign, precision=precision)
     if match := DECADES.fullmatch(text):
         return Time(int(match[1]) * 10 * sign, precision=DECADE)
-    match = (ANY_YEAR if era else YEARS).fullmatch(text)
+    match = (ANY_YEAR if era else PLAIN_YEAR).fullmatch(text)
     return Time(int(match[1].replace(",", "")) * sign) if match else None
 
 
@@ -133,7 +133,7 @@ def words(time: Time) -> str:
     """
     years = abs(time.year)
     before = " BC" if time.year < 0 else ""
-    if time.precision >= MONTH and time.month:
+    if time.precision >= MONTH_PRECISION and time.month:
         day = f"-{time.day:02d}" if time.precision >= DAY and time.day else ""
         return f"{'-' if before else ''}{years:04d}-{time.month:02d}{day}"
     if time.precision >= YEAR or time.precision < MILLENNIUM:
@@ -185,10 +185,10 @@ def converted(year: int, month: int, day: int, calendar: str) -> tuple[int, int,
     ((1582, 10, 15), (1582, 10, 5), (1498, 7, 1))
     """
     # From 2000 on, Python's dates have the leap years of either calendar's cycle.
-    (years, days, early), (others, other_days, other_early) = CYCLES if calendar == JULIAN else CYCLES[::-1]
+    (years, days, early), (other_years, other_days, other_early) = CYCLES if calendar == JULIAN else CYCLES[::-1]
     start = date(2000, 1, 1)
-    cycles, rest = divmod(year, others)
-    number = cycles * other_days + (date(2000 + rest, month, 1) - start).days + day - 1 - other_early
-    cycles, rest = divmod(number + early, days)
-    moment = start + timedelta(rest)
+    cycles, remainder = divmod(year, other_years)
+    number = cycles * other_days + (date(2000 + remainder, month, 1) - start).days + day - 1 - other_early
+    cycles, remainder = divmod(number + early, days)
+    moment = start + timedelta(remainder)
     return cycles * years + moment.year - 2000, moment.month, moment.day

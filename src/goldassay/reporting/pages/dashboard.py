@@ -10,56 +10,50 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape  # plotly reads a few tags in hover texts
 from pathlib import Path
 
-from goldassay import files
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Fields, Record
-from goldassay.reporting.pages import charts, report, sources
+from goldassay._support import files
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import Fields
+from goldassay.reporting.pages import report, sources
 from goldassay.reporting.pages.document import page, plotly
-from goldassay.reporting.summary import gold_name, model_name
-from goldassay.running.folder import read_about
+from goldassay.reporting.summary import gold_name
+from goldassay.results.view import Chart, Point
+from goldassay.running.head import RunHead, read_head
+from goldassay.running.summary import model_name
 
-DEPTH = 3  # a tuning folder is in the folder of runs, and holds runs itself
-PROGRAMS = 12  # programs whose history is drawn
-MEASURES = 6  # measures in the table of a history
-SIDE_BY_SIDE = 4  # runs on the same gold that the static pages show in one report
 LIBRARY = "plotly.js"  # the file that holds the chart library of the static pages
-UNREADABLE = (GoldassayError, LookupError, TypeError, ValueError, AttributeError, OSError)  # what an odd run raises
+RUN_ERRORS = (GoldassayError, LookupError, TypeError, ValueError, AttributeError, OSError)  # what an odd run raises
 
 
 class RunEntry:
     """A run as its ``run.json`` describes it; rows are not read. ``key`` is its path inside the folder of runs."""
 
-    def __init__(self, key: str, folder: Path, about: Record) -> None:
+    def __init__(self, key: str, folder: Path, head: RunHead) -> None:
         self.key = key
         self.folder = folder
-        self.about = about
+        self.head = head
         self.folder_of_tuning = key.rpartition("/")[0]  # empty for a run of its own
-        self.name = str(about.get("name", "run"))
-        self.started = str(about.get("started") or "")
-        self.status = str(about.get("status") or "unknown")
-        self.model = model_name(about.get("lm") or "no model")
-        settings = about.get("model") or {}
+        self.name = str(head.name)
+        self.started = head.started or ""
+        self.status = head.status or "unknown"
+        self.model = model_name(head.lm or "no model")
+        settings = head.model or {}
         self.settings = ", ".join(f"{name} {value}" for name, value in settings.items() if name != "name")
-        gold = about.get("gold") or {}
-        self.gold = str(gold.get("sha256") or "")[:12]
-        self.gold_name = gold_name(about)
-        self.examples = int(gold.get("examples") or 0)
-        measures = about["measures"].values()
-        tasks = [str(each.get("measure", "")).partition(".")[0] for each in measures]
-        self.task = " and ".join(dict.fromkeys(filter(None, tasks)))
-        self.conventions = ", ".join(str(each.get("conventions")) for each in measures if each.get("weight", 1))
-        self.value = None if about.get("value") is None else float(about["value"])
-        low, high = about.get("interval") or (None, None)
-        self.interval = (float(low), float(high)) if low is not None and high is not None else None
+        self.gold = (head.gold.sha256 or "")[:12]
+        self.gold_name = gold_name(head.settings)
+        self.examples = head.gold.examples or 0
+        measures = head.measures.values()
+        self.task = " and ".join(dict.fromkeys(measure.measure.partition(".")[0] for measure in measures))
+        self.conventions = ", ".join(measure.conventions for measure in measures if measure.weight)
+        self.value = head.value
+        self.interval = head.interval
 
     def done(self) -> int:
         """How many examples have their rows."""
         file = self.folder / "rows.jsonl"
         rows = file.read_bytes().count(b"\n") if file.is_file() else 0
-        return min(rows // int(self.about.get("repeats", 1)), self.examples or rows)
+        return min(rows // self.head.repeats, self.examples or rows)
 
     def progress(self) -> dict[str, str | int]:
         """The status, and how far a run is that is running, for the page that watches it."""
@@ -76,12 +70,11 @@ def entries(runs: Path, unreadable: list[Path] | None = None) -> list[RunEntry]:
     if not runs.is_dir():
         raise GoldassayError(f"no folder {runs}; runs are written there by goldassay eval and tune")
     readable = []
-    for folder in [file.parent for depth in range(DEPTH) for file in sorted(runs.glob("*/" * depth + "run.json"))]:
+    # a tuning folder is in the folder of runs, and holds runs itself
+    for folder in [file.parent for depth in range(3) for file in sorted(runs.glob("*/" * depth + "run.json"))]:
         try:
-            about = read_about(folder)
-            if "measures" in about:
-                readable.append(RunEntry(folder.relative_to(runs).as_posix(), folder, about))
-        except UNREADABLE:
+            readable.append(RunEntry(folder.relative_to(runs).as_posix(), folder, read_head(folder)))
+        except RUN_ERRORS:
             if unreadable is not None:
                 unreadable.append(folder)
     return sorted(readable, key=lambda entry: (entry.started, entry.key), reverse=True)
@@ -106,7 +99,7 @@ def lines(runs: Sequence[RunEntry], name: str) -> list[tuple[str, list[RunEntry]
 def _change(earlier: RunEntry, later: RunEntry) -> str:
     """Why two values cannot be joined; empty if they can."""
     changes = []
-    if earlier.about.get("lm") != later.about.get("lm"):
+    if earlier.head.lm != later.head.lm:
         changes.append("the model is another file of the same name")
     if earlier.settings != later.settings:
         changes.append(f"the model's settings changed from {earlier.settings or 'none'} to {later.settings or 'none'}")
@@ -131,8 +124,8 @@ def listing(
         library: The file beside the page that holds the chart library; by default it is in the page.
     """
     histories = []
-    for program in list(dict.fromkeys(run.name for run in runs))[:PROGRAMS]:
-        named = [run for run in runs if run.name == program and run.about.get("values")]
+    for program in list(dict.fromkeys(run.name for run in runs))[:12]:  # programs whose history is drawn
+        named = [run for run in runs if run.name == program and run.head.values]
         if len(named) > 1:
             histories.append(_history(program, named, lines(runs, program)))
     counts = Counter(run.folder_of_tuning for run in runs if run.folder_of_tuning)
@@ -155,18 +148,17 @@ def _history(program: str, runs: Sequence[RunEntry], drawn: Sequence[tuple[str, 
     breaks = sorted((line[0].started, line[0].key, change) for change, line in drawn if change)
     return {
         "name": program,
-        "chart": charts.lines(series, "metric", [moment for moment, _, _ in breaks]),
-        "measures": list(dict.fromkeys(key for run in runs for key in run.about["values"]))[:MEASURES],
+        "chart": Chart("history", "metric", series, breaks=[moment for moment, _, _ in breaks]),
+        "measures": list(dict.fromkeys(key for run in runs for key in run.head.values))[:6],
         "entries": runs,
         "breaks": breaks,
     }
 
 
-def _point(run: RunEntry) -> charts.Point:
-    """A run on a line: without an interval, its ends are its value."""
-    value = run.value or 0.0
-    low, high = run.interval or (value, value)
-    return run.started, value, low, high, f"{escape(run.key)}<br>gold {run.gold}"
+def _point(run: RunEntry) -> Point:
+    """A run on a line."""
+    low, high = run.interval or (None, None)
+    return Point(run.started, run.value or 0.0, low, high, f"{run.key}\ngold {run.gold}")
 
 
 def dashboard(runs: Path, out: Path) -> list[Path]:
@@ -180,7 +172,7 @@ def dashboard(runs: Path, out: Path) -> list[Path]:
         if run.status == "finished" and run.gold and not run.folder_of_tuning:
             groups.setdefault(f"{run.task} on {run.gold_name or 'gold'} {run.gold}", []).append(run)
     pages = {f"run {run.key}": [run] for run in listed}
-    pages |= {f"compare {name}": group[-SIDE_BY_SIDE:] for name, group in groups.items() if len(group) > 1}
+    pages |= {f"compare {name}": group[-4:] for name, group in groups.items() if len(group) > 1}
     source = plotly()
     library = LIBRARY if source else None
     texts = {"index.html": ""}
@@ -190,7 +182,7 @@ def dashboard(runs: Path, out: Path) -> list[Path]:
         title = None if name == key else f"{name}, {len(group)} runs"
         try:
             texts[file] = report(sources([run.folder for run in group])["runs"], title=title, library=library)
-        except UNREADABLE:
+        except RUN_ERRORS:
             continue  # a run that cannot be read stays in the list, without a page
         links[key.removeprefix("run ")] = file
     texts["index.html"] = listing(listed, runs, live=False, links=links, library=library)

@@ -12,22 +12,26 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from goldassay import __version__
-from goldassay.fields import Record
+from goldassay.core.fields import Record
 from goldassay.measures.classification.records import institutions
-from goldassay.reporting import cells
-from goldassay.reporting.cells import number, p_value
-from goldassay.reporting.summary import gold_name, model_name, tokens
+from goldassay.reporting.pages.charts import figure
+from goldassay.reporting.summary import gold_name
+from goldassay.results import cells
+from goldassay.results.cells import number, p_value, typeset, written
+from goldassay.results.comparison import ComparisonVerdict
+from goldassay.results.view import Cell, Chart, Diff, Note, Sentence, Table, TableRow, Value
+from goldassay.running.summary import model_name, tokens
+from goldassay.statistics.intervals import Interval
 
 HERE = Path(__file__).parent
-EMPTY = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="  # of no text: the style element that plotly fills itself
 
 
 @cache
@@ -83,7 +87,7 @@ def policy(scripts: Iterable[str], styles: Iterable[str], *, connect: bool = Fal
     rules = {
         "default-src": "'none'",
         "script-src": allowed.strip() or "'none'",
-        "style-src-elem": f"{sheets} '{EMPTY}'",
+        "style-src-elem": f"{sheets} '{digest('')}'",  # of no text: the style element that plotly fills itself
         "style-src-attr": "'unsafe-inline'",
         "img-src": "data:",
         "connect-src": "'self'" if connect else "'none'",
@@ -103,15 +107,6 @@ def signed(value: float | None) -> str:
     return "–" if value is None else typeset(cells.signed(value))
 
 
-def typeset(text: str) -> str:
-    """Text whose negative numbers have a minus sign instead of a hyphen.
-
-    >>> typeset("B-2: -0.2 [-0.300, +0.1] on 2026-11-23")
-    'B-2: −0.2 [−0.300, +0.1] on 2026-11-23'
-    """
-    return re.sub(r"(?<![\w.-])-(?=\d)", "−", text)
-
-
 def code(key: Hashable, facet: str = "", institutional: bool = False) -> str:
     """A label or the key of a stratum; the code of an institution type is written with its name.
 
@@ -124,7 +119,60 @@ def code(key: Hashable, facet: str = "", institutional: bool = False) -> str:
     return f"{key} · {name.name}" if name else str(key)
 
 
+def cell(value: Value, places: int = 3) -> Markup:
+    """A cell of a table: the ends of an interval and the detail of a text are marked as such.
+
+    >>> cell(0.61764), cell(Cell("slow", "worse", "<b> is data"))
+    (Markup('0.618'), Markup('<span class="bad">slow</span><span class="under">&lt;b&gt; is data</span>'))
+    """
+    if isinstance(value, Cell):
+        tone = {"better": "good", "worse": "bad"}.get(value.style, "")
+        text = Markup('<span class="{}">{}</span>').format(tone, typeset(value)) if tone else escape(typeset(value))
+        return text + (Markup('<span class="under">{}</span>').format(value.detail) if value.detail else "")
+    if value is None or isinstance(value, (str, int)):
+        return escape(typeset(written(value)))
+    if isinstance(value, float):
+        return escape(typeset(number(value, places)))
+    ends = Markup(' <span class="ends">{}</span>').format(typeset(cells.bounds(value).strip()))
+    return escape(typeset(number(value.value, places))) + ends
+
+
+def bar(value: Value, row: TableRow, table: Table) -> Markup:
+    """The first interval of a row as a bar from 0, on the scale of those of the table; nothing for another cell."""
+    firsts = [next((each for each in cells if isinstance(each, Interval)), None) for cells in [row, *table.rows]]
+    ends = [abs(end) for first in firsts if first is not None for end in first.ends]
+    if not isinstance(value, Interval) or value is not firsts[0] or not any(ends):
+        return Markup("")
+    at = 50 + 50 * value.value / max(ends)
+    low = 50 + 50 * value.low / max(ends)
+    high = 50 + 50 * value.high / max(ends)
+    tone = {"better": "good", "worse": "bad"}.get(ComparisonVerdict.of_gain(*value.ends), "")
+    return Markup(
+        '<svg class="effect {}" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect x="{:.1f}" '
+        'y="1" width="{:.1f}" height="8"/><path d="M50 0V10M{:.1f} 5H{:.1f}"/></svg>'
+    ).format(tone, min(50, at), abs(at - 50), low, high)
+
+
+def figures(table: Table) -> list[bool]:
+    """Whether each column of a table holds figures, which are aligned right."""
+
+    def is_figure(value: Value) -> bool:
+        return not isinstance(value, str) or re.match(r"[-+–\d]", value) is not None
+
+    columns = zip(*table.rows, strict=True)
+    return [at >= table.left and all(map(is_figure, column)) for at, column in enumerate(columns)]
+
+
+def by_label(table: Table) -> dict[Value, dict[str, Value]]:
+    """The cells of a table by the label of the row and the head of the column."""
+    return {row[0]: dict(zip(table.columns[1:], row[1:], strict=True)) for row in table.rows}
+
+
 FILTERS = {
+    "bar": bar,
+    "cell": cell,
+    "figures": figures,
+    "by_label": by_label,
     "rate": rate,
     "signed": signed,
     "typeset": typeset,
@@ -146,7 +194,13 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     templates.filters |= FILTERS
+    kinds = {"sentence": Sentence, "chart": Chart, "note": Note, "diff": Diff}
+    templates.tests |= {name: _of_kind(kind) for name, kind in kinds.items()}
     return templates
+
+
+def _of_kind(kind: type) -> Callable[[object], bool]:
+    return lambda item: isinstance(item, kind)
 
 
 def page(
@@ -171,20 +225,20 @@ def page(
     source = plotly() or ""
     style = asset("page.css")
     sources = [asset(name) for name in ("page.js", *scripts)]
-    figures: list[Record] = []
+    drawn: list[Record] = []
 
-    def chart(figure: Record | None) -> str:
+    def chart(item: Chart | Record | None) -> str:
         """The place of a chart, if there is one and it can be drawn."""
-        if not (figure and source):
+        if not (item and source):
             return ""
-        figures.append(figure)
-        return Markup('<div class="chart" data-chart="{}"></div>').format(len(figures) - 1)
+        drawn.append(figure(item) if isinstance(item, Chart) else item)
+        return Markup('<div class="chart" data-chart="{}"></div>').format(len(drawn) - 1)
 
     def blobs() -> dict[str, Markup]:
         """The packed data (base64), once every chart has its place."""
         texts: dict[str, str] = {}
-        if figures:
-            texts["charts-data"] = packed(json.dumps(figures))
+        if drawn:
+            texts["charts-data"] = packed(json.dumps(drawn))
             if not library:
                 texts["plotly-source"] = packed(source)
         return {name: Markup(text) for name, text in {**texts, **data}.items()}

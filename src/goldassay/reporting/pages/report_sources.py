@@ -1,22 +1,23 @@
-"""The sources of a report: run folders, a tuning folder, logs of other tools, judges' agreement, folders of reviews."""
+"""The sources of a report: run folders, a tuning folder, the agreement of a judge, and what extensions read."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import Fields
-from goldassay.gold.modes import REVIEW
-from goldassay.reporting.pages.reviews import review_of
-from goldassay.reporting.summary import model_name
+from goldassay._support import files
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.extensions import Kind, of_kind, registered
+from goldassay.judges.agreement import JudgeAgreement
 from goldassay.reporting.tuning import Tuning
+from goldassay.results.view import Sentence, View
 from goldassay.running.folder import run_at
-from goldassay.running.logs import read_log, runs_at, split_name
-from goldassay.running.logs.tools import KINDS
-from goldassay.running.run import Run
+from goldassay.running.head import HEAD
+from goldassay.running.run import Run, logged_runs
+from goldassay.running.summary import model_name
+from goldassay.tuning.proofs import read_proofs
 
 
 class Sources(TypedDict):
@@ -24,13 +25,13 @@ class Sources(TypedDict):
 
     runs: list[Run]
     tuning: Tuning | None
-    judges: list[Fields]
-    reviews: list[Fields]
+    views: list[View]
 
 
 def sources(places: Sequence[Path]) -> Sources:
-    """Reads the arguments of `report` from run folders, one tuning folder, logs of other tools, files of
-    ``goldassay judge align --json``, and folders of reviews.
+    """Reads the arguments of `report` from run folders, one tuning folder, files of ``goldassay judge eval --json``,
+    proofs of prompts (``PROGRAM.proof.json``), and whatever an extension reads as runs (logs of other tools) or shows
+    (folders of reviews).
 
     Raises:
         GoldassayError: There is no place, a place is no run, or there are several tunings.
@@ -38,40 +39,48 @@ def sources(places: Sequence[Path]) -> Sources:
     """
     if not places:
         raise GoldassayError(
-            "a report needs a run folder, a tuning folder, a log of another tool, the agreement of a judge as JSON, or "
-            "the folder of a review"
+            "a report needs a run folder, a tuning folder, a log of another tool, the proof of a prompt, the agreement "
+            "of a judge as JSON, or the folder of a review"
         )
     runs: list[Run] = []
-    judges: list[Fields] = []
-    reviews: list[Fields] = []
+    views: list[View] = []
     tuning: Tuning | None = None
     for place in places:
-        if split_name(place)[0].is_file():
-            logged = read_log(place)
-            runs += logged
-            judges += [] if logged else [_judge(place)]
-            continue
-        if (place / REVIEW).is_file():
-            from goldassay.reviewing.exporting import reviewed_traces  # which loads a server
-
-            reviews.append(review_of(place, reviewed_traces(place)))
-            continue
         folder = run_at(place)
-        if not (folder / "tuning.json").is_file():
-            runs += runs_at(folder)
-            continue
-        if tuning is not None:
-            raise GoldassayError(f"{folder}: a report shows one tuning, and it already shows {tuning.folder}")
-        tuning = Tuning.load(folder)
-        runs += map(Run.load, tuning.runs)
-    return {"runs": runs, "tuning": tuning, "judges": judges, "reviews": reviews}
+        if (folder / "tuning.json").is_file():
+            if tuning is not None:
+                raise GoldassayError(f"{folder}: a report shows one tuning, and it already shows {tuning.folder}")
+            tuning = Tuning.load(folder)
+            runs += map(Run.load, tuning.runs)
+        elif place.name.endswith(".proof.json"):
+            views += [proof.view() for proof in read_proofs(place)]
+        elif view := _first("views", place):
+            views.append(view)
+        elif not (folder / HEAD).is_file() and (logged := logged_runs(place)):
+            runs += logged
+        elif place.is_file():
+            views.append(_judge(place))
+        else:
+            runs.append(Run.load(folder))
+    return {"runs": runs, "tuning": tuning, "views": views}
 
 
-def _judge(file: Path) -> Fields:
+def _first(kind: Kind, place: Path) -> Any:
+    """What the first extension that knows this file or folder reads or shows of it; None if none does."""
+    return next((result for read in of_kind(kind).values() if (result := read(place))), None)
+
+
+def _judge(file: Path) -> View:
     try:
-        agreement = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
-        agreement = None
-    if not isinstance(agreement, dict) or "judge" not in agreement:
-        raise DataError(f"neither the agreement of a judge as JSON nor a log of {KINDS}", file=file)
-    return {**agreement, "judge": model_name(agreement["judge"])}
+        value = files.json_value(file)
+        agreement = files.validated(
+            JudgeAgreement, value.get("agreement", value) if isinstance(value, dict) else value, file
+        )
+    except DataError:
+        logs = ", ".join(registered("readers"))
+        message = (
+            f"neither the agreement of a judge as JSON nor a log that an extension reads ({logs or 'none is there'})"
+        )
+        raise DataError(message, file=file) from None
+    named = replace(agreement, judge=model_name(agreement.judge))
+    return [Sentence("A judge compared with people", "head"), *named.view()]

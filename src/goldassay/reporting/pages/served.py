@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.reporting.pages import report, sources
 from goldassay.reporting.pages.dashboard import entries, listing
 
 
 def application(runs: Path) -> Starlette:
-    """The application of a folder of runs, for `goldassay.serving.LocalServer`.
+    """The application of a folder of runs, for `goldassay._support.server.LocalServer`.
 
     Raises:
         GoldassayError: The folder does not exist.

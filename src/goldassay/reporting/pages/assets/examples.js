@@ -169,7 +169,7 @@
     const open = at("detail").querySelector("details.calls")?.open;
     const whole = await example(number);
     if (picked !== number) return;
-    at("detail").replaceChildren(goldassay.render(whole, names), opinion(whole));
+    at("detail").replaceChildren(goldassay.render(whole, names, which()), opinion(whole));
     at("detail").scrollTop = 0;
     goldassay.reach();
     if (open) for (const each of at("detail").querySelectorAll("details.calls")) each.open = true;
@@ -310,6 +310,7 @@
     if (typing) return;
     const keys = { j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), t: goldassay.toggle,
       "/": () => at("search").focus(), "?": () => help.showModal(), "+": () => thumb("yes"), "-": () => thumb("no"),
+      ".": () => goldassay.steps.move(at("detail"), 1), ",": () => goldassay.steps.move(at("detail"), -1), l: () => goldassay.steps.look(at("detail")), h: () => goldassay.steps.goWrong(at("detail")),
       p: () => { for (const calls of document.querySelectorAll("details.calls")) calls.open = !calls.open; } };
     const shows = { a: "all", w: "wrong", r: "right", f: "failed", d: "different" };
     const arrow = event.key.startsWith("Arrow");

@@ -114,6 +114,15 @@ goldassay.make = function (tag, attributes = {}, ...children) {
     });
   }
 
+  /* The lines of a prompt: j and k go to the next and the one before. */
+  if (document.querySelector("table.bars") && !document.getElementById("list")) addEventListener("keydown", (event) => {
+    const step = { j: 1, k: -1 }[event.key];
+    if (!step || event.ctrlKey || event.metaKey || event.target.closest?.("input, textarea, select")) return;
+    const lines = [...document.querySelectorAll("table.bars tbody tr")];
+    const at = lines.indexOf(document.activeElement?.closest("tr"));
+    lines[Math.max(0, Math.min(lines.length - 1, at + step))].focus();
+  });
+
   for (const button of document.querySelectorAll("button.more")) {
     button.addEventListener("click", () => {
       const table = button.previousElementSibling;

@@ -3,6 +3,7 @@
 
 (() => {
   const make = goldassay.make;
+  goldassay.steps = stepViews(make);
   const LONG = 20000;
   const KNOWN = new Set(["entities", "links", "triples", "results", "relevant", "answer", "answers", "label",
     "secondary_labels", "retrieved_contexts", "citations", "claims", "confidence", "support", "answer_claims", "gold_claims", "record"]);
@@ -261,7 +262,7 @@
 
   const code = (text) => long(text, "", "pre");
 
-  function one(run, example, name, place, several) {
+  function one(run, example, name, place, several, isBeside) {
     const gold = example.gold ?? {};
     const text = typeof example.inputs?.text === "string" ? example.inputs.text : null;
     const usage = run.usage ?? {};
@@ -275,27 +276,30 @@
       make("p", { class: "facts" }, facts.join(" · ")),
       run.error ? make("p", { class: "fail" }, `Failed: ${run.error}`) : null,
       text !== null && (ours.length || theirs.length) ? marked(text, ours, theirs) : null,
-      answer(run, gold), records(run, gold), triples(run, gold), passages(run, gold), rest(run.prediction, KNOWN),
+      answer(run, gold), !isBeside && run.steps ? goldassay.steps.tree(run.steps, { wrong: run.wrong_step }) : null, records(run, gold), triples(run, gold), passages(run, gold), rest(run.prediction, KNOWN),
       (run.errors ?? []).length ? make("div", {}, make("p", { class: "facts" }, "What was wrong"), make("ul", { class: "errors" },
         run.errors.slice(0, 200).map((error) => make("li", { dir: "auto" }, make("span", { class: "chip" }, String(error.kind).replaceAll("_", " ")), " ", String(error.message))))) : null,
       spent.length ? make("p", { class: "facts" }, spent.join(" · ")) : null,
       calls(run));
   }
 
-  goldassay.render = function (example, names) {
+  /* `which`: the run whose steps are beside those of the first, if both have any. */
+  goldassay.render = function (example, names, which = 0) {
     const gold = example.gold ?? {};
     const several = example.runs.length > 1;
     const marks = typeof example.inputs?.text === "string" && (spans(gold).length || example.runs.some((run) => spans(run.prediction).length));
     const facets = Object.entries(example.facets ?? {}).map(([name, value]) => make("span", { class: "chip" }, `${name} ${value}`));
     const inputs = Object.entries(example.inputs ?? {}).filter(([name]) => !(marks && name === "text"));
     const link = make("a", { href: `#example=${encodeURIComponent(example.id)}`, class: "quiet" }, "link");
-    const known = new Set(["entities", "links", "triples", "relevant", "record", ...(marks ? ["text"] : [])]);
+    const known = new Set(["entities", "links", "triples", "relevant", "record", "calls", ...(marks ? ["text"] : [])]);
+    const pair = [0, which].map((at) => ({ name: names[at], steps: example.runs[at].steps, wrong: example.runs[at].wrong_step }));
+    const isBeside = which > 0 && pair.every((side) => side.steps);
     return make("div", {},
       make("h2", {}, example.id, " ", link), make("p", {}, facets.flatMap((one) => [one, " "])),
       example.inputs ? null : make("p", { class: "note" }, "This run was made without trace: inputs, gold and prompts were not kept."),
       inputs.map(([name, value]) => [make("p", { class: "facts" }, name), long(typeof value === "string" ? value : JSON.stringify(value, null, 1), "plain")]),
-      rest(gold, known) ? make("div", {}, make("h3", {}, "Gold"), rest(gold, known, (gold.answers ?? []).filter((one) => typeof one === "string"))) : null,
-      marks ? legend() : null,
-      make("div", { class: "columns" }, example.runs.map((run, place) => one(run, example, names[place], place, several))));
+      rest(gold, known) || gold.calls ? make("div", {}, make("h3", {}, "Gold"), goldassay.steps.calls(gold.calls), rest(gold, known, (gold.answers ?? []).filter((one) => typeof one === "string"))) : null,
+      marks ? legend() : null, isBeside ? goldassay.steps.sideBySide(pair) : null,
+      make("div", { class: "columns" }, example.runs.map((run, place) => one(run, example, names[place], place, several, isBeside && (!place || place === which)))));
   };
 })();

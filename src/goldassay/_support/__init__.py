@@ -1,0 +1,1 @@
+"""Below everything: files, JSON Lines, caches, the local server, progress, secrets, errors, versions of DSPy."""

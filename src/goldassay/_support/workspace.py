@@ -1,0 +1,177 @@
+"""The folder of a workspace and the files in it, each loaded from its path.
+
+The workspace is the nearest folder, from the current one upwards, that holds ``programs`` with a program or with
+``metrics`` beside it; without one it is the copy that was installed with the package. Its files are not a package.
+`goldassay.workspace` knows what they mean.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.files import resource
+
+IMPORT_FOLDERS: list[str] = []
+"""The folders from which files import their neighbours, that of the file that was loaded last first."""
+
+
+def root(start: Path | None = None) -> Path:
+    """The workspace that a command run in ``start`` (default: the current folder) works on."""
+    current = (start or Path.cwd()).resolve()
+    for folder in (current, *current.parents):
+        programs = folder / "programs"
+        if programs.is_dir() and ((folder / "metrics").is_dir() or any(programs.glob("*.py"))):
+            return folder
+    return installed()
+
+
+def own_root() -> Path:
+    """The workspace that a command writes to; outside of any the current folder, never that of the installation."""
+    place = root()
+    current = Path.cwd().resolve()
+    return place if current.is_relative_to(place) else current
+
+
+def installed() -> Path:
+    """The workspace that comes with goldassay: inside the package, or the checkout of an editable install."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / "_workspace"
+    return inside if inside.is_dir() else package.parents[1]
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint for an error message: the word that was probably meant, or all there are.
+
+    >>> nearest("extracton", ["extraction", "linking"]), nearest("x", ["extraction", "linking"])
+    ("; did you mean 'extraction'?", '; there are extraction, linking')
+    """
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}"
+
+
+def program_in(file: Path, name: str = "program", others: Iterable[str] = ()) -> Callable[..., Any]:
+    """The program of a workspace file: a DSPy module or a function; of a class, an instance.
+
+    Raises:
+        GoldassayError: The file cannot be loaded, or has no program of this name, nor one of the ``others``.
+    """
+    program = attribute(file, name, also=others)
+    if not callable(program):
+        kind = type(program).__name__
+        raise DataError(f"{name} is of type {kind}; a program is a DSPy module or a function", file=file)
+    with _one_line_errors(file):
+        created: Callable[..., Any] = program() if isinstance(program, type) else program
+        return created
+
+
+def attribute(file: Path, name: str, also: Iterable[str] = ()) -> Any:
+    """A value in a workspace file; ``also`` are other names that the error lists.
+
+    Raises:
+        GoldassayError: The file has no such name, or cannot be loaded.
+    """
+    module = load(file)
+    if not hasattr(module, name):
+        homes = (
+            module.__name__,
+            "goldassay.core.metric",
+            "dspy.",
+        )  # where programs and metrics of the file are defined
+        own = {
+            key: value
+            for key, value in vars(module).items()
+            if str(getattr(value, "__module__", "")).startswith(homes) and not key.startswith("_")
+        }
+        listed = [*also, *(key for key, value in own.items() if not isinstance(value, type))]
+        listed = listed or [key for key, value in own.items() if hasattr(value, "forward")]
+        hint = nearest(name, sorted(listed)) if listed else "; it has nothing to run"
+        raise GoldassayError(f"{file} has no {name!r}{hint}")
+    return getattr(module, name)
+
+
+def load(file: Path) -> ModuleType:
+    """A workspace file as a module, loaded once per path.
+
+    Raises:
+        GoldassayError: There is no such file, or it raises an error.
+    """
+    path = file.resolve()
+    if not path.is_file():
+        hint = (
+            "; goldassay init DIR writes a workspace with the eight tasks"
+            if file.stem in resource("tasks.json")
+            else ""
+        )
+        raise GoldassayError(f"no such file: {file}{hint}")
+    folder = path.parent
+    package: list[str] = []
+    while (folder / "__init__.py").is_file():
+        package.insert(0, folder.name)
+        folder = folder.parent
+    name = f"_goldassay_workspace_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+    key = ".".join([*package, name])
+    if key in sys.modules:
+        return sys.modules[key]
+    spec = importlib.util.spec_from_file_location(key, path)
+    if spec is None or spec.loader is None:
+        raise GoldassayError(f"{file} is not a Python file")
+    sys.modules[key] = importlib.util.module_from_spec(spec)
+    _import_from(folder)
+    try:
+        with _one_line_errors(file):
+            spec.loader.exec_module(sys.modules[key])
+    except BaseException:
+        del sys.modules[key]
+        raise
+    return sys.modules[key]
+
+
+def _import_from(folder: Path) -> None:
+    """Let files import what is beside them or in the current folder, after the standard library.
+
+    Modules of the same names that an earlier program imported from its own folder are forgotten.
+    """
+    beside = {entry.stem for entry in folder.iterdir() if entry.suffix == ".py" or (entry / "__init__.py").is_file()}
+    for name in beside & sys.modules.keys():
+        file = Path(getattr(sys.modules[name], "__file__", None) or ".")
+        home = file.parents[1] if file.name == "__init__.py" else file.parent
+        if home != folder and str(home) in IMPORT_FOLDERS:
+            for inner in [inner for inner in sys.modules if inner.partition(".")[0] == name]:
+                del sys.modules[inner]
+    for path in (str(Path.cwd()), str(folder)):
+        if path in IMPORT_FOLDERS:
+            IMPORT_FOLDERS.remove(path)
+        elif path in sys.path:
+            continue
+        IMPORT_FOLDERS.insert(0, path)
+    paths = [path for path in sys.path if path not in IMPORT_FOLDERS]
+    at = next((index for index, path in enumerate(paths) if path.endswith("-packages")), len(paths))
+    sys.path[:] = [*paths[:at], *IMPORT_FOLDERS, *paths[at:]]
+
+
+@contextmanager
+def _one_line_errors(file: Path) -> Iterator[None]:
+    """Turns what a user's file raises into one line that names the file and the line in it."""
+    try:
+        yield
+    except (GoldassayError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        path = str(file.resolve())
+        message = str(error)
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+        if isinstance(error, SyntaxError):
+            lines = [error.lineno] if error.filename == path else lines
+            message = error.msg
+        message = f"cannot be loaded: {type(error).__name__}: {' '.join(message.split())}"
+        raise DataError(message, file=file, line=lines[-1] if lines else None) from error

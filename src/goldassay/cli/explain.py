@@ -1,0 +1,109 @@
+"""``goldassay explain``: which line of a prompt helps, the shortest prompt, and the proof beside the program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from goldassay import workspace
+from goldassay._support import options as use
+from goldassay._support.exceptions import GoldassayError
+from goldassay.cli.options import SetOptions
+from goldassay.core.fields import Fields
+from goldassay.models.lm import for_program
+from goldassay.reporting import terminal
+from goldassay.running.hashing import gold_hash
+from goldassay.running.options import RunOptions
+from goldassay.tuning.explain import Explanation, ModelChange, model_name
+from goldassay.tuning.explain import explain as explain_program
+from goldassay.tuning.patches import read, write
+from goldassay.tuning.proofs import PromptProof, check_proof, proof_places, write_proof
+from goldassay.tuning.prune import Pruned, prune
+from goldassay.tuning.saved import TUNING_FILE, load_state, read_about
+from goldassay.tuning.systems import examples, indexed, task_gold
+from goldassay.tuning.tuner import splits_of
+
+
+@dataclass(frozen=True)
+class ExplainOptions(SetOptions):
+    """Options of explaining a program."""
+
+    metric: str | None = None
+    limit: int | None = None
+    lm: Annotated[
+        list[str] | None, use.for_model("MODEL", "The model; repeat it (OLD, then NEW) to see what changes.")
+    ] = None
+    state: use.State = None
+    threads: int = 1
+    budget: str | None = None
+    margin: Annotated[
+        float, use.for_running("DIFFERENCE", "A difference that counts as no difference.", min=0.001, max=1)
+    ] = 0.05
+    prune: Annotated[bool, use.flag("Write patches that cut what dev does not need, and prove them once on test.")] = (
+        False
+    )
+    check: Annotated[
+        bool, use.flag("Call no model: exit with status 1 if prompt, gold or model changed since the proof.")
+    ] = False
+
+
+def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, seed: int = 0) -> None:
+    """Show which line of a program's prompt helps, and write the proof next to it (PROGRAM.proof.json)."""
+    target = workspace.target(program, explaining.task)
+    module = target.tunable()
+    if explaining.state is not None:
+        module = load_state(module, explaining.state)
+    file, patches = proof_places(target, explaining.state)
+    models = [for_program(module, name) for name in explaining.lm or (None,)]
+    data = examples(explaining.gold, target, "dev")
+    gold = data.examples[: explaining.limit]
+    if explaining.check:
+        hashes = [gold_hash(gold)]
+        about = file.with_name(TUNING_FILE)
+        _, part = task_gold(explaining.gold, target)
+        if about.is_file() and (data.train or not part.splits):  # the proof of a tuning is on the dev that it took
+            hashes.append(gold_hash(splits_of(part, read_about(about)["seed"])["dev"][: explaining.limit]))
+        checks = [check_proof(module, file, model_name(model.lm), hashes) for model in models]
+        changes = list(dict.fromkeys(change for check in checks for change in check))
+        terminal.output(
+            {"proof": str(file), "changes": changes}, json, lambda _: terminal.line(*(changes or ["The proof holds."]))
+        )
+        if changes:
+            raise SystemExit(1)
+        return
+    if len(models) > 2 or (explaining.prune and len(models) > 1):
+        raise GoldassayError("explain takes one model, or an old and a new one to compare; --prune takes one")
+    module = indexed(module, data.passages)
+    metric = workspace.metric(target, explaining.metric)
+    origins = [read(written) for written in sorted(patches.glob("*.yaml"))]
+    explanations: list[Explanation] = []
+    for model in models:
+        options = RunOptions(
+            lm=model.lm, adapter=model.adapter, threads=explaining.threads, budget=explaining.budget, seed=seed
+        )
+        with terminal.working(f"the units of {target.label} on {len(gold)} examples"):
+            explanation = explain_program(module, gold, metric, options, margin=explaining.margin, origins=origins)
+        write_proof(PromptProof.of(explanation), file)
+        explanations.append(explanation)
+    first = explanations[0]
+    results: list[Explanation | Pruned | ModelChange] = [*explanations]
+    more: Fields = {"proof": str(file)}
+    if len(explanations) > 1:
+        change = ModelChange(first, explanations[1])
+        results.append(change)
+        more |= {"new": explanations[1].state(), "change": change.state()}
+    if explaining.prune:
+        _, part = task_gold(explaining.gold, target)
+        test = part.split("test") if "test" in part.splits else []
+        with terminal.working("the shortest prompt"):
+            pruned = prune(module, first, gold, metric, test, options)
+        more |= {"pruned": {**pruned.state(), "files": [str(write(patch, patches)) for patch in pruned.patches]}}
+        results.append(pruned)
+    if json:
+        terminal.answer(first.state() | more)
+        return
+    for result in results:
+        terminal.show(result.view())
+    terminal.echo(f"Written: {file}")
+    for name in more.get("pruned", {}).get("files", ()):
+        terminal.echo(f"Written: {name}")

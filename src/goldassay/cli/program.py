@@ -1,0 +1,198 @@
+"""The program: commands from functions, whose parameters become options; a command's module is imported when called."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from itertools import islice
+from typing import Annotated, Any, get_args, get_type_hints
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from goldassay import __version__
+from goldassay._support.exceptions import GoldassayError
+from goldassay._support.extensions import load
+from goldassay._support.options import SHARED, Option
+from goldassay._support.progress import QUIET_VARIABLE
+from goldassay.cli.commands import FORMER, FORMER_OPTIONS, help_text, listed, places
+
+
+def all_commands() -> dict[str, TyperCommand]:
+    """Every command by its words, loaded."""
+    return {words: command(load(reference), words) for words, reference in places().items()}
+
+
+class Commands(TyperGroup):
+    """The commands whose words begin with those of the group."""
+
+    words = ""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.places = listed(self.words)
+        self.commands.update((name, TyperCommand(name)) for name in self.places)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help, in which no command is imported."""
+        formatter.write(help_text(self.words))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first argument names, imported now."""
+        name, stub, arguments = super().resolve_command(ctx, args)
+        if name is None:
+            return name, stub, arguments
+        words, reference = self.places[name]
+        if words in places():
+            return name, command(load(reference), words), arguments
+        group = type("Group", (Commands,), {"words": words})
+        return name, group(name=name, no_args_is_help=True), arguments
+
+
+class Command(TyperCommand):
+    """A command whose options with a metavar that ends in ``...`` take several values: ``--lm A B`` repeats ``--lm``.
+
+    They do so after the arguments, so that an argument behind an option is not taken for a value of it.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Write the option before each of its values."""
+        many = {flag for option in self.params if str(option.metavar).endswith("...") for flag in option.opts}
+        words: list[str] = []
+        flag = ""
+        for word in args:
+            if word.startswith("-"):
+                flag = word if word in many and not args[0].startswith("-") else ""
+            elif flag and words[-1] != flag:
+                words.append(flag)
+            words.append(word)
+        return super().parse_args(ctx, words)
+
+
+def _renamed(word: str, names: Mapping[str, str]) -> str | None:
+    """A word of the command line under the name of today; None for an option that became an argument."""
+    option, _, value = word.partition("=")
+    if option not in names:
+        return word
+    if not names[option]:
+        return value or None
+    return f"{names[option]}={value}" if value else names[option]
+
+
+class Program(Commands):
+    """The program: its own options may be anywhere on the line, as in ``goldassay score … --json``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Move the program's options to the front, and give former options their names of today."""
+        first = [word for word in args if not word.startswith("-")][:2]
+        renamed = FORMER_OPTIONS.get(" ".join(first)) or FORMER_OPTIONS.get(" ".join(first[:1]), {})
+        args = [word for arg in args if (word := _renamed(arg, renamed)) is not None]
+        flags = [f"--{name}" for name, (kind, _) in SHARED.items() if kind is bool]
+        options = [f"--{name}" for name, (kind, _) in SHARED.items() if kind is not bool]
+        shared: list[str] = []
+        command: list[str] = []
+        words = iter(args)
+        for word in words:
+            if word in flags or (word.partition("=")[0] in options and "=" in word):
+                shared.append(word)
+            elif word in options:
+                shared += [word, *islice(words, 1)]
+            else:
+                command.append(word)
+        if former := FORMER.get(" ".join(command[:2])):
+            command[:2] = former.split()
+        return super().parse_args(ctx, [*shared, *command])
+
+
+def top(context: typer.Context, version: bool, quiet: bool, **shared: Any) -> None:
+    """Pass the options of the whole program on to the command."""
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+    from goldassay.reporting.terminal import warnings_once  # loads rich, which --version does not need
+
+    context.with_resource(warnings_once())
+    context.obj = {name: value for name, value in shared.items() if value is not None and value is not False}
+    if quiet and not os.environ.get(QUIET_VARIABLE):
+        os.environ[QUIET_VARIABLE] = "1"  # worker processes see it, too
+        context.call_on_close(lambda: os.environ.pop(QUIET_VARIABLE, None))
+
+
+def command(function: Callable[..., None], words: str) -> TyperCommand:
+    """The command of a function; its groups of options are spelled out, the shared options come from the program."""
+    parameters = inspect.signature(function, eval_str=True).parameters.values()
+    groups: dict[str, Any] = {}
+    options: dict[str, tuple[Any, Any]] = {"context": (typer.Context, inspect.Parameter.empty)}
+    for parameter in parameters:
+        if is_dataclass(parameter.annotation):
+            groups[parameter.name] = parameter.annotation
+            hints = get_type_hints(parameter.annotation, include_extras=True)
+            for field in fields(parameter.annotation):
+                default = inspect.Parameter.empty if field.default is MISSING else field.default
+                options[field.name] = (spelling(field.name, hints[field.name]), default)
+        else:
+            options[parameter.name] = (spelling(parameter.name, parameter.annotation), parameter.default)
+    shared = [name for name, (kind, _) in options.items() if kind is None and name in SHARED]
+    required = [name for name in shared if options[name][1] is inspect.Parameter.empty]
+
+    def call(context: typer.Context, **values: Any) -> None:
+        chosen = context.obj or {}
+        if unused := [name for name in chosen if name not in shared]:
+            path = context.command_path
+            raise GoldassayError(f"{path} takes no --{unused[0]}; its options: {path} --help")
+        if missing := [name for name in required if name not in chosen]:
+            context.fail(f"Missing option '--{missing[0]}'.")
+        values |= chosen
+        for group, kind in groups.items():
+            names = [field.name for field in fields(kind) if field.name in values]
+            values[group] = kind(**{name: values.pop(name) for name in names})
+        function(**values)
+
+    call.__doc__ = function.__doc__
+    typed = {name: option for name, option in options.items() if option[0] is not None}
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    also = [f"--{name} {SHARED[name][1].metavar or ''}".strip() for name in SHARED if name in [*shared, "quiet"]]
+    app.command(words.split()[-1], cls=Command, epilog=f"Also: {', '.join(also)} (see goldassay --help).")(
+        _signed(call, typed)
+    )
+    return typer.main.get_command(app)  # type: ignore[return-value]
+
+
+def spelling(name: str, kind: Any) -> Any:
+    """The type of a parameter with what typer wants to know of its option; None if it is not an option."""
+    if kind is typer.Context:
+        return kind
+    option = next((extra for extra in get_args(kind)[1:] if isinstance(extra, Option)), None)
+    if option is None:
+        return None
+    value = get_args(kind)[0]
+    more: Any = {"metavar": option.metavar, "help": option.help, "rich_help_panel": option.panel}
+    more |= {"min": option.min, "max": option.max}
+    if option.positional:
+        return Annotated[value, typer.Argument(**more)]
+    names = [] if value == bool | None else [option.name or f"--{name.replace('_', '-')}"]  # typer's --x/--no-x
+    return Annotated[value, typer.Option(*names, **more)]
+
+
+def _signed(function: Callable[..., None], options: dict[str, tuple[Any, Any]]) -> Callable[..., None]:
+    """A function with the parameters that typer reads."""
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            for name, (kind, default) in options.items()
+        ]
+    )
+    return function
+
+
+app = typer.Typer(cls=Program, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+_shared: dict[str, tuple[Any, Any]] = {"context": (typer.Context, inspect.Parameter.empty)}
+for _name, (_kind, _option) in SHARED.items():
+    _shared[_name] = (
+        spelling(_name, Annotated[_kind if _kind is bool else _kind | None, _option]),
+        False if _kind is bool else None,
+    )
+_shared["version"] = (spelling("version", Annotated[bool, Option(None, "Print the version.")]), False)
+app.callback(invoke_without_command=True)(_signed(top, _shared))

@@ -1,0 +1,197 @@
+"""Feedback in words, rendered from the errors of one example: deterministic and bounded in length.
+
+Beside the errors it may have what a reviewer noted about the same or similar inputs (`ReviewNotes`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from goldassay._support import jsonl
+from goldassay._support.exceptions import DataError
+from goldassay._support.secrets import redact
+from goldassay.core.fields import Fields, identity, is_example, names, read
+from goldassay.core.measure import RECORD_ERRORS, Assessment, Error, failed
+from goldassay.core.steps import is_made_by
+from goldassay.core.tally import Evidence
+
+FEEDBACK_SIZE = 1500  # characters of a feedback
+REVIEWED_FILE = "reviewed.jsonl"
+
+
+class ReviewNotes:
+    """What reviewers noted about outputs, by the inputs: the note of the reviewed record that is nearest to an example.
+
+    Similarity is the cosine of TF-IDF vectors of character n-grams (2 to 4, inside words) of the inputs; near is at
+    least `NEAR`. Of near records the one with the same inputs is the nearest, then the one with the same id, then the
+    most similar with a note. A record that was read and has no failure has no note.
+
+    Args:
+        folder: The folder of a review, with its ``reviewed.jsonl``.
+
+    Raises:
+        DataError: It has none, or a line is no reviewed record.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        file = Path(folder) / REVIEWED_FILE
+        if not file.is_file():
+            raise DataError(
+                f"no notes here: expected {REVIEWED_FILE}, which the export of a review writes", file=folder
+            )
+        rows = list(jsonl.rows(file, what="a reviewed record", check=lambda row: (_note(row), {**row["fields"]})))
+        self.names = sorted({name for row in rows for name in row["fields"]})
+        self.ids = [identity(row, "") for row in rows]
+        self.texts = [self._text(row["fields"]) for row in rows]
+        self.notes = [_note(row) for row in rows]
+
+    def about(self, example: object) -> str:
+        """The note of the reviewed record that is nearest to an example, without secrets; empty if none is near."""
+        least = 0.5  # the similarity of inputs from which a note is shown
+        shown_size = 80  # characters of the similar inputs
+        text = self._text(example)
+        if not text or not any(self.texts):
+            return ""
+        vectorizer, vectors = self._index
+        similarity = (vectors @ vectorizer.transform([text]).T).toarray().ravel()
+        name = identity(example, "")
+
+        def rank(index: int) -> tuple[bool, bool, bool, float]:
+            same_id = bool(name) and self.ids[index] == name
+            return self.texts[index] == text, same_id, bool(self.notes[index]), similarity[index]
+
+        near = [index for index in range(len(self.texts)) if similarity[index] >= least]
+        if not near or not self.notes[best := max(near, key=rank)]:
+            return ""
+        inputs = "these inputs" if self.texts[best] == text else f'similar inputs ("{self.texts[best][:shown_size]}")'
+        return redact(f"A reviewer noted on an earlier output for {inputs}: {self.notes[best]}")
+
+    @cached_property
+    def _index(self) -> tuple[Any, Any]:
+        """The vectorizer, and a vector a record."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
+        return vectorizer, vectorizer.fit_transform(self.texts)
+
+    def _text(self, example: object) -> str:
+        """The inputs of an example as one text: the fields that reviewed records have."""
+        return " ".join(" ".join(str(read(example, name, "")) for name in self.names).split())
+
+
+def _note(row: Fields) -> str:
+    """What a reviewer noted about a record, in one line: the note, and the kinds of failure; empty of no failure."""
+    modes = f"({', '.join(row['modes'])})" if row["modes"] else ""
+    return " ".join(f"{row['note'] or ''} {modes}".split())
+
+
+def feedback(
+    pred: object,
+    assessments: Mapping[str, Assessment],
+    evidence: Evidence,
+    pred_name: str | None = None,
+    pred_trace: object = None,
+    note: str = "",
+) -> str:
+    """What is right, what is wrong and what the measures ask, for the predictor ``pred_name`` if it is named.
+
+    Args:
+        pred: The prediction.
+        assessments: Each measure's assessment, by its key.
+        evidence: Their tallies, with the score that they make together.
+        pred_name: The predictor that the feedback is for.
+        pred_trace: Its calls, as an optimizer hands them over.
+        note: A reviewer's, which stands before the errors if there are any.
+    """
+    lower = dict.fromkeys(evidence.worst, ", lower is better")
+    values = [f"{key} {tally.value:.3f}{lower.get(key, '')}" for key, tally in evidence.items()]
+    lines = [f"Score {evidence.value:.3f} ({('; ' if lower else ', ').join(values)})."]
+    if failure := failed(pred):
+        lines.append(f"The program failed: {failure}")
+    errors = list(dict.fromkeys(error for assessment in assessments.values() for error in assessment.errors))
+    right = list(dict.fromkeys(text for assessment in assessments.values() for text in assessment.right))
+    if pred_name:
+        errors = _of_predictor(errors, pred_name, pred_trace, lines)
+    lines += [_right(right)] if right else []
+    lines += [note] if note and (errors or failure) else []
+    for error in errors:
+        lines.append(f"- {error.message}" if error.step is None else f"- Step {error.step + 1}: {error.message}")
+    lines += ["Nothing is wrong here."] if not errors and not failure else []
+    return _cut(lines)
+
+
+def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: list[str]) -> list[Error]:
+    """The errors that this predictor could have avoided; a line each counts those of others, before and after it."""
+    elsewhere = Counter(e.predictor for e in errors if e.predictor and not is_made_by(e.predictor, pred_name))
+    lines += [f"{count} more are of {name!r}, not of {pred_name!r}." for name, count in elsewhere.items()]
+    errors = [error for error in errors if error.predictor not in elsewhere]
+    outputs: dict[str, Any] = {}
+    inputs = " ".join(str(value) for step in pred_trace or () for value in dict(step[1]).values())
+    for step in pred_trace or ():
+        outputs |= dict(step[2].items()) if is_example(step[2]) else {}
+    if not outputs:
+        return errors
+    output = " ".join(map(str, outputs.values()))
+    attributed = []
+    earlier = 0
+    later = 0
+    for error in errors:
+        copied = error.kind not in ("spurious", *RECORD_ERRORS)
+        if error.predictor:
+            attributed.append(error)
+        elif error.gold and inputs and copied and error.gold not in inputs:
+            earlier += 1
+        elif error.field and error.field not in outputs and _was_right(error, output):
+            later += 1
+        else:
+            attributed.append(error)
+    if earlier:
+        lines.append(f"{earlier} more were lost before {pred_name!r}: its input does not hold them.")
+    if later:
+        lines.append(f"{later} that {pred_name!r} had found were lost after it.")
+    return attributed
+
+
+def _was_right(error: Error, output: str) -> bool:
+    """Whether the predictor's output holds what gold has, so that a later step lost or mistyped it."""
+    if not error.gold or error.gold not in output:
+        return False
+    return error.kind == "missed" or (error.kind == "wrong_type" and error.pred_type not in output)
+
+
+def _right(texts: list[str]) -> str:
+    """The right parts, in a quarter of the room."""
+    ends = accumulate(len(text) + 2 for text in texts)
+    fitting = max(1, sum(end <= FEEDBACK_SIZE // 4 for end in ends))
+    more = f" and {len(texts) - fitting} more" if fitting < len(texts) else ""
+    return f"Right: {'; '.join(texts[:fitting])}{more}."
+
+
+def _cut(lines: list[str]) -> str:
+    """The lines that fit; a line longer than a third of the limit is cut."""
+    lines = [line if len(line) <= FEEDBACK_SIZE // 3 else f"{line[: FEEDBACK_SIZE // 3 - 1]}…" for line in lines]
+    fitting = max(1, sum(end <= FEEDBACK_SIZE - 40 for end in accumulate(len(line) + 1 for line in lines)))
+    more = [f"… and {len(lines) - fitting} more."] if fitting < len(lines) else []
+    return "\n".join([*lines[:fitting], *more])
+
+
+def differences(gold: object, pred: object, text: str, value: float) -> tuple[Error, ...]:
+    """The errors of a function that gives only a number: its own words, or the fields that differ from gold."""
+    if text:
+        return (Error("low_score", text),)
+    from goldassay._support.dspy_compat import input_keys  # imports DSPy
+
+    inputs = input_keys(gold) or ()
+    errors = []
+    for name in names(pred):
+        expected = read(gold, name, None)
+        value_of_pred = read(pred, name, None)
+        if expected is not None and name not in inputs and expected != value_of_pred:
+            message = f"{name}: expected {expected!r}, got {value_of_pred!r}."
+            errors.append(Error("wrong_value", message, gold=str(expected), pred=str(value_of_pred), field=name))
+    return tuple(errors) or (Error("low_score", f"The metric gives {value:.3f}."),)

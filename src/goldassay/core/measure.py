@@ -1,0 +1,458 @@
+"""Measures: values that turn a (gold, prediction) pair into an assessment."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import math
+import re
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Generic, cast
+
+from typing_extensions import TypeVar
+
+from goldassay._support import extensions
+from goldassay._support.exceptions import DataError, FieldError, GoldassayError
+from goldassay._support.workspace import nearest
+from goldassay.core import tally
+from goldassay.core.fields import ABSENT, Record, Renamed, is_example, names, read
+from goldassay.core.tally import T
+
+TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records", "trajectories")
+RAISED = "the metric raised"  # the first words of that error and its warning
+OWN_TASK = "own"  # what a user's own functions and measures are stored as
+JUDGES = "judges"  # the task of the measures whose evidence a judge gives
+INVALID = "invalid_record"  # the kind of the error of a prediction that counts as none, with the reason as its message
+RECORD_ERRORS = (
+    *("missing_field", "invented_field", "wrong_value", "wrong_type", "wrong_format", "wrong_unit"),
+    *("missing_item", "spurious_item", "swapped_items", INVALID),
+)
+"""The kinds of errors of records: their gold values need not be in a text word for word."""
+ROUNDING = 1e-12  # the error of floating point that a value may be off its target
+NO_EVIDENCE = "1/null"  # an example without evidence has the value 1 and weighs nothing, a corpus has no value
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """One typed mistake, with the gold value, the predicted one, and the place.
+
+    ``kind`` is a short word such as ``missed``, ``spurious``, ``wrong_type``, ``wrong_boundary``, ``wrong_link``;
+    ``message`` says it to a person in one sentence; ``field`` is the output field that carries it; ``start`` and
+    ``end`` are character offsets in ``text`` of the gold example; ``context`` holds the words around; ``size`` is how
+    many counts it costs (a missing item of four fields costs four). In a program of several steps, ``step`` is the
+    number of the step, from 0, and ``predictor`` the name of the one that made it.
+    """
+
+    kind: str
+    message: str
+    gold: str = ""
+    pred: str = ""
+    gold_type: str = ""
+    pred_type: str = ""
+    start: int | None = None
+    end: int | None = None
+    context: str = ""
+    field: str = ""
+    size: int = 1
+    step: int | None = None
+    predictor: str = ""
+
+    def state(self) -> dict[str, object]:
+        """As JSON: only what is known."""
+        return {spec.name: value for spec in fields(self) if (value := getattr(self, spec.name)) != spec.default}
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment(Generic[T]):
+    """The evidence of one example, the errors found in it, and what was right (in words, for feedback)."""
+
+    tally: T
+    errors: tuple[Error, ...] = ()
+    right: tuple[str, ...] = ()
+
+
+Review = tuple[tuple[Error, ...], tuple[str, ...]]
+"""The errors of one example, and what is right in it."""
+Conventions = Mapping[str, str]
+"""What cannot be chosen, by name: ``{"average": "micro"}``."""
+Names = tuple[str, ...]
+Limits = tuple[float, float]
+
+
+B = TypeVar("B", default=Any)  # what `Measure.batch` returns; pairs, if a measure has no batch of its own
+
+
+@dataclass(frozen=True)
+class Measure(Generic[T, B]):
+    """A definition, as a value: hashable; its repr names every convention and reads back as the same measure.
+
+    Subclasses are frozen dataclasses whose fields are the conventions that can be chosen; they set ``task``, ``name``,
+    ``zero`` and ``fixed`` (conventions that cannot be chosen), each as an attribute of the class or, where it follows
+    from the fields, as a property; their docstring has the lines ``Formula:`` and ``Source:``. They count in
+    ``tallies``, many examples at once, or in ``tally``, one pair at a time; ``errors`` names the errors of a pair. One
+    example is a batch of one: there is no second way to a number.
+
+    ``batch`` does the work that measures of a task share (matching, ranking) before ``tallies`` counts in it. Measures
+    with the same ``batch`` function share its result where the conventions named in ``shares`` are equal.
+    """
+
+    task: ClassVar[str]
+    name: ClassVar[str]  # of its value: see `key`
+    shares: ClassVar[Names] = ()  # the conventions that ``batch`` depends on
+    choices: ClassVar[Mapping[str, tuple[object, ...]]] = {}  # the values that a field may have
+
+    @property
+    def zero(self) -> T:
+        """The tally of no evidence. Each measure has its own: a measure without one raises a NotImplementedError."""
+        raise NotImplementedError(f"{type(self).__name__} needs a zero: the tally of no evidence")
+
+    @property
+    def fixed(self) -> Conventions:
+        """The conventions that cannot be chosen."""
+        return {}
+
+    @property
+    def in_key(self) -> Names:
+        """The fields that the key states already; the conventions leave them out."""
+        return ()
+
+    @property
+    def limits(self) -> Limits:
+        """The least and the greatest value that there can be."""
+        return (0.0, 1.0)
+
+    @property
+    def attains_one(self) -> bool:
+        """Whether perfect predictions have the value 1; precision at 10 has not where fewer than 10 are relevant."""
+        return True
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether the value is an error or a rate of mistakes: see `worst`."""
+        return False
+
+    @property
+    def breakdown(self) -> Mapping[str, Measure]:
+        """By facet, the measure of the same that counts by key."""
+        return {}
+
+    def __post_init__(self) -> None:
+        for name, choices in self.choices.items():
+            check_choice(name, getattr(self, name, choices[0]), choices)
+
+    def __call__(self, gold: object, pred: object, /, batch: B | None = None) -> Assessment[T]:
+        """The evidence and the errors of one pair: a batch of one.
+
+        Args:
+            gold: The gold example.
+            pred: The prediction.
+            batch: The `batch` of this pair, if the caller has it already.
+        """
+        from goldassay.core.evidence import row
+
+        batch = self.batch([gold], [pred]) if batch is None else batch
+        return Assessment(row(self.tallies(batch), 0), *(self.review(batch) or self.errors(gold, pred)))
+
+    def review(self, batch: B) -> Review | None:
+        """`errors`, of a measure that takes them from the batch of one pair."""
+        return None
+
+    def errors(self, gold: object, pred: object) -> Review:
+        """The errors of one pair and what is right in it, in words, for feedback."""
+        return (), ()
+
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> B:
+        """The work that measures share over aligned examples; without any, the list of pairs."""
+        return cast("B", list(zip(gold, pred, strict=True)))
+
+    def assess(self, *pair: Any, **options: Any) -> Assessment[T]:
+        """The evidence and the errors of one pair, for a measure of the library that gets both from one reading.
+
+        `tally` takes the evidence from it; the measure takes the errors, in `review` or in its call.
+
+        Raises:
+            GoldassayError: The measure defines neither this nor `tally` nor `tallies`.
+        """
+        raise GoldassayError(f"{type(self).__name__} defines neither tally nor tallies")
+
+    def tally(self, *pair: Any, **options: Any) -> T:
+        """The evidence of one (gold, prediction) pair, for a measure without a faster way over many."""
+        return self.assess(*pair).tally
+
+    def tallies(self, batch: B) -> T:
+        """The evidence of every example of a batch: one tally whose fields are arrays, a number an example.
+
+        By default it is made of the `tally` of each item: of the gold and the prediction of a pair, of anything else
+        that a batch lists as it is.
+        """
+        from goldassay.core.evidence import stacked
+
+        items = cast("Iterable[Any]", batch)
+        return stacked([self.tally(*item) if type(item) is tuple else self.tally(item) for item in items], self.zero)
+
+    @property
+    def known_limits(self) -> Limits | None:
+        """Between which values an interval may lie; None if that is not known, as of a function."""
+        return None if self.task == OWN_TASK else self.limits
+
+    @property
+    def counted(self) -> str:
+        """The name of its counts in a report; measures of one name have the same counts, "" has none."""
+        return self.key
+
+    @property
+    def key(self) -> str:
+        """The name of its value in a report, such as ``strict_f1`` or ``nDCG@10``; ``name`` may hold ``{fields}``."""
+        return self.name.format_map(vars(self))
+
+    @property
+    def worst(self) -> float | None:
+        """The worst value where lower is better (1 where there is no bound), else None.
+
+        DSPy maximises what a metric returns, so such a value counts as ``1 - value / worst`` in a score
+        (`goldassay.core.tally.Evidence.score`); in a report it stays what it is.
+        """
+        if not self.lower_is_better:
+            return None
+        return self.limits[1] if math.isfinite(self.limits[1]) else 1.0
+
+    @property
+    def chosen(self) -> Record:
+        """The conventions that can be chosen, as `conventions` shows them."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.in_key}
+
+    @property
+    def conventions(self) -> str:
+        """The name with every convention, chosen or fixed: ``strict_f1[match=span+type, average=micro]``."""
+        text = ", ".join(f"{key}={plain(value)}" for key, value in {**self.chosen, **self.fixed}.items())
+        return f"{self.key}[{text}]"
+
+
+EXAMPLES_AT_ONCE = 10_000  # examples whose matching is in memory at once
+
+
+class Batches:
+    """Aligned gold and predictions, and what measures share over them: computed once, when first needed."""
+
+    def __init__(self, gold: Sequence[object], pred: Sequence[object]) -> None:
+        if len(gold) != len(pred):
+            raise DataError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
+        self.gold = gold
+        self.pred = pred
+        self._cache: dict[Hashable, Any] = {}
+
+    def of(self, measure: Measure) -> Any:
+        """The batch that this measure counts in."""
+        key = (type(measure).batch, tuple(getattr(measure, name) for name in measure.shares))
+        if key not in self._cache:
+            self._cache[key] = measure.batch(self.gold, self.pred)
+        return self._cache[key]
+
+    def chunks(self) -> Iterator[Batches]:
+        """These examples, some thousands at a time."""
+        if len(self.gold) <= EXAMPLES_AT_ONCE:
+            yield self
+            return
+        for start in range(0, len(self.gold), EXAMPLES_AT_ONCE):
+            end = start + EXAMPLES_AT_ONCE
+            yield Batches(list(self.gold[start:end]), list(self.pred[start:end]))
+
+
+def target_met(value: float, target: float, *, lower_is_better: bool = False) -> bool:
+    """Whether a value meets its target: at least the target, or at most it where lower is better.
+
+    >>> target_met(0.7, 0.1 + 0.6), target_met(0.2, 0.1, lower_is_better=True)     # 0.1 + 0.6 is 0.7 and a little less
+    (True, False)
+    """
+    return value <= target + ROUNDING if lower_is_better else value >= target - ROUNDING
+
+
+def check_choice(name: str, value: Hashable, choices: Collection[Hashable]) -> None:
+    """Raise a `GoldassayError` unless a convention has one of its values.
+
+    >>> check_choice("rate", "f2", ("f1", "precision"))
+    Traceback (most recent call last):
+    goldassay._support.exceptions.GoldassayError: rate is f1 or precision, not 'f2'
+    """
+    if value not in choices:
+        *listed, last = map(str, choices)
+        raise GoldassayError(f"{name} is {', '.join(listed)} or {last}, not {value!r}")
+
+
+def check_tally(measure: Measure) -> None:
+    """Raise a `GoldassayError` if the tally of a user's own measure cannot hold the evidence of many examples."""
+    if type(measure).__module__.startswith("goldassay."):
+        return
+    from goldassay.core.evidence import stacked
+
+    zero = measure.zero
+    try:
+        stacked([zero, zero], zero)
+    except (TypeError, ValueError) as error:
+        raise GoldassayError(
+            f"{type(zero).__name__}.from_state takes numbers, and arrays of them (one an example), as they are: {error}"
+        ) from None
+
+
+def plain(value: object) -> str:
+    """A convention as it is shown."""
+    return "+".join(map(str, value)) if isinstance(value, (tuple, frozenset)) else str(value)
+
+
+def gold_field(gold: object, name: str, default: object = ABSENT) -> Any:
+    """A field of a gold example; a FieldError that lists what it has."""
+    return _field(gold, "gold", "gold example", name, default)
+
+
+def pred_field(pred: object, name: str, default: object = ABSENT) -> Any:
+    """A field of a prediction; empty where the program failed, else a FieldError that lists what it has."""
+    return _field(pred, "pred", "prediction", name, default)
+
+
+def _field(record: object, side: str, noun: str, name: str, default: object) -> Any:
+    try:
+        return read(record, name, default)
+    except (FieldError, KeyError):
+        if side == "pred" and failed(record):
+            return None
+        columns = {**record.absent, **record.columns} if isinstance(record, Renamed) else {}
+        if isinstance(column := columns.get(name), str):
+            there = nearest(column.partition(".")[0], names(record.record))  # type: ignore[attr-defined]
+            raise FieldError(f"the {noun} has no field {column!r}, which columns names for {name!r}{there}") from None
+        close = difflib.get_close_matches(name, columns, n=1)
+        hint = f"columns names {close[0]!r}; did you mean {name!r}?" if close else ""
+        hint = hint or f"it has {', '.join(names(record)) or 'none'}; rename with columns={{'{side}.{name}': …}}"
+        raise FieldError(f"the {noun} has no field {name!r}; {hint}") from None
+
+
+@dataclass(frozen=True)
+class Returned(Measure):
+    """A value of a function, or of a measure of a user's own, under one name; ``kind`` is its tally.
+
+    ``most`` is the largest value that it can have, if that is known.
+
+    >>> Returned("overlap", "Counts").zero
+    Counts(tp=0.0, fp=0.0, fn=0.0)
+    """
+
+    lower_is_better: bool = field(default=False, kw_only=True)
+    called: str = "score"
+    kind: str = "Mean"
+    most: float | None = field(default=None, kw_only=True)
+    task = OWN_TASK
+    name = "{called}"
+
+    @property
+    def zero(self) -> Any:
+        """No evidence of this kind."""
+        return getattr(tally, self.kind)()
+
+    @property
+    def limits(self) -> Limits:
+        return (-math.inf, math.inf) if self.most is None else (0.0, self.most)
+
+    @property
+    def conventions(self) -> str:
+        return f"{self.called}[{'mean over the examples' if self.kind == 'Mean' else f'folded {self.kind}'}]"
+
+
+FAILURE = "goldassay_failure"
+NO_PREDICTION = "no prediction"
+
+
+def failed(pred: object) -> str:
+    """The error of the program that should have made this prediction; empty if it worked.
+
+    A prediction of ``None`` and one without any field (what dspy puts where a program raised) count as failures.
+    """
+    if pred is None:
+        return NO_PREDICTION
+    empty = is_example(pred) and not names(pred)
+    return str(read(pred, FAILURE, "") or ("empty prediction" if empty else ""))
+
+
+HOMES = {task: f"goldassay.measures.{task}" for task in TASKS} | {
+    JUDGES: "goldassay.judges.measures",
+    OWN_TASK: "goldassay.core.measure",
+}
+
+
+def parse(text: str) -> Measure:
+    """The measure that a stored ``task.Repr(...)`` names. Nothing is executed: only literal arguments are read.
+
+    Raises:
+        GoldassayError: The text names no measure.
+
+    >>> parse("extraction.SpanF1()")
+    SpanF1(bounds='given', matching='one-to-one', match='strict', rate='f1', average='micro')
+    """
+    task, _, call = text.partition(".")
+    try:
+        name, arguments, options = literal_call(call)
+        module = importlib.import_module(HOMES[task])
+        classes = {type(measure).__name__: type(measure) for measure in getattr(module, "MEASURES", ())}
+        kind = classes.get(name) or vars(module).get(name)
+        if kind is None:
+            kind = next(type(measure) for measure in _of_extensions(task) if type(measure).__name__ == name)
+        if issubclass(kind, Measure):
+            return kind(*arguments, **options)  # type: ignore[no-any-return]
+    except (SyntaxError, ValueError, AttributeError, TypeError, KeyError, StopIteration):
+        pass
+    raise GoldassayError(f"no measure reads as {text!r}; expected something like 'extraction.SpanF1()'")
+
+
+def literal_call(text: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """The name and the literal arguments of a call, or of a name alone; nothing is executed.
+
+    >>> literal_call("number(0.1, relative=0.01)"), literal_call("money")
+    (('number', [0.1], {'relative': 0.01}), ('money', [], {}))
+    """
+    node = ast.parse(text, mode="eval").body
+    call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+    options = {str(option.arg): ast.literal_eval(option.value) for option in call.keywords}
+    return call.func.id, [*map(ast.literal_eval, call.args)], options  # type: ignore[attr-defined]
+
+
+def registered(task: str) -> tuple[Measure, ...]:
+    """The measures of a task: the library's, then those that extensions have."""
+    return (*importlib.import_module(HOMES[task]).MEASURES, *_of_extensions(task))
+
+
+def spelled(name: str) -> str:
+    """How the measure is written that a name means, by its class or the name of its value.
+
+    >>> spelled("acuracy")
+    'classification.Accuracy() (from goldassay.measures import classification)'
+    """
+    calls: dict[str, str] = {}
+    for task in TASKS:
+        for measure in registered(task):
+            values = {spec.name: (getattr(measure, spec.name), spec.default) for spec in fields(measure)}
+            chosen = [f"{key}={value!r}" for key, (value, default) in values.items() if value != default]
+            call = f"{task}.{type(measure).__name__}({', '.join(chosen)}) (from goldassay.measures import {task})"
+            for alias in (measure.key, type(measure).__name__):
+                calls.setdefault(_letters(alias), call)
+    close = difflib.get_close_matches(_letters(name), list(calls), n=1, cutoff=0.5)
+    return calls[close[0]] if close else f"a measure of goldassay.measures: {', '.join(TASKS)}"
+
+
+def _letters(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
+
+
+def _of_extensions(task: str) -> list[Measure]:
+    sets = extensions.of_kind("measures", within=f"{task}.").values()
+    return [measure for measures in sets for measure in measures]
+
+
+def stored(measure: Measure) -> str:
+    """The text that ``parse`` reads back; of a measure of a user's own, or with a function, its name and tally."""
+    text = f"{measure.task}.{measure!r}"
+    if type(measure).__module__.startswith("goldassay.") and "<function " not in text:
+        return text
+    kind = type(measure.zero).__name__
+    lower = measure.lower_is_better
+    most = measure.limits[1] if lower and math.isfinite(measure.limits[1]) else None
+    return f"{OWN_TASK}.{Returned(measure.key, kind, lower_is_better=lower, most=most)!r}"

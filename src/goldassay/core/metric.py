@@ -1,0 +1,475 @@
+"""A metric: the callable that DSPy gets; and any function as a metric."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import threading
+import traceback
+import typing
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import dspy
+
+from goldassay._support.dspy_compat import DSPY_ERRORS
+from goldassay._support.exceptions import (
+    GoldassayError,
+    MetricError,
+    MissingExtra,
+    ModelError,
+    StorageError,
+    one_line,
+    short_repr,
+)
+from goldassay.core import tally
+from goldassay.core.feedback import ReviewNotes, differences, feedback
+from goldassay.core.fields import Columns, Fields, sides
+from goldassay.core.measure import (
+    FAILURE,
+    INVALID,
+    RAISED,
+    Assessment,
+    Batches,
+    Measure,
+    Returned,
+    check_tally,
+    failed,
+    spelled,
+    target_met,
+)
+from goldassay.core.score import Score
+from goldassay.core.tally import Counts, Evidence, Mean, Tally, worst_values
+
+Assessments = dict[str, Assessment]
+BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS)
+"""Errors that are no fault of the prediction."""
+
+
+def _place(error: BaseException) -> str:
+    """The first line of a traceback that is not of this package: that of a metric's own code."""
+    package = str(Path(__file__).parents[1])
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(package)]
+    return f" ({Path(frames[0].filename).name}:{frames[0].lineno})" if frames else ""
+
+
+def raised_notes(failures: Sequence[tuple[str, str]], total: str) -> list[str]:
+    """A warning that a metric raised, with the count and the first line of its traceback, if it did.
+
+    Args:
+        failures: The id and the reason of every failed example.
+        total: How many examples there are, in words.
+    """
+    raised = [failure for failure in failures if failure[1].startswith(RAISED)]
+    if not raised:
+        return []
+    first = ": ".join(raised[0]).partition("; found ")[0]
+    return [f"{RAISED} on {len(raised)} of {total}, whose gold counts as missed; the first, {first}"]
+
+
+def failed_with(why: str) -> dspy.Prediction:
+    """The prediction of a program that failed: no field but the reason."""
+    return dspy.Prediction(**{FAILURE: why})
+
+
+class Metric:
+    """Measures with weights, as a DSPy metric.
+
+    The score of an example is the weighted mean of the measures' values; the corpus value is the same mean of the
+    measures' corpus values. DSPy maximises scores, so a measure whose lower values are better (an error) counts as
+    ``1 - value / worst`` in them, in the objective scores too. Targets and reports have its own value.
+
+    Args:
+        measures: One measure, several, or a mapping from measures to weights.
+        targets: The value that a measure should reach, by its name (see `met`).
+        state_of_the_art: What the best systems reach, by the measure's name.
+        pass_mark: The least score of an example that bootstrapping may learn from.
+        columns: Renames fields (see `goldassay.core.fields`).
+        feedback_from: The folder of a review whose notes appear in the feedback of the same or similar inputs
+            (`goldassay.core.feedback.ReviewNotes`).
+
+    >>> from goldassay.measures import extraction
+    >>> metric = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
+    >>> gold = {"text": "Het Rijksmuseum", "entities": [{"start": 4, "end": 15, "type": "MUS"}]}
+    >>> score = metric(gold, {"entities": [{"start": 0, "end": 15, "type": "MUS"}]})
+    >>> score.score, bool(score), score.objective_scores
+    (0.3, False, {'strict_f1': 0.0, 'partial_f1': 1.0})
+    >>> from goldassay.measures import answering
+    >>> brier = Metric(answering.Calibration(statistic="brier"), targets={"brier": 0.3})
+    >>> brier({"answers": ["1885"]}, {"answer": "1885", "confidence": 0.5}).score, brier.met({"brier": 0.25})
+    (0.75, {'brier': True})
+    """
+
+    raises = False
+    """Whether a call raises if a prediction cannot be measured (see `assess_or_fail`)."""
+    has_fixed_names: bool = True
+    """Whether the names of the values are known before the first example."""
+
+    def __init__(
+        self,
+        measures: Mapping[Measure, float] | Iterable[Measure] | Measure,
+        *,
+        targets: Mapping[str, float] | None = None,
+        state_of_the_art: Mapping[str, float] | None = None,
+        pass_mark: float = 1.0,
+        columns: Columns | None = None,
+        feedback_from: Path | str | None = None,
+    ) -> None:
+        if isinstance(measures, Measure | str | type) or not isinstance(measures, Iterable):
+            measures = [measures]  # type: ignore[list-item]
+        weights = dict(measures) if isinstance(measures, Mapping) else dict.fromkeys(measures, 1.0)
+        if odd := next((entry for entry in weights if not isinstance(entry, Measure)), None):
+            name = getattr(odd, "__name__", str(odd))
+            if not isinstance(odd, str | type) and callable(odd):
+                raise GoldassayError(f"a metric is made of measures, {name} is a function: write Metric.of({name})")
+            if isinstance(odd, type) and issubclass(odd, Measure):
+                raise GoldassayError(f"a metric is made of measures, and {name} is a class of them: write {name}()")
+            raise GoldassayError(f"a metric is made of measures, not of {odd!r}; did you mean {spelled(name)}?")
+        if min(weights.values(), default=0.0) < 0 or not any(weights.values()):
+            raise GoldassayError("a metric needs measures whose weights are not negative and do not add to 0")
+        self.measures: dict[str, Measure] = {measure.key: measure for measure in weights}
+        if len(self.measures) < len(weights):
+            raise GoldassayError(f"two measures of this metric have one name: {', '.join(m.key for m in weights)}")
+        for measure in weights:
+            check_tally(measure)
+        self.weights = {measure.key: float(weight) for measure, weight in weights.items()}
+        self.targets = dict(targets or {})
+        self.state_of_the_art = dict(state_of_the_art or {})
+        for key in [*self.targets, *self.state_of_the_art]:
+            if key not in self.measures:
+                raise GoldassayError(f"a target for {key!r}, which is not among {', '.join(self.measures)}")
+        self.pass_mark = pass_mark
+        self.columns = dict(columns or {})
+        self.notes = None if feedback_from is None else ReviewNotes(feedback_from)
+
+    @staticmethod
+    def of(
+        function: Callable[..., Any],
+        *,
+        name: str = "score",
+        pass_mark: float = 1.0,
+        targets: Mapping[str, float] | None = None,
+        lower_is_better: bool = False,
+        worst: float | None = None,
+        feedback_from: Path | str | None = None,
+    ) -> FunctionMetric:
+        """Any function of (gold, prediction) as a metric, with intervals and paired tests.
+
+        It may return a number, a bool, a dict of either (each a value of its own; ``score`` is what counts, or their
+        mean), a ``dspy.Prediction(score=…, feedback=…)``, or evidence that adds up: a function that is annotated
+        ``-> Counts`` gives a true corpus F1, and one annotated ``-> dict[str, Counts]`` that of each field and of their
+        sum. A number is reported as its mean over the examples. The names of a dict are those of the first example; a
+        name that comes later is a `MetricError`.
+
+        Args:
+            function: The function. It may have DSPy's further parameters (``trace``, ``pred_name`` …).
+            name: What the value is called.
+            pass_mark: The least score of an example that bootstrapping may learn from.
+            targets: The value that should be reached, by name.
+            lower_is_better: The value is an error: a target is the most that it may be, and the score, which DSPy
+                maximises, is ``1 - value / worst``.
+            worst: The largest value of an error, which an example counts on which the program fails; by default 1.
+            feedback_from: The folder of a review whose notes appear in the feedback, as in `Metric`.
+
+        >>> import dspy
+        >>> exact = Metric.of(lambda gold, pred: gold["label"] == pred["label"])
+        >>> score = exact({"label": "M"}, {"label": "L"})
+        >>> score.score, score.feedback.splitlines()[-1]
+        (0.0, "- label: expected 'M', got 'L'.")
+        >>> Metric.of(lambda gold, pred: {"right": True, "short": 0.5})({}, {"label": "M"}).objective_scores
+        {'score': 0.75, 'right': 1.0, 'short': 0.5}
+        >>> error = Metric.of(lambda gold, pred: abs(gold - pred), lower_is_better=True, worst=5, targets={"score": 2})
+        >>> error(3.0, 2.0).score, error.met({"score": 1.0})
+        (0.8, {'score': True})
+        """
+        measure = Returned(name, _return_kind(function), lower_is_better=lower_is_better, most=worst)
+        return FunctionMetric(function, measure, pass_mark, targets, feedback_from)
+
+    @property
+    def zero(self) -> Evidence:
+        """No evidence yet, with the weights; its ``from_state`` reads stored rows back."""
+        return Evidence.empty(self.measures, self.weights)
+
+    @property
+    def conventions(self) -> dict[str, str]:
+        """Each measure's name with its conventions."""
+        return {key: measure.conventions for key, measure in self.measures.items()}
+
+    def met(self, values: Mapping[str, float]) -> dict[str, bool]:
+        """Which targets are met (`target_met`)."""
+        return {
+            key: target_met(values[key], target, lower_is_better=self.measures[key].lower_is_better)
+            for key, target in self.targets.items()
+            if key in values
+        }
+
+    def assess(self, gold: object, pred: object) -> Assessments:
+        """Each measure's assessment of one pair; measures share the work of a batch of one."""
+        gold, pred = sides(self.columns, gold, pred)
+        batches = Batches([gold], [pred])
+        return {key: measure(gold, pred, batches.of(measure)) for key, measure in self.measures.items()}
+
+    def assess_or_fail(self, gold: object, pred: object) -> tuple[Assessments, str]:
+        """Each measure's assessment, and why the prediction cannot be measured, if so: its gold counts as missed.
+
+        What is no fault of the prediction (gold that is wrong, a model that does not answer, a missing extra) is
+        raised.
+
+        >>> from goldassay.measures import extraction
+        >>> gold = {"text": "in 1885", "entities": [(3, 7, "TMP")]}
+        >>> assessments, why = Metric(extraction.SpanF1()).assess_or_fail(gold, {"entities": [1885]})
+        >>> assessments["strict_f1"].tally, why.rpartition("; ")[2]
+        (Counts(tp=0, fp=0, fn=1), "found {'entities': [1885]}")
+        """
+        try:
+            assessments = self.assess(gold, pred)
+            return assessments, next(
+                (e.message for a in assessments.values() for e in a.errors if e.kind == INVALID), ""
+            )
+        except BLAMELESS:
+            raise
+        except (Exception, SystemExit) as error:
+            if failed(pred):
+                raise
+            is_ours = isinstance(error, GoldassayError)
+            why = " ".join(str(error).split()) if is_ours else f"{RAISED} {one_line(error)}{_place(error)}"
+            fields = dict(pred.items()) if isinstance(pred, dspy.Example) else pred
+            why = f"{why}; found {short_repr(fields, 200)}"
+            try:
+                return self.assess(gold, failed_with(why)), why
+            except Exception:  # noqa: BLE001  it is not the prediction that is wrong: the first error says more
+                raise error from None
+
+    def evidence(self, assessments: Assessments) -> Evidence:
+        """The tallies of one example, with the weights and directions of the measures."""
+        tallies = {key: assessment.tally for key, assessment in assessments.items()}
+        return Evidence(tallies, self.weights, worst_values(self.measures))
+
+    def __call__(
+        self,
+        gold: object,
+        pred: object,
+        trace: object = None,
+        pred_name: str | None = None,
+        pred_trace: object = None,
+        program_trace: object = None,
+    ) -> Score:
+        """Score a prediction, as DSPy calls a metric.
+
+        A prediction that cannot be measured (it lacks a field, or holds what no measure can read) is a failed example:
+        its gold counts as missed, and a warning shows it.
+
+        Args:
+            gold: The gold example.
+            pred: The prediction.
+            trace: As optimizers hand it over; the score is the same with it.
+            pred_name: The predictor that feedback is for.
+            pred_trace: Its calls.
+            program_trace: The whole program's calls.
+        """
+        assessments, why = (self.assess(gold, pred), "") if self.raises else self.assess_or_fail(gold, pred)
+        if why:
+            warnings.warn(f"an example whose gold counts as missed: {why}", stacklevel=2)
+            pred = failed_with(why)
+        evidence = self.evidence(assessments)
+        value = float(evidence.value)
+        errors = tuple(dict.fromkeys(error for assessment in assessments.values() for error in assessment.errors))
+        note = self.notes.about(gold) if self.notes and (errors or failed(pred)) else ""
+        return Score(
+            value,
+            feedback(pred, assessments, evidence, pred_name, pred_trace, note),
+            {key: float(evidence.score(key)) for key in evidence},
+            evidence=evidence,
+            errors=errors,
+            passed=target_met(value, self.pass_mark),
+            failure=str(failed(pred) or ""),
+        )
+
+    def __repr__(self) -> str:
+        return f"Metric({{{', '.join(f'{m!r}: {self.weights[k]:g}' for k, m in self.measures.items())}}})"
+
+
+_NAMES_LOCK = threading.Lock()
+RETURNS = "a metric returns a number, a bool, a dspy.Prediction with a score, a tally, or a dict of those"
+
+
+class FunctionMetric(Metric):
+    """A function as a metric (`Metric.of`). Its names are those of its first example, or of the run that is resumed.
+
+    What the function itself raises is raised where DSPy calls it: only its author knows whose fault that is.
+
+    Args:
+        function: Takes (gold, prediction) and as many of DSPy's other arguments as it names.
+        measure: What its value is called, and in which direction it is better.
+        pass_mark: The least score of an example that bootstrapping may learn from.
+        targets: The value wanted, by name.
+        feedback_from: The folder of a review with notes.
+    """
+
+    raises = True
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        measure: Returned,
+        pass_mark: float,
+        targets: Mapping[str, float] | None,
+        feedback_from: Path | str | None = None,
+    ) -> None:
+        if not callable(function):
+            raise GoldassayError(f"a metric is a Metric or a function of (gold, prediction), not {function!r}")
+        super().__init__(measure, pass_mark=pass_mark, feedback_from=feedback_from)
+        self.function = function
+        self.main = measure.key
+        self.targets = dict(targets or {})
+        self.extra = [None] * extra_arguments(function)
+        self.has_fixed_names = _return_type(function) in (bool, float, int)
+
+    def fix_names(self, measures: Mapping[str, Measure], weights: Mapping[str, float]) -> None:
+        """Measure these names from now on; a name that comes later is an error. Only the first call has an effect."""
+        with _NAMES_LOCK:  # `dspy.Evaluate` measures the first examples at the same time
+            if not self.has_fixed_names:
+                self.measures = dict(measures)
+                self.weights = dict(weights)
+                self.has_fixed_names = True
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Check that the values of an example have the names of the first one.
+
+        Raises:
+            MetricError: There is another name.
+        """
+        if unknown := [name for name in names if name not in self.measures]:
+            raise MetricError(
+                f"the metric returned {', '.join(unknown)}, which its first example did not have "
+                f"({', '.join(self.measures)}); return the same names for every example"
+            )
+
+    def assess(self, gold: object, pred: object) -> Assessments:
+        """The evidence of one pair; a program that failed has the worst value of everything."""
+        if failed(pred):
+            return {
+                key: Assessment(Mean.of(measure.worst or 0.0) if isinstance(measure.zero, Mean) else measure.zero)
+                for key, measure in self.measures.items()
+            }
+        value = self.function(
+            dspy.Example(gold) if type(gold) is dict else gold,  # a function reads gold.label, as DSPy calls it
+            dspy.Prediction(pred) if type(pred) is dict else pred,
+            *self.extra,
+        )
+        text = ""
+        if isinstance(value, Score):
+            return self._from_score(value)
+        if isinstance(value, dspy.Prediction):
+            text = str(value.get("feedback") or "")
+            value = value.get("score")
+        values: Fields = {self.main: value}
+        if isinstance(value, Mapping):
+            text = str(value.get("feedback") or "")
+            parts = {str(key): _part(entry) for key, entry in value.items() if key != "feedback"}
+            many = len(parts) > 1
+            main = parts.pop(self.main) if self.main in parts else _overall([*parts.values()] or [_number(value)])
+            values = {self.main: main} | (parts if many else {})
+        self._name(values)
+        tallies = {key: self._tally(key, value) for key, value in values.items()}
+        score = float(Evidence(tallies, self.weights, worst_values(self.measures)).value)
+        errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score)
+        main = Assessment(tallies[self.main], errors, (text,) if text and not errors else ())
+        return {key: Assessment(entry) for key, entry in tallies.items()} | {self.main: main}
+
+    def _from_score(self, score: Score) -> Assessments:
+        """The score of a function that calls a `Metric` of measures: its values and weights become this one's."""
+        evidence = score.evidence
+        first = next(iter(evidence), "")
+        measures = {key: self._returned(key, entry, evidence.worst) for key, entry in evidence.items()}
+        self.fix_names(measures, evidence.weights)
+        self.check_names(evidence)
+        return {key: Assessment(entry, score.errors if key == first else ()) for key, entry in evidence.items()}
+
+    @staticmethod
+    def _returned(key: str, value: Tally | float, worst: Mapping[str, float | None]) -> Returned:
+        """The measure of a value that was returned under this name."""
+        kind = type(value).__name__ if isinstance(value, Tally) else "Mean"
+        return Returned(key, kind, lower_is_better=key in worst, most=worst.get(key))
+
+    def _name(self, values: Mapping[str, Tally | float]) -> None:
+        """Fix the names at the first example, and check those of the others."""
+        if not self.has_fixed_names:
+            worst = dict.fromkeys(values) if self.measures[self.main].lower_is_better else {}
+            parts = {key: self._returned(key, value, worst) for key, value in values.items() if key != self.main}
+            self.fix_names({**self.measures, **parts}, {**self.weights, **dict.fromkeys(parts, 0.0)})
+        self.check_names(values)
+
+    def _tally(self, key: str, value: Tally | float) -> Tally:
+        if not isinstance(value, Tally):
+            return Mean.of(_number(value))
+        if type(value) is not type(self.measures[key].zero):
+            kind = type(value).__name__
+            of_dict = f", or -> dict[str, {kind}] for a dict of them" if len(self.measures) == 1 else ""
+            raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}{of_dict}")
+        return value
+
+    def __repr__(self) -> str:
+        return f"Metric.of({getattr(self.function, '__name__', self.function)!s})"
+
+
+AnyMetric: TypeAlias = Metric | Callable[..., Any]  # what may stand for a metric: see `Metric.of`
+
+
+def _number(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise MetricError(f"the metric returned {value!r}; {RETURNS}")
+    return number
+
+
+def _part(value: Tally | float) -> Tally | float:
+    """A value of a dict: evidence as it is, anything else as a number."""
+    return value if isinstance(value, Tally) else _number(value)
+
+
+def _overall(parts: Sequence[Any]) -> Any:
+    """The value of a dict without one of its own: the sum of evidence of one kind, else the mean."""
+    if isinstance(parts[0], Counts) and all(type(value) is type(parts[0]) for value in parts):
+        return sum(parts[1:], parts[0])
+    return sum(value if isinstance(value, float) else float(value.value) for value in parts) / len(parts)
+
+
+def _return_type(function: Callable[..., Any]) -> Any:
+    """The return annotation; None without one that can be read."""
+    try:
+        return typing.get_type_hints(function).get("return")
+    except (NameError, TypeError, AttributeError):
+        return None
+
+
+def _return_kind(function: Callable[..., Any]) -> str:
+    """The tally in a function's return annotation, or in that of a dict's values; a mean without one."""
+    kind = _return_type(function)
+    if typing.get_origin(kind) in (dict, Mapping):
+        kind = typing.get_args(kind)[-1]
+    name = getattr(kind, "__name__", "")
+    return name if getattr(tally, name, None) is kind and isinstance(kind, type) and issubclass(kind, Tally) else "Mean"
+
+
+def extra_arguments(function: Callable[..., Any]) -> int:
+    """How many of DSPy's further arguments a metric takes beside gold and prediction.
+
+    One that takes any number gets those two alone, as `Metric.of` calls it.
+
+    >>> extra_arguments(lambda gold, pred, trace=None: 1.0), extra_arguments(lambda *arguments: 1.0)
+    (1, 0)
+    """
+    try:
+        kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+    except (TypeError, ValueError):
+        return 0
+    positional = sum(
+        kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds
+    )
+    return 0 if inspect.Parameter.VAR_POSITIONAL in kinds else min(4, max(0, positional - 2))

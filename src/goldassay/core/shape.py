@@ -1,0 +1,254 @@
+"""The shape of a program: which fields it reads, which it answers with, and which of these are only working notes.
+
+It is determined once, by `shape_of`, from the signatures of the predictors and the parameters of ``forward``; every
+command asks it instead of guessing. What a signature does not say is known from the user: a line ``inputs = [...]`` in
+the program's file, the card of the gold, or ``with_inputs``.
+
+>>> def route(ticket, language="nl"):
+...     return {"team": "billing"}
+>>> shape_of(route)
+ProgramShape(inputs=('ticket', 'language'), optional=('language',), candidates=(), outputs=(), notes=(), choices={})
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal, Protocol, cast, get_args, get_origin
+
+from goldassay._support.exceptions import GoldassayError
+from goldassay._support.workspace import load, program_in, root
+from goldassay.core.fields import read
+
+DSPY_NOTES = (
+    *("reasoning", "rationale", "trajectory"),  # ChainOfThought, MultiChainComparison, ReAct
+    *("generated_code", "final_generated_code", "code_output"),  # ProgramOfThought, CodeAct
+)
+"""The fields that DSPy's modules add to the answers of a program."""
+
+
+class Signature(Protocol):
+    """What is read of a ``dspy.Signature``."""
+
+    input_fields: Mapping[str, Any]
+    output_fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ProgramShape:
+    """The fields of a program.
+
+    Args:
+        inputs: The fields that it reads; None if it takes any (``**kwargs``) and its predictors do not say which.
+        optional: Those of them that have a default value.
+        candidates: The fields that its predictors read and no other predictor answers, where ``inputs`` is None.
+        outputs: The fields that its signatures declare as the answer; empty if it has no signature.
+        notes: The fields that its modules add beside the answer: they are shown, and never compared or asked for.
+        choices: The declared values of the outputs that are a Literal, an enum or a bool.
+        declarations: The declarations of the outputs, as a signature has them.
+        measured: The fields that the task's metric reads; empty if these are not known.
+    """
+
+    inputs: tuple[str, ...] | None = None
+    optional: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    choices: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+    declarations: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    measured: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The fields that make an example: its inputs, or what the predictors read where these are not known."""
+        return self.inputs or self.candidates
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """The fields of an answer: its outputs and its working notes; empty if they are not declared."""
+        return (*self.outputs, *self.notes) if self.outputs else ()
+
+    def answer(self, fields: Iterable[str]) -> list[str]:
+        """The fields of a prediction that answer: those that its signatures declare or the metric reads, if it has any.
+
+        Else all without working notes; all if there are only these. What a module returns beside its declared answer,
+        such as the passages that it read, is shown, and neither compared nor asked for.
+        """
+        fields = list(fields)
+        declared = [name for name in fields if name in self.outputs or name in self.measured]
+        return declared or [name for name in fields if name not in self.notes and name not in DSPY_NOTES] or fields
+
+    def scored(self, fields: Iterable[str]) -> list[str]:
+        """The fields of a prediction that make two answers equal or different: what the metric reads, if it is known.
+
+        Args:
+            fields: The fields of the prediction.
+        """
+        answer = self.answer(fields)
+        return [name for name in answer if name in self.measured] or answer
+
+    def inputs_among(self, fields: Collection[str], program: str, declared: Collection[str] = ()) -> list[str]:
+        """The fields of gold that the program gets, which are never its answers.
+
+        Args:
+            fields: The fields of the gold.
+            program: The file of the program, for the question.
+            declared: The fields that the card of the gold names as inputs.
+
+        Raises:
+            GoldassayError: Several fields may be inputs, or the program takes one that is not.
+        """
+        if self.inputs is not None:
+            names = [name for name in self.inputs if name in (declared or fields) or name not in self.optional]
+            if declared and (beyond := [name for name in names if name not in declared]):
+                raise GoldassayError(
+                    f"{program} takes {', '.join(beyond)}, which the card of the gold does not name as inputs "
+                    f"(inputs: [{', '.join(declared)}])"
+                )
+            return names
+        if declared:
+            return list(declared)
+        possible = [name for name in self.candidates or fields if name in fields and name not in self.outputs]
+        if self.candidates and len(possible) == 1:
+            return possible
+        listed = ", ".join(possible or fields) or "your fields"
+        likely = possible[: len(possible) - (not self.candidates)] or possible or ["FIELD"]
+        answer = ", ".join(f'"{name}"' for name in likely)
+        raise GoldassayError(
+            f"{program} takes any fields (**kwargs): which of {listed} are its inputs? "
+            f"Write the answer into {program} as a line: inputs = [{answer}]"
+        )
+
+
+UNKNOWN_SHAPE = ProgramShape()
+"""The shape of a program of which nothing is known."""
+
+
+def shape_in(file: Path, name: str = "program", baselines: Mapping[str, object] | None = None) -> ProgramShape:
+    """The shape of a program in a file; a line ``inputs = [...]`` there says what it reads.
+
+    Args:
+        file: The file.
+        name: The name of the program.
+        baselines: Programs of the file by their names, which come first.
+
+    Raises:
+        GoldassayError: The file cannot be loaded, or has no program of this name.
+    """
+    program = (baselines or {}).get(name) or program_in(file, name, others=baselines or ())
+    named = getattr(load(file), "inputs", ())
+    return shape_of(program, named if isinstance(named, (list, tuple)) else ())
+
+
+def shape_of_task(task: str) -> ProgramShape | None:
+    """The shape of the program of a user's task; None if the workspace has none."""
+    file = root() / "programs" / f"{task}.py"
+    return shape_in(file) if file.is_file() else None
+
+
+def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
+    """The shape of a DSPy module or a function.
+
+    Args:
+        program: The program.
+        inputs: The fields that it reads, if its file says so.
+    """
+    signature = _signature(program)
+    predictors = [_signature(predictor) for _, predictor in _predictors(program)]
+    signatures = [item for item in [signature, *predictors] if item is not None]
+    answered = {name: output for item in signatures for name, output in item.output_fields.items()}
+    input_fields = dict.fromkeys(name for item in signatures for name in item.input_fields)
+    final = signature.output_fields if signature is not None else answered
+    noted = {name for name in final if getattr(_annotation(answered[name]), "__name__", "") == "Reasoning"}
+    outputs = tuple(name for name in final if name not in noted and name not in DSPY_NOTES) or tuple(final)
+    shape = ProgramShape(
+        None,
+        (),
+        tuple(name for name in input_fields if name not in answered and name not in DSPY_NOTES),
+        outputs,
+        tuple(
+            name
+            for name in dict.fromkeys([*answered, *filter(DSPY_NOTES.__contains__, input_fields)])
+            if name not in outputs
+        ),
+        {name: choices for name in outputs if (choices := choices_of(_annotation(answered[name])))},
+        {name: answered[name] for name in outputs},
+    )
+    if inputs:
+        return replace(shape, inputs=tuple(inputs))
+    named, optional = _parameters(program)
+    return replace(shape, inputs=named, optional=optional)
+
+
+def input_text(record: object, names: Iterable[str]) -> str:
+    """The text by which an example is recognised, and by which two are near duplicates: its inputs, in one line.
+
+    >>> input_text({"title": "Ur", "body": "A  city", "label": "x"}, ["title", "body"])
+    'A city Ur'
+    """
+    values = [read(record, name, None) for name in sorted(names)]
+    return " ".join(" ".join(str(value) for value in values if value is not None).split())
+
+
+def choices_of(annotation: object) -> tuple[object, ...]:
+    """The values that a type allows, if it lists them: a Literal, an enum, a bool, also in a list or with None.
+
+    >>> choices_of(Literal["a", "b"] | None), choices_of(list[Literal["x"]]), choices_of(str)
+    (('a', 'b'), ('x',), ())
+    """
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return tuple(member.value for member in annotation)
+    if annotation is bool:
+        return (True, False)
+    return tuple(value for inner in get_args(annotation) for value in choices_of(inner))
+
+
+def _signature(program: object) -> Signature | None:
+    """The signature that a predictor or a module states, if it does."""
+    signature = getattr(program, "signature", None)
+    stated = hasattr(signature, "input_fields") and hasattr(signature, "output_fields")
+    return cast("Signature", signature) if stated else None
+
+
+def _predictors(program: object) -> list[tuple[str, object]]:
+    named: Any = getattr(program, "named_predictors", None)
+    predictors: Any = named() if callable(named) else ()
+    return list(predictors)
+
+
+def _parts(program: object) -> list[object]:
+    """The modules that a module holds as attributes: one, in a module that wraps another."""
+    return [value for value in vars(program).values() if callable(getattr(value, "named_predictors", None))]
+
+
+def _parameters(program: object) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """The inputs that a program takes and those of them that have a default; None if it takes any.
+
+    A signature names them; else the parameters of ``forward`` do, of the class or of the classes that it extends; a
+    module with ``**kwargs`` takes what the one module in it takes.
+    """
+    signature = _signature(program)
+    if signature is not None:
+        return tuple(signature.input_fields), ()
+    classes = [each for each in type(program).__mro__ if "forward" in vars(each)]
+    for function in [vars(each)["forward"] for each in classes] or [program]:
+        try:
+            parameters = list(inspect.signature(function).parameters.values())[bool(classes) :]
+        except (TypeError, ValueError):
+            continue
+        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        named = [each for each in parameters if each.kind in kinds]
+        if named or all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in parameters):
+            optional = [each.name for each in named if each.default is not inspect.Parameter.empty]
+            return tuple(each.name for each in named), tuple(optional)
+    parts = _parts(program) if classes else []
+    return _parameters(parts[0]) if len(parts) == 1 else (None, ())
+
+
+def _annotation(declaration: object) -> object:
+    return getattr(declaration, "annotation", None)

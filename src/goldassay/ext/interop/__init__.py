@@ -1,0 +1,1 @@
+"""Logs and traces of other tools, and what goldassay writes for them."""

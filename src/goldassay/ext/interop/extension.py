@@ -1,0 +1,12 @@
+"""What the extension ``interop`` adds to goldassay."""
+
+from __future__ import annotations
+
+from goldassay._support.extensions import Extension
+
+TOOLS = (
+    *("Inspect", "promptfoo", "deepeval", "MLflow", "OpenTelemetry"),
+    *("Phoenix", "Langfuse", "LangSmith", "chats", "dspy.Evaluate"),
+)
+
+extension = Extension("interop", readers=dict.fromkeys(TOOLS, "goldassay.ext.interop.logs:read_place"))

@@ -1,0 +1,79 @@
+"""Logs of other tools, read as runs: Inspect, promptfoo, deepeval, MLflow and ``dspy.Evaluate``.
+
+`goldassay.ext.interop.logs.tools` has a reader for each tool; here a `LogSystem` becomes a run. The scores of a sample
+are the values of measures, each the mean over the examples, as the tools compute it. A sample that failed is a failed
+row: what
+the tool did not score counts as the worst value, while most tools leave it out.
+
+Whatever takes a run folder takes such a file too; of a file with several systems, ``FILE:NAME`` is one of them. What a
+file is follows from its content. Nothing in it is executed, and archives are never unpacked to disk.
+
+`goldassay.ext.interop.logs.sources` reads what drafts of gold are made from.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.ext.interop.logs.tools import LOG_KINDS, foreign, systems_in
+from goldassay.running.evaluated import DOCUMENT_FIELD, as_run
+from goldassay.running.folder import run_at
+from goldassay.running.head import HEAD
+from goldassay.running.run import Run, stored
+
+
+def read_log(path: Path | str, document: str = DOCUMENT_FIELD) -> list[Run]:
+    """The runs in another tool's log, one a system; empty if it is no log that is known.
+
+    Args:
+        path: The file, or ``FILE:NAME`` for one of its systems.
+        document: The field of the samples' metadata that names their document.
+
+    Raises:
+        DataError: The file is damaged, or has no scores.
+    """
+    file, name = split_name(path)
+    if file.suffix == ".py":
+        command = f"goldassay compare TASK --program {file} OTHER"
+        raise GoldassayError(f"{file} is a program, not a run; compare programs with {command}")
+    systems = systems_in(file)
+    chosen = [system for system in systems if name in ("", system.name)]
+    if systems and not chosen:
+        raise GoldassayError(f"{file} has no system {name!r}; it has {', '.join(system.name for system in systems)}")
+    with foreign(file):
+        return [as_run(item, file if len(systems) == 1 else Path(f"{file}:{item.name}"), document) for item in chosen]
+
+
+def runs_at(path: Path | str, document: str = DOCUMENT_FIELD) -> list[Run]:
+    """The run of a folder, or the runs of another tool's log or of a folder of logs.
+
+    Raises:
+        DataError: It is neither, or it is damaged.
+    """
+    file, _ = split_name(path)
+    runs = read_place(path, document)
+    if runs is None and file.is_file():
+        raise DataError(f"not a run folder and no log that can be read; there are readers for {LOG_KINDS}", file=file)
+    return [stored(file)] if runs is None else runs
+
+
+def read_place(path: Path | str, document: str = DOCUMENT_FIELD) -> list[Run] | None:
+    """The runs of another tool's log, or of a folder of logs; None if it is neither.
+
+    Raises:
+        DataError: A log is damaged.
+    """
+    file, _ = split_name(path)
+    if file.is_file():
+        return read_log(path, document) or None
+    logs = [] if (file / HEAD).exists() else sorted(log for kind in ("*.eval", "*.json") for log in file.glob(kind))
+    return [run for log in logs for run in runs_at(log, document)] or None
+
+
+def split_name(path: Path | str) -> tuple[Path, str]:
+    """The file, and the name of a system in it, which may hold colons itself."""
+    parts = str(path).split(":")
+    ends = (at for at in range(1, len(parts)) if Path(":".join(parts[:at])).is_file())
+    at = next(ends, len(parts))
+    return run_at(Path(":".join(parts[:at]))), ":".join(parts[at:])

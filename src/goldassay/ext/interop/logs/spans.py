@@ -1,0 +1,112 @@
+"""The spans of a trace as a tree of steps, whoever wrote them.
+
+Where the parts of a span are is in ``logs.json``; what they mean is the same everywhere. No span is left out: one whose
+parent is absent is a root, and of spans that are their own ancestors the first is one. Everything is linear in the
+number of spans but for sorting them by their start, and long values are cut (`goldassay.core.steps.bounded`).
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from goldassay._support.jsonl import JSON
+from goldassay._support.secrets import scrub
+from goldassay.core.fields import Fields
+from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
+from goldassay.running.evaluated import Sample, number
+
+STEP_KINDS = {
+    **dict.fromkeys(("tool", "execute_tool", "function", "mcp_tool"), "tool"),
+    **dict.fromkeys(("llm", "chat", "chat_model", "completion", "text_completion", "generate_content"), "model"),
+    **dict.fromkeys(("generation", "model", "embedding", "embeddings"), "model"),
+    **dict.fromkeys(("retriever", "retrieval", "reranker"), "retriever"),
+}
+"""The kind of a step by what tools call it; whatever else there is (agents, chains, tasks) is a module."""
+FAILED_STATUS = (2, "2", "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR", "error")
+CALL_FAILED = "the traced call failed"
+UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
+
+
+def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
+    """The steps of a trace: parents before their children, and these by their start.
+
+    >>> spans = [{"id": "b", "parent": "a", "kind": "TOOL", "name": "search", "args": '{"q": "Delft"}', "start": 2},
+    ...          {"id": "a", "name": "agent", "start": 1}]
+    >>> [(step.kind, step.name, dict(step.args), step.parent) for step in tree(spans)]
+    [('module', 'agent', {}, None), ('tool', 'search', {'q': 'Delft'}, 0)]
+    """
+    ordered = sorted(spans, key=lambda span: moment(span.get("start")))
+    numbers: dict[str, int] = {}
+    for number_, span in enumerate(ordered):
+        numbers.setdefault(str(span.get("id")), number_)
+    children: list[list[int]] = [[] for _ in ordered]
+    roots: list[int] = []
+    for number_, span in enumerate(ordered):
+        parent = numbers.get(str(span["parent"])) if span.get("parent") else None
+        (roots if parent in (None, number_) else children[parent or 0]).append(number_)
+    steps: list[Step] = []
+    seen: set[int] = set()
+    for root in (*roots, *range(len(ordered))):  # the spans of a circle hang on no root
+        waiting: list[tuple[int, int | None]] = [(root, None)]
+        while waiting:
+            number_, parent = waiting.pop()
+            if number_ not in seen:
+                seen.add(number_)
+                waiting += [(child, len(steps)) for child in reversed(children[number_])]
+                span = ordered[number_]
+                kind = STEP_KINDS.get(str(span.get("kind") or "").strip('"').lower(), "module")
+                error = span.get("error") or ""
+                if not error and span.get("failed") in FAILED_STATUS:
+                    error = span.get("message") or CALL_FAILED
+                begin = moment(span.get("start"))
+                end = moment(span.get("end"))
+                step = Step(
+                    " ".join(str(span.get("name") or kind).split())[:200],
+                    scrub(bounded(as_object(span.get("args"), "input") if span.get("args") is not None else {})),
+                    len(steps),
+                    kind,
+                    scrub(bounded(decoded(span.get("output")))),
+                    scrub(" ".join(str(bounded(error)).split())),
+                    max(0.0, round(end - begin, 6)) if begin and end else None,
+                    sum(int(number(count) or 0) for count in (span.get("tokens") or {}).values()),
+                    parent=parent,
+                )
+                steps.append(step)
+    return tuple(steps) if len(steps) > 1 else ()  # one span alone is the answer itself
+
+
+def moment(value: Any) -> float:
+    """Seconds since 1970 from seconds, milli-, micro- or nanoseconds, or an ISO date; 0 if it is none of them."""
+    seconds = number(value)
+    if seconds is None:
+        with suppress(ValueError, OverflowError):
+            return datetime.fromisoformat(str(value)).timestamp()
+        return 0.0
+    while abs(seconds) > 1e11:
+        seconds /= 1000
+    return seconds
+
+
+def decoded(value: JSON) -> JSON:
+    """A value that may be JSON in a text, or Python's way to write an object, as LangChain does."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
+        return value
+    with suppress(*UNREADABLE):
+        inner: JSON = json.loads(value)
+        return inner
+    with suppress(*UNREADABLE):
+        return ast.literal_eval(value) if len(value) < STEP_CHARACTERS else value
+    return value
+
+
+def as_object(value: JSON, name: str) -> Fields:
+    """A value as an object; one that is none is its one field, and so is one whose only field is ``input``."""
+    value = decoded(value)
+    if isinstance(value, dict) and value.keys() == {"input"}:
+        value = decoded(value["input"])
+    return value if isinstance(value, dict) and value else {name: value}

@@ -1,0 +1,452 @@
+"""Logs of other tools, read as systems with samples: a reader for each tool.
+
+* Inspect: ``.eval``, a zip of JSON files, and ``.json``. A score is a number, a bool, a letter (C, I, P, N) or a dict
+  of those; epochs are repeats of a sample.
+* promptfoo: ``promptfoo eval -o results.json``. Each provider with each prompt is a system ``PROVIDER #COLUMN``. The
+  metric is ``pass``; ``score`` and the assertions' own metrics are further values. Tests of the same variables
+  (``--repeat``) are one document, if their metadata names none.
+* deepeval: ``test_run_*.json``, ``.deepeval/.latest_*.json`` and ``evaluate(...).model_dump_json()``. Where lower is
+  better follows from the cases that passed below the threshold. A metric that raised fails its test case.
+* MLflow: traces (a list of ``trace.to_json()``, or ``mlflow.search_traces(...).to_json(orient="records")``) and
+  evaluation tables. Each run among traces is a system; feedback gives values, expectations are gold, and traces of the
+  same inputs are one document, if their tags name none. In a table the columns ``NAME/score`` give values.
+* OpenTelemetry: OTLP JSON, one export or one a line, with the attributes of OpenInference, gen_ai, Traceloop or MLflow.
+  Each service is a system and each trace a sample: its inputs and answer are those of the first span from the root that
+  has both. Traces without scores become drafts of gold and no runs (`goldassay.ext.interop.logs`).
+* Phoenix (spans of the client, of its HTTP interface or of a data frame), Langfuse (traces with their observations, or
+  observations alone) and LangSmith (runs, also nested): lists in JSON, JSON Lines or CSV, or what their HTTP interfaces
+  answer. A file is a system; Langfuse's scores and LangSmith's feedback are values.
+* Chats: a line ``{"messages": […]}`` each, with ``tool_calls`` as OpenAI's API has them.
+* ``dspy.Evaluate(save_as_json=…)`` and ``save_as_csv``: fields of example and prediction together, the score last.
+  Fields that both have are called ``example_NAME`` and ``pred_NAME``; those before the first of them are the inputs. A
+  program that raised leaves no fields: its row is shorter than the others, and has ``failure_score``.
+
+All spans of a trace are the steps of its sample (`goldassay.ext.interop.logs.spans`).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from itertools import islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from goldassay._support import files, jsonl
+from goldassay._support.exceptions import DataError, GoldassayError, MissingExtra, one_line
+from goldassay._support.jsonl import JSON
+from goldassay.core.fields import Fields, Record, identity, read
+from goldassay.ext.interop.logs.spans import CALL_FAILED, FAILED_STATUS, as_object, decoded, moment, tree
+from goldassay.gold.formats.tables import table
+from goldassay.measures.trajectories.steps import of_messages, text_of
+from goldassay.running.evaluated import PROGRAM_RAISED, LogSystem, Sample, number
+
+LOG_KINDS = (
+    "Inspect (.eval, .json), promptfoo, deepeval, MLflow (tables and traces), OpenTelemetry, Phoenix, Langfuse, "
+    "LangSmith, chats and dspy.Evaluate (JSON, CSV)"
+)
+LARGEST_SAMPLES = 2**31  # bytes that the samples of an archive may unpack to
+LARGEST_HEAD = 2**28  # bytes that its head may
+TOKEN_NAMES = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
+LOG_PATHS = files.resource("logs.json", "goldassay.ext.interop.logs")
+"""Where the parts of a sample are in each tool's records (bars separate versions' names), and words for scores."""
+Content: TypeAlias = Fields | list[Any]
+"""A log as it was read."""
+
+
+def systems_in(file: Path) -> list[LogSystem]:
+    """The systems in another tool's log, whose samples need no scores; empty if it is none that is known.
+
+    Raises:
+        DataError: The log is damaged.
+    """
+    with foreign(file):
+        content = _content(file)
+        return next((systems for reader in READERS if (systems := reader(content, file))), [])
+
+
+@contextmanager
+def foreign(file: Path) -> Iterator[None]:
+    """Turn whatever a file that another program wrote makes its reader raise into one line that names the file.
+
+    Raises:
+        DataError: The file is damaged.
+    """
+    try:
+        yield
+    except GoldassayError:
+        raise
+    except Exception as error:  # decompressors have errors of their own
+        raise DataError(f"not a log that can be read: {one_line(error)}", file=file) from error
+
+
+def _content(file: Path) -> Content:
+    """The content of a file: an Inspect archive as one object, the rows of a CSV, or JSON."""
+    if file.suffix.lower() in (".csv", ".tsv"):
+        return rows_of_table(file)
+    with files.opened(file) as stream:
+        data = stream.read()
+    if data.startswith(b"PK"):
+        return _unzipped(data, file)
+    try:
+        parsed: Content = _json(data)
+    except (ValueError, RecursionError):
+        if file.suffix.lower() == ".jsonl":
+            return [value for _, value in files.json_lines(file)]
+        parsed = jsonl.value(data, file=file)  # its error says where the file is wrong
+    return parsed
+
+
+def _json(data: bytes) -> Any:
+    """JSON in which NaN may mean that a score is missing."""
+    parsed = json.loads(data, parse_float=jsonl.finite)
+    return jsonl.whole(parsed) if any(sign in data for sign in (b"\\ud", b"\\uD", b"\xed")) else parsed
+
+
+def rows_of_table(file: Path) -> list[Fields]:
+    """The rows of a CSV by the names of its columns."""
+    return [dict(row) for _, row in table(file, quoted=True)]
+
+
+def _unzipped(data: bytes, file: Path) -> Fields:
+    """Inspect's archive as the object that a ``.json`` log holds; its members are read by name, in memory."""
+    with suppress(ModuleNotFoundError):
+        import_module("zipfile_zstd")  # Zstandard, which Inspect writes, is in zipfile from Python 3.14 on
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        head = archive.getinfo("header.json")
+        members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
+        if head.file_size > LARGEST_HEAD or sum(info.file_size for info in members) > LARGEST_SAMPLES:
+            raise DataError(f"it unpacks to more than {LARGEST_SAMPLES >> 30} GiB", file=file)
+        log = _json(archive.read(head))
+        samples = [_json(archive.read(member)) for member in members]
+    except NotImplementedError:
+        raise MissingExtra("zipfile-zstd", "inspect") from None
+    return {**log, "samples": samples}
+
+
+def _sample(tool: str, record: Record, **more: Any) -> Sample:
+    """A sample from a record, whose parts are where ``data/logs.json`` says, and from ``more`` parts."""
+    sample: Sample = {}
+    for name, paths in LOG_PATHS["paths"][tool].items():
+        values = (read(record, path, None) for path in paths.split("|"))
+        value = next((value for value in values if value is not None), None)
+        key, _, inner = name.partition(".")
+        if value is not None or key not in ("latency_s", "milliseconds", "usage", "repeat"):
+            sample[key] = sample.get(key, {}) | {inner: value} if inner else value
+    if "milliseconds" in sample:
+        sample["latency_s"] = sample["milliseconds"] / 1000
+    if sample.get("id", 0) is None:
+        raise KeyError("id")
+    return sample | more
+
+
+def _inspect(content: Content, file: Path) -> list[LogSystem]:
+    if not isinstance(content, dict) or not isinstance(content.get("eval"), dict):
+        return []
+    head = content["eval"]
+    if not content.get("samples"):
+        raise DataError("the log has no samples: it was written with log_samples=False, or cut off", file=file)
+    status = content.get("status", "success")
+    warnings = [] if status == "success" else [f"Inspect's log ends with the status {status!r}"]
+    samples = []
+    skipped = Counter[str]()
+    for record in content["samples"]:
+        values: Fields = {}
+        reasons: dict[str, str] = {}
+        scores = record.get("scores") or {name: record[name] for name in ("score",) if name in record}  # version 1
+        for scorer, score in scores.items():
+            if not isinstance(score, dict) or "value" not in score:
+                skipped[scorer] += 1
+                continue
+            values |= score["value"] if isinstance(score["value"], dict) else {scorer: score["value"]}
+            reason = score.get("explanation")
+            reasons[scorer] = "" if reason == score.get("answer") else str(reason or "")
+        usage = Counter[str]()
+        for tokens in (record.get("model_usage") or {}).values():
+            usage.update({new: tokens.get(old, 0) for old, new in TOKEN_NAMES.items()})
+        events = [
+            event for event in record.get("events") or () if event.get("event") in ("span_begin", "tool", "model")
+        ]
+        steps = tree(_sample("Inspect event", {"uuid": "", **event}) for event in events)
+        steps = steps or tuple(of_messages(record.get("messages") or ()))
+        samples.append(_sample("Inspect", record, values=values, reasons=reasons, usage=usage, steps=steps))
+    warnings += [f"{count} scores of Inspect's {name} have no value and are skipped" for name, count in skipped.items()]
+    return [LogSystem("Inspect", head.get("task", file.stem), samples, lm=head.get("model"), warnings=warnings)]
+
+
+def _promptfoo(content: Content, file: Path) -> list[LogSystem]:
+    body = content.get("results") if isinstance(content, dict) else None
+    if not isinstance(body, dict) or not {"prompts", "table"} & body.keys():
+        return []
+    prompts = body["prompts"] if "prompts" in body else body["table"]["head"]["prompts"]  # before version 3
+    texts = [(prompt["raw"], prompt["provider"]) for prompt in prompts]
+    groups: dict[int, list[Sample]] = defaultdict(list)
+    for result in body["results"]:
+        index = result.get("promptIdx")
+        if index is None:
+            index = texts.index((result["prompt"]["raw"], result["provider"]["id"]))
+        variables = result.get("vars") or {}
+        same = {"document": json.dumps(variables, sort_keys=True)}  # --repeat asks again with the same variables
+        sample = _sample(
+            "promptfoo",
+            {"testIdx": len(groups[index]), **result},
+            metadata={**same, **variables, **((result.get("testCase") or {}).get("metadata") or {})},
+            values={"pass": result.get("success"), "score": result.get("score"), **(result.get("namedScores") or {})},
+            reasons={"promptfoo": (result.get("gradingResult") or {}).get("reason")},
+            error=result.get("error") if result.get("failureReason") == 2 else "",
+        )
+        groups[index].append(sample)
+    names = [f"{provider} #{index}" for index, (_, provider) in enumerate(texts, 1)]
+    return [LogSystem("promptfoo", names[index], groups[index], "pass") for index in sorted(groups)]
+
+
+def _deepeval(content: Content, file: Path) -> list[LogSystem]:
+    data: Fields = content.get("testRunData", content) if isinstance(content, dict) else {}
+    samples: list[Sample] = []
+    lower = set[str]()
+    for case in data.get("testCases") or data.get("test_results") or ():
+        metrics = case.get("metricsData") or case.get("metrics_data") or case.get("metricsMetadata") or ()
+        metrics = [{"name": metric.get("metric"), **metric} for metric in metrics]  # as it was called before 1.0
+        for metric in metrics:
+            score = metric.get("score")
+            threshold = metric.get("threshold")
+            if None not in (score, threshold) and score != threshold and (score < threshold) == metric.get("success"):
+                lower.add(metric["name"])
+        values = {metric["name"]: metric.get("score") for metric in metrics}
+        reasons = {metric["name"]: metric.get("reason") for metric in metrics if not metric.get("success")}
+        error = "; ".join(f"{metric['name']}: {metric['error']}" for metric in metrics if metric.get("error"))
+        samples.append(_sample("deepeval", case, values=values, reasons=reasons, error=error))
+    model = (data.get("hyperparameters") or {}).get("model")
+    return [LogSystem("deepeval", file.stem.lstrip("."), samples, lower_is_better=lower, lm=model)] if samples else []
+
+
+def _mlflow(content: Content, file: Path) -> list[LogSystem]:
+    samples: list[Sample] = []
+    if isinstance(content, dict) and content.keys() >= {"columns", "data"}:
+        for index, cells in enumerate(content["data"]):
+            row = dict(zip(content["columns"], cells, strict=True))
+            values = {name.removesuffix("/score"): row[name] for name in row if name.endswith("/score")}
+            answer = {name: row[name] for name in row if name in LOG_PATHS["mlflow answers"]}
+            inputs = {name: row[name] for name in row if "/" not in name and name not in answer}
+            samples.append({"id": index, "inputs": inputs, "prediction": answer, "metadata": row, "values": values})
+        return [LogSystem("MLflow", file.stem, samples)] if any(sample["values"] for sample in samples) else []
+    if not isinstance(content, list) or not content:
+        return []
+    if not isinstance(content[0], dict) or not {"info", "assessments"} & content[0].keys():
+        return []
+    runs: dict[str, list[tuple[str, Fields]]] = defaultdict(list)
+    for trace in content:
+        spans = (trace.get("data") or {}).get("spans") or trace.get("spans") or []
+        if "info" in trace:  # as search_traces has it: the info, with the inputs and outputs of its first span
+            attributes = (spans or [{}])[0].get("attributes") or {}
+            paths = {"request": "mlflow.spanInputs", "response": "mlflow.spanOutputs"}
+            trace = trace["info"] | {side: json.loads(attributes.get(name) or "null") for side, name in paths.items()}
+        trace["steps"] = tree(map(_span, spans))
+        run = (trace.get("trace_metadata") or {}).get("mlflow.sourceRun", "no run")[:8]
+        runs[run].append((json.dumps(trace.get("request"), sort_keys=True), trace))
+    systems = []
+    for run, traces in runs.items():  # traces come in any order, so a sample is named by the place of its inputs
+        traces.sort(key=itemgetter(0))
+        samples = [
+            _mlflow_sample(asked_json, {**trace, "place": index}) for index, (asked_json, trace) in enumerate(traces)
+        ]
+        systems.append(LogSystem("MLflow", run if len(runs) > 1 else file.stem, samples))
+    return systems
+
+
+def _mlflow_sample(inputs: str, trace: Fields) -> Sample:
+    values: Fields = {}
+    gold: Fields = {}
+    reasons: Fields = {}
+    errors = [CALL_FAILED] if trace.get("state") == "ERROR" else []
+    valid = [assessment for assessment in trace.get("assessments") or () if assessment.get("valid", True)]
+    for assessment in sorted(valid, key=itemgetter("assessment_name")):
+        name = assessment["assessment_name"]
+        feedback = assessment.get("feedback")
+        if feedback:
+            values[name] = feedback.get("value")
+            reasons[name] = assessment.get("rationale")
+            errors += [f"{name}: {feedback['error'].get('error_message')}"] if feedback.get("error") else []
+        elif assessment.get("expectation"):
+            gold[name] = assessment["expectation"].get("value")
+    tokens = json.loads((trace.get("trace_metadata") or {}).get("mlflow.trace.tokenUsage") or "{}")
+    usage = {new: tokens[old] for old, new in TOKEN_NAMES.items() if old in tokens}
+    metadata = {"document": inputs, **(trace.get("tags") or {})}
+    more: Fields = {"gold": gold, "values": values, "reasons": reasons, "usage": usage, "metadata": metadata}
+    more["error"] = "; ".join(errors)
+    return _sample("MLflow", trace, **more, steps=trace["steps"])
+
+
+def _opentelemetry(content: Content, file: Path) -> list[LogSystem]:
+    exports = content if isinstance(content, list) else [content]
+    if not exports or not all(isinstance(export, dict) and "resourceSpans" in export for export in exports):
+        return []
+    services: dict[str, list[Fields]] = defaultdict(list)
+    for resource in (item for export in exports for item in export["resourceSpans"]):
+        name = _attributes(resource.get("resource", {})).get("service.name", file.stem)
+        for scope in resource["scopeSpans"]:
+            services[str(name)] += scope["spans"]
+    return [LogSystem("OpenTelemetry", name, _traces(spans)) for name, spans in services.items()]
+
+
+def _exported(content: Content, file: Path) -> list[LogSystem]:
+    """Spans as Phoenix, Langfuse or LangSmith export them, as a list or as their HTTP interfaces answer."""
+    rows: list[Any] = [content]
+    if isinstance(content, list):
+        rows = content
+    elif isinstance(content, dict) and "observations" not in content:  # a file may hold a number alone
+        lists = (content.get(name) for name in ("data", "runs", "traces"))
+        rows = next((value for value in lists if isinstance(value, list)), rows)
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        return []
+    if "run_type" in rows[0]:
+        return [LogSystem("LangSmith", file.stem, _traces(_with_children(rows)))]
+    if "observations" in rows[0] or {"type", "traceId"} <= rows[0].keys() or {"type", "trace_id"} <= rows[0].keys():
+        return [LogSystem("Langfuse", file.stem, _traces(_observations(rows)))]
+    if "span_kind" in rows[0] or {"context", "parent_id"} <= rows[0].keys():
+        return [LogSystem("Phoenix", file.stem, _traces(rows))]
+    return []
+
+
+def _with_children(runs: list[Any]) -> list[Fields]:
+    """The runs of LangSmith, with those that are nested in them."""
+    spans: list[Fields] = []
+    waiting = runs[::-1]
+    while waiting:
+        run = waiting.pop()
+        children = run.get("child_runs") or ()
+        root = {"trace_id": run.get("trace_id", run.get("id"))}
+        waiting += [{**root, "parent_run_id": run.get("id"), **child} for child in reversed(children)]
+        scores = [{"name": name, "value": item.get("avg")} for name, item in (run.get("feedback_stats") or {}).items()]
+        spans.append({**root, **run, "scores": scores})
+    return spans
+
+
+def _observations(rows: list[Any]) -> list[Fields]:
+    """The observations of Langfuse; a trace is the root of those that it holds."""
+    spans: list[Fields] = []
+    for row in rows:
+        if "observations" not in row:
+            spans.append(row)
+            continue
+        name = str(row["id"])
+        spans.append({"startTime": row.get("timestamp"), **row, "traceId": name, "type": "TRACE"})
+        for item in row["observations"]:
+            spans.append({"traceId": name, **item, "parentObservationId": item.get("parentObservationId") or name})
+    return spans
+
+
+def _chats(content: Content, file: Path) -> list[LogSystem]:
+    rows = content if isinstance(content, list) else [content]
+    beside = ("id", "messages", "tools", "metadata", "model")
+    if not rows or not all(isinstance(row, dict) and isinstance(row.get("messages"), list) for row in rows):
+        return []
+    if any(name not in beside for row in rows for name in row):
+        return []
+    samples: list[Sample] = []
+    for index, row in enumerate(rows):
+        steps = tuple(of_messages(row["messages"]))
+        answers = _said(row["messages"], "assistant")
+        inputs = {"input": next(iter(_said(row["messages"], "user")), "")}
+        prediction = {"output": answers[-1] if answers else ""}
+        samples.append(
+            {"id": identity(row, index), "inputs": inputs, "prediction": prediction, "values": {}, "steps": steps}
+        )
+    return [LogSystem("chats", file.stem, samples)]
+
+
+def _said(messages: list[Any], role: str) -> list[str]:
+    """The texts of the messages of a role that have one."""
+    texts = (text_of(message) for message in messages if isinstance(message, dict) and message.get("role") == role)
+    return [text for text in texts if text]
+
+
+def _traces(spans: list[Fields]) -> list[Sample]:
+    """A sample a trace: its steps, and the inputs and the answer of the first span from the root that has both."""
+    traces: dict[str, list[Sample]] = defaultdict(list)
+    for span in spans:
+        step = _span(span)
+        traces[str(step.get("trace") or step["id"])].append(step)
+    samples: list[Sample] = []
+    for key, parts in traces.items():
+        ids = {str(step["id"]) for step in parts}
+        inner = {id(step) for step in parts if str(step.get("parent")) in ids and step["parent"] != step["id"]}
+        parts.sort(key=lambda step: (id(step) in inner, moment(step.get("start"))))
+        complete = (step for step in parts if None not in (step.get("args"), step.get("output")))
+        for step in islice(complete, 1):
+            scores = [score for item in parts for score in item.get("scores") or ()]
+            samples.append(
+                {
+                    "id": key,
+                    "inputs": _side(step["args"], "input", "user"),
+                    "prediction": _side(step["output"], "output", "assistant"),
+                    "values": {str(score["name"]): score.get("value") for score in scores},
+                    "error": CALL_FAILED if step.get("failed") in FAILED_STATUS or step.get("error") else "",
+                    "steps": tree(parts),
+                }
+            )
+    return samples
+
+
+def _span(span: Fields) -> Sample:
+    """The parts of a span, whose attributes are a list of keys and values, an object, or columns of a table."""
+    columns = {name.removeprefix("attributes."): value for name, value in span.items() if name != "attributes"}
+    events = span.get("events")
+    fields: Fields = {"id": ""}
+    for holder in (*(events if isinstance(events, list) else ()), span):  # an event says what was raised
+        fields |= _attributes(holder)
+    return _sample("span", {**fields, **columns})
+
+
+def _side(value: JSON, name: str, role: str) -> Fields:
+    """The inputs or the answer of a trace as an object; of a chat the text of a role."""
+    value = decoded(value)
+    if isinstance(value, list) and value and all(isinstance(item, dict) and "role" in item for item in value):
+        value = next(iter(_said(value, role)[:: 1 if role == "user" else -1]), "")
+    return as_object(value, name)
+
+
+def _attributes(holder: Record) -> Fields:
+    """The attributes of a span, a resource or an event: an object, or a list of keys, whose value is of one type."""
+    attributes = holder.get("attributes") or ()
+    if isinstance(attributes, dict):
+        return attributes
+    return {item["key"]: next(iter(item["value"].values()), None) for item in attributes}
+
+
+def _dspy(content: Content, file: Path) -> list[LogSystem]:
+    if not isinstance(content, list) or not content or not all(isinstance(row, dict) and row for row in content):
+        return []
+    *names, score = max(content, key=len)
+    values = [number(row.get(score)) for row in content]
+    if "candidate" in names or None in values:
+        return []
+    first = next((index for index, name in enumerate(names) if name.startswith("example_")), 1)
+    samples: list[Sample] = []
+    for at, row in enumerate(content):
+        failed = len(row) <= len(names) and not any(name.startswith("pred_") for name in row)
+        inputs = {name: row[name] for name in names[:first]}
+        about = {name: row[name] for name in LOG_PATHS["never predicted"] if name in row}
+        output = {name: row[name] for name in row if name not in {**inputs, **about, score: None}}
+        gold = {name.removeprefix("example_"): output[name] for name in output if failed or name.startswith("example_")}
+        answer = {
+            name.removeprefix("pred_"): output[name] for name in output if name.removeprefix("example_") not in gold
+        }
+        example = {**inputs, **gold, **about}
+        fields = {"inputs": inputs, "gold": gold, "prediction": answer, "metadata": example}
+        error = PROGRAM_RAISED if failed else ""
+        samples.append({"id": identity(example, at), **fields, "values": {score: values[at]}, "error": error})
+    return [LogSystem("dspy.Evaluate", file.stem, samples)]
+
+
+READERS: tuple[Callable[[Content, Path], list[LogSystem]], ...] = (
+    *(_inspect, _promptfoo, _deepeval),
+    *(_mlflow, _opentelemetry, _exported, _chats, _dspy),
+)

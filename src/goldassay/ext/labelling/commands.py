@@ -1,0 +1,192 @@
+"""The commands of labels: choose records (``gold draft``), label them (``review``), count failures (``gold modes``)."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+from goldassay._support import options as use
+from goldassay.core.measure import TASKS
+from goldassay.ext.labelling.drafting import draft_sources
+from goldassay.ext.labelling.drafts import next_steps
+from goldassay.ext.labelling.mode_judges import suggest_modes
+from goldassay.ext.labelling.modes import ModeTable, over, read_modes
+from goldassay.ext.labelling.review import Review, exporting
+from goldassay.ext.labelling.review.exporting import reviewed_traces
+from goldassay.ext.labelling.review.folder import Folder, add_wave
+from goldassay.ext.labelling.review.session import Session
+from goldassay.judges.asked import panel
+from goldassay.reporting import terminal
+
+
+@dataclass(frozen=True)
+class ReviewOptions:
+    """What is labelled, by whom, and how."""
+
+    task: str | None = None
+    question: Annotated[
+        str | None, use.for_gold("QUESTION", "Of a new draft: compare, level, errors or tuning.", "--for")
+    ] = None
+    n: Annotated[int, use.for_gold("N", "Of a new draft or wave: the most records.", min=1)] = 40
+    add: Annotated[
+        list[Path] | None, use.for_gold("TRACES", "Draft a wave of new traces into FOLDER, the first SOURCE (repeat).")
+    ] = None
+    who: Annotated[
+        str | None, use.option("NAME", "Who labels (default: me). Others open the address with ?who=NAME.")
+    ] = None
+    overlap: Annotated[
+        float | None, use.option("SHARE", "The share of the records that two reviewers label.", min=0, max=1)
+    ] = None
+    show_judge: Annotated[bool, use.flag("Show the judge's verdict of the draft once a record is decided.")] = False
+    map: use.FieldMap = None
+
+
+def review(
+    sources: Annotated[
+        list[Path],
+        use.argument("SOURCE...", "A draft, the folder of a review to continue, or whatever gold draft takes."),
+    ],
+    options: ReviewOptions,
+    export: Annotated[bool, use.flag("Write gold.jsonl and its card, and open no page.")] = False,
+    no_browser: Annotated[bool, use.flag("Open no browser.")] = False,
+    port: Annotated[int, use.option("N", "The port of the page (default: any).", min=0, max=65535)] = 0,
+    host: Annotated[
+        str | None, use.option("ADDRESS", "Open the page to the network at this address of yours, or 0.0.0.0 for all.")
+    ] = None,
+    seed: int = 0,
+    json: bool = False,
+) -> None:
+    """Open a page to label a draft, compare two systems blindly or settle conflicts. Ctrl-C or the page ends it."""
+    chosen = {**vars(options), "judge": options.show_judge or None}
+    del chosen["show_judge"]
+    added = chosen.pop("add")
+    folder = Folder.open(sources[:1] if added else sources, chosen.pop("task"), seed=seed, **chosen)
+    if added:
+        folder, messages = add_wave(folder, [*added, *sources[1:]], n=options.n, seed=seed)
+        print("\n".join(messages), file=sys.stderr)
+    if export:
+        with closing(Session(folder, read_only=True)) as session:
+            written = exporting.export(session)
+        terminal.warn(*written["warnings"])
+        terminal.output(written, json, lambda gold: print(f"{gold['path']}: {gold['records']} records"))
+        return
+    with Review(folder, port, host) as opened:
+        if host is not None:
+            terminal.warn(
+                "whoever has this address can read and label: send it only to people who may; it is not encrypted, so "
+                "use a network that you trust. Each adds ?who=NAME to it"
+            )
+        where = {"url": opened.url, "folder": str(opened.folder)}
+        terminal.output(where, json, lambda page: print(page["url"], flush=True))
+        if not no_browser:
+            webbrowser.open(opened.url)
+        opened.server.wait()
+    if not json:
+        terminal.echo(*folder.next_steps)
+
+
+@dataclass(frozen=True)
+class DraftOptions:
+    """Which inputs are drafted, and for which question."""
+
+    question: Annotated[
+        str | None,
+        use.option(
+            "QUESTION",
+            "compare the sources (default of two or more), the level of one (default), its errors, or examples for "
+            "tuning.",
+            "--for",
+        ),
+    ] = None
+    n: Annotated[int, use.option("N", "The most records to draft.", min=1)] = 40
+    more: Annotated[int | None, use.option("N", "Add so many records to the draft in --out.", min=1)] = None
+    measure: Annotated[
+        str | None,
+        use.option("NAME", "The measure to compare by, such as f1 (default: any difference of the outputs)."),
+    ] = None
+    strata: Annotated[
+        str | None,
+        use.option(
+            "NAME|FILE.py:NAME",
+            "The strata of a level: confidence, agreement, a field, or a function of (example, prediction). For "
+            "errors: a function that says where one is likely.",
+        ),
+    ] = None
+    fixed: Annotated[
+        bool, use.flag("For compare: label all N before anybody looks, so that a test of that number decides.")
+    ] = False
+    verdicts: Annotated[
+        Path | None, use.option("FILE|RUN", "Verdicts of a judge on the answers (judge eval --out).")
+    ] = None
+    map: use.FieldMap = None
+
+
+def draft(
+    sources: Annotated[
+        list[Path],
+        use.argument("SOURCE...", "Run folders, traces, logs, predictions, or inputs (jsonl, csv, txt)."),
+    ],
+    task: str,
+    out: Annotated[
+        Path, use.option("FILE", "The draft: .jsonl, .csv or .json (Label Studio); with --more also a review.")
+    ],
+    options: DraftOptions,
+    seed: int = 0,
+    force: bool = False,
+    json: bool = False,
+) -> None:
+    """Choose the inputs to label for a question; each has the answers of the sources and how it was chosen."""
+    if options.more is None:
+        use.check_new(out, force)
+    with terminal.working("reading"):
+        chosen, pool, drafted = draft_sources(
+            sources,
+            task,
+            out,
+            options.question,
+            n=options.more or options.n,
+            more=options.more is not None,
+            measure=options.measure,
+            strata=options.strata,
+            verdicts=options.verdicts,
+            map=options.map,
+            seed=seed,
+            fixed=options.fixed,
+        )
+    terminal.output(chosen, json)
+    if not json:
+        terminal.line(f"{out}: {drafted + len(chosen.records)} records; label them from the top, then go on:")
+        terminal.echo(f"goldassay review {out}" + ("" if pool.task in TASKS else f" --task {task}"))
+        terminal.echo(*next_steps(chosen.question, task, out, pool.files))
+
+
+def modes(
+    folder: Annotated[Path, use.argument("FOLDER", "The folder of a review.")],
+    fail_over: Annotated[
+        list[str] | None,
+        use.for_result(
+            "NAME=SHARE", "Exit with status 1 if the share of this mode (not its interval) is higher (repeat)."
+        ),
+    ] = None,
+    lm: Annotated[
+        str | None, use.for_model("MODEL", "A model suggests modes for notes that have none; nothing is written.")
+    ] = None,
+    json: bool = False,
+) -> None:
+    """Count what went wrong: the failure modes of a review, each with its share of all traces."""
+    limits = use.numbers("fail_over", fail_over)
+    traces = reviewed_traces(folder)
+    table = ModeTable.of(traces, read_modes(folder))
+    missed = over(table.shares, limits)
+    if lm is not None:
+        modes = [share.mode for share in table.shares]
+        table = replace(table, suggestions=suggest_modes(traces, modes, panel("support", [lm])))
+    terminal.output(table, json)
+    for message in missed:
+        print(f"goldassay: {message}", file=sys.stderr)
+    if missed:
+        raise SystemExit(1)

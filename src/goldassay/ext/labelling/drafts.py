@@ -1,0 +1,532 @@
+"""Drafts of gold: which inputs to label, so that few labels answer a question, and estimates from them stay valid.
+
+    pool = Pool.of("classification", inputs, {"a": answers_of_a, "b": answers_of_b})
+    draft(pool, "compare", n=40).records
+
+Where two systems give the same output, the label adds nothing to their difference, whatever it is; so for ``compare``
+only disagreements are drafted, and a few agreements where the measure's denominators need them. What counts as
+agreement is in `goldassay.ext.labelling.outputs`. For ``level`` records are drawn at random, or from strata in shares
+that the first labels correct (Neyman); for ``errors`` mostly from likely failures; for ``tuning`` one of each cluster
+of
+near-equal texts, which supports no estimate.
+
+Each record says how it was chosen (`goldassay.statistics.design`). Inside a stratum the order is random, and the strata
+take turns in proportion to their shares: whatever prefix is labelled is a smaller sample of the same design.
+
+Cochran, *Sampling Techniques*, 1977 (strata, Neyman's shares); McNemar 1947 (disagreements alone).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.secrets import redact, scrub
+from goldassay.core.fields import identity
+from goldassay.core.measure import TASKS, check_choice
+from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape, input_text
+from goldassay.ext.labelling import SUFFIX
+from goldassay.ext.labelling.outputs import OutputComparison, of_corpus, predicted
+from goldassay.gold.anyfields import ABOUT_RECORD
+from goldassay.gold.outputs import output_of
+from goldassay.gold.records import INPUT_FIELDS, LABEL_FIELDS, SPANS, empty_prediction, is_labelled
+from goldassay.gold.shapes import SHAPES, Fields, Record
+from goldassay.gold.splits import TUNING_SPLITS, grouped, split, value_of
+from goldassay.results.view import Note, Sentence, Table, TableRow, View
+from goldassay.statistics.design import SAMPLING, Sampling, sampling_of
+from goldassay.statistics.sampling import allocate_labels
+
+AGREE = "agree"
+DISAGREE = "disagree"
+ON_AGREEMENTS = 0.3  # of the labels, where the denominators of a measure need agreements
+LIKELY = 2 / 3  # of the labels for errors that go to likely failures
+GOLD_FIELDS = {
+    **LABEL_FIELDS,
+    "classification": (*LABEL_FIELDS["classification"], "secondary_labels", "rationale"),
+    "answering": (
+        *LABEL_FIELDS["answering"],
+        "reference",
+        "supporting_facts",
+        "answer_type",
+        "answer_starts",
+        "provenance",
+    ),
+}
+"""The fields of gold that a label fills in."""
+Strata = dict[str, str]
+"""The stratum of each input by its id."""
+
+
+@dataclass
+class Pool:
+    """Inputs without gold, and what systems answered to them.
+
+    Args:
+        task: The task.
+        inputs: The inputs by id: records without gold.
+        answers: The predictions of each system by id; one that is absent failed.
+        verdicts: A judge's verdict of each answer by id, where one was asked.
+        kinds: The kind of answer or failure that a rule of your own names, by id, where it names one.
+        warnings: What a reader of the draft should know.
+        files: The files of predictions, with which labelled gold can be compared.
+        shape: The fields of the program, of a task of your own.
+    """
+
+    task: str
+    inputs: dict[str, Fields]
+    answers: dict[str, dict[str, Fields]] = field(default_factory=dict)
+    verdicts: Mapping[str, float] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    shape: ProgramShape = UNKNOWN_SHAPE
+
+    @classmethod
+    def of(
+        cls,
+        task: str,
+        inputs: Iterable[Record],
+        answers: Mapping[str, Iterable[Record]] = {},
+        shape: ProgramShape = UNKNOWN_SHAPE,
+    ) -> Pool:
+        """A pool of records and predictions, which have the same ids.
+
+        Args:
+            task: The task.
+            inputs: The records; gold that they have is left out.
+            answers: The predictions of each system.
+            shape: The fields of the program, of a task of your own.
+
+        Raises:
+            DataError: A prediction has no input, or an id is used twice.
+        """
+        pool = cls(task, {}, shape=shape)
+        for index, record in enumerate(inputs):
+            pool.add_input(identity(record, index), record)
+        for system, predictions in answers.items():
+            pool.answers[system] = {}
+            for index, prediction in enumerate(predictions):
+                name = identity(prediction, index)
+                if name not in pool.inputs:
+                    raise DataError(f"{system} has a prediction without an input", record=name)
+                pool.answers[system][name] = dict(prediction)
+        return pool
+
+    def add_input(self, name: str, record: Record) -> None:
+        """Add an input; a field that is not an input of the task or its program goes to ``meta``.
+
+        Raises:
+            DataError: The id is used twice.
+        """
+        if name in self.inputs:
+            raise DataError("duplicate document id; each record needs its own", record=name)
+        gold = (*GOLD_FIELDS[self.task], "errors") if self.task in TASKS else self.shape.answered
+        values = {key: value for key, value in record.items() if key not in (*gold, "id", SAMPLING, "suggestions")}
+        declared = SHAPES["gold"][self.task].__annotations__ if self.task in TASKS else self.shape.asked
+        about = () if self.task in TASKS else ABOUT_RECORD
+        inputs = {*declared, *about} if declared else values.keys()
+        fields = {key: value for key, value in values.items() if key in inputs}
+        extra = {key: value for key, value in values.items() if key not in inputs and value not in (None, "")}
+        meta = {"meta": {**extra, **(fields.get("meta") or {})}} if extra else {}
+        self.inputs[name] = {"id": name, **fields, **meta}
+
+    def text(self, name: str) -> str:
+        """The text of an input."""
+        return text_of(self.inputs[name], self.task, self.shape)
+
+    def outputs(self, name: str) -> list[Fields | None]:
+        """The predictions for an input; None where a system failed."""
+        return [predictions.get(name) for predictions in self.answers.values()]
+
+    def confidences(self) -> dict[str, float]:
+        """The least confidence that a system has in its answer to each input, of those that state one."""
+        stated: dict[str, float] = {}
+        for name in self.inputs:
+            numbers: list[float] = []
+            for answer in self.outputs(name):
+                probabilities = (answer or {}).get("probabilities")
+                if isinstance(probabilities, Mapping):
+                    likely = [float(value) for value in probabilities.values() if isinstance(value, (int, float))]
+                    numbers.append(max(likely, default=0.0))
+                elif answer:
+                    items = [item for value in answer.values() if isinstance(value, list) for item in value]
+                    values = [item.get("confidence") for item in (answer, *items) if isinstance(item, dict)]
+                    numbers += [float(value) for value in values if isinstance(value, (int, float))]
+            if numbers:
+                stated[name] = min(numbers)
+        return stated
+
+
+def text_of(record: Record, task: str, shape: ProgramShape = UNKNOWN_SHAPE) -> str:
+    """What a record is recognised by: its text, question or query; of a task of one's own all its inputs."""
+    if task in INPUT_FIELDS:
+        return str(record.get(INPUT_FIELDS[task]) or "")
+    return input_text(
+        record, shape.asked or [name for name in record if name not in ("id", "strata", "document", "meta")]
+    )
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Records to label, and how they were chosen.
+
+    Args:
+        task: The task.
+        question: What the labels are for.
+        records: The records, in the order in which they should be labelled.
+        sizes: How many inputs each stratum has.
+        systems: The names of the sources.
+        agreement: What counts as agreement, in words.
+        warnings: What a reader should know.
+    """
+
+    task: str
+    question: str
+    records: list[Fields]
+    sizes: dict[str, int]
+    systems: list[str]
+    agreement: str
+    warnings: list[str]
+
+    @property
+    def drafted(self) -> dict[str, int]:
+        """How many records of each stratum there are."""
+        counts = Counter(record[SAMPLING]["stratum"] for record in self.records)
+        return {name: counts[name] for name in self.sizes}
+
+    def view(self) -> View:
+        """The strata with their sizes and records, what counts as agreement, and what the labels will answer."""
+        inputs = self.records[0][SAMPLING]["population"]
+        title = f"{inputs:,} inputs, {len(self.records)} drafted to answer: {self.question}"
+        strata: list[TableRow] = [[name, size, self.drafted[name]] for name, size in self.sizes.items()]
+        view: View = [*map(Note, self.warnings), Table(title, ["stratum", "inputs", "drafted"], strata)]
+        if self.agreement:
+            view.append(Sentence(f"agreement: {self.agreement}"))
+        return [*view, Sentence(f"once they are labelled: {ESTIMATES[self.question]}")]
+
+    def state(self) -> Fields:
+        """As JSON."""
+        strata = {name: {"size": size, "drafted": self.drafted[name]} for name, size in self.sizes.items()}
+        return {
+            "task": self.task,
+            "question": self.question,
+            "records": len(self.records),
+            "population": self.records[0][SAMPLING]["population"],
+            "strata": strata,
+            "systems": self.systems,
+            "agreement": self.agreement,
+            "answer": ESTIMATES[self.question],
+            "warnings": self.warnings,
+        }
+
+
+def draft(
+    pool: Pool,
+    question: str | None = None,
+    *,
+    n: int = 40,
+    measure: str | None = None,
+    strata: str | None = None,
+    seed: int = 0,
+    fixed: bool = False,
+    drafted: Sequence[Record] = (),
+) -> Draft:
+    """Choose the inputs to label.
+
+    Args:
+        pool: The inputs, and what systems answered.
+        question: ``compare`` the systems (the default of two or more), the ``level`` of one (the default), its
+            ``errors``, or ``tuning``.
+        n: How many records, at most.
+        measure: The name of the measure that is asked about; by default that of the task, and agreement is then the
+            same output for all measures of the output.
+        strata: What ``level`` is stratified by: ``confidence``, ``agreement`` or a stratum or field of the inputs; by
+            default the pool's ``kinds``, a judge's verdicts, or nothing.
+        seed: Seeds the order.
+        fixed: All drafted records will be labelled before anybody looks at a verdict: the number of labels is fixed,
+            and a test of that number decides, which shows more than one that is valid whenever you stop.
+        drafted: The records of a draft to continue, labelled or not: the next ``n`` of the same order are chosen.
+
+    Raises:
+        GoldassayError: The pool does not allow this question.
+        DataError: The draft to continue is of other sources, or of other options.
+
+    >>> inputs = [{"id": str(i), "text": f"letter {i}"} for i in range(100)]
+    >>> ours = [{"id": str(i), "label": "M"} for i in range(100)]
+    >>> theirs = [{"id": str(i), "label": "L" if i < 20 else "M"} for i in range(100)]
+    >>> result = draft(Pool.of("classification", inputs, {"ours": ours, "theirs": theirs}), n=2)
+    >>> result.question, result.sizes, result.records[0]["suggestions"]
+    ('compare', {'agree': 80, 'disagree': 20}, {'ours': {'label': 'M'}, 'theirs': {'label': 'L'}})
+    """
+    systems = list(pool.answers)
+    aim = question or ("compare" if len(systems) > 1 else "level")
+    if drafted:
+        first = sampling_of(drafted[0].get(SAMPLING), drafted[0].get("id"))
+        aim = question or first.question
+        seed = first.seed
+        if first.fixed:
+            raise GoldassayError(f"the draft fixed its {first.fixed} labels beforehand; draft more into a new file")
+    check_choice("question", aim, ESTIMATES)
+    if fixed and aim != "compare":
+        raise GoldassayError(f"a number of labels is fixed to compare systems, not for {aim}")
+    if not pool.inputs:
+        raise GoldassayError("these sources have no inputs")
+    if aim == "compare" and len(systems) < 2:
+        raise GoldassayError("to compare, name two sources with answers to the same inputs")
+    if odd := next((name for name in systems if "=" in name or "|" in name), None):
+        raise GoldassayError(f"a system is not named {odd!r}: = and | say who agrees with whom")
+    if (strata and aim != "level") or (pool.kinds and aim not in ("level", "errors")):
+        raise GoldassayError(f"no strata are chosen for {aim}; they are for a level, those of a rule for errors too")
+    plan = _Plan(pool, aim, OutputComparison(pool.task, measure, pool.shape), strata, seed)
+    records = plan.records(n, drafted)
+    if not records:
+        raise GoldassayError("every input of the strata that the question needs is drafted already")
+    if fixed:
+        records = [{**record, SAMPLING: {**record[SAMPLING], "fixed": len(records)}} for record in records]
+    return Draft(pool.task, aim, records, plan.sizes, systems, plan.agreement, [*pool.warnings, *plan.warnings])
+
+
+ESTIMATES = {
+    "compare": "the difference of the systems, with its interval and test; not the level of one",
+    "level": "the level of each system, and differences, weighted by stratum",
+    "errors": "the share of each kind of error, weighted by stratum",
+    "tuning": "nothing: these are examples for train and dev",
+}
+"""What may be estimated from the labels, by question."""
+
+
+def next_steps(question: str, task: str, gold: Path, files: Sequence[Path]) -> list[str]:
+    """The commands that take the labels of a draft.
+
+    Args:
+        question: The question of the draft.
+        task: The task, or the file of its program.
+        gold: The draft, or the folder of its review.
+        files: The files of answers that it was drafted from.
+    """
+    commands = {
+        "compare": ["goldassay compare {task} --gold {gold}{pred}"],
+        "level": ["goldassay score {task} --gold {gold}{pred}"],
+        "errors": ["goldassay gold modes {review}", "goldassay patch propose {task} {review}"],
+        "tuning": ["goldassay tune {task} --gold {gold}"],
+        "": ["goldassay report {review} --out {stem}.html"],
+    }
+    option = "pred"
+    pred = "".join(f" --{option} {file}" for file in (files if question == "compare" else files[:1]))
+    review = gold if gold.is_dir() else gold.with_suffix(SUFFIX)
+    fields = {"task": task, "gold": gold, "review": review, "stem": gold.stem, "pred": pred}
+    is_known = files or question in ("errors", "tuning")
+    return [command.format(**fields) for command in commands[question if is_known else ""]]
+
+
+class _Plan:
+    """The strata of a pool for a question, each in its random order, and how labels are shared among them."""
+
+    def __init__(self, pool: Pool, question: str, comparison: OutputComparison, by: str | None, seed: int) -> None:
+        self.pool = pool
+        self.question = question
+        self.comparison = comparison
+        self.by = by
+        self.seed = seed
+        self.warnings: list[str] = []
+        self._sides: Mapping[str, str] = {}
+        if pool.task in SPANS:  # places would not be those of the text without a secret
+            secret = {name for name in pool.inputs if redact(text := pool.text(name)) != text}
+            if secret:
+                self.warnings.append(f"{len(secret)} inputs hold what looks like a key or password and are left out")
+                inputs = {name: record for name, record in pool.inputs.items() if name not in secret}
+                self.pool = pool = replace(pool, inputs=inputs)
+        self.measure = comparison.headline(answer for item in pool.answers.values() for answer in item.values())
+        self.agreement = comparison.words if len(pool.answers) > 1 else ""
+        ids: dict[str, list[str]] = defaultdict(list)
+        for name, stratum in sorted(getattr(self, f"_for_{question}")().items()):
+            ids[stratum].append(name)
+        self.order = {stratum: ids[stratum] for stratum in sorted(ids)}
+        for stratum, names in self.order.items():
+            random.Random(f"{seed} {stratum}").shuffle(names)
+        self.sizes = {stratum: len(names) for stratum, names in self.order.items()}
+        # Of each stratum, how many items each system predicted in it, and the mean of its verdicts.
+        inputs = self.pool.inputs
+        items: dict[str, dict[str, int]] = {}
+        for system, answers in self.pool.answers.items():
+            counts = predicted(self.measure, [*inputs.values()], [answers.get(name) for name in inputs])
+            items[system] = dict(zip(inputs, counts, strict=bool(counts)))
+        self._totals: dict[str, tuple[dict[str, int], float | None]] = {}
+        for stratum, names in self.order.items():
+            counted = {system: sum(item[name] for name in names) for system, item in items.items() if item}
+            verdicts = [self.pool.verdicts[name] for name in names if name in self.pool.verdicts]
+            self._totals[stratum] = (counted, sum(verdicts) / len(verdicts) if verdicts else None)
+
+    def _for_compare(self) -> Strata:
+        strata = self._partitions()
+        if {*strata.values()} == {AGREE}:
+            names = " and ".join(self.pool.answers)
+            raise GoldassayError(f"{names} agree on all {len(strata)} inputs: {self.agreement}")
+        return strata
+
+    def _for_level(self) -> Strata:
+        if self.by == "agreement":
+            if len(self.pool.answers) < 2:
+                raise GoldassayError("strata by agreement need two sources with answers")
+            return self._partitions()
+        if self.by == "confidence":
+            return self._bands("confidence", self.pool.confidences())
+        if self.pool.kinds:
+            return {name: self.pool.kinds.get(name, "rest") for name in self.pool.inputs}
+        if self.by is not None:
+            rows = {name: {**(record.get("meta") or {}), **record} for name, record in self.pool.inputs.items()}
+            values = {name: value_of(row, self.by) for name, row in rows.items()}
+            if not any(value is not None for value in values.values()):
+                raise GoldassayError(f"no input has {self.by!r}, neither in its strata nor as a field")
+            return {name: f"{self.by} {value}" for name, value in values.items()}
+        if self.pool.verdicts:
+            return self._bands("verdict", self.pool.verdicts)
+        return dict.fromkeys(self.pool.inputs, "all")
+
+    def _for_errors(self) -> Strata:
+        """Likely failures by their strongest sign, and the rest."""
+        low = 0.2  # the share of the least confident answers that are likely failures
+        signs = dict.fromkeys(self.pool.inputs, "rest")
+        confidences = self.pool.confidences()
+        most = max(confidences.values(), default=0.0)
+        least = np.quantile([*confidences.values()], low) if confidences else most
+        signs |= {name: "low confidence" for name, value in confidences.items() if value <= least and value < most}
+        signs |= {name: "judged wrong" for name, verdict in self.pool.verdicts.items() if verdict < 0.5}
+        if len(self.pool.answers) > 1:
+            signs |= {name: DISAGREE for name, stratum in self._partitions().items() if stratum != AGREE}
+        signs |= {name: kind for name, kind in self.pool.kinds.items() if name in signs}
+        signs |= {name: "no answer" for name in self.pool.inputs if None in self.pool.outputs(name)}
+        if {*signs.values()} == {"rest"}:
+            self.warnings.append(
+                "nothing marks a likely failure (no rule, no answers that differ, no confidence): all at random"
+            )
+        return signs
+
+    def _for_tuning(self) -> Strata:
+        """One of each cluster of near-equal texts, by the strata of the inputs; each is for train or dev."""
+        names = sorted(self.pool.inputs)
+        clusters = grouped([{"id": str(index), "text": self.pool.text(name)} for index, name in enumerate(names)])
+        rng = random.Random(f"{self.seed} clusters")
+        chosen = [self.pool.inputs[names[rng.choice(members)]] for members in clusters]
+        self._sides = split(chosen, ratios=TUNING_SPLITS, factors=(), seed=self.seed).of
+        strata: Strata = {}
+        for record in chosen:
+            facts = (record.get("strata") or {}).items()
+            strata[record["id"]] = ", ".join(f"{key}={value}" for key, value in facts) or "all"
+        return strata
+
+    def _partitions(self) -> Strata:
+        """The inputs by who agrees with whom: ``agree``, ``disagree``, or of several systems ``a=b|c``."""
+        rare = 0.05  # of the disagreements: partitions below it are one stratum, which gets labels enough to be weighed
+        kinds: Strata = {}
+        for name in self.pool.inputs:
+            groups: dict[str, list[str]] = defaultdict(list)
+            for system, answer in zip(self.pool.answers, self.pool.outputs(name), strict=True):
+                groups[self.comparison.canonical(answer)].append(system)
+            kinds[name] = AGREE if len(groups) == 1 else "|".join("=".join(group) for group in groups.values())
+        disputed = Counter(kind for kind in kinds.values() if kind != AGREE)
+        least = math.inf if len(self.pool.answers) == 2 else rare * disputed.total()
+        merged: Counter[str] = Counter()
+        for kind, count in sorted(disputed.items(), key=lambda item: (item[1], item[0])):
+            if count < least or 0 < merged.total() < least:  # together they are not rare either
+                merged[kind] = count
+        return {name: DISAGREE if kind in merged else kind for name, kind in kinds.items()}
+
+    def _bands(self, noun: str, values: Mapping[str, float]) -> Strata:
+        """The inputs by a number: by its values if there are few, else in thirds."""
+        if not values:
+            raise GoldassayError(f"no answer has a {noun}")
+        first, *cuts = sorted({*values.values()})
+        if len(cuts) > 2:
+            cuts = sorted({*np.quantile([*values.values()], [1 / 3, 2 / 3], method="nearest").tolist()} - {first})
+        names = [f"{noun} below {edge:.4g}" for edge in cuts] + [f"{noun} from {cuts[-1]:.4g}" if cuts else noun]
+        strata = {name: names[int(np.searchsorted(cuts, value, "right"))] for name, value in values.items()}
+        return {name: strata.get(name, f"no {noun}") for name in self.pool.inputs}
+
+    def _shares(self, drafted: Sequence[Record]) -> dict[str, float]:
+        """The share of the labels that each stratum gets."""
+        weights = {name: float(size) for name, size in self.sizes.items()}
+        fixed: dict[str, float] = {}
+        if self.question == "compare":
+            fixed = {AGREE: ON_AGREEMENTS if of_corpus(self.measure) else 0.0}
+        elif self.question == "errors":
+            fixed = {"rest": 1 - LIKELY}
+        elif self.question == "tuning":
+            weights = dict.fromkeys(weights, 1.0)
+        else:
+            # Neyman's weights: size times the spread of the labelled values, which is shrunk by `prior` labels of the
+            # spread of all: a few right ones are no proof that all are.
+            prior = 3
+            values: dict[str, list[float]] = {name: [] for name in weights}
+            for record in drafted:
+                name = str(record["id"])
+                for answer in self.pool.outputs(name) if self.measure and is_labelled(record, self.pool.task) else ():
+                    assessment = self.measure(record, answer or empty_prediction(name, self.pool.task))  # type: ignore[misc]
+                    values[record[SAMPLING]["stratum"]].append(float(assessment.tally.value))
+            labelled = [value for numbers in values.values() for value in numbers]
+            if len({*labelled}) > 1:
+                for name, numbers in values.items():
+                    spread = np.var(numbers or [0.0]) * len(numbers) + prior * np.var(labelled)
+                    weights[name] *= float(np.sqrt(spread / (len(numbers) + prior)))
+        fixed = {name: share for name, share in fixed.items() if name in weights and len(weights) > 1}
+        free = {name: weight for name, weight in weights.items() if name not in fixed}
+        scale = (1 - sum(fixed.values())) / sum(free.values())
+        return {**{name: weight * scale for name, weight in free.items()}, **fixed}
+
+    def records(self, n: int, drafted: Sequence[Record]) -> list[Fields]:
+        """The next ``n`` records after those that are drafted: the stratum that lacks most of its share is next.
+
+        Raises:
+            DataError: A drafted record is not as this plan has it.
+        """
+        taken: Counter[str] = Counter()
+        for record in drafted:
+            name = str(record.get("id"))
+            sampling = sampling_of(record.get(SAMPLING), name)
+            is_known = sampling.position < self.sizes.get(sampling.stratum, 0)
+            expected = self._record(sampling.stratum, sampling.position) if is_known else {}
+            same = all(expected.get(key) == record.get(key) for key in ("id", "suggestions"))
+            if not same or sampling_of(expected[SAMPLING]) != sampling:
+                message = "is not of this draft: the sources, the seed or another option changed; draft into a new file"
+                raise DataError(message, record=name, field=SAMPLING)
+            taken[sampling.stratum] += 1
+        shares = {name: share for name, share in self._shares(drafted).items() if share > 0}
+        records: list[Fields] = []
+        for stratum in allocate_labels(shares, self.sizes, taken, n):
+            records.append(self._record(stratum, taken[stratum]))
+            taken[stratum] += 1
+        return records
+
+    def _record(self, stratum: str, position: int) -> Fields:
+        """The record at a place of a stratum's order, without secrets: with the answers and how it was chosen."""
+        name = self.order[stratum][position]
+        predictions, mean = self._totals[stratum]
+        sampling = Sampling(
+            question=self.question,  # type: ignore[arg-type]
+            stratum=stratum,
+            size=self.sizes[stratum],
+            population=len(self.pool.inputs),
+            seed=self.seed,
+            position=position,
+            systems=tuple(self.pool.answers),
+            agreement=self.agreement,
+            measure=self.comparison.measure or "",
+            predicted=predictions,
+            verdict=None if mean is None else self.pool.verdicts.get(name, mean),
+            verdict_mean=mean,
+        )
+        record: Fields = {"split": self._sides[name]} if name in self._sides else {}
+        record |= self.pool.inputs[name]
+        if self.pool.answers:  # a system that failed is absent
+            systems = self.pool.answers.items()
+            answers = {system: output_of(item[name], self.pool.task) for system, item in systems if name in item}
+            record["suggestions"] = answers
+        hidden: Fields = scrub(record)
+        return {**hidden, SAMPLING: sampling.model_dump(mode="json", exclude_none=True)}

@@ -1,0 +1,206 @@
+"""Whether two predictions are the same output: no measure that is asked about tells them apart, whatever gold says.
+
+Each prediction has a canonical form, a text (`goldassay.gold.outputs`); two agree if these are equal. It leaves out the
+spelling of an answer only where the measure that is asked about does (SQuAD's normalisation).
+
+What is beside the output (confidence, probabilities, contexts, citations) is compared only for a measure that reads it.
+
+>>> spans = [{"start": 0, "end": 2, "type": "TOP"}, {"start": 5, "end": 9, "type": "TMP"}]
+>>> OutputComparison("extraction").agree({"entities": spans}, {"entities": spans[::-1]})
+True
+>>> answers = {"answer": "the Louvre"}, {"answer": "Louvre."}
+>>> OutputComparison("answering").agree(*answers), OutputComparison("answering", "exact_match").agree(*answers)
+(False, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.measure import TASKS, Measure, parse, registered
+from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape
+from goldassay.core.tally import Counts, Mean
+from goldassay.gold.outputs import as_text, canonical_output
+from goldassay.gold.records import empty_prediction
+from goldassay.gold.shapes import Fields, Record
+from goldassay.measures.trajectories.records import trajectory
+from goldassay.text import normal
+
+SAME_OUTPUT = {
+    "extraction": "the same spans with the same types",
+    "classification": "the same labels",
+    "linking": "the same mentions with the same candidates in the same order",
+    "retrieval": "the same documents in the same order",
+    "answering": "the same answer, letter for letter",
+    "triples": "the same statements",
+    "records": "the same record, value for value",
+    "trajectories": "the same calls in the same order, and the same answer and end state",
+}
+HEADLINES = {
+    "extraction": "strict_f1",
+    "classification": "accuracy",
+    "linking": "link_f1",
+    "retrieval": "nDCG@10",
+    "answering": "exact_match",
+    "triples": "f1",
+    "records": "field_f1",
+    "trajectories": "trajectory_exact_match",
+}
+"""The measure that a draft is for if none is named."""
+OF_OUTPUT = {
+    "classification": (
+        *("Accuracy", "LabelF1", "HierarchyGap", "Kappa", "MCC", "OrdinalError", "Cost"),
+        *("SetF1", "SubsetAccuracy", "HammingLoss", "Correlation", "GradedError"),
+    ),
+    "answering": ("ExactMatch", "F1", "ROUGE", "BLEU", "ChrF", "SemanticSimilarity", "BERTScore"),
+    "triples": (
+        *("F1", "MacroF1", "PrecisionBound", "NovelDiscovery"),
+        *("OntologyConformance", "RelationHallucination", "Hallucination"),
+    ),
+    "trajectories": ("TrajectoryMatch", "CallF1", "ToolF1", "ByTool", "ArgumentAccuracy", "CostRatio"),
+}
+"""The measures that read nothing but the output, of tasks that also have others."""
+WITHOUT_GOLD: dict[str, Fields] = {
+    "extraction": {"entities": []},
+    "classification": {"labels": []},
+    "linking": {"links": []},
+    "triples": {"triples": []},
+    "records": {"record": {}},
+    "trajectories": {"calls": []},
+}
+
+
+def measure_named(task: str, name: str) -> Measure:
+    """The measure of a built-in task with this key, or that reads as this text.
+
+    Raises:
+        GoldassayError: There is none.
+
+    >>> measure_named("retrieval", "P@3").key, measure_named("extraction", "SpanF1('partial')").key
+    ('P@3', 'partial_f1')
+    """
+    if task not in TASKS:
+        raise GoldassayError(f"{task} is a task of your own, whose metric measures it; name no measure")
+    measures = {measure.key: measure for measure in reversed(registered(task))}
+    if name in measures:
+        measure: Measure = measures[name]
+        return measure
+    if task == "retrieval":
+        from goldassay.measures.retrieval.scorecard import named
+
+        return named(name)
+    if "(" in name:
+        return parse(f"{task}.{name}")
+    raise GoldassayError(f"{task} has no measure {name!r}; there are {', '.join(measures)}")
+
+
+@dataclass(frozen=True)
+class OutputComparison:
+    """How the outputs of a task are compared.
+
+    Args:
+        task: The task.
+        measure: The name of the measure that is asked about; without one, all that read the output alone.
+        shape: The fields of the program of a task of your own, whose scored fields are the output.
+    """
+
+    task: str
+    measure: str | None = None
+    shape: ProgramShape = UNKNOWN_SHAPE
+
+    @cached_property
+    def asked(self) -> Measure | None:
+        """The measure that is asked about."""
+        return None if self.measure is None else measure_named(self.task, self.measure)
+
+    @property
+    def reads_output_alone(self) -> bool:
+        """Whether what is beside the output (its confidence, say) makes no difference."""
+        if self.task not in TASKS:
+            return False
+        name = type(self.asked).__name__
+        return self.asked is None or name in OF_OUTPUT.get(self.task, (name,))
+
+    @cached_property
+    def _normalise(self) -> Callable[[str], str]:
+        """What the measure does to an answer before it reads it."""
+        rules: dict[str, Callable[[str], str]] = {"squad": normal.squad}
+        measure: Any = self.asked
+        if self.task == "answering" and type(measure).__name__ in ("ExactMatch", "F1") and measure.empty == "skip":
+            rules["unicode"] = partial(normal.unicode, articles=measure.articles)
+            return rules.get(measure.normalisation, str)
+        return str
+
+    @property
+    def words(self) -> str:
+        """What counts as agreement."""
+        if self.task not in TASKS:
+            scored = ", ".join(self.shape.scored(self.shape.outputs))
+            return f"the same {scored}" if scored else "the same value in every field but working notes"
+        if not self.reads_output_alone:
+            return f"the same prediction in every field, since {self.measure} reads more than the output"
+        if self._normalise is not str:
+            return f"the same answer as {self.measure} normalises it"
+        return SAME_OUTPUT[self.task]
+
+    def canonical(self, prediction: Record | None) -> str:
+        """The text that is the same for predictions that agree; None is the prediction of a program that failed."""
+        if prediction is None:
+            return "null"
+        if self.reads_output_alone:
+            return canonical_output(prediction, self.task, self._normalise)
+        if self.task not in TASKS:
+            return canonical_output(prediction, self.task, shape=self.shape)
+        if self.task == "trajectories":  # which take other times
+            return as_text([canonical_output(prediction, self.task), trajectory(prediction).steps])
+        beside = ("id", "meta", "trajectory")
+        return as_text({name: value for name, value in prediction.items() if name not in beside})
+
+    def agree(self, first: Record | None, second: Record | None) -> bool:
+        """Whether two predictions are the same output."""
+        return self.canonical(first) == self.canonical(second)
+
+    def headline(self, predictions: Iterable[Record]) -> Measure | None:
+        """The measure that is asked about, or that of the task for such predictions; None of a task of your own."""
+        if self.asked is not None or self.task not in TASKS:
+            return self.asked
+        first: Record = next(iter(predictions), {})
+        if self.task == "classification" and first.get("label") is None:
+            return measure_named(self.task, "set_micro_f1" if first.get("labels") is not None else "mae")
+        return measure_named(self.task, HEADLINES[self.task])
+
+
+def of_corpus(measure: Measure | None) -> bool:
+    """Whether a value has denominators that depend on gold, so that what agrees counts too.
+
+    >>> of_corpus(measure_named("extraction", "strict_f1")), of_corpus(measure_named("answering", "f1"))
+    (True, False)
+    """
+    if measure is None:
+        return False
+    return type(measure.zero) is not Mean or measure.task in ("linking", "triples")
+
+
+def predicted(measure: Measure | None, inputs: Sequence[Record], predictions: Sequence[Record | None]) -> list[int]:
+    """How many items each prediction has as the measure counts them: its false positives against gold without any.
+
+    Empty if the measure counts no items.
+
+    >>> predictions = [{"entities": [{"start": 0, "end": 2, "type": "TOP"}]}, None]
+    >>> predicted(measure_named("extraction", "strict_f1"), [{"id": "a", "text": "Ur"}, {"id": "b", "text": "?"}],
+    ...     predictions)
+    [1, 0]
+    """
+    if measure is None or not isinstance(measure.zero, Counts) or measure.task not in WITHOUT_GOLD:
+        return []
+    gold = [{**record, **WITHOUT_GOLD[measure.task]} for record in inputs]
+    pairs = zip(gold, predictions, strict=True)
+    pred = [prediction or empty_prediction(record["id"], measure.task) for record, prediction in pairs]
+    tallies = measure.tallies(measure.batch(gold, pred))
+    return [round(number) for number in np.asarray(tallies.fp).tolist()]

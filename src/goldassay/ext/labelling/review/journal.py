@@ -1,0 +1,306 @@
+"""The journal of a review, ``labels.jsonl``: one line a decision, on the disk before the page goes on.
+
+Nothing is ever rewritten: a decision that is made again is another line, and an undo is a line that names the decision
+that it takes back. The state of a review is what its lines say, read from the first to the last, so a process that is
+killed loses nothing that was answered. A line has the id that the page gave its decision: sent twice, it is written
+once.
+
+A change of the modes (what went wrong) is a line too. The modes of a decision are those that it names, with every later
+change that was not undone, in order; so a mode that is renamed has its new name in all records, and an undo brings back
+the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from goldassay._support import jsonl
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.jsonl import JSON
+from goldassay._support.secrets import mask, redact
+from goldassay.core.measure import TASKS
+from goldassay.ext.labelling.drafts import GOLD_FIELDS
+from goldassay.gold.records import SPANS, problems, prove
+from goldassay.gold.shapes import Record
+
+
+def check_value(value: Record, record: Record, task: str, outputs: Iterable[str]) -> None:
+    """Check that a record with this value is gold of its task.
+
+    Raises:
+        DataError: It is not; the message names the field.
+    """
+    name = str(record["id"])
+    allowed = [*outputs, *GOLD_FIELDS.get(task, ())]
+    if other := next((key for key in value if key not in allowed), None):
+        raise DataError(
+            f"no such field to decide; there are {', '.join(dict.fromkeys(allowed))}", record=name, field=other
+        )
+    if task not in TASKS:
+        return
+    checked = problems({**record, **value}, task, extra="ignore")
+    if isinstance(checked, list):
+        raise checked[0]
+    if task in SPANS:
+        prove(checked["text"], checked[SPANS[task]], SPANS[task], name)
+
+
+def canonical(value: JSON) -> str:
+    """A text that two values share if they say the same: order and the words under a span do not matter.
+
+    >>> canonical([{"start": 1, "end": 2, "text": "a"}, 3]) == canonical([3, {"end": 2, "start": 1}])
+    True
+    """
+    about = ("text", "confidence", "form")  # of a span or statement: what does not make it another one
+    if isinstance(value, Mapping):
+        inner = []
+        for name in sorted(value):
+            if name == "calls":  # whose order counts
+                inner.append(f"calls: [{', '.join(map(canonical, value[name]))}]")
+            elif "start" not in value or name not in about:
+                inner.append(f"{name!r}: {canonical(value[name])}")
+        return f"{{{', '.join(inner)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(sorted(map(canonical, value)))}]"
+    return repr(value)
+
+
+Name = Annotated[str, AfterValidator(lambda text: " ".join(redact(text).split())), Field(min_length=1, max_length=200)]
+Text = Annotated[str, AfterValidator(redact), Field(max_length=10_000)]  # notes go into prompts and files
+Value = Annotated[dict[str, Any], AfterValidator(mask)]
+Kind = Literal["label", "skip", "unsure", "undo", "reveal"]
+
+
+class NothingToUndoError(GoldassayError):
+    """Every decision, or change of the modes, of this reviewer is undone."""
+
+
+class Decision(BaseModel):
+    """A decision as the page sends it.
+
+    Args:
+        decision: Its id, made by the page.
+        item: The record and the visit that it is about.
+        kind: What was decided; ``reveal`` shows the systems' names from now on.
+        value: The gold fields.
+        choice: The side that was chosen: its number, ``both`` or ``neither``.
+        good: Whether the first suggestion is good.
+        note: A remark.
+        modes: Names of what went wrong.
+        grade: How bad it is, 1 to 3.
+        step: The first wrong step of the first answer, from 0, to which the modes belong.
+        seconds: How long it took.
+        undoes: The decision that an undo takes back; by default the reviewer's last.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    decision: str = Field(min_length=1, max_length=200)
+    item: str = Field(default="", max_length=200)
+    kind: Kind
+    value: Value | None = None
+    choice: str | None = Field(default=None, max_length=200)
+    good: bool | None = None
+    note: Text | None = None
+    modes: list[Name] = []
+    grade: int | None = Field(default=None, ge=1, le=3)
+    step: int | None = Field(default=None, ge=0)
+    seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    undoes: str | None = None
+
+
+class Line(Decision):
+    """A decision with who made it, when, and what was shown: the systems in the order of their suggestions."""
+
+    record: str = ""
+    who: str = Field(min_length=1, max_length=200)
+    sitting: str = Field(default="", max_length=200)
+    when: str
+    blind: bool = False
+    shown: list[str] = []
+
+    @cached_property
+    def index(self) -> int:
+        """The place of the record in the draft; -1 of a line that is about none."""
+        return int(self.item.partition(":")[0] or -1)
+
+    @cached_property
+    def visit(self) -> str:
+        """Which visit to the record it was."""
+        return self.item.partition(":")[2] or "first"
+
+    @cached_property
+    def meaning(self) -> str:
+        """A text that two decisions share if they decide the same."""
+        return canonical(
+            {"value": self.value} if self.value is not None else {"choice": self.choice, "good": self.good}
+        )
+
+
+class ModeChange(BaseModel):
+    """A change of the modes as the page sends it.
+
+    Args:
+        change: Its id, made by the page.
+        kind: ``rename`` and ``merge`` give all records of ``mode`` the mode ``to``; ``move`` gives it to some of them,
+            or adds it if there is no ``mode``; ``describe`` says what ``mode`` is; ``undo`` takes back the last change.
+        mode: The mode that is changed.
+        to: The mode that records get.
+        items: The records that move.
+        description: What the mode is.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    change: str = Field(min_length=1, max_length=200)
+    kind: Literal["rename", "merge", "move", "describe", "undo"]
+    mode: Name | None = None
+    to: Name | None = None
+    items: list[str] = []
+    description: Text = ""
+
+
+class ModeLine(ModeChange):
+    """A change of the modes in the journal: with the ids of its records, who made it when, and what an undo undoes."""
+
+    records: list[str] = []
+    undoes: str | None = None
+    who: str
+    when: str
+
+    def applied(self, modes: list[str], record: str) -> list[str]:
+        """The modes of a record after this change."""
+        moved = self.kind == "move" and record in self.records
+        if self.to and (self.kind in ("rename", "merge") or moved):
+            modes = [self.to if mode == self.mode else mode for mode in modes]
+            modes += [self.to] if moved and self.mode is None else []
+        return list(dict.fromkeys(modes))
+
+
+def parsed(row: Mapping[str, Any]) -> Line | ModeLine:
+    """A line of the journal."""
+    return ModeLine.model_validate(row) if "change" in row else Line.model_validate(row)
+
+
+class Journal:
+    """The decisions of a review: what was written, and what is in force.
+
+    Args:
+        file: The file of the lines; it is made if there is none.
+        read_only: Whether nothing is added.
+        check: Called with each decision on a record; it raises `DataError` if the draft has no such record, or it
+            cannot have that value.
+
+    Raises:
+        DataError: A line is not a decision on a record of the draft.
+    """
+
+    def __init__(
+        self, file: Path, *, read_only: bool = False, check: Callable[[Line], object] = lambda line: None
+    ) -> None:
+        self.lines: dict[str, Line] = {}
+        self.changes: dict[str, ModeLine] = {}
+        self.changes_in_force: list[ModeLine] = []
+        self.order: dict[str, int] = {}
+        self._undone: set[str] = set()
+        self._history: dict[tuple[int, str, str], list[Line]] = {}
+        self._current: dict[int, dict[tuple[str, str], Line]] = {}
+        if file.exists():
+            for row in jsonl.rows(file, what="a decision", check=parsed):
+                line = parsed(row)
+                name = line.change if isinstance(line, ModeLine) else line.decision
+                if name in self.order:
+                    if line == self.lines.get(name, self.changes.get(name)):
+                        continue  # the same line twice is one
+                    raise DataError("two lines have this id; delete the one that is wrong", file=file, record=name)
+                try:
+                    if isinstance(line, Line) and line.kind not in ("undo", "reveal"):
+                        check(line)
+                    self._apply(line)
+                except DataError as error:
+                    message = (
+                        f"decision {name} does not fit the draft: {error}; delete the line, or restore draft.jsonl"
+                    )
+                    raise DataError(message, file=file) from None
+                except (LookupError, ValueError):
+                    message = "this line takes back, or is about, what is not there"
+                    raise DataError(message, file=file, record=row.get("decision")) from None
+        self._log = None if read_only else jsonl.Log(file, sync=True)
+
+    def add(self, line: Line | ModeLine) -> None:
+        """Write a decision or a change of the modes, unless it is there already."""
+        if self._log and (line.change if isinstance(line, ModeLine) else line.decision) not in self.order:
+            self._log.add(line.model_dump(exclude_defaults=True))
+            self._apply(line)
+
+    def _apply(self, line: Line | ModeLine) -> None:
+        if isinstance(line, ModeLine):
+            if line.undoes and line.undoes not in self.changes:
+                raise LookupError(line.undoes)
+            self.order[line.change] = len(self.order)
+            self.changes[line.change] = line
+            undone = {change.undoes for change in self.changes.values()}
+            in_force = (change for change in self.changes.values() if change.kind != "undo")
+            self.changes_in_force = [change for change in in_force if change.change not in undone]
+            return
+        self.order[line.decision] = len(self.order)
+        self.lines[line.decision] = line
+        if line.kind == "reveal":
+            return
+        subject = self.lines[str(line.undoes)] if line.kind == "undo" else line
+        key = (subject.who, subject.visit)
+        history = self._history.setdefault((subject.index, *key), [])
+        if line.kind == "undo":
+            self._undone.add(subject.decision)
+            history.remove(subject)
+        else:
+            history.append(line)
+        current = self._current.setdefault(subject.index, {})
+        current.pop(key, None)
+        if history:
+            current[key] = history[-1]
+
+    def current(self, index: int, who: str, visit: str = "first") -> Line | None:
+        """What a reviewer decided last on a visit to a record, and did not undo."""
+        return self.decisions(index).get((who, visit))
+
+    def decisions(self, index: int) -> Mapping[tuple[str, str], Line]:
+        """The decisions on a record that are in force, by reviewer and visit."""
+        return self._current.get(index, {})
+
+    def in_force(self) -> list[Line]:
+        """All decisions that are in force, in the order of the records."""
+        return [line for index in sorted(self._current) for line in self._current[index].values()]
+
+    def last(self, who: str) -> Line | None:
+        """The decision that a reviewer's next undo takes back."""
+        mine = (line for line in reversed(self.lines.values()) if line.who == who and line.decision not in self._undone)
+        return next((line for line in mine if line.kind not in ("undo", "reveal")), None)
+
+    def modes(self, line: Line) -> list[str]:
+        """The modes of a decision: those that it names, with the changes since then."""
+        modes = line.modes
+        for change in self.changes_in_force:
+            if self.order[change.change] > self.order[line.decision]:
+                modes = change.applied(modes, line.record)
+        return modes
+
+    def descriptions(self) -> dict[str, str]:
+        """The modes that have been described."""
+        texts: dict[str, str] = {}
+        for change in self.changes_in_force:
+            mode = change.mode or ""
+            if change.kind == "describe":
+                texts[mode] = change.description
+            elif change.kind != "move" and mode in texts and change.to:
+                text = texts.pop(mode)
+                texts[change.to] = texts.get(change.to) or text
+        return texts
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._log:
+            self._log.close()

@@ -1,0 +1,349 @@
+"""A review while people work on it: what pages are shown, what they decide, how far it is and how sure the result."""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from statistics import median
+
+from goldassay._support.exceptions import DataError
+from goldassay.core.measure import TASKS
+from goldassay.ext.labelling.modes import read_modes
+from goldassay.ext.labelling.review.folder import Folder, Suggestion
+from goldassay.ext.labelling.review.journal import (
+    Decision,
+    Journal,
+    Line,
+    ModeChange,
+    NothingToUndoError,
+    canonical,
+    check_value,
+)
+from goldassay.ext.labelling.review.modes import Modes
+from goldassay.ext.labelling.review.quality import GOOD, Quality
+from goldassay.ext.labelling.review.queue import Queue
+from goldassay.gold import anyfields
+from goldassay.gold.records import candidate_ids
+from goldassay.gold.shapes import Fields, Record
+from goldassay.measures.trajectories.steps import TRAJECTORY, steps_of
+
+SLOW = 0.5  # seconds from which figures are computed rarely: people do not wait for them
+VOCABULARY = {"type": "types", "predicate": "predicates"} | dict.fromkeys(
+    ("label", "labels", "secondary_labels"), "labels"
+)
+"""The fields of a value whose words the page offers."""
+Visit = tuple[int, str]
+
+
+@dataclass
+class Session:
+    """A folder with its decisions and its queue; its methods may be called from several threads.
+
+    Args:
+        folder: The folder.
+        read_only: Whether nothing is decided; then another process may have the folder open.
+    """
+
+    folder: Folder
+    read_only: bool = False
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    _computed: Fields = field(default_factory=dict)
+    _computing: threading.Lock = field(default_factory=threading.Lock)
+    _pause: float = 0.0  # until when slow figures are not computed again
+
+    def __post_init__(self) -> None:
+        read_modes(self.folder.path)  # a file that cannot be read is an error now, not later on the page
+        self.journal = Journal(self.folder.path / "labels.jsonl", read_only=self.read_only, check=self._check)
+        leases = None if self.read_only else self.folder.path / ".leases.json"
+        settings = self.folder.settings
+        self.queue = Queue(len(self.folder.records), self.journal, self.folder.seed, settings.overlap, leases)
+        self.quality = Quality(self.folder, self.journal, self.queue)
+        self.modes = Modes(self.folder, self.journal, self.queue)
+
+    def setup(self, who: str, sitting: str) -> Fields:
+        """What a page needs once."""
+        folder = self.folder
+        form: list[Fields] = []  # the fields of a task of your own, with their types
+        for name, type_ in () if folder.task in TASKS else anyfields.fields(folder.suggested).items():
+            choices = list(ast.literal_eval(type_.removeprefix("Literal"))) if type_.startswith("Literal") else []
+            form.append({"name": name, "type": type_.partition("[")[0], "description": "", "choices": choices})
+        with self.lock:
+            words: dict[str, set[str]] = {kind: set() for kind in VOCABULARY.values()}
+            for value in (*folder.suggested, *(line.value for line in self.journal.in_force() if line.value)):
+                for holder in (value, *(value.get("entities") or ()), *(value.get("triples") or ())):
+                    for name in VOCABULARY.keys() & holder.keys():
+                        values = holder[name] if isinstance(holder[name], list) else [holder[name]]
+                        words[VOCABULARY[name]].update(str(word) for word in values if word is not None)
+            modes = self.modes.listed(self.modes.traces())
+            return {
+                "title": folder.path.stem,
+                "task": folder.task,
+                "mode": folder.mode,
+                "question": folder.design.question if folder.design.drafted else None,
+                "outputs": folder.outputs,
+                "inputs": list(
+                    dict.fromkeys(name for index in range(self.queue.count) for name in folder.fields(index))
+                ),
+                **{kind: sorted(texts) for kind, texts in words.items()},
+                "several": "labels" in folder.outputs,
+                "schema": folder.schema,
+                "fields": form,
+                "systems": self.systems(),
+                "reviewer": who,
+                "records": self.queue.count,
+                "index": [[str(index), record["id"]] for index, record in enumerate(folder.records)],
+                "next": self.queue.next(who, sitting),
+                "guidelines": folder.guidelines(),
+                "then": folder.next_steps,
+                "judge": folder.settings.judge,
+                "modes": [{"name": mode.name, "description": mode.description} for mode in modes],
+                "progress": self.progress(who, sitting),
+            }
+
+    def systems(self) -> list[str] | None:
+        """The names of the systems; None while they are hidden."""
+        revealed = any(line.kind == "reveal" for line in self.journal.lines.values())
+        hidden = self.folder.mode == "compare" and not revealed and self._left()
+        return None if hidden else self.folder.systems
+
+    def place(self, item: str) -> Visit:
+        """The record and visit of an item.
+
+        Raises:
+            DataError: There is no such item.
+        """
+        match = re.fullmatch(r"(0|[1-9][0-9]{0,8})(?::(repeat|conflict))?", item)
+        if match and int(match[1]) < len(self.folder.records):
+            return int(match[1]), match[2] or "first"
+        raise DataError(f"no item {item!r}")
+
+    def _check(self, line: Line) -> None:
+        """Check that a line of the journal fits the draft.
+
+        Raises:
+            DataError: There is no such item, it is another record, or the value is no gold of the task.
+        """
+        index, _ = self.place(line.item)
+        record = self.folder.records[index]
+        if line.record != record["id"]:
+            raise DataError(f"item {line.item} is record {record['id']!r}, not {line.record!r}")
+        if line.value is not None:
+            check_value(line.value, record, self.folder.task, self.folder.outputs)
+
+    def record(self, item: str, who: str) -> Fields:
+        """A record as a page shows it.
+
+        Raises:
+            DataError: There is no such item.
+        """
+        index, visit = self.place(item)
+        with self.lock:
+            decision = self.journal.current(index, who, visit)
+            return {
+                "item": item,
+                "visit": visit,
+                "id": self.folder.records[index]["id"],
+                "fields": self.folder.fields(index),
+                "suggestions": list(self._sides(index, visit)),
+                "blind": self._is_blind(index, visit),
+                "decision": decision and self._own(decision),
+            }
+
+    def _is_blind(self, index: int, visit: str) -> bool:
+        design = self.folder.design
+        if visit == "conflict" or design.question == "errors":  # the answer is what is judged
+            return False
+        return index in self.queue.blind and bool(self.folder.suggestions(index))
+
+    def _shown(self, index: int, visit: str) -> list[Suggestion]:
+        """The suggestions of a visit; of a conflict the values that reviewers gave."""
+        if visit == "conflict":
+            labels = [
+                line for line in self.journal.decisions(index).values() if line.kind == "label" and line.visit != visit
+            ]
+            values = {line.meaning: line.value for line in labels if line.value is not None}
+            if len(values) > 1:
+                return [Suggestion("", values[key] or {}, values[key] or {}) for key in sorted(values)]
+        return [] if self._is_blind(index, visit) else self.folder.suggestions(index, visit)
+
+    def _sides(self, index: int, visit: str) -> Iterable[Fields]:
+        hidden = self.systems() is None
+        for number, item in enumerate(self._shown(index, visit), start=1):
+            name = None if hidden else item.system or None
+            output = self._described(item.output) if self.folder.task == "linking" else item.output
+            side: Fields = {"key": str(number), "system": name, "output": output, "value": item.value}
+            if steps := steps_of(output):
+                side["steps"] = [step.state() for step in steps]
+                side["output"] = {field: value for field, value in output.items() if field not in TRAJECTORY}
+            yield side
+
+    def _described(self, output: Record) -> Fields:
+        """Links whose candidates have their label and description, where the knowledge base knows them."""
+        links = []
+        for link in output.get("links") or ():
+            group = []
+            for candidate in link.get("candidates") or ():
+                entry = self.folder.knowledge.get(str(candidate["id"]))
+                described = self.folder.entry(entry) if entry else {}
+                group.append({**described, **candidate, "ids": candidate_ids(candidate)})
+            links.append({**link, "candidates": group})
+        return {**output, "links": links}
+
+    def decide(self, decision: Decision, who: str, sitting: str) -> Fields:
+        """Write a decision; returns what the page shows next.
+
+        Raises:
+            DataError: There is no such item, or the value is no gold of the task.
+            NothingToUndoError: There is nothing to undo.
+            StorageError: The decision cannot be written.
+        """
+        with self.lock:
+            if decision.decision in self.journal.changes:
+                raise DataError("this id is that of a change of the modes; send another", field="decision")
+            if decision.decision not in self.journal.lines:
+                self.journal.add(self._line(decision, who, sitting))
+                self._pause = 0.0 if decision.kind == "reveal" else self._pause
+            line = self.journal.lines[decision.decision]
+            undone = self.journal.lines[line.undoes] if line.kind == "undo" and line.undoes else None
+            item = undone.item if undone else line.item
+            ahead = self.queue.next(who, sitting)
+            return {
+                "decision": line.decision,
+                "item": item,
+                "next": [item, *(name for name in ahead if name != item)][: len(ahead) or 1] if undone else ahead,
+                "progress": self.progress(who, sitting),
+                "judge": self._judged(line),
+                "undone": undone and self._own(undone),
+            }
+
+    def _own(self, line: Line) -> Fields:
+        """What its reviewer decided, with the modes as they are called now."""
+        fields = {"decision", "kind", "value", "choice", "good", "note", "modes", "grade", "step"}
+        return {**line.model_dump(include=fields), "modes": self.journal.modes(line)}
+
+    def change_modes(self, change: ModeChange, who: str) -> Fields:
+        """Write a change of the modes; returns them as the page shows them.
+
+        Raises:
+            DataError: There is no such item or mode, or the change lacks a name.
+            NothingToUndoError: There is nothing to undo.
+            StorageError: The change cannot be written.
+        """
+        with self.lock:
+            records = [self.folder.records[self.place(item)[0]]["id"] for item in change.items]
+            return self.modes.change(change, who, records)
+
+    def _line(self, decision: Decision, who: str, sitting: str) -> Line:
+        """A checked decision with all that the journal says of it."""
+        about: Fields = {"who": who, "sitting": sitting, "when": datetime.now(UTC).isoformat(timespec="seconds")}
+        if decision.kind == "undo":
+            last = self.journal.lines.get(decision.undoes) if decision.undoes else self.journal.last(who)
+            if last is None or last is not self.journal.current(last.index, who, last.visit):
+                raise NothingToUndoError("there is nothing to undo")
+            about |= {"undoes": last.decision, "item": last.item, "record": last.record}
+        elif decision.kind != "reveal":
+            index, visit = self.place(decision.item)
+            suggestions = self._shown(index, visit)
+            about |= {
+                "value": self._value(decision, index, suggestions),
+                "record": self.folder.records[index]["id"],
+                "blind": self._is_blind(index, visit),
+                "shown": [item.system for item in suggestions],
+            }
+        return Line.model_validate(decision.model_dump() | about)
+
+    def _value(self, decision: Decision, index: int, suggestions: Sequence[Suggestion]) -> Fields | None:
+        """The gold of a decision: what was sent, or the side that was chosen; None if it makes none."""
+        record = self.folder.records[index]
+        if decision.kind != "label":
+            return None
+        # The value of the side that was chosen; of both sides if they say the same.
+        values: dict[str, Fields | None] = {str(number): item.value for number, item in enumerate(suggestions, start=1)}
+        if self.folder.task == "trajectories" and len(values) > 1 and suggestions[0].system:
+            values = dict.fromkeys(values)  # the better continuation need not be right
+        if values:
+            same = len(set(map(canonical, values.values()))) == 1
+            values |= {"both": values["1"] if same else None, "neither": None}
+        if decision.choice is not None and decision.choice not in values:
+            raise DataError(f"no side {decision.choice!r}; there are {', '.join(values) or 'none'}")
+        value = values.get(decision.choice or "") if decision.value is None else decision.value
+        if value is not None:
+            check_value(value, record, self.folder.task, self.folder.outputs)
+        elif decision.good is not False and decision.choice is None:
+            raise DataError("a label needs a value or a choice", record=record["id"])
+        return value
+
+    def _judged(self, line: Line) -> Fields | None:
+        """A judge's verdict of the answer, now that a person has decided, and whether they agree."""
+        if not self.folder.settings.judge or line.kind != "label":
+            return None
+        verdict = self.quality.judged(line.index)
+        good = self.quality.is_good(line)
+        return None if verdict is None or good is None else {"verdict": verdict, "agrees": (verdict >= GOOD) == good}
+
+    def _left(self) -> int:
+        """How many records nobody has decided."""
+        return self.queue.count - len({line.index for line in self.journal.in_force() if line.kind != "skip"})
+
+    def progress(self, who: str, sitting: str, *, fresh: bool = False) -> Fields:
+        """How far the review is, and how sure its result.
+
+        Args:
+            who: The reviewer.
+            sitting: The page.
+            fresh: Whether the verdict and the quality of labels are computed anew, which may take a while.
+        """
+        with self.lock:
+            self.queue.keep(sitting)
+            revision = len(self.journal.order)
+            lines = self.journal.in_force()
+            decided = [line for line in lines if line.kind != "skip" and line.visit == "first"]
+            times = [line.seconds for line in self.journal.lines.values() if line.who == who and line.seconds][-30:]
+            mine = [line for line in lines if line.sitting == sitting]
+            left = self._left()
+            systems = self.systems()
+            due = fresh and self._computed.get("revision") != revision and time.monotonic() > self._pause
+            computes = due and self._computing.acquire(blocking=False)  # one request computes, others go on
+            settled = self.queue.all_settled() if computes else []
+        if computes:
+            try:
+                began = time.monotonic()
+                self._computed = {"revision": revision, **self.quality.state(lines, settled, systems is None)}
+                seconds = time.monotonic() - began
+                self._pause = began + 3 * seconds if seconds > SLOW else 0.0
+            finally:
+                self._computing.release()
+        pace = median(times) if times else None
+        return {
+            "revision": revision,
+            "stale": self._computed.get("revision") != revision,
+            "done": len({line.index for line in decided}),
+            "left": left,
+            "total": self.queue.count,
+            "conflicts": len(self.queue.conflicts()),
+            "skipped": sum(line.kind == "skip" for line in lines),
+            "unsure": sum(line.kind == "unsure" for line in lines),
+            "pace": pace,
+            "minutes": None if pace is None else left * pace / 60,
+            "sitting": {"done": len(mine), "minutes": sum(line.seconds for line in mine) / 60},
+            "verdict": self._computed.get("verdict"),
+            "decided": (self._computed.get("verdict") or {}).get("decided", False),
+            "systems": systems,
+            "quality": self._computed.get("quality") or {},
+            "judge": self._computed.get("judge"),
+        }
+
+    def search(self, text: str) -> list[Fields]:
+        """The entries of the knowledge base whose names are nearest to a text."""
+        matches = self.folder.knowledge.best([text], 20)[0] if text.strip() and self.folder.knowledge else []
+        return [self.folder.entry(self.folder.knowledge[match.id]) for match in matches]
+
+    def close(self) -> None:
+        """Close the journal and the folder."""
+        self.journal.close()
+        self.folder.close()

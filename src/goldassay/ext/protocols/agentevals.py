@@ -1,0 +1,211 @@
+"""Protocol ``agentevals``: whole trajectories matched as the package agentevals matches them, in its four modes.
+
+``superset``: each reference call has a call of its own in the prediction; ``subset``: each predicted call has one in
+the reference; ``unordered``: both. ``strict``: as many messages, of the same roles, and in each as many calls, in any
+order. Where a side has no ``messages``, calls alone are compared, one after the other.
+
+Arguments match by ``arguments``: ``exact``, ``ignore``, ``subset`` (none that the other call lacks) or ``superset``
+(all of the other's). ``compare`` has another way for some tools: one of these four, or the names of the arguments that
+must be equal (``{"read": ["page.id"]}``).
+
+What nobody expects, and is done as the package does it: calls are assigned greedily in the order of the side that must
+be covered, so ``[f(a), f(b)]`` may fail where a matching exists; ``subset`` looks from the reference, so its arguments
+match the other way round; values are equal as in Python (``1`` is ``True``). It knows no acceptable values: of those of
+our gold the first counts. `TrajectoryMatch` has the largest assignment and all of gold's acceptable values.
+
+Source: agentevals 0.0.9, ``create_trajectory_match_evaluator``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import means
+from goldassay.core.fields import read
+from goldassay.core.measure import Batches, Conventions, Error, Measure, Names, Review, failed
+from goldassay.core.tally import Mean
+from goldassay.measures import Examples
+from goldassay.measures.protocols import Protocol
+from goldassay.measures.trajectories.matching import ARGUMENTS, may_be_absent
+from goldassay.measures.trajectories.mistakes import in_words
+from goldassay.measures.trajectories.records import Call, of_messages, reference, trajectory
+from goldassay.results.result import Result, fold
+
+MODES = ("strict", "unordered", "subset", "superset")
+ROLES = {"ai": "assistant", "human": "user"}  # LangChain's names
+Arguments = Mapping[str, Any]
+
+
+class Turn(NamedTuple):
+    """A message: who wrote it, and its calls."""
+
+    role: str
+    calls: Sequence[Call]
+
+
+def turns(record: object) -> list[Turn] | None:
+    """The messages of gold or of a prediction; None without any."""
+    messages = read(record, "messages", None)
+    if isinstance(messages, Mapping):
+        messages = messages.get("messages")
+    if not isinstance(messages, Sequence) or isinstance(messages, str):
+        return None
+    roles = [str(read(message, "role", "")) for message in messages]
+    return [
+        Turn(ROLES.get(role, role), of_messages([message]).calls) for role, message in zip(roles, messages, strict=True)
+    ]
+
+
+class TurnPair(NamedTuple):
+    """The turns of each acceptable reference and of the prediction, and why there is no prediction."""
+
+    references: list[list[Turn]]
+    prediction: list[Turn]
+    failure: str
+
+
+@dataclass(frozen=True)
+class AgentMatch(Measure[Mean, list[TurnPair]]):
+    """The share of trajectories that match the reference as agentevals matches them.
+
+    Formula: matching trajectories / all trajectories
+    Source: agentevals 0.0.9, ``create_trajectory_match_evaluator``
+
+    >>> gold = {"calls": [{"name": "search", "args": {"q": "Delft"}}]}
+    >>> pred = {"calls": [{"name": "look"}, {"name": "search", "args": {"q": "Delft", "n": 3}}]}
+    >>> [AgentMatch(mode, arguments="superset")(gold, pred).tally.value for mode in ("superset", "unordered")]
+    [1.0, 0.0]
+    """
+
+    task = "trajectories"
+    name = "{mode}_match"
+    choices: ClassVar[Mapping[str, tuple[object, ...]]] = {"mode": MODES, "arguments": ARGUMENTS}
+    zero: ClassVar[Mean] = Mean()  # type: ignore[misc]
+    fixed: ClassVar[Conventions] = {"assignment": "greedy", "acceptable values": "the first"}  # type: ignore[misc]
+
+    mode: str = "strict"
+    arguments: str = "exact"
+    compare: Any = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        pairs = self.compare.items() if isinstance(self.compare, Mapping) else self.compare
+        chosen = [(str(tool), how if isinstance(how, str) else tuple(map(str, how))) for tool, how in pairs]
+        for tool, how in chosen:
+            if isinstance(how, str) and how not in ARGUMENTS:
+                raise GoldassayError(f"compare {tool}: {', '.join(ARGUMENTS)} or a list of arguments, not {how!r}")
+        object.__setattr__(self, "compare", tuple(chosen))
+
+    @property
+    def in_key(self) -> Names:
+        return ("mode",)
+
+    def batch(self, gold: Examples, pred: Examples) -> list[TurnPair]:
+        """Every pair by turns; where either side has no messages, a turn for each call."""
+        pairs = []
+        for example, prediction in zip(gold, pred, strict=True):
+            expected = turns(example)
+            taken = turns(prediction)
+            references = [expected] if expected is not None else []
+            if expected is None or taken is None:
+                if expected is None:
+                    alternatives = [list(map(_with_first_values, calls)) for calls in reference(example).alternatives]
+                else:
+                    alternatives = [_calls(expected)]
+                references = [[Turn("assistant", [call]) for call in calls] for calls in alternatives]
+                taken = [Turn("assistant", [call]) for call in trajectory(prediction).calls]
+            pairs.append(TurnPair(references, taken, failed(prediction) or ""))
+        return pairs
+
+    def tallies(self, batch: list[TurnPair]) -> Mean:
+        """1 for a trajectory that matches."""
+        how = {tool: _matcher(mode) for tool, mode in self.compare if mode}
+        usual = _matcher(self.arguments)
+
+        def same(call: Call, expected: Call) -> bool:
+            return call.name == expected.name and how.get(call.name, usual)(call.args, expected.args)
+
+        def flipped(call: Call, expected: Call) -> bool:
+            return same(expected, call)
+
+        def matches(pred: list[Turn], gold: list[Turn]) -> bool:
+            if self.mode == "strict":
+                return len(pred) == len(gold) and all(
+                    turn.role == expected.role
+                    and len(turn.calls) == len(expected.calls)
+                    and _covered(turn.calls, expected.calls, same)
+                    for turn, expected in zip(pred, gold, strict=True)
+                )
+            calls = _calls(pred)
+            expected = _calls(gold)
+            if self.mode != "subset" and not _covered(expected, calls, flipped):
+                return False
+            return self.mode == "superset" or _covered(calls, expected, flipped)
+
+        return means(
+            float(not pair.failure and any(matches(pair.prediction, gold) for gold in pair.references))
+            for pair in batch
+        )
+
+    def errors(self, gold: object, pred: object) -> Review:
+        """The calls that were expected, of a trajectory that does not match."""
+        batch = self.batch([gold], [pred])
+        if self.tallies(batch).value == 1:
+            return (), ()
+        expected = "; ".join(map(in_words, _calls(batch[0].references[0])))
+        calls = "; ".join(map(in_words, _calls(batch[0].prediction)))
+        return (Error(f"no_{self.key}", f"expected {expected or 'no call'}.", expected, calls, field="calls"),), ()
+
+
+def _calls(pred: Sequence[Turn]) -> list[Call]:
+    return [call for turn in pred for call in turn.calls]
+
+
+def _with_first_values(call: Call) -> Call:
+    """A call of our gold, each argument with its first acceptable value."""
+    args = {name: value[0] if isinstance(value, list) and value else value for name, value in call.args.items()}
+    optional = [name for name, value in args.items() if may_be_absent(call.args[name]) and value in ("", None)]
+    return Call(call.name, {name: value for name, value in args.items() if name not in optional})
+
+
+def _covered(calls: Sequence[Call], candidates: Sequence[Call], same: Callable[[Call, Call], bool]) -> bool:
+    """Whether each call, in order, takes one of the others that no call before it took."""
+    free = list(candidates)
+    for call in calls:
+        match = next((index for index, other in enumerate(free) if same(call, other)), None)
+        if match is None:
+            return False
+        del free[match]
+    return True
+
+
+def _matcher(how: str | Sequence[str]) -> Callable[[Arguments, Arguments], bool]:
+    """Whether arguments match those of another call: by one of the four ways, or by some arguments."""
+    if how == "exact":
+        return lambda args, expected: args == expected
+    if how == "ignore":
+        return lambda args, expected: True
+    if how == "subset":
+        return lambda args, expected: all(name in expected and expected[name] == value for name, value in args.items())
+    if how == "superset":
+        return lambda args, expected: all(name in args and args[name] == value for name, value in expected.items())
+    return lambda args, expected: all(_at(args, name) == _at(expected, name) for name in how)
+
+
+def _at(args: Any, path: str) -> Any:
+    """The value at a dotted path; None where there is none."""
+    for key in path.split("."):
+        args = args.get(key) if isinstance(args, Mapping) else None
+    return args
+
+
+def scorecard(shared: Batches, *, arguments: str = "exact", compare: Any = ()) -> Result:
+    """The share of matching trajectories in each mode."""
+    return fold("trajectories", [AgentMatch(mode, arguments, compare) for mode in MODES], shared)
+
+
+MEASURES = tuple(map(AgentMatch, MODES))
+AGENTEVALS = Protocol("agentevals", ("trajectories",), scorecard, options=("arguments", "compare"))

@@ -1,0 +1,218 @@
+"""The files of four benchmarks of triples: ``webnlg``, ``docred``, ``carb``, ``text2kgbench``.
+
+**WebNLG** is XML, gold with ``modifiedtripleset`` and predictions with ``generatedtripleset``. An entry is named by its
+category and its ``eid``. Where these repeat, both files must have the same entries in the same order, as the official
+script takes for granted. A document type or an entity is refused: the benchmark has neither.
+
+**DocRED** has a list of documents, and predictions are a list of ``{title, h_idx, t_idx, r, evidence}``. A document is
+named by its title, an entity by its place in ``vertexSet``. The option ``train`` names a file of documents whose facts
+are seen (Ign F1): any name of the one entity stands there with its relation to one of the other.
+
+**CaRB** has tables, ``sentence predicate arguments…``; predictions, which are what ``carb.py --tabbed`` reads, have a
+confidence after the sentence. A sentence is named by its letters and digits alone, so that systems may write brackets
+and spaces as they like. A statement's object is all arguments but the first. Gold arguments that contain ``C: `` are
+dropped, as ``GoldReader`` does.
+
+**Text2KGBench** has ground truth (``id sent triples``) and model outputs (``id response triples``); its training and
+validation sentences state one triple each, in fields of their own, with Wikidata's ids (``sub_label rel_label obj_label
+sent sub rel obj``). A repeated id among the outputs is legal there, and its last line counts (one of the published
+systems has every id twice); a warning says so. An output without ``triples`` is read from its ``response``, by the
+benchmark's own pattern: ``relation(subject,object)``.
+
+Sources: https://github.com/WebNLG/WebNLG-Text-to-triples, https://github.com/thunlp/DocRED (code/evaluation.py),
+https://github.com/dair-iitd/CaRB (carb.py, oie_readers), https://github.com/cenguix/Text2KGBench
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from goldassay._support import files, jsonl
+from goldassay._support.exceptions import DataError
+from goldassay.core.fields import Fields
+from goldassay.gold.formats import Format, Source, SourceRecord, first_line
+from goldassay.gold.shapes import Record
+
+PARTS = ("subject", "predicate", "object")
+NUMBER = re.compile(r"[+-]?\d*\.?\d+(?:[eE][+-]?\d+)?")
+STATEMENT = re.compile(r"(\w+)\((.*?),(.*?)\)", re.DOTALL)
+SHORT_FIELDS = ("sub", "rel", "obj")
+
+
+def _webnlg(source: Source) -> Iterator[SourceRecord]:
+    """One record an entry."""
+    content = files.text(source.path)
+    group, item = ("modifiedtripleset", "mtriple") if source.side == "gold" else ("generatedtripleset", "gtriple")
+    if re.search("<!(DOCTYPE|ENTITY)", content):
+        raise DataError("declares a document type or an entity; remove it", file=source.path)
+    try:
+        entries = list(ElementTree.fromstring(content).iter("entry"))
+    except ElementTree.ParseError as error:
+        raise DataError(f"not XML: {error}", file=source.path, line=error.position[0]) from None
+    if not entries:
+        raise DataError("no <entry>: is this a file of WebNLG?", file=source.path)
+    names = [f"{entry.get('category', '')}/{entry.get('eid', '')}" for entry in entries]
+    source.numbered = len(set(names)) < len(names)
+    for number, (name, entry) in enumerate(zip(names, entries, strict=True), start=1):
+        record: Fields = {"id": f"{name}#{number}" if source.numbered else name}
+        with source.checking(record=record["id"]):
+            statements = entry.find(group)
+            if statements is None:
+                raise DataError(f"no <{group}>, which a file of {source.side} has")
+            if source.side == "gold" and (text := entry.findtext("lex")):
+                record["text"] = text
+            record["triples"] = []
+            for statement in statements.iter(item):
+                parts = re.split(r"\s\|\s", statement.text or "", maxsplit=2)
+                if len(parts) != 3:
+                    message = f"a triple is 'subject | predicate | object', not {statement.text or ''!r}"
+                    raise DataError(message, field="triples")
+                record["triples"].append(dict(zip(PARTS, parts, strict=True)))
+            yield SourceRecord(record)
+
+
+def _docred(source: Source) -> Iterator[SourceRecord]:
+    """One record a document."""
+    content = files.json_value(source.path)
+    if not isinstance(content, list):
+        raise DataError("DocRED is a list of objects with a 'title'", file=source.path)
+    train = source.option("train")
+    if not train and source.side == "gold":
+        source.warnings.append("no training set is named (train=FILE), so Ign F1 leaves no fact out")
+    seen = {
+        fact
+        for document in (files.json_value(train) if train else ())
+        for label in document.get("labels", ())
+        for fact in _facts(document["vertexSet"], label)
+    }
+    predictions: dict[str, list[Fields]] = {}
+    for number, row in enumerate(content):
+        with source.checking(field=f"[{number}]"), source.checking(record=row["title"]):
+            if source.side == "pred":
+                triple = _docred_triple(row["h_idx"], row["r"], row["t_idx"], row)
+                predictions.setdefault(row["title"], []).append(triple)
+                continue
+            entities = row["vertexSet"]
+            triples = []
+            for label in row["labels"]:
+                head = label["h"]
+                tail = label["t"]
+                names = {"subject": entities[head][0]["name"], "object": entities[tail][0]["name"]}
+                in_train = not seen.isdisjoint(_facts(entities, label))
+                triples.append(_docred_triple(head, label["r"], tail, label) | names | {"in_train": in_train})
+            text = " ".join(" ".join(sentence) for sentence in row.get("sents", ()))
+            yield SourceRecord({"id": row["title"], "text": text, "triples": triples})
+    yield from (SourceRecord({"id": title, "triples": triples}) for title, triples in predictions.items())
+
+
+def _docred_triple(head: int, relation: str, tail: int, row: Record) -> Fields:
+    ids = {"subject_id": str(head), "object_id": str(tail), "evidence": row.get("evidence") or []}
+    return {"subject": str(head), "predicate": relation, "object": str(tail), **ids}
+
+
+def _facts(entities: Sequence[Sequence[Mapping[str, str]]], label: Record) -> set[tuple[str, str, str]]:
+    """A fact under all names of its entities."""
+    names = {end: {mention["name"] for mention in entities[label[end]]} for end in "ht"}
+    return {(head, label["r"], tail) for head in names["h"] for tail in names["t"]}
+
+
+def _carb(source: Source) -> Iterator[SourceRecord]:
+    """One record a sentence."""
+    sentences: dict[str, list[Fields]] = {}
+    for number, line in source.filled_lines():
+        with source.checking("unreadable", line=number):
+            text, *cells = map(str.strip, line.strip().split("\t"))
+            triple: Fields = {"confidence": float(cells.pop(0))} if source.side == "pred" else {}
+            if not cells:
+                raise DataError("a line is a sentence and a predicate, then arguments, between tabs")
+            predicate, *arguments = cells
+            if source.side == "gold":
+                arguments = [argument for argument in arguments if "C: " not in argument]
+            triple |= {"subject": "".join(arguments[:1]), "predicate": predicate, "object": " ".join(arguments[1:])}
+            if len(arguments) != 2:
+                triple["meta"] = {"arguments": arguments}
+            sentences.setdefault(text, []).append(triple)
+    predicates = [triple["predicate"] for triples in sentences.values() for triple in triples]
+    if source.side == "gold" and 2 * sum(map(bool, map(NUMBER.fullmatch, predicates))) > len(predicates):
+        raise DataError("most predicates are numbers: are these predictions?", file=source.path)
+    records: dict[str, SourceRecord] = {}
+    for text, triples in sentences.items():  # of sentences with the same letters the last one counts
+        letters = re.sub("-[LR][RSC]B-", "", text.replace(" ", ""))
+        name = letters.translate(dict.fromkeys(map(ord, string.punctuation)))
+        records[name] = SourceRecord({"id": name, "text": text, "triples": triples})
+    yield from records.values()
+
+
+def _text2kgbench(source: Source) -> Iterator[SourceRecord]:
+    """One record a sentence."""
+    records: dict[str, SourceRecord] = {}
+    repeated = 0
+    gold = 0
+    for number, line in source.filled_lines():
+        with source.checking("unreadable", line=number):
+            row = jsonl.value(line, line=number)
+            name = str(row["id"])
+            with source.checking(line=number, record=name):
+                record = {"id": name, **_sentence(row, source.side)}
+                repeated += name in records
+                with source.checking("id", line=number, record=name):
+                    if name in records and source.side == "gold":
+                        raise DataError("duplicate document id")
+                if source.side == "pred" and "sent" in row and "response" not in row:
+                    gold += 1
+                    for triple in record["triples"]:  # as outputs have them
+                        triple["predicate"] = triple["predicate"].replace(" ", "_")
+                records[name] = SourceRecord(record, number)
+    if source.side == "pred" and repeated:
+        source.warnings.append(f"{repeated} outputs repeat an id; the last line of each counts")
+    if gold:
+        source.warnings.append(f"{source.path} holds gold, not predictions; each record counts as its own prediction")
+    yield from records.values()
+
+
+def _sentence(row: Record, side: str) -> Fields:
+    """The text and the triples of a line."""
+    text = {"text": row["sent"]} if side == "gold" else {}
+    if side == "pred" and not {"triples", "rel_label"} & row.keys():
+        return {"triples": parse(row["response"])}
+    if "triples" not in row and "rel_label" in row:
+        keys = [(field, f"{part}_label") for field, part in zip(PARTS, SHORT_FIELDS, strict=True)]
+        keys += [(f"{field}_id", part) for field, part in zip(PARTS, SHORT_FIELDS, strict=True)]
+        return {**text, "triples": [{field: row[key] for field, key in keys if row.get(key) is not None}]}
+    triples = []
+    for index, item in enumerate(row["triples"]):
+        pairs = zip(SHORT_FIELDS, PARTS, strict=True)
+        values = [item.get(part, item.get(field)) for part, field in pairs] if isinstance(item, dict) else item
+        if not isinstance(values, list) or len(values) != 3:
+            message = f"a triple is a subject, a relation and an object, not {item!r}"
+            raise DataError(message, field=f"triples[{index}]")
+        triples.append(dict(zip(PARTS, values, strict=True)))
+    return {**text, "triples": triples}
+
+
+def parse(response: str) -> list[Fields]:
+    """The statements in a model's answer, as the scripts of Text2KGBench read them.
+
+    >>> parse("author(Inkspell,Cornelia Funke), genre(Inkspell,)")
+    [{'subject': 'Inkspell', 'predicate': 'author', 'object': 'Cornelia Funke'}]
+    """
+    return [
+        {"subject": subject, "predicate": relation, "object": value}
+        for relation, subject, value in STATEMENT.findall(response.replace("\\_", "_"))
+        if subject and value
+    ]
+
+
+def _looks_like_text2kgbench(file: Path, task: str) -> bool:
+    marks = ('"sent":', '"response":', '"triples": [[')
+    return task == "triples" and file.suffix.lower() == ".jsonl" and any(mark in first_line(file) for mark in marks)
+
+
+webnlg = Format(("triples",), _webnlg, suffixes=(".xml",))
+docred = Format(("triples",), _docred, options=("train",), spurious="triples")
+carb = Format(("triples",), _carb, ignored="sentences", spurious="triples")
+text2kgbench = Format(("triples",), _text2kgbench, ignored="outputs", recognises=_looks_like_text2kgbench)

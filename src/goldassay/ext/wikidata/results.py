@@ -1,0 +1,384 @@
+"""The result of an evaluation: one JSON shape for one article and for many.
+
+``schema_version``, ``run_metadata``, ``aggregate``, ``by_domain``, ``by_property``, ``calibration_curve``,
+``alignment_gaps``, ``article_results``, ``failed_articles``; ``article_result`` if one article was asked for. The
+evidence of every triple and every missed statement is in the rows, the file ``run_metadata.rows``.
+
+The values are those of `goldassay.measures.triples.scorecard`: ``precision``, ``recall`` and ``f1`` are closed-world
+over aligned properties, ``precision_min`` and ``precision_max`` bound precision in an open world, ``recall_supported``
+is over the statements that the article's text says.
+
+A prediction is ``exact`` if it covers a statement; ``partial`` if Wikidata has other values for the property of this
+subject; ``duplicate`` if it repeats what is covered; ``novel`` if the property is aligned and Wikidata has no value for
+it here; ``no_match`` if the table does not have the predicate. People annotate the last two as discoveries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from goldassay._support import files, jsonl
+from goldassay._support.cache import age
+from goldassay._support.exceptions import DataError
+from goldassay.core.evidence import chosen
+from goldassay.core.fields import Fields, Record
+from goldassay.core.measure import Batches
+from goldassay.core.metric import Metric
+from goldassay.ext.wikidata.alignment import PropertyAlignmentTable
+from goldassay.ext.wikidata.articles import Subject, align
+from goldassay.measures import triples as measures
+from goldassay.measures.triples import novel_discovery_rate, objects, scorecard
+from goldassay.measures.triples.mistakes import indexed
+from goldassay.measures.triples.objects import TripleMatching
+from goldassay.measures.triples.records import MatchedTriples, Triple, related, statements
+from goldassay.results.result import RATE_NAMES, Result, Values, from_columns, rates
+from goldassay.statistics.intervals import interval
+from goldassay.text.normal import normal
+
+EXACT = "exact"
+PARTIAL = "partial"
+DUPLICATE = "duplicate"
+NOVEL = "novel"
+NO_MATCH = "no_match"
+VerdictKey = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The conventions of an evaluation.
+
+    Args:
+        table: The alignment table.
+        comparing: How values compare.
+        verdicts: Human verdicts on novel triples, by `verdict_key`.
+    """
+
+    table: PropertyAlignmentTable = field(default_factory=PropertyAlignmentTable.of)
+    comparing: TripleMatching = field(default_factory=TripleMatching)
+    verdicts: Mapping[VerdictKey, str] = field(default_factory=dict)
+
+    @cached_property
+    def options(self) -> Fields:
+        """The options of every measure of triples."""
+        table = {"alignment": self.table.pairs, "prefixes": self.table.prefixes}
+        return {name: getattr(self.comparing, name) for name in TripleMatching.__dataclass_fields__} | table
+
+    @property
+    def metric(self) -> Metric:
+        """F1 of statements, with precision and recall beside it."""
+        weights = {"f1": 1.0, "precision": 0.0, "recall": 0.0}
+        return Metric({measures.F1(rate=rate, **self.options): weight for rate, weight in weights.items()})
+
+    def example(self, subject: Subject) -> dspy.Example:
+        """An article as a gold example."""
+        return dspy.Example(
+            id=subject.key,
+            key=subject.key,
+            text=subject.text,
+            title=subject.title,
+            triples=self.gold(subject),
+            strata={"domain": subject.domain},
+        ).with_inputs("key", "text", "title")
+
+    def gold(self, subject: Subject) -> list[Fields]:
+        """The statements of the item, each with whether the text supports it, in which words and which sentence."""
+        triples = subject.gold()
+        text = indexed(subject.text)
+        for statement in (
+            statements({"triples": triples}, None, TripleMatching(**self.options)).gold if subject.text else ()
+        ):
+            triple: Any = statement.triple
+            span = text.find(statement)
+            triple["supported"] = None if span is None else bool(span)
+            if isinstance(span, tuple):
+                triple |= {"surface": text.text[slice(*span)], "context": text.sentence(span)}
+        return triples
+
+    def predictions(self, subject: Subject, triples: Iterable[object]) -> list[Fields]:
+        """A program's triples, resolved, aligned, and with people's verdicts."""
+        predictions = align(triples, subject, self.table)
+        for triple in predictions:
+            triple["verdict"] = self.verdicts.get(verdict_key(subject.title, *triple["original"]))
+        return predictions
+
+    def evidence(self, matching: MatchedTriples) -> Fields:
+        """The kind of each prediction, the missed statements of an article, and counts that add up over articles."""
+        triples = [self._explain(matching, index) for index in range(len(matching.pred))]
+        counts = Counter(triple["kind"] for triple in triples)
+        counts |= Counter(predicted=len(triples), statements=len(matching.gold))
+        counts["unaligned"] = sum(not statement.aligned for statement in matching.gold)
+        return {
+            "counts": counts,
+            "triples": triples,
+            "missed": [statement_state(statement) for statement in matching.missed],
+        }
+
+    def _explain(self, matching: MatchedTriples, index: int) -> Fields:
+        """A prediction with its kind, and the statement that it covers, repeats or contradicts."""
+        prediction = matching.pred[index]
+        triple = prediction.triple
+        statement = None
+        if index in matching.pairs:
+            kind = EXACT
+            statement = matching.gold[matching.pairs[index]]
+        elif not triple["aligned"]:
+            kind = NO_MATCH
+        elif near := [gold for gold in matching.gold if related(gold, prediction)]:
+            values = ((gold.value, objects.read(triple, gold.kind)) for gold in near)
+            kind = DUPLICATE if any(self.comparing.same(*pair) for pair in values) else PARTIAL
+            statement = near[0]
+        else:
+            kind = NOVEL
+        state = {
+            "triple": triple["original"],
+            "kind": kind,
+            "property": triple["predicate_id"] or sorted(prediction.properties),
+            **{name: triple[name] for name in ("confidence", "inverted", "verdict")},
+            **triple["resolved"],
+        }
+        if kind == NO_MATCH:
+            state["may_mean"] = sorted(
+                str(missed.triple["predicate"])
+                for missed in matching.missed
+                if triple["subject_id"] in (missed.triple["subject_id"], None)
+                and self.comparing.same(missed.value, objects.read(triple, missed.kind))
+            )
+        return state | ({"statement": statement_state(statement)} if statement else {})
+
+
+def verdict_key(article: str, subject: str, predicate: str, value: str) -> VerdictKey:
+    """Identifies a triple for annotations: the article and the triple as the program gave it."""
+    return normal(article), normal(subject), predicate.strip(), normal(value) or value.strip()
+
+
+def statement_state(statement: Triple) -> Fields:
+    """A Wikidata statement as JSON."""
+    triple = statement.triple
+    return {
+        "property": str(triple["predicate"]),
+        "value": objects.written(triple["object"]),
+        "value_id": triple.get("object_id"),
+        "type": str(triple.get("object_type") or ""),
+        "aligned": statement.aligned,
+        **{name: triple[name] for name in ("supported", "surface", "context") if name in triple},
+    }
+
+
+EXAMPLES = 5  # sentences of each property in which a statement was missed
+COUNTS = {"tp": "true_positives", "fp": "false_positives", "fn": "false_negatives"}
+BUCKETS = ("0.0-0.25", "0.25-0.5", "0.5-0.75", "0.75-1.0")
+VALUE_NAMES = (
+    *RATE_NAMES, "macro_precision", "macro_recall", "macro_f1", "precision_min", "precision_max", "recall_supported",
+    "calibration_pearson", "ece", "brier", "novel_discovery_rate",
+)  # fmt: skip
+Rows = Sequence[Record]
+
+
+def fold(
+    rows: Rows,
+    articles: Sequence[Subject],
+    gold: Sequence[Any],
+    failed: Rows,
+    metadata: Mapping[str, object],
+    scoring: Scoring,
+    output: Path,
+) -> Fields:
+    """The result of a run; the evidence of each article is written beside ``output``.
+
+    Args:
+        rows: The rows of the run, in the order of ``articles``.
+        articles: The articles.
+        gold: Their gold examples.
+        failed: The articles that could not be fetched, with their errors.
+        metadata: More entries for ``run_metadata``.
+        scoring: The conventions.
+        output: The file of the result.
+    """
+    predictions = [{"triples": []} if "error" in row else row["prediction"] for row in rows]
+    card: Any = scorecard(gold, predictions, **scoring.options)
+    stored = [
+        {
+            "article_title": article.title,
+            "domain": article.domain,
+            "qid": article.item.id,
+            "tally": card.measures["f1"].tally(matching).state(),
+            **scoring.evidence(matching),
+        }
+        for article, matching in zip(articles, card.batches.of(card.measures["f1"]), strict=True)
+    ]
+    file = rows_file(output)
+    jsonl.replace(file, "".join(f"{jsonl.dumps(row)}\n" for row in stored))
+    results = [_article(*parts) for parts in zip(articles, rows, stored, strict=True)]
+    intervals: Fields = {}  # 95 %, over articles
+    for name in RATE_NAMES if len(rows) > 1 else ():
+        intervals[name] = interval(card.columns[name], card.measures[name].zero).state()
+    support = Counter(
+        (triple["triple"][1], name)
+        for row in stored
+        for triple in row["triples"]
+        for name in sorted({*triple.get("may_mean", ())})
+    )
+    # Properties that predicates which the table lacks may mean: their triples equal statements that nothing covers.
+    gaps = [
+        {"predicate": predicate, "property": name, "label": scoring.table.label(name), "support": count}
+        for (predicate, name), count in support.most_common()
+    ]
+    return {
+        "schema_version": 2,
+        "run_metadata": {
+            **metadata,
+            "rows": file.name,
+            "articles_evaluated": len(articles),
+            "articles_failed": len(failed),
+            "articles_without_answer": sum("error" in row for row in rows),
+            **_age([date for article in articles for date in article.fetched]),
+        },
+        "aggregate": {**_values(card, stored), "intervals": intervals},
+        "by_domain": _by_domain(card, card.batches, stored),
+        "by_property": _by_property(card, stored, scoring),
+        "calibration_curve": _calibration_curve(card),
+        "alignment_gaps": gaps,
+        "article_results": results,
+        "failed_articles": list(failed),
+        **({"article_result": results[0]} if metadata.get("mode") == "single_article" and results else {}),
+    }
+
+
+def _article(article: Subject, row: Record, evidence: Record) -> Fields:
+    """One article."""
+    return {
+        "article_title": article.title,
+        "wikidata_qid": article.item.id,
+        "domain": article.domain,
+        **rates(evidence["tally"]),
+        **_counts(evidence["tally"], evidence["counts"]),
+        **article.about,
+        **({"error": row["error"]} if "error" in row else {}),
+        "seconds": round(row["latency_s"], 3),
+    }
+
+
+def _values(card: Result, stored: Rows) -> Fields:
+    """The values of a set of articles by name; None without evidence."""
+    total = sum((row["counts"] for row in stored), Counter[str]())
+    verdicts = (item["verdict"] for row in stored for item in row["triples"] if item["kind"] != EXACT)
+    return {
+        "articles": len(stored),
+        **_counts(card.counts["triples"], total),
+        **{name: card.values.get(name) for name in VALUE_NAMES},
+        "match_kinds": {name: total[name] for name in (EXACT, PARTIAL, DUPLICATE, NOVEL, NO_MATCH)},
+        "verdicts": novel_discovery_rate(filter(None, verdicts)),
+    }
+
+
+def _counts(tally: Mapping[str, float], counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts of an article or of many."""
+    return {
+        **{name: int(tally[key]) for key, name in COUNTS.items()},
+        "predicted_triples": counts["predicted"],
+        "wikidata_statements": counts["statements"],
+        "unaligned_statements": counts["unaligned"],
+        "novel_discoveries": counts[NOVEL] + counts[NO_MATCH],
+    }
+
+
+def _by_domain(card: Result, shared: Batches, stored: Rows) -> Fields:
+    """Values by domain."""
+    values = {}
+    for domain in sorted({row["domain"] for row in stored}):
+        indices = [index for index, row in enumerate(stored) if row["domain"] == domain]
+        tallies = {name: chosen(card.columns[name], indices) for name in card.measures}
+        card_of_domain = from_columns("triples", card.measures, tallies, shared)
+        values[domain] = _values(card_of_domain, [stored[index] for index in indices])
+    return values
+
+
+def _by_property(card: Result, stored: Rows, scoring: Scoring) -> Fields:
+    """Values by property, those with the most gold first, with sentences in which a statement was missed."""
+    supported: dict[str, Counter[str]] = {name: Counter(tp=0, fp=0, fn=0) for name in card.by["property"]}
+    missed: dict[str, list[Fields]] = {name: [] for name in card.by["property"]}
+    for row in stored:
+        covered = [triple["statement"] for triple in row["triples"] if triple["kind"] == EXACT]
+        for key, statement in [*(("tp", item) for item in covered), *(("fn", item) for item in row["missed"])]:
+            if statement["aligned"] and statement.get("supported"):
+                supported[statement["property"]][key] += 1
+                examples = missed[statement["property"]]
+                if key == "fn" and statement.get("context") and len(examples) < EXAMPLES:
+                    example = {name: statement[name] for name in ("value", "surface", "context")}
+                    examples.append({"article": row["article_title"], "domain": row["domain"], **example})
+    return {
+        name: {
+            "label": scoring.table.label(name),
+            **{key: values[key] for key in RATE_NAMES},
+            "count": int(values["tp"] + values["fn"]),
+            **{full: int(values[key]) for key, full in COUNTS.items()},
+            "recall_supported": rates(supported[name])["recall"],
+            "supported_count": supported[name].total(),
+            "missed_examples": missed[name],
+        }
+        for name, values in card.by["property"].items()
+    }
+
+
+def _calibration_curve(card: Result) -> dict[str, Values]:
+    """Per bucket of confidence: how many, how confident, how often right."""
+    curve = {}
+    for index, name in enumerate(BUCKETS):
+        count, confidence, correct = map(float, card.totals["calibration_pearson"].get(index, (0, 0, 0)))
+        curve[name] = {
+            "count": int(count),
+            "midpoint": (index + 0.5) / len(BUCKETS),
+            "mean_confidence": confidence / count if count else None,
+            "observed_accuracy": correct / count if count else None,
+        }
+    return curve
+
+
+def _age(dates: Sequence[str]) -> Fields:
+    """When the data was fetched, and a warning if it is old."""
+    if not dates:
+        return {}
+    days = age(min(dates)).days
+    most = 90
+    message = f"the oldest data was fetched {days} days ago; after {most} days, fetch it again"
+    warnings = {"warnings": [message]} if days >= most else {}
+    return {"fetched": {"oldest": min(dates), "newest": max(dates)}, **warnings}
+
+
+def load(path: Path) -> Fields:
+    """Reads a result file of goldassay or of riverbank; a single ``article_result`` becomes a list of one.
+
+    Raises:
+        DataError: The file is no result.
+    """
+    result = files.json_value(path)
+    fields: Fields = result if isinstance(result, dict) else {}
+    if "article_result" in fields:
+        fields.setdefault("article_results", [fields["article_result"]])
+    if not isinstance(fields.get("run_metadata"), dict) or not isinstance(fields.get("article_results"), list):
+        raise DataError("not a result of an evaluation against Wikidata", file=path)
+    return fields
+
+
+def rows_file(output: Path) -> Path:
+    """The rows of a result: ``latest.json`` has ``latest.rows.jsonl``."""
+    return output.with_name(f"{output.stem}.rows.jsonl")
+
+
+def load_rows(path: Path) -> Iterator[Fields]:
+    """The evidence of a result's articles, one at a time.
+
+    Raises:
+        DataError: The file is no result, or its rows are missing.
+    """
+    file = path.parent / Path(str(load(path)["run_metadata"].get("rows"))).name
+    if not file.is_file():
+        raise DataError("its rows (….rows.jsonl), which hold the evidence of each triple, are missing", file=path)
+    return (row for _, row in files.json_lines(file))

@@ -1,0 +1,242 @@
+"""Two lists of calls compared: which are the same, in which order, and where the first one goes wrong.
+
+A call is right if its name is gold's and its arguments match. Values are compared by the comparators of `records`: a
+number is a number (3 is 3.0), an ISO date a date, anything else must be equal; objects and lists are compared item by
+item. Calls are assigned to each other one to one, and as many as can be (`goldassay.measures.assignment`), so that the
+order in which gold lists its calls changes nothing.
+
+The first wrong step is the first call with which no acceptable trajectory goes on. Where order counts that is the
+length of the longest common beginning; where it does not, the first call that cannot be assigned beside all before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from goldassay._support.jsonl import JSON
+from goldassay.measures.assignment import assign
+from goldassay.measures.records.comparators import by_value, comparator
+from goldassay.measures.trajectories.records import Call, Reference, Trajectory
+
+ARGUMENTS = ("exact", "ignore", "subset", "superset")
+"""How arguments match: all equal, not looked at, none that gold lacks, all of gold's."""
+
+
+@dataclass(frozen=True)
+class CallComparison:
+    """When two calls are the same: the ``arguments`` that count, and the comparators of some, as ``compare``.
+
+    >>> same = CallComparison(compare={"find.since": "date(partial=True)"})
+    >>> same.right(Call("find", {"since": "1885", "n": 3}), Call("find", {"since": "1885-07-13", "n": 3.0}))
+    True
+    """
+
+    arguments: str = "exact"
+    compare: Mapping[str, str] | None = None
+
+    def right(self, gold: Call, pred: Call) -> bool:
+        """Whether the predicted call is the one that gold has."""
+        if gold.name != pred.name:
+            return False
+        if not self.compare and gold.args == pred.args and repr(gold.args) == repr(pred.args):  # True is not 1
+            return True
+        return next(self._wrong(gold, pred), None) is None
+
+    def wrong_arguments(self, gold: Call, pred: Call) -> list[str]:
+        """The arguments that are not gold's, those of gold first."""
+        return list(self._wrong(gold, pred))
+
+    def _wrong(self, gold: Call, pred: Call) -> Iterator[str]:
+        if self.arguments == "ignore":
+            return
+        for name, expected in gold.args.items():
+            if name in pred.args:
+                if not self._is_acceptable(gold.name, name, expected, pred.args[name]):
+                    yield name
+            elif self.arguments != "subset" and not may_be_absent(expected):
+                yield name
+        if self.arguments != "superset":
+            for name in pred.args:
+                if name not in gold.args:
+                    yield name
+
+    def _is_acceptable(self, tool: str, argument: str, expected: JSON, value: JSON) -> bool:
+        """Whether a value is gold's, or one of its acceptable ones."""
+        chosen = self.compare.get(f"{tool}.{argument}") or self.compare.get(argument) if self.compare else None
+        if same(expected, value, chosen):
+            return True
+        return isinstance(expected, list) and any(same(item, value, chosen) for item in expected)
+
+
+def may_be_absent(expected: JSON) -> bool:
+    """Whether an argument may be left out: null or an empty text is among its acceptable values."""
+    return isinstance(expected, list) and any(item is None or item == "" for item in expected)
+
+
+def same(expected: JSON, value: JSON, chosen: str | None = None) -> bool:
+    """Whether two values are the same, objects and lists item by item.
+
+    >>> same(3, 3.0), same("10:05", "10:05:00"), same({"a": [1]}, {"a": [1.0]}), same("3", 3)
+    (True, True, True, False)
+    """
+    if chosen is None and isinstance(expected, str) and isinstance(value, str) and not expected[:1].isdigit():
+        return expected == value  # no date, which begins with a digit
+    if chosen is None and type(expected) is type(value) and type(value) in (int, str) and expected == value:
+        return True
+    if isinstance(expected, Mapping):
+        if not isinstance(value, Mapping) or expected.keys() != value.keys():
+            return False
+        return all(same(item, value[name], chosen) for name, item in expected.items())
+    if isinstance(expected, list):
+        if not isinstance(value, (list, tuple)) or len(expected) != len(value):
+            return False
+        return all(same(item, other, chosen) for item, other in zip(expected, value, strict=True))
+    return comparator(chosen or by_value(expected))(expected, value) >= 1
+
+
+@dataclass
+class Alignment:
+    """One acceptable list of calls beside those of a prediction."""
+
+    gold: tuple[Call, ...]
+    pred: tuple[Call, ...]
+    comparing: CallComparison
+    ordered: bool
+
+    def __post_init__(self) -> None:
+        self._compared: dict[tuple[int, int], bool] = {}
+
+    def is_right(self, i: int, j: int) -> bool:
+        """Whether gold's call is the predicted one, by their numbers."""
+        right = self._compared.get((i, j))
+        if right is None:
+            right = self._compared[i, j] = self.comparing.right(self.gold[i], self.pred[j])
+        return right
+
+    @cached_property
+    def beginning(self) -> int:
+        """The length of the longest common beginning."""
+        shorter = min(len(self.gold), len(self.pred))
+        return next((number for number in range(shorter) if not self.is_right(number, number)), shorter)
+
+    @cached_property
+    def right(self) -> dict[int, int]:
+        """The number of the predicted call of each gold call that is right."""
+        if len(self.gold) == len(self.pred) == self.beginning:
+            return {i: i for i in range(len(self.gold))}
+        return assign(self._candidates)
+
+    @cached_property
+    def _candidates(self) -> dict[int, list[int]]:
+        """The predicted calls that each gold call may be."""
+        named: dict[str, list[int]] = {}
+        for j, call in enumerate(self.pred):
+            named.setdefault(call.name, []).append(j)
+        return {i: [j for j in named.get(call.name, ()) if self.is_right(i, j)] for i, call in enumerate(self.gold)}
+
+    @cached_property
+    def by_name(self) -> dict[int, int]:
+        """The same by name alone: the right calls stay, and the others of a name pair up in their order."""
+        taken = set(self.right.values())
+        spare: dict[str, list[int]] = {}
+        for j in reversed(range(len(self.pred))):
+            if j not in taken:
+                spare.setdefault(self.pred[j].name, []).append(j)
+        pairs = dict(self.right)
+        for i, call in enumerate(self.gold):
+            if i not in pairs and spare.get(call.name):
+                pairs[i] = spare[call.name].pop()
+        return dict(sorted(pairs.items()))
+
+    @property
+    def exact(self) -> bool:
+        """The same calls, in the same order where it counts."""
+        if len(self.gold) != len(self.pred):
+            return False
+        return self.beginning == len(self.gold) or (not self.ordered and len(self.right) == len(self.gold))
+
+    @property
+    def in_order(self) -> bool:
+        """All gold calls, in their order; others may be between them."""
+        left = iter(range(len(self.pred)))
+        return all(any(self.is_right(i, j) for j in left) for i in range(len(self.gold)))
+
+    @property
+    def any_order(self) -> bool:
+        """All gold calls, in any order, among others."""
+        return len(self.right) == len(self.gold)
+
+    @property
+    def subset(self) -> bool:
+        """No call that gold lacks."""
+        return len(self.right) == len(self.pred)
+
+    @cached_property
+    def first_wrong(self) -> int | None:
+        """The number of the first call that is wrong, len(pred) if a call is missing at the end; None if none is."""
+        if self.exact:
+            return None
+        if self.ordered:
+            return self.beginning
+        for count in range(1, len(self.pred) + 1):
+            before = {i: [j for j in candidates if j < count] for i, candidates in self._candidates.items()}
+            if len(assign(before)) < count:
+                return count - 1
+        return len(self.pred)
+
+
+@dataclass
+class CallPair:
+    """A prediction beside all that gold accepts."""
+
+    reference: Reference
+    trajectory: Trajectory
+    comparing: CallComparison
+
+    @cached_property
+    def alignments(self) -> list[Alignment]:
+        """One for each acceptable list."""
+        calls = self.trajectory.calls
+        return [Alignment(gold, calls, self.comparing, self.reference.ordered) for gold in self.reference.alternatives]
+
+    @cached_property
+    def best(self) -> Alignment:
+        """The acceptable list that the prediction is nearest to: by F1 of calls, then by its common beginning."""
+
+        def nearness(alignment: Alignment) -> tuple[float, float]:
+            size = len(alignment.gold) + len(alignment.pred)
+            agreed = 2 * len(alignment.right) / size if size else 1.0
+            first = alignment.first_wrong
+            return agreed, float("inf") if first is None else first
+
+        return max(self.alignments, key=nearness)
+
+    @cached_property
+    def first_wrong(self) -> int | None:
+        """The number of the first call with which no acceptable trajectory goes on; None if it is one of them."""
+        steps = [alignment.first_wrong for alignment in self.alignments]
+        wrong = [step for step in steps if step is not None]
+        return max(wrong) if len(wrong) == len(steps) else None
+
+    @cached_property
+    def repeated(self) -> list[int]:
+        """The numbers of calls that are the same as an earlier one, and not gold's."""
+        calls = self.trajectory.calls
+        right = set(self.best.right.values())
+        return [
+            number
+            for number, call in enumerate(calls)
+            if number not in right and any((call.name, call.args) == (c.name, c.args) for c in calls[:number])
+        ]
+
+    @cached_property
+    def unrecovered(self) -> list[int]:
+        """The numbers of calls that failed and whose tool was never called again with success."""
+        calls = self.trajectory.calls
+        return [
+            number
+            for number, call in enumerate(calls)
+            if call.error and not any(later.name == call.name and not later.error for later in calls[number + 1 :])
+        ]

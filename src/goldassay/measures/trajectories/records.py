@@ -1,0 +1,175 @@
+"""What is read from gold and predictions: calls of tools, in the forms in which programs and their traces give them.
+
+Gold has ``calls``, a list of ``{name, args}``, or several acceptable lists. A value of ``args`` may be a list of
+acceptable values; ``null`` or ``""`` among them says that the argument may be left out. ``order`` is ``strict``
+(default) or ``any``.
+
+A prediction has its steps under ``trajectory`` (or ``calls``, ``messages``) in one of these forms:
+
+* steps: ``[{"kind": "tool", "name": …, "args": …, "output": …, "error": …}, …]``;
+* DSPy's ReAct: ``{"thought_0": …, "tool_name_0": …, "tool_args_0": …, "observation_0": …, …}``;
+* messages with ``tool_calls``, as OpenAI's API has them: arguments are an object or its JSON text;
+* BFCL's calls: ``[{name: {argument: value}}, …]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from goldassay._support import jsonl
+from goldassay._support.exceptions import DataError
+from goldassay._support.jsonl import JSON
+from goldassay.core.fields import read
+from goldassay.core.measure import failed, gold_field
+
+CALLING = ("tool", "retriever", "")  # the kinds of steps that are calls; a step without a kind is one
+FINISH = "finish"  # the tool with which DSPy's ReAct ends
+REACT_ERROR = "Execution error"  # the first words of an observation of ReAct whose tool raised
+
+
+@dataclass(slots=True)
+class Call:
+    """One call: the tool's name and its arguments, and of a prediction where it was and how it ended.
+
+    ``step`` is its place among all steps of the trajectory, from 0; ``predictor`` the predictor that made it, if known.
+    """
+
+    name: str
+    args: Mapping[str, JSON] = field(default_factory=dict)
+    step: int = 0
+    error: str = ""
+    predictor: str = ""
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """The calls of one prediction, how many steps it took, and whether it came to its end."""
+
+    calls: tuple[Call, ...] = ()
+    steps: int = 0
+    finished: bool = True
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The acceptable lists of calls, and whether their order counts."""
+
+    alternatives: tuple[tuple[Call, ...], ...] = ((),)
+    ordered: bool = True
+
+
+def reference(gold: object) -> Reference:
+    """The acceptable calls of a gold example.
+
+    Raises:
+        DataError: ``calls`` is not a list of calls or of such lists.
+
+    >>> reference({"calls": [{"name": "search", "args": {"query": ["Delft", "delft"]}}]}).alternatives[0][0].name
+    'search'
+    """
+    listed = gold_field(gold, "calls")
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        raise DataError(f"calls is a list of {{name, args}}, or several such lists, not {listed!r}", field="calls")
+    has_alternatives = bool(listed) and all(isinstance(item, Sequence) and not isinstance(item, str) for item in listed)
+    alternatives = listed if has_alternatives else [listed]
+    order = read(gold, "order", "strict") or "strict"
+    return Reference(tuple(tuple(map(_call, calls)) for calls in alternatives), order != "any")
+
+
+def trajectory(pred: object) -> Trajectory:
+    """The calls of a prediction; those of a program that failed are none.
+
+    >>> react = {"thought_0": "look", "tool_name_0": "search", "tool_args_0": {"query": "Delft"}, "observation_0": "…",
+    ...          "tool_name_1": "finish", "tool_args_1": {}, "observation_1": "Completed."}
+    >>> steps = trajectory({"trajectory": react})
+    >>> [(call.name, dict(call.args)) for call in steps.calls], steps.steps, steps.finished
+    ([('search', {'query': 'Delft'})], 1, True)
+    """
+    if failure := failed(pred):
+        return Trajectory(finished=False, failure=failure)
+    steps = None
+    for name in ("trajectory", "calls", "messages"):
+        steps = read(pred, name, None)
+        if steps is not None:
+            break
+    if isinstance(steps, Mapping):
+        if "messages" in steps:
+            return of_messages(steps["messages"])
+        return _of_react(steps)
+    if not isinstance(steps, Sequence) or isinstance(steps, str):
+        return Trajectory()
+    if any(isinstance(step, Mapping) and "role" in step for step in steps):
+        return of_messages(steps)
+    calls = []
+    for index, step in enumerate(steps):
+        if str(read(step, "kind", "") or "") in CALLING:
+            call = _call(step, index)
+            if call.name != FINISH:
+                calls.append(call)
+    finished = read(pred, "finished", True)
+    return Trajectory(tuple(calls), len(steps), finished is not False)
+
+
+def _call(item: object, step: int = 0) -> Call:
+    """A call from ``{name, args}``, from a step, from OpenAI's ``{function: {name, arguments}}``, or BFCL's form."""
+    get = item.get if type(item) is dict else lambda name: read(item, name, None)
+    function = get("function")
+    if function is not None and isinstance(function, Mapping):
+        return Call(str(function.get("name", "")), arguments(function.get("arguments")), step)
+    name = get("name")
+    if name is None:
+        if isinstance(item, Mapping) and len(item) == 1:
+            ((name, args),) = item.items()
+            return Call(str(name), arguments(args), step)
+        raise DataError(f"a call is {{name, args}}, not {item!r}", field="calls")
+    args = get("args")
+    args = get("arguments") if args is None else args
+    return Call(str(name), arguments(args), step, str(get("error") or ""), str(get("predictor") or ""))
+
+
+def arguments(args: object) -> Mapping[str, JSON]:
+    """Arguments as a mapping; a text is JSON, and what is none is one argument without a name."""
+    value: Any = args
+    if type(value) is dict:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, str):
+        try:
+            value = jsonl.value(value, unique=False) if value.strip() else {}
+        except DataError:
+            return {"": value}
+    if value is None:
+        return {}
+    return value if isinstance(value, Mapping) else {"": value}
+
+
+def _of_react(fields: Mapping[str, Any]) -> Trajectory:
+    calls: list[Call] = []
+    finished = False
+    number = 0
+    while f"tool_name_{number}" in fields:
+        name = str(fields[f"tool_name_{number}"])
+        observation = str(fields.get(f"observation_{number}", ""))
+        error = observation if observation.startswith(REACT_ERROR) else ""
+        if name == FINISH:
+            finished = True
+        else:
+            args = arguments(fields.get(f"tool_args_{number}"))
+            calls.append(Call(name, args, number, error, "react"))
+        number += 1
+    return Trajectory(tuple(calls), number - finished, finished)
+
+
+def of_messages(messages: Sequence[Any]) -> Trajectory:
+    """The calls of messages with ``tool_calls``."""
+    calls: list[Call] = []
+    for message in messages:
+        listed = message.get("tool_calls") if type(message) is dict else read(message, "tool_calls", None)
+        for call in listed or ():
+            calls.append(_call(call, len(calls)))
+    answered = bool(messages) and not (
+        read(messages[-1], "tool_calls", None) or read(messages[-1], "role", "") == "tool"
+    )
+    return Trajectory(tuple(calls), len(calls), answered)

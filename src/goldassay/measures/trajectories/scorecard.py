@@ -1,0 +1,117 @@
+"""The scorecard of trajectories: its measures, folded; tools, categories, and the step at which they first go wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from goldassay.core.fields import read
+from goldassay.core.measure import Batches
+from goldassay.measures import Examples
+from goldassay.measures.protocols import official_result
+from goldassay.measures.trajectories.matching import CallPair
+from goldassay.measures.trajectories.measures import ByTool, TrajectoryMatch, listed
+from goldassay.results.result import Result, Sections, by_key, facts_of, fold
+from goldassay.statistics.intervals import wilson
+
+START = "start"
+AT_END = "end"
+
+
+def scorecard(
+    gold: Examples,
+    pred: Examples,
+    *,
+    arguments: str = "exact",
+    compare: Mapping[str, Any] | Sequence[Any] = (),
+    protocol: str = "",
+) -> Result:
+    """All values over aligned trajectories; by tool, by category where gold names it, and by the first wrong step.
+
+    ``by["step"]`` says of each step how many trajectories were right until then (``reached``), how many went wrong
+    there, and that share with its interval. ``by["transition"]`` counts from the last right call to
+    the first wrong one.
+
+    Args:
+        gold: The gold records, with ``calls``.
+        pred: The predictions, with ``trajectory``, ``calls`` or ``messages``.
+        arguments: How arguments match: ``exact``, ``ignore``, ``subset`` or ``superset``.
+        compare: Comparators by ``TOOL.ARGUMENT`` or ``ARGUMENT``.
+        protocol: An official protocol, which counts in its own way: ``bfcl``, ``agentevals``.
+
+    >>> calls = [{"name": "search", "args": {"q": "Delft"}}, {"name": "read", "args": {"id": 7}}]
+    >>> card = scorecard([{"calls": calls}] * 2, [{"calls": calls}, {"calls": [calls[0], {"name": "look"}]}])
+    >>> card.values["trajectory_exact_match"], card.by["step"]["2"]["wrong"], list(card.by["transition"])
+    (0.5, 1, ['search → look'])
+    """
+    shared = Batches(gold, pred)
+    options: dict[str, Any] = {"arguments": arguments, "compare": compare}
+    if official := official_result(protocol, "trajectories", shared, **options):
+        return official
+    by_tool = ByTool(**options)
+    by = {"tool": lambda card: by_key(card.totals[by_tool.key])}
+    warnings = {
+        "failed": "{n} of {examples} programs failed, so their calls count as missed",
+        "unfinished": "{n} of {examples} trajectories were cut before their end",
+    }
+    card = fold(
+        "trajectories", listed(**options), shared, {by_tool.key: by_tool}, sections=Sections(_facts, by, warnings)
+    )
+    card.by["step"] = _steps(card.facts)
+    transitions = dict(facts_of(card.facts, "transition").most_common())
+    if transitions:
+        card.by["transition"] = {name: {"trajectories": count} for name, count in transitions.items()}
+    categories = sorted(facts_of(card.facts, "category"))
+    if categories:
+        card.by["category"] = {
+            name: {
+                "trajectory_exact_match": card.facts["exact", name] / card.facts["category", name],
+                "examples": card.facts["category", name],
+            }
+            for name in categories
+        }
+    return card
+
+
+def _facts(chunk: Batches, first: TrajectoryMatch) -> Counter[Hashable]:
+    """What is counted of each trajectory: where it first went wrong, its category, whether it failed."""
+    facts: Counter[Hashable] = Counter()
+    pairs: list[CallPair] = chunk.of(first)
+    for gold, pair in zip(chunk.gold, pairs, strict=True):
+        wrong = pair.first_wrong
+        calls = pair.trajectory.calls
+        length = len(calls) + 1 if wrong is None else wrong + 1
+        for step in range(1, length + 1):
+            facts["reached", step] += 1
+        if wrong is not None:
+            facts["wrong", wrong + 1] += 1
+            last = calls[wrong - 1].name if wrong else START
+            facts["transition", f"{last} → {calls[wrong].name if wrong < len(calls) else AT_END}"] += 1
+        facts["failed"] += bool(pair.trajectory.failure)
+        facts["unfinished"] += not pair.trajectory.finished and not pair.trajectory.failure
+        category = read(gold, "category", None)
+        if category is not None:
+            facts["category", str(category)] += 1
+            facts["exact", str(category)] += wrong is None
+    return facts
+
+
+def _steps(facts: Counter[Hashable]) -> dict[str, dict[str, float]]:
+    """The table from step to step; the step after the last call is the end."""
+    lost = facts_of(facts, "wrong").total()
+    rows: dict[str, dict[str, float]] = {}
+    step = 1
+    while reached := facts["reached", step]:
+        wrong = facts["wrong", step]
+        low, high = wilson(wrong, reached)
+        rows[str(step)] = {
+            "reached": reached,
+            "wrong": wrong,
+            "share": wrong / reached,
+            "low": low,
+            "high": high,
+            "loss": wrong / lost if lost else 0.0,
+        }
+        step += 1
+    return rows

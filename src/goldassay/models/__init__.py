@@ -1,0 +1,1 @@
+"""Language models and embeddings by name, local ones too."""

@@ -1,0 +1,75 @@
+"""The result of a metric over predictions that exist: ``score`` for a task of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from goldassay.core.evidence import stacked
+from goldassay.core.fields import Columns, Fields, identity, sides
+from goldassay.core.measure import OWN_TASK, Batches, Measure, failed
+from goldassay.core.metric import Assessments, FunctionMetric, Metric, raised_notes
+from goldassay.core.tally import Counts, Mean
+from goldassay.results.result import Result, breakdowns, by_key, from_columns
+
+
+def fold_metric(metric: Metric, gold: Sequence[object], pred: Sequence[object], task: str = OWN_TASK) -> Result:
+    """The values of a metric over aligned gold and predictions.
+
+    What a measure counts by key, and what a function returns by name, is in ``by`` with precision, recall, F1. A
+    prediction that cannot be measured counts as failed, and a note says so.
+
+    Args:
+        metric: The metric.
+        gold: The gold records.
+        pred: Their predictions.
+        task: What the result calls the task.
+
+    >>> metric = Metric.of(lambda gold, pred: {name: gold[name] == pred[name] for name in ("no", "total")})
+    >>> result = fold_metric(metric, [{"no": 1, "total": 2}], [{"no": 1, "total": 3}])
+    >>> result.values, result.by["field"]["total"]["f1"]
+    ({'score': 0.5, 'no': 1.0, 'total': 0.0}, 0.0)
+    """
+    reasons: list[tuple[str, str]] = []
+    assessed: list[Assessments] = [{}] * len(gold)
+    # A function shows the names of its values when it is called first, so predictions of a program that failed, for
+    # which it is not called, come last.
+    for index in sorted(range(len(gold)), key=lambda index: bool(failed(pred[index]))):
+        assessed[index], why = metric.assess_or_fail(gold[index], pred[index])
+        reasons += [(str(identity(gold[index], index)), why)] if why else []
+    columns = {
+        key: stacked(
+            [assessments[key].tally if key in assessments else measure.zero for assessments in assessed], measure.zero
+        )
+        for key, measure in metric.measures.items()
+    }
+    result = from_columns(task, metric.measures, columns, Batches(gold, pred))
+    tables: dict[str, Callable[[Result], Fields | None]] = {}
+    for measure in metric.measures.values():
+        tables |= {facet: partial(_by_key, metric.columns, by) for facet, by in measure.breakdown.items()}
+    if isinstance(metric, FunctionMetric):
+        tables = {"field": partial(_by_name, metric.main)}
+    result.by = breakdowns(result, tables)
+    if reasons:
+        which = f"{len(reasons)} of {len(gold)} predictions cannot be measured, so their gold counts as missed"
+        result.notes.append(f"{which}; the first: record {': '.join(reasons[0])}")
+    result.notes += raised_notes(reasons, f"{len(gold)} examples")
+    return result
+
+
+def _by_key(columns: Columns, measure: Measure, result: Result) -> Fields:
+    """What a measure counts by key."""
+    pairs = zip(result.records, result.batches.pred if result.batches else (), strict=True)
+    renamed = [sides(columns, gold, pred) for gold, pred in pairs]
+    batches = Batches([gold for gold, _ in renamed], [pred for _, pred in renamed])
+    return by_key(result.design.weighted(measure.tallies(batches.of(measure))).summed)
+
+
+def _by_name(main: str, result: Result) -> Fields | None:
+    """The values of a dict as fields; a number is the share that is right, so its P, R and F1 are the same."""
+    counts: dict[str, Counts] = {}
+    for name, total in result.totals.items():
+        if name != main and isinstance(total, (Mean, Counts)) and 0 <= total.value <= 1:
+            wrong = total.weight - total.total if isinstance(total, Mean) else 0
+            counts[name] = Counts(total.total, wrong, wrong) if isinstance(total, Mean) else total
+    return by_key(counts) or None

@@ -1,0 +1,147 @@
+"""What a result says of itself: its ``view()`` is a list of sentences, tables, charts and notes.
+
+A result knows which figures belong together and in which order; how they look is up to what draws them
+(`goldassay.reporting`): the terminal, a page, or the card of a notebook.
+
+    >>> class Census:
+    ...     def view(self) -> View:
+    ...         towns = Table("towns", ["town", "people"], [["Delft", 103_000], ["Gouda", 75_000]])
+    ...         return [Sentence("Delft is the largest."), towns, Note("both are estimates")]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+
+if TYPE_CHECKING:
+    from goldassay.statistics.intervals import Interval
+
+Value: TypeAlias = "str | int | float | Interval | None"
+"""The value of a cell: text, a count, a number, an estimate with its interval, or nothing."""
+TableRow: TypeAlias = Sequence["Value"]
+
+
+class Cell(str):
+    """Text in a cell: ``better``, ``worse`` or another style of Rich's, and a dim line of detail below."""
+
+    style: str
+    detail: str
+
+    def __new__(cls, text: str, style: str = "", detail: str = "") -> Cell:
+        cell = super().__new__(cls, text)
+        cell.style = style
+        cell.detail = detail
+        return cell
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A line of text.
+
+    Args:
+        text: The text.
+        style: ``head`` of the title; of a verdict ``better``, ``worse``, ``same`` or ``open``.
+        unbroken: Whether a pipe gets it as one line, because it names files or is data.
+    """
+
+    text: str
+    style: str = ""
+    unbroken: bool = False
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a reader has to know before believing the figures: a warning."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under named columns; one without rows is not drawn.
+
+    Args:
+        title: What the table shows; None under the table before.
+        columns: The heads.
+        rows: The cells.
+        left: How many columns are text and align left; the others are figures.
+        most: Draw only so many rows, and say how many more there are.
+        spare: How many of the last columns are left out where there is no room for them.
+        matrix: Whether the heads of rows and columns are the same labels, so that the diagonal is right.
+        bars: Whether a page draws the first interval of each row as a bar, and the keys j and k go through the rows.
+    """
+
+    title: str | None
+    columns: Sequence[str]
+    rows: Sequence[TableRow]
+    left: int = 1
+    most: int | None = None
+    spare: int = 0
+    matrix: bool = False
+    bars: bool = False
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value with its interval, where it is on the first axis, and the text that appears on it."""
+
+    at: str | float
+    value: float
+    low: float | None = None
+    high: float | None = None
+    text: str = ""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval; the value itself without one."""
+        return (self.value if self.low is None else self.low, self.value if self.high is None else self.high)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Series of points by name, in one of three kinds.
+
+    Args:
+        kind: ``intervals`` (a row a point, a mark a series), ``history`` (values over time) or ``curves``.
+        title: What the values are.
+        series: The points of each series by name. Those of one name in a history have one colour and are not joined.
+        axes: What the two axes of ``curves`` are.
+        breaks: Moments of a history before which something changed.
+    """
+
+    kind: Literal["intervals", "history", "curves"]
+    title: str
+    series: Sequence[tuple[str, Sequence[Point]]]
+    axes: tuple[str, str] = ("", "")
+    breaks: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Diff:
+    """Lines of text, of which those that begin with ``-`` were removed and those with ``+`` added.
+
+    Args:
+        title: What was changed.
+        lines: The lines.
+        note: Why, and how it ended.
+        folded: Whether a page shows the title alone until it is opened.
+    """
+
+    title: str
+    lines: Sequence[str]
+    note: str = ""
+    folded: bool = False
+
+
+View: TypeAlias = "list[Sentence | Table | Chart | Note | Diff]"
+
+
+@runtime_checkable
+class Viewable(Protocol):
+    """A result that says of itself what it shows."""
+
+    def view(self) -> View:
+        """What it shows, in order."""
+        ...

@@ -1,0 +1,149 @@
+"""An instruction cut into its statements: sentences, list items, code blocks, tables, and the headings over them.
+
+The texts of all statements, joined, are the instruction. A heading is not tested: it goes when all that it heads is
+gone. Such are lines with ``#``, lines in bold, and lines that end with a colon.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+HEADING = re.compile(r"(#{1,6})\s|\*\*[^*]+\*\*:?\s*$")
+LIST_ITEM = re.compile(r"(\s*)(?:[-*•+–]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")
+SENTENCE_BREAK = re.compile(r"""[.!?…]["'”’)\]*_]*\s+(?=\S)|[。！？]\s*(?=\S)|:?[ \t]*\n\s*(?=\S)""")
+ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|cf|vs|ca|approx|no|dr|mr|mrs|ms|prof|st|fig|incl|resp|z\.B|d\.h|bzw)|\b\w)$", re.I
+)
+WRAPPED = 60  # a line of so many characters without a full stop goes on in the next one
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement with the blanks after it.
+
+    ``kind`` is ``sentence``, ``item``, ``block`` (code, a table) or ``heading``, which ``heads`` the statements of
+    these indices.
+    """
+
+    text: str
+    kind: str
+    level: int = 0
+    heads: range = range(0)
+
+
+def statements(text: str) -> list[Statement]:
+    """The statements of an instruction, in order.
+
+    >>> [s.text for s in statements("# Task\\nLabel it, e.g. so. No more.\\nRules:\\n- one\\n  goes on\\n- two")]
+    ['# Task\\n', 'Label it, e.g. so. ', 'No more.\\n', 'Rules:\\n', '- one\\n  goes on\\n', '- two']
+    """
+    cut: list[Statement] = []
+    for piece in _blocks(text.splitlines(keepends=True)):
+        if piece.kind == "sentence":
+            cut += [Statement(sentence, "sentence") for sentence in _sentences(piece.text)]
+        elif not piece.text.strip() and cut:
+            cut[-1] = replace(cut[-1], text=cut[-1].text + piece.text)
+        else:
+            cut.append(piece)
+    return [_headed(cut, index) for index in range(len(cut))]
+
+
+def without(cut: Sequence[Statement], removed: Collection[int]) -> str:
+    """The instruction without the statements of these indices.
+
+    >>> without(statements("Be brief. Rules:\\n- one\\n- two"), {2, 3})
+    'Be brief.'
+    """
+    left: list[str] = []
+    for index, statement in enumerate(cut):
+        gone = all(under in removed for under in statement.heads if not cut[under].heads) if statement.heads else False
+        if not gone and index not in removed:
+            left.append(statement.text)
+        elif left and statement.text.count("\n") and len(_blank(left[-1])) < len(_blank(statement.text)):
+            left[-1] = left[-1].rstrip() + _blank(statement.text)
+    return "".join(left) if len(left) == len(cut) else "".join(left).strip()
+
+
+def _blank(text: str) -> str:
+    """The blanks at the end of a text."""
+    return text[len(text.rstrip()) :]
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[Statement]:
+    """Headings, items, code and tables whole; what is between them as one sentence, and blank lines."""
+    start = 0
+    while start < len(lines):
+        line = lines[start]
+        end = start + 1
+        kind = "sentence"
+        level = 0
+        if line.lstrip().startswith(("```", "~~~")):
+            kind = "block"
+            fence = line.lstrip()[:3]
+            while end < len(lines) and not lines[end - 1 + (end == start + 1)].lstrip().startswith(fence):
+                end += 1
+            end += end < len(lines) and lines[end].lstrip().startswith(fence)
+        elif line.lstrip().startswith("|"):
+            kind = "block"
+            while end < len(lines) and lines[end].lstrip().startswith("|"):
+                end += 1
+        elif heading := HEADING.match(line):
+            kind = "heading"
+            level = len(heading[1] or "#######")
+        elif item := LIST_ITEM.match(line):
+            kind = "item"
+            while end < len(lines):  # it, or the next line with text, is indented more
+                text = next((line for line in lines[end:] if line.strip()), "")
+                if len(text) - len(text.lstrip()) <= len(item[1]):
+                    break
+                end += 1
+        elif not line.strip():
+            kind = "blank"
+        else:
+            while end < len(lines) and lines[end].strip() and not _begins(lines[end]):
+                end += 1
+        yield Statement("".join(lines[start:end]), kind, level)
+        start = end
+
+
+def _begins(line: str) -> bool:
+    """Whether a line begins something else than a sentence."""
+    return bool(line.lstrip().startswith(("```", "~~~", "|")) or HEADING.match(line) or LIST_ITEM.match(line))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    start = 0
+    for match in SENTENCE_BREAK.finditer(text):
+        before = text[start : match.start()]
+        following = text[match.end()]
+        stop = match[0][0]
+        if stop in "\n \t":  # the end of a line without a full stop
+            wrapped = following.islower() or len(before.rpartition("\n")[2]) >= WRAPPED
+        else:
+            wrapped = stop == "." and (following.islower() or ABBREVIATION.search(before) is not None)
+        if not wrapped:
+            yield text[start : match.end()]
+            start = match.end()
+    yield text[start:]
+
+
+def _headed(cut: Sequence[Statement], index: int) -> Statement:
+    """The statement, as a heading with what it heads if it is one and heads anything."""
+    statement = cut[index]
+    end = index + 1
+    if statement.kind == "heading":
+        while end < len(cut) and not (cut[end].kind == "heading" and cut[end].level <= statement.level):
+            end += 1
+    elif statement.kind == "sentence" and statement.text.rstrip().endswith(":"):
+        listed = end < len(cut) and cut[end].kind in ("item", "block")
+        while end < len(cut) and (
+            cut[end].kind in ("item", "block")
+            if listed
+            else cut[end].kind == "sentence" and (end == index + 1 or "\n\n" not in cut[end - 1].text)
+        ):
+            end += 1
+    if end == index + 1:
+        return replace(statement, kind="sentence") if statement.kind == "heading" else statement
+    return replace(statement, kind="heading", heads=range(index + 1, end))

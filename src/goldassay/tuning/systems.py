@@ -1,0 +1,270 @@
+"""Systems: programs by name with their gold, in a saved state, and with a model.
+
+The command line, the pytest plugin and the comparison of programs take a program and its examples from here. A program
+may have ``index(passages)``, which gives it the passages that it searches, and ``fit(examples)``, which gives it the
+training examples that it learns from; both return the program.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
+
+import dspy
+
+from goldassay import workspace
+from goldassay._support.dspy_compat import input_keys
+from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import Fields
+from goldassay.core.metric import AnyMetric
+from goldassay.core.shape import ProgramShape, shape_of
+from goldassay.gold import TaskSet, anyfields, load
+from goldassay.gold.records import INPUT_FIELDS
+from goldassay.models.lm import Model, for_program
+from goldassay.tuning import optimizers
+from goldassay.tuning.options import TuneOptions
+from goldassay.tuning.saved import (
+    RESUMABLE,
+    STATE,
+    TUNING_FILE,
+    check_same,
+    load_state,
+    plan_of,
+    read_about,
+    state_names,
+)
+from goldassay.tuning.tuner import splits_of as splits_of
+from goldassay.tuning.tuner import tune
+from goldassay.tuning.wrappers import Splits
+from goldassay.workspace import Target
+
+Passages = list[dict[str, Any]]
+AnyProgram = TypeVar("AnyProgram")
+
+
+@runtime_checkable
+class Searching(Protocol):
+    """A program that searches passages."""
+
+    def index(self, passages: Passages) -> Self:
+        """The program over these passages."""
+        ...
+
+
+@runtime_checkable
+class Fitted(Protocol):
+    """A program that learns from examples without a model."""
+
+    def fit(self, examples: Sequence[dspy.Example]) -> Self:
+        """The program, fitted on these examples."""
+        ...
+
+
+class SplitExamples(NamedTuple):
+    """The examples of a split, the training examples that a baseline may learn from, and the passages to search."""
+
+    name: str
+    examples: Sequence[dspy.Example]
+    train: Sequence[dspy.Example]
+    passages: Passages
+
+
+def task_gold(gold: str | None, target: Target, **reading: Any) -> tuple[str, TaskSet]:
+    """The gold of a program's task and its name.
+
+    Args:
+        gold: The name of a gold set, or a file; by default ``gold/TASK`` of the workspace, else heritage.
+        target: The program.
+        reading: How a file is read (`goldassay.gold.load`).
+    """
+    name = gold or (target.task if (workspace.root() / "gold" / target.task).is_dir() else "heritage")
+    task_set = load(name, task=target.task, **reading).task(target.task)
+    if task_set.task not in INPUT_FIELDS and target.file.is_file():
+        task_set.program = target.shape
+        task_set.program_file = target.file
+    return name, task_set
+
+
+def examples(gold: str | None, target: Target, split: str, **reading: Any) -> SplitExamples:
+    """The examples of a split. A file without splits is taken whole; baselines learn nothing from it.
+
+    Raises:
+        GoldassayError: There is no such split, or the gold cannot be read.
+    """
+    names = ("train", "dev", "test", "all")
+    if split not in names:
+        raise GoldassayError(f"no split {split!r}{workspace.nearest(split, names)}")
+    name, task_set = task_gold(gold, target, **reading)
+    if not task_set.splits:
+        return SplitExamples(name, task_set.all, [], task_set.passages)
+    chosen = task_set.all if split == "all" else task_set.split(split)
+    if not chosen:
+        raise DataError(f"the {split} split of {target.task} is empty", file=name)
+    return SplitExamples(name, chosen, task_set.train if "train" in task_set.splits else [], task_set.passages)
+
+
+def indexed(program: AnyProgram, passages: Passages) -> AnyProgram:
+    """The program over these passages, if there are any and it searches; the given one stays as it is."""
+    if not passages or not isinstance(program, Searching):
+        return program
+    copied: Any = program
+    indexed: AnyProgram = copied.deepcopy().index(passages)
+    return indexed
+
+
+def prepared(target: Target, data: SplitExamples | None = None, state: Path | None = None) -> dspy.Module:
+    """The program: over the gold's passages if it searches, with its tuned state, fitted on train if it can be."""
+    program: Any = target.load()
+    if data is not None:
+        program = indexed(program, data.passages)
+    if state is not None:
+        program = load_state(program, state)
+    if data is not None and data.train and isinstance(program, Fitted):
+        program = program.fit(data.train)
+    return program
+
+
+def examples_for(shape: ProgramShape, examples: Sequence[dspy.Example], place: str) -> Sequence[dspy.Example]:
+    """Examples with the inputs that a program takes, if they have those and not only the task's.
+
+    Args:
+        shape: The fields of the program.
+        examples: The examples.
+        place: Where the program is, for the question.
+
+    Raises:
+        GoldassayError: The program takes any fields, and nothing says which of the examples' are inputs.
+    """
+    fields = [name for name in examples[0].keys() if name not in anyfields.ABOUT_RECORD or name in shape.asked]  # noqa: SIM118  no dict
+    inputs = input_keys(examples[0]) or ()
+    if shape.inputs is None and inputs:
+        return examples
+    names = [name for name in shape.inputs or shape.inputs_among(fields, place) if name in fields]
+    required = {name for name in shape.inputs or names if name not in shape.optional}
+    if not required <= {*fields} or required <= {*inputs} <= {*names}:
+        return examples
+    return [example.with_inputs(*names) for example in examples]
+
+
+class Bound(dspy.Module):  # type: ignore[misc]
+    """A program on a model of its own."""
+
+    def __init__(self, program: dspy.Module, model: Model) -> None:
+        super().__init__()
+        self.program = program
+        self.model = model
+
+    def forward(self, **inputs: object) -> object:
+        """The program's answer with this model."""
+        with dspy.context(lm=self.model.lm, adapter=self.model.adapter):
+            return self.program(**inputs)
+
+
+@dataclass(frozen=True)
+class System:
+    """A program in one state with one model; ``settings`` say which, in its run."""
+
+    label: str
+    program: Any
+    model: Model
+    settings: Mapping[str, str | None]
+    shape: ProgramShape | None = None
+
+    @property
+    def name(self) -> str:
+        """The program, and the model if it asks one."""
+        return f"{self.label} on {self.settings['lm']}" if self.settings["lm"] else self.label
+
+    @property
+    def bound(self) -> dspy.Module:
+        """The program, which asks this model whatever the context says."""
+        return self.program if self.model.lm is None else Bound(self.program, self.model)
+
+    def examples(self, examples: Sequence[dspy.Example]) -> Sequence[dspy.Example]:
+        """The examples with the inputs that this program takes (`examples_for`)."""
+        return examples_for(self.shape or shape_of(self.program), examples, str(self.settings["program"]))
+
+    def tuned(self, splits: Splits, metric: AnyMetric, optimizer: str, options: TuneOptions) -> System:
+        """This system with its program tuned for its model.
+
+        With ``resume`` the tuning in the options' folder is read if it ended, and else goes on or starts again.
+
+        Raises:
+            GoldassayError: The folder has another tuning, or the optimizer failed.
+        """
+        folder = options.folder
+        options = replace(options, lm=self.model.lm, adapter=self.model.adapter, test=False)
+        material = {name: self.examples(examples) if examples else [] for name, examples in splits.items()}
+        about: Fields = {}
+        if options.resume and folder is not None and (folder / TUNING_FILE).is_file():
+            name, _ = optimizers.resolve(optimizer)
+            about = read_about(folder / TUNING_FILE)
+            check_same(folder, about, plan_of(self.program, material, name, options))
+            if about.get("status") in ("finished", "stopped"):
+                return replace(self, program=load_state(self.program, folder))
+            if name not in RESUMABLE:
+                shutil.rmtree(folder)
+        options = replace(options, resume=bool(about) and optimizer in RESUMABLE)
+        return replace(self, program=tune(self.program, material, metric, optimizer, options).program)
+
+
+def systems(
+    task: str,
+    data: SplitExamples,
+    *,
+    programs: Sequence[str] = (),
+    states: Sequence[Path] = (),
+    models: Sequence[str] = (),
+    alone: bool = True,
+) -> list[System]:
+    """Each program, in each saved state, with each model; a program that asks no model is listed once.
+
+    Args:
+        task: The task.
+        data: The gold that they are run on.
+        programs: Names of programs of the task, files, or folders of tuned programs; by default the task's program, and
+            its baseline if there are no states.
+        states: Saved states.
+        models: Names of models; by default the default model.
+        alone: Whether nothing else takes part in the comparison: then a single state is held against the program
+            without it.
+    """
+    places = programs or (["program"] if states else ["program", "baseline"])
+    saved: list[tuple[Path | None, str]] = [*zip(states, state_names(states), strict=True)]
+    if not saved or (alone and len(places) == len(saved) == 1):
+        saved.insert(0, (None, ""))
+    listed: list[System] = []
+    for path, (state, state_name) in product(places, saved):
+        tuned = state is None and (Path(path) / STATE).is_file()  # the folder of a tuned program
+        target = target_of(task, "program" if tuned else path)
+        settings: dict[str, str | None] = {"program": path}
+        parts = [target.slug, state_name]
+        if state is not None:
+            settings["state"] = str(state)
+        elif tuned:
+            state = Path(path)
+            settings = {"program": task, "state": path}
+            parts.append(state.resolve().name.replace(":", "-"))
+        label = "-".join(filter(None, parts))
+        if any(label == system.label for system in listed):
+            label += f"-{len(listed) + 1}"
+        program = prepared(target, data, state)
+        for name in models or (None,):
+            model = for_program(program, name)
+            model_label = str(name).partition(".yaml:")[2] or model.name  # the names of models.yaml are told apart
+            listed.append(
+                System(label, program, model, {**settings, "lm": model_label if model.name else None}, target.shape)
+            )
+            if model.name is None:
+                break
+    return listed
+
+
+def target_of(task: str, program: str) -> Target:
+    """A program of the task by its name, unless a file is named."""
+    is_file = Path(program.partition(":")[0]).is_file()
+    return workspace.target(program if is_file else f"{task}:{program}", task)

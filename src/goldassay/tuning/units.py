@@ -1,0 +1,238 @@
+"""The units of a program's prompts: each statement of an instruction, and each demonstration."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+
+import scipy
+from dspy import Module
+from rapidfuzz import fuzz
+
+from goldassay._support import jsonl
+from goldassay._support.dspy_compat import serialize_for_json, signature_of
+from goldassay.core.fields import Fields
+from goldassay.results.comparison import ComparisonVerdict
+from goldassay.results.view import Cell, Chart, Point, Table, TableRow, View
+from goldassay.statistics import PairedTest, examples_needed
+from goldassay.statistics.intervals import Interval
+from goldassay.text.near import NEAR_DUPLICATE
+from goldassay.text.normal import plain
+from goldassay.tuning.patches import Patch
+from goldassay.tuning.statements import statements, without
+from goldassay.tuning.wrappers import predictors
+
+
+class UnitVerdict(StrEnum):
+    """What is shown of a unit."""
+
+    HELPS = "helps"
+    HURTS = "hurts"
+    NOTHING = "nothing"
+    OPEN = "open"
+
+    @property
+    def style(self) -> str:
+        """How the verdict is shown."""
+        return {"helps": "better", "hurts": "worse", "nothing": "same"}.get(self, "open")
+
+
+OF_GAIN = {
+    ComparisonVerdict.BETTER: UnitVerdict.HELPS,
+    ComparisonVerdict.WORSE: UnitVerdict.HURTS,
+    ComparisonVerdict.NO_LARGER: UnitVerdict.NOTHING,
+    ComparisonVerdict.OPEN: UnitVerdict.OPEN,
+}
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A statement of an instruction, or a demonstration: what it is worth, and what it costs.
+
+    ``effect`` is the value of the whole program less that without the unit, with the ends of its interval, on ``n``
+    examples (0: not measured); ``halves``
+    is its mean effect beside random halves of the other units, with the ends of its interval. ``needed`` is how many
+    examples would settle an open unit: they show an effect of this size, or else that it is no larger than the margin,
+    four times in five. ``notes`` name units that say the same, or the opposite, and the only stratum in which the unit
+    helps. ``origin`` says who wrote the unit, if that is known: optimizer, patch, pattern, examples, failure mode.
+    """
+
+    text: str
+    kind: str
+    predictor: str
+    index: int
+    tokens: int
+    effect: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    n: int = 0
+    verdict: UnitVerdict = UnitVerdict.OPEN
+    needed: int | None = None
+    halves: tuple[float, float, float] | None = None
+    notes: tuple[str, ...] = ()
+    origin: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the text, in which blanks do not count, with the predictor's name."""
+        return hashlib.sha256(f"{self.predictor}\n{' '.join(self.text.split())}".encode()).hexdigest()
+
+    @property
+    def sentence(self) -> str:
+        """The verdict as people read it."""
+        if not self.n:
+            return "not measured"
+        if self.verdict == UnitVerdict.NOTHING:
+            return f"nothing larger than {max(-self.low, self.high):.3f}"
+        return f"open: {self.needed} examples would settle it" if self.needed else str(self.verdict)
+
+    def judged(self, test: PairedTest, level: float, margin: float) -> Unit:
+        """The unit with its effect and verdict, by a test of the whole program against the one without it."""
+        low, high = test.interval.ends
+        verdict = OF_GAIN[ComparisonVerdict.of_gain(low, high, margin)]
+        needed = None
+        if verdict == UnitVerdict.OPEN:
+            error = max(test.standard_error, (high - low) / 2 / float(scipy.special.ndtri((1 + level) / 2)))
+            size = max(abs(test.difference), margin)
+            needed = max(test.n + 1, examples_needed(size, error, test.n, alpha=1 - level))
+        return replace(self, effect=test.difference, low=low, high=high, n=test.n, verdict=verdict, needed=needed)
+
+    def state(self) -> Fields:
+        """As JSON."""
+        return {**asdict(self), "sha256": self.sha256}
+
+
+def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
+    """The statements and demonstrations of all predictors; an instruction that DSPy wrote itself has none.
+
+    Units that say the same, or the opposite, are noted.
+
+    Args:
+        program: The program.
+        origins: Patches of this program: a unit that one of them wrote names it.
+    """
+    units: list[Unit] = []
+    for name, predictor in predictors(program).items():
+        signature = signature_of(predictor)
+        text = signature.instructions
+        if text != signature.with_instructions("").instructions:
+            for index, statement in enumerate(statements(text)):
+                if not statement.heads:
+                    units.append(Unit(statement.text.strip(), statement.kind, name, index, tokens(statement.text)))
+        for index, demo in enumerate(predictor.demos or []):
+            values = {key: demo[key] for key in signature.fields if key in demo}
+            lines = "\n".join(f"{key}: {jsonl.dumps(serialize_for_json(value))}" for key, value in values.items())
+            units.append(Unit(lines, "demonstration", name, index, tokens(lines)))
+    negation = re.compile(r"\b(?:not|never|no|don't|avoid|without|nicht|nie|kein\w*|niet|geen|nooit)\b", re.I)
+    texts = [plain(unit.text) for unit in units]
+    noted: list[Unit] = []
+    for index, unit in enumerate(units):
+        notes: list[str] = []
+        for other, text in enumerate(texts):
+            if other == index or fuzz.token_set_ratio(texts[index], text) < NEAR_DUPLICATE:
+                continue
+            opposite = bool(negation.search(text)) != bool(negation.search(texts[index]))
+            if "demonstration" not in (unit.kind, units[other].kind) and opposite:
+                notes.append(f"contradicts {other + 1}")
+            elif fuzz.ratio(texts[index], text) >= NEAR_DUPLICATE:
+                notes.append(f"repeats {other + 1}")
+        origin = next((origin_of(patch) for patch in origins if _wrote(patch, unit)), {})
+        noted.append(replace(unit, notes=tuple(notes), origin=origin))
+    return noted
+
+
+def _wrote(patch: Patch, unit: Unit) -> bool:
+    """Whether a patch wrote a unit."""
+    if unit.kind != "demonstration":
+        return bool(patch.text) and " ".join(unit.text.split()) in " ".join(str(patch.text).split())
+    lines = {key: f"{key}: {jsonl.dumps(serialize_for_json(value))}" for key, value in (patch.example or {}).items()}
+    return patch.action == "add_example" and set(unit.text.splitlines()) <= set(lines.values())
+
+
+def origin_of(patch: Patch) -> dict[str, str]:
+    """Who wrote a patch, and from what: what is known of it."""
+    origin = {
+        "optimizer": patch.proposer,
+        "patch": patch.id,
+        "pattern": patch.pattern,
+        "examples": ", ".join(patch.examples),
+        "mode": patch.mode,
+        "review": patch.review,
+    }
+    return {name: text for name, text in origin.items() if text}
+
+
+def omit(program: Module, units: Sequence[Unit], removed: Collection[int]) -> Module:
+    """A copy of a program without some of its units."""
+    copy = program.deepcopy()
+    gone = [units[index] for index in removed]
+    for name, predictor in predictors(copy).items():
+        lines = {unit.index for unit in gone if unit.predictor == name and unit.kind != "demonstration"}
+        demos = {unit.index for unit in gone if unit.predictor == name and unit.kind == "demonstration"}
+        if lines:
+            signature = signature_of(predictor)
+            predictor.signature = signature.with_instructions(without(statements(signature.instructions), lines))
+        predictor.demos = [demo for index, demo in enumerate(predictor.demos or []) if index not in demos]
+    return copy
+
+
+def tokens(text: str) -> int:
+    """The tokens of a text, as LiteLLM counts them where it does not know the model."""
+    import litellm
+
+    return int(litellm.token_counter(model="", text=text))
+
+
+def short(text: str, most: int = 70) -> str:
+    """A text in one line of at most so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def summary(units: Sequence[Unit]) -> str:
+    """How many units help, hurt or do nothing, in one line.
+
+    >>> summary([Unit("Be brief.", "sentence", "self", 0, 3, n=9, verdict=UnitVerdict.HELPS)])
+    '1 helps'
+    """
+    one = {UnitVerdict.NOTHING: "does nothing", UnitVerdict.OPEN: "is open"}
+    many = {"helps": "help", "hurts": "hurt", "nothing": "do nothing", "open": "are open"}
+    counts = {verdict: sum(unit.verdict == verdict for unit in units) for verdict in UnitVerdict}
+    return ", ".join(
+        f"{count} {one.get(verdict, verdict) if count == 1 else many[verdict]}"
+        for verdict, count in counts.items()
+        if count
+    )
+
+
+def view_of(units: Sequence[Unit], most: int = 70, in_halves: bool = False, level: float = 0.95) -> View:
+    """The units in their order: what each is worth, and a chart of their effects.
+
+    Args:
+        units: The units.
+        most: Characters of a unit that are shown.
+        in_halves: Whether to show their effects in random halves, if these were measured.
+        level: That of their intervals.
+    """
+    rows: list[TableRow] = []
+    points: list[Point] = []
+    in_halves = in_halves and any(unit.halves for unit in units)
+    named = len({unit.predictor for unit in units}) > 1
+    for number, unit in enumerate(units, start=1):
+        origin = [f"{name} {text}" for name, text in unit.origin.items()]
+        text = Cell(short(unit.text, most), detail="; ".join([*unit.notes, *origin]))
+        effect = None
+        if unit.n:
+            effect = Interval(unit.effect, unit.low, unit.high, level, unit.n, "newcombe")
+            points.append(Point(f"{number} {short(unit.text, 28)}", unit.effect, unit.low, unit.high))
+        halves = [unit.halves and Interval(*unit.halves, level, unit.n, "newcombe")] if in_halves else []
+        verdict = Cell(unit.sentence, unit.verdict.style)
+        predictor = [unit.predictor] if named else []
+        rows.append([number, text, *predictor, verdict, effect, unit.tokens, *halves])
+    columns = ["", "unit", *(["predictor"] if named else []), "verdict", "effect", "tokens"]
+    columns += ["in random halves"] if in_halves else []
+    chart = Chart("intervals", "effect", [("effect", points)])
+    return [Table(None, columns, rows, left=3 + named, bars=True), *([chart] if points else [])]

@@ -1,0 +1,90 @@
+"""``goldassay eval`` of a program of the user's own: gold never reaches it, whatever the program and the gold are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from goldassay._support.exceptions import GoldassayError
+from goldassay.cli import app
+from goldassay.ext.interop.logs.sources import pool_of
+
+METRIC = "def metric(gold, pred): return float(gold.team == pred.get('team'))\n"
+ECHO = "import dspy\ndef program(**inputs): return dspy.Prediction(**inputs)\n" + METRIC
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"ticket {n} about {'money' * n},{'AB'[n % 2]}\n" for n in range(6))
+    Path("gold.csv").write_text("body,team\n" + rows, encoding="utf-8")
+    return tmp_path
+
+
+def evaluated(*words: str) -> Any:
+    done = CliRunner().invoke(app, ["eval", *words, "--gold", "gold.csv", "--json"])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return json.loads(done.output)
+
+
+def inputs_of_run(run: Any) -> list[dict[str, Any]]:
+    lines = next(Path("runs").glob("*/rows.jsonl")).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line)["inputs"] for line in lines]
+
+
+def test_an_echo_does_not_score_one(here: Path) -> None:
+    Path("echo.py").write_text(ECHO, encoding="utf-8")
+    with pytest.raises(GoldassayError) as question:
+        evaluated("echo.py", "--metric", "echo.py")
+    assert "which of body, team are its inputs?" in str(question.value)
+    assert not list(Path().glob("runs/*"))
+    line = str(question.value).rpartition("as a line: ")[2]
+    Path("echo.py").write_text(f"{line}\n{ECHO}", encoding="utf-8")
+    Path("again.py").write_text(f"{line}\n{ECHO}", encoding="utf-8")  # a file is loaded once a process
+    run = evaluated("again.py", "--metric", "again.py")
+    assert run["values"]["score"] == 0.0
+    assert [list(row) for row in inputs_of_run(run)] == [["body"]] * 6
+
+
+@pytest.mark.parametrize("module", ["ChainOfThought", "Predict"])
+def test_a_chain_of_thought_gets_the_inputs_of_its_signature(here: Path, module: str) -> None:
+    answers = 'DummyLM([{"reasoning": "r", "team": "A"}] * 6)'
+    text = f"import dspy\nfrom dspy.utils import DummyLM\nprogram = dspy.{module}('body -> team')\n"
+    Path("cot.py").write_text(f"{text}program.set_lm({answers})\n{METRIC}", encoding="utf-8")
+    run = evaluated("cot.py", "--metric", "cot.py")
+    assert run["values"]["score"] == 0.5
+    assert [list(row) for row in inputs_of_run(run)] == [["body"]] * 6
+
+
+def test_predictions_are_measured_by_a_metric_that_is_named(here: Path) -> None:
+    """Without a metric in the file of the program: both lines of the message work."""
+    Path("bare.py").write_text("inputs = ['body']\ndef program(body): return {'team': 'A'}\n", encoding="utf-8")
+    Path("same.py").write_text(METRIC, encoding="utf-8")
+    for name, team in (("a", "A"), ("b", "B")):
+        rows = "".join(json.dumps({"id": str(n + 1), "team": team}) + "\n" for n in range(6))
+        Path(f"{name}.jsonl").write_text(rows, encoding="utf-8")
+    words = ["bare.py", "--gold", "gold.csv", "--pred", "a.jsonl"]
+    with pytest.raises(GoldassayError, match="of predictions that exist `measures=FILE`"):
+        CliRunner().invoke(app, ["score", *words], catch_exceptions=False)
+    done = CliRunner().invoke(app, ["score", *words, "--measure", "same.py", "--json"], catch_exceptions=False)
+    assert json.loads(done.stdout)["values"]["score"] == 0.5
+    words += ["--pred", "b.jsonl", "--metric", "same.py", "--json"]
+    compared = json.loads(CliRunner().invoke(app, ["compare", *words], catch_exceptions=False).stdout)
+    assert compared["comparisons"][0]["difference"] == 0.0
+
+
+def test_inputs_may_be_called_id_and_language(here: Path) -> None:
+    text = "import dspy\ndef program(id, language): return dspy.Prediction(team='A')\n" + METRIC
+    Path("odd.py").write_text(text, encoding="utf-8")
+    rows = [{"id": f"t{n}", "language": "nl en de fr"[3 * n :][:2], "team": "AB"[n % 2]} for n in range(4)]
+    Path("gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = CliRunner().invoke(app, ["eval", "odd.py", "--gold", "gold.jsonl", "--json"], catch_exceptions=False)
+    run = json.loads(done.stdout)
+    assert run["values"]["score"] == 0.5
+    pool = pool_of([run["folder"]], "odd.py")
+    assert pool.inputs["t1"]["language"] == "en"

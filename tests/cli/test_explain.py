@@ -1,0 +1,84 @@
+"""``goldassay explain`` in a workspace, with a scripted model that obeys the rules of its prompt."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from benchmarks.explain import LINES, Obedient, World, examples
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+
+PROGRAM = f"""
+import dspy
+program = dspy.Predict(dspy.Signature("text -> label", {chr(10).join(LINES)!r}))
+"""
+METRIC = """
+def metric(gold, pred, trace=None):
+    return gold.label == pred.label
+"""
+
+
+def run(*words: object, code: int = 0) -> str:
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert done.exit_code == code, done.output or done.exception
+    return done.stdout
+
+
+def test_explained_pruned_applied_and_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for file, text in (("programs/labels.py", PROGRAM), ("metrics/labels.py", METRIC)):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_text(text)
+    (tmp_path / "gold" / "labels").mkdir(parents=True)
+    rows: list[Any] = []
+    for number, split in enumerate(("dev", "test"), start=1):
+        for example in examples(World(0.16, 80, seed=number)):
+            rows.append({**example.toDict(), "id": f"{split}-{example.id}", "split": split})
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    (tmp_path / "gold" / "labels" / "labels.jsonl").write_text(lines)
+    monkeypatch.chdir(tmp_path)
+    named = {name: dspy.LM(f"scripted/{name}", engine=Obedient(), cache=False) for name in ("old", "new")}
+    monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name=None, **_: named[name or "old"])
+
+    result = json.loads(run("explain", "labels", "--lm", "old", "--margin", "0.1", "--prune", "--json"))
+    assert [unit["verdict"] for unit in result["units"]][:3] == ["helps"] * 3
+    assert result["pruned"]["proven"]
+    assert run("explain", "labels", "--lm", "old", "--check").strip() == "The proof holds."
+    assert "the proof is of scripted/old" in run("explain", "labels", "--lm", "new", "--check", code=1)
+    programs = tmp_path / "programs"
+    (programs / "edited.py").write_text(PROGRAM.replace("Museums are places", "Museums are no places"))
+    (programs / "edited.proof.json").write_bytes((programs / "labels.proof.json").read_bytes())
+    edited = ("programs/edited.py", "--task", "labels")
+    assert "no proof of: Museums are no places." in run("explain", *edited, "--lm", "old", "--check", code=1)
+    assert "the gold changed" in run("explain", "labels", "--lm", "old", "--limit", 20, "--check", code=1)
+    for written in result["pruned"]["files"]:
+        run("patch", "apply", "labels", Path(written).stem)
+    state = "programs/patches/labels"
+    shorter = json.loads(
+        run("explain", "labels", "--state", state, "--lm", "old", "--lm", "new", "--margin", "0.1", "--json")
+    )
+    assert len(shorter["units"]) == 4
+    assert shorter["change"]["lost"] == []
+    assert (tmp_path / state / "state.proof.json").is_file()
+    assert "Take a deep breath." in run("explain", "labels", "--limit", "40")
+
+
+def test_the_proof_of_a_tuning_holds_on_gold_without_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for file, text in (("programs/labels.py", PROGRAM), ("metrics/labels.py", METRIC)):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_text(text)
+    rows = [example.toDict() for example in examples(World(0.16, 60, seed=0))]
+    (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    monkeypatch.chdir(tmp_path)
+    model = dspy.LM("scripted/old", engine=Obedient(), cache=False)
+    monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name=None, **_: model)
+    gold = ("--gold", "gold.jsonl")
+    run("tune", "labels", *gold, "--optimizer", "labeled", "--out", "tuned", "--seed", 3)
+    check = ("explain", "labels", *gold, "--state", "tuned", "--check")
+    assert run(*check).strip() == "The proof holds."
+    (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows[:30]))
+    assert "the gold changed" in run(*check, code=1)

@@ -1,0 +1,98 @@
+"""Reading fields from whatever records are."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay._support.exceptions import DataError, FieldError
+from goldassay.core.fields import check_unique, cluster, clusters, identity, read, shared_text, sides
+from goldassay.core.measure import failed, gold_field, pred_field
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"label": "M", "rag": {"contexts": ["a"]}},
+        dspy.Example(label="M", rag={"contexts": ["a"]}),
+        dspy.Prediction(label="M", rag=SimpleNamespace(contexts=["a"])),
+        SimpleNamespace(label="M", rag={"contexts": ["a"]}),
+    ],
+)
+def test_dicts_examples_predictions_and_objects_are_read_alike(record: object) -> None:
+    assert read(record, "label") == "M"
+    assert read(record, "rag.contexts") == ["a"]
+    assert read(record, "nothing", "default") == "default"
+
+
+def test_a_name_with_a_dot_in_it_wins_over_the_path() -> None:
+    assert read({"a.b": 1, "a": {"b": 2}}, "a.b") == 1
+
+
+def test_a_missing_field_says_what_there_is_and_how_to_rename() -> None:
+    with pytest.raises(FieldError, match=r"the prediction has no field 'entities'; it has spans; rename with columns="):
+        pred_field(dspy.Prediction(spans=[]), "entities")
+    with pytest.raises(FieldError, match=r"the gold example has no field 'label'"):
+        gold_field({"text": "x"}, "label")
+
+
+def test_a_failed_program_has_no_fields_and_that_is_no_field_error() -> None:
+    assert pred_field(None, "entities") is None
+    assert pred_field(dspy.Prediction(), "entities") is None
+    assert failed(dspy.Prediction(goldassay_failure="ValueError: no")) == "ValueError: no"
+    assert failed(dspy.Prediction(entities=[])) == ""
+
+
+def test_columns_by_name_path_and_callable() -> None:
+    gold, pred = {"truth": "x"}, {"rag": {"contexts": ["c"]}, "out": "y"}
+    columns: dict[str, Any] = {
+        "retrieved_contexts": "rag.contexts",
+        "reference": "truth",
+        "answer": lambda row: row["out"].upper(),
+        "gold.label": "truth",
+    }
+    renamed_gold, renamed_pred = sides(columns, gold, pred)
+    assert read(renamed_pred, "retrieved_contexts") == ["c"]
+    assert read(renamed_pred, "answer") == "Y"
+    assert read(renamed_gold, "reference") == read(renamed_gold, "label") == "x"
+    assert read(renamed_gold, "truth") == "x"
+
+
+def test_without_columns_records_stay_what_they_are() -> None:
+    gold, pred = object(), object()
+    assert sides(None, gold, pred) == (gold, pred)
+
+
+@pytest.mark.parametrize("name", [0, "0", 0.5, "a"])
+def test_an_id_and_a_document_may_be_any_string_or_number(name: object) -> None:
+    for record in ({"id": name, "document": name}, dspy.Example(id=name, document=name)):
+        assert (identity(record, 7), cluster(record, 7)) == (str(name), str(name))
+
+
+@pytest.mark.parametrize("nothing", [None, "", float("nan")])
+def test_a_record_without_a_name_stands_for_itself(nothing: object) -> None:
+    assert identity({"id": nothing}, 3) == "3"
+    assert cluster({"document": nothing}, 3) == 3 != cluster({"document": 3}, 0)
+    assert clusters([{"document": 3}, {}, {}, {}]) is None
+
+
+def test_the_document_of_a_record() -> None:
+    named = [{"document": "d"}, {"meta": {"document": "d"}}, {"documents": ["d"]}]
+    assert clusters(named) == ["d", "d", "d"]
+    assert cluster({"documents": ["d", "e"]}, 4) == 4  # a question about two documents belongs to neither
+    assert cluster({"documents": ["a long text " * 50]}, 4) == 4
+
+
+@pytest.mark.parametrize("ids", [[0, "0"], ["1", 1], ["a", "b", "a"], ["1", None]])
+def test_ids_that_read_alike_are_duplicates(ids: list[object]) -> None:
+    with pytest.raises(DataError, match="duplicate document id"):
+        check_unique([{"id": name} for name in ids])
+
+
+def test_an_answer_that_is_called_text_makes_no_examples_share_one() -> None:
+    rows = [{"label": f"word {number}", "text": "yes"} for number in range(5)]
+    assert "5 of 5 examples share a text" in shared_text(rows)
+    assert shared_text(rows, outputs=["text"]) == ""

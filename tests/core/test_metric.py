@@ -1,0 +1,150 @@
+"""Functions as metrics: their names are those of the first example."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric, evaluate
+from goldassay._support.exceptions import GoldassayError, MetricError
+from goldassay.measures import classification
+from goldassay.running.run import Run
+
+GOLD = [
+    dspy.Example(text=letter, year=place % 2, total=place).with_inputs("text") for place, letter in enumerate("abcdef")
+]
+
+
+def fields(gold: Any, pred: Any) -> dict[str, bool]:
+    return {name: gold[name] == pred[name] for name in ("year", "total")}
+
+
+def growing(gold: Any, pred: Any) -> dict[str, bool]:
+    """One name more from the fourth example on."""
+    return fields(gold, pred) | ({"late": True} if gold.total > 2 else {})
+
+
+def program(text: str) -> Any:
+    return dspy.Prediction(year=0, total=0)
+
+
+def test_a_name_that_comes_later_is_an_error() -> None:
+    metric = Metric.of(growing)
+    for example in GOLD[:3]:
+        metric(example, program("a"))
+    with pytest.raises(MetricError, match=r"returned late, .* first example did not have \(score, year, total\)"):
+        metric(GOLD[3], program("a"))
+
+
+def test_a_name_may_be_missing() -> None:
+    metric = Metric.of(growing)
+    metric(GOLD[3], program("a"))
+    assert metric(GOLD[0], program("a")).objective_scores == {"score": 1.0, "year": 1.0, "total": 1.0}
+    assert list(metric.measures) == ["score", "year", "total", "late"]
+
+
+def test_the_first_of_many_threads_fixes_the_names() -> None:
+    """The other threads check theirs against them, whichever is first."""
+    start = threading.Barrier(8)
+    metric = Metric.of(growing)
+    outcomes = []
+
+    def measure(example: Any) -> None:
+        start.wait()
+        try:
+            outcomes.append(set(metric(example, program("a")).evidence))
+        except MetricError:
+            outcomes.append(set())
+
+    threads = [threading.Thread(target=measure, args=[GOLD[place % 6]]) for place in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == 8
+    names = set(metric.measures)
+    assert names in ({"score", "year", "total"}, {"score", "year", "total", "late"})
+    assert all(outcome <= names for outcome in outcomes)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_run_stores_the_names(tmp_path: Path, threads: int) -> None:
+    run = evaluate(program, GOLD, fields, folder=tmp_path / "run", threads=threads, progress=False)
+    about = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    assert list(about["measures"]) == list(run.values) == ["score", "year", "total"]
+    assert [each["weight"] for each in about["measures"].values()] == [1.0, 0.0, 0.0]
+    assert (
+        Run.load(tmp_path / "run").values == run.values == {"score": pytest.approx(1 / 3), "year": 0.5, "total": 1 / 6}
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_run_with_another_name_stops_with_the_error(tmp_path: Path, threads: int) -> None:
+    with pytest.raises(MetricError, match="returned late"):
+        evaluate(program, GOLD, growing, folder=tmp_path / "run", threads=threads, progress=False)
+    stored = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    assert list(stored["measures"]) == ["score", "year", "total"]
+
+
+def test_a_run_is_resumed_under_its_names(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+
+    class Program(dspy.Module):  # type: ignore[misc]
+        broken = True
+
+        def forward(self, text: str) -> Any:
+            if Program.broken and text == "c":
+                raise KeyboardInterrupt
+            return program(text)
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Program(), GOLD, fields, folder=folder, threads=1, progress=False)
+    Program.broken = False
+    run = evaluate(Program(), GOLD, fields, resume=folder, threads=1, progress=False)
+    assert run.values == {"score": pytest.approx(1 / 3), "year": 0.5, "total": 1 / 6}
+
+
+def test_an_annotated_number_is_known_before_the_first_example() -> None:
+    def share(gold: Any, pred: Any) -> float:
+        return 0.5
+
+    def any_mapping(gold: Any, pred: Any) -> Mapping[str, float]:
+        return {}
+
+    assert Metric.of(share).has_fixed_names
+    assert not Metric.of(any_mapping).has_fixed_names
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("accuracy", r"not of 'accuracy'; did you mean classification\.Accuracy\(\) \(from goldassay\.measures import"),
+        ("strict f1", r"did you mean extraction\.SpanF1\(\)"),
+        (classification.Accuracy, r"Accuracy is a class of them: write Accuracy\(\)$"),
+        ([classification.Accuracy], r"write Accuracy\(\)$"),
+        (len, r"len is a function: write Metric\.of\(len\)$"),
+    ],
+)
+def test_what_is_no_measure_is_one_line_with_the_spelling(written: Any, message: str) -> None:
+    with pytest.raises(GoldassayError, match=message):
+        Metric(written)
+
+
+def test_a_measure_or_column_that_does_not_exist_gets_its_spelling() -> None:
+    with pytest.raises(ImportError, match=r"no measure 'MacroF1'; did you mean classification\.LabelF1\(\)"):
+        from goldassay.measures.classification import MacroF1  # type: ignore[attr-defined]  # noqa: F401
+    assert not hasattr(classification, "macro_f1")
+    metric = Metric(classification.Accuracy(), columns={"lable": "team"})
+    with pytest.raises(GoldassayError, match="columns names 'lable'; did you mean 'label'"):
+        metric({"team": "a"}, {"team": "a"})
+
+
+def test_a_function_reads_the_records_of_a_file_as_those_of_dspy() -> None:
+    metric = Metric.of(lambda gold, pred: gold.team == pred.team)
+    assert metric({"team": "a"}, {"team": "a"}).score == 1.0

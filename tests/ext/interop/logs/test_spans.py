@@ -1,0 +1,328 @@
+"""Traces of agents, as each tool exports them: every span is a step, in the tree in which it was called."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.steps import Step
+from goldassay.ext.interop.logs import read_log
+from goldassay.ext.interop.logs.sources import pool_of
+from goldassay.ext.interop.logs.tools import systems_in
+from goldassay.ext.labelling.drafts import draft
+from goldassay.measures.trajectories.records import trajectory
+from goldassay.running.rows import Row as RunRow
+
+Row = dict[str, Any]
+SECOND = 1_000_000_000
+START = 1_790_000_000 * SECOND
+STEPS = [  # what every tool below was told: id, parent, kind, name, arguments, output, error
+    ("a", "", "AGENT", "agent", {"question": "Where is the archive?"}, {"answer": "Gouda"}, ""),
+    ("b", "a", "LLM", "plan", {"prompt": "think"}, "search", ""),
+    ("c", "a", "TOOL", "search", {"query": "archive"}, ["p1", "p2"], ""),
+    ("d", "c", "RETRIEVER", "index", {"query": "archive"}, ["p1", "p2"], ""),
+    ("e", "a", "TOOL", "read", {"id": "p1"}, None, "p1 is gone"),
+]
+EXPECTED = [
+    ("module", "agent", None),
+    ("model", "plan", 0),
+    ("tool", "search", 0),
+    ("retriever", "index", 2),
+    ("tool", "read", 0),
+]
+
+
+def otlp(attributes: Any) -> Row:
+    """An export in which a span has the attributes that a function gives it; the last span comes first."""
+    spans = []
+    for place, (name, parent, *about) in enumerate(STEPS):
+        pairs = [{"key": key, "value": {"stringValue": value}} for key, value in attributes(*about).items()]
+        error = about[-1]
+        spans.append(
+            {
+                **{"traceId": "t1", "spanId": name, "parentSpanId": parent, "name": about[1]},
+                **{
+                    "startTimeUnixNano": str(START + place * SECOND),
+                    "endTimeUnixNano": str(START + (place + 2) * SECOND),
+                },
+                **{"attributes": pairs, "status": {"code": 2, "message": error} if error else {"code": 1}},
+            }
+        )
+    return {"resourceSpans": [{"resource": {}, "scopeSpans": [{"spans": spans[::-1]}]}]}
+
+
+def openinference(kind: str, name: str, args: Row, output: Any, error: str) -> Row:
+    about = {"openinference.span.kind": kind, "input.value": json.dumps(args), "llm.token_count.prompt": "7"}
+    about |= {"output.value": output if isinstance(output, str) else json.dumps(output)} if output else {}
+    return about | ({"tool.name": name} if kind == "TOOL" else {})
+
+
+def gen_ai(kind: str, name: str, args: Row, output: Any, error: str) -> Row:
+    operation = {"AGENT": "invoke_agent", "LLM": "chat", "TOOL": "execute_tool", "RETRIEVER": "retrieval"}[kind]
+    about = {"gen_ai.operation.name": operation, "gen_ai.usage.input_tokens": "7"}
+    if kind in ("TOOL", "RETRIEVER"):
+        about |= {"gen_ai.tool.name": name, "gen_ai.tool.call.arguments": json.dumps(args)}
+        return about | ({"gen_ai.tool.call.result": json.dumps(output)} if output else {})
+    said = [{"role": "user", "parts": [{"type": "text", "content": json.dumps(args)}]}]
+    replied = [{"role": "assistant", "parts": [{"type": "text", "content": json.dumps(output)}]}]
+    return about | {"gen_ai.input.messages": json.dumps(said), "gen_ai.output.messages": json.dumps(replied)}
+
+
+def phoenix(nested: bool) -> list[Row]:
+    """Spans of the HTTP interface, or the rows of a data frame."""
+    rows = []
+    for place, (name, parent, kind, title, args, output, error) in enumerate(STEPS):
+        times = {"start_time": f"2026-11-24T10:00:0{place}Z", "end_time": f"2026-11-24T10:00:0{place + 2}Z"}
+        about = {"name": title, "span_kind": kind, "parent_id": parent or None, **times}
+        about |= {"status_code": "ERROR" if error else "OK", "status_message": error}
+        sides: Row = {"input.value": json.dumps(args), "output.value": output and json.dumps(output), "tool.name": None}
+        ids: Row = {"span_id": name, "trace_id": "t1"}
+        tokens: Row = {"llm.token_count.prompt": 7}
+        if nested:
+            rows.append({"id": f"node {name}", "context": ids, "attributes": {**sides, **tokens}, **about})
+        else:
+            columns = {f"attributes.{key}": value for key, value in {**sides, **tokens}.items()}
+            rows.append({**{f"context.{key}": value for key, value in ids.items()}, **columns, **about})
+    return rows
+
+
+def langfuse(traces: bool) -> list[Row]:
+    """A trace with its observations, or observations alone."""
+    kinds = {"AGENT": "AGENT", "LLM": "GENERATION", "TOOL": "TOOL", "RETRIEVER": "RETRIEVER"}
+    rows: list[Row] = []
+    for place, (name, parent, kind, title, args, output, error) in enumerate(STEPS):
+        about = {"id": name, "traceId": "t1", "type": kinds[kind], "name": title, "input": args, "output": output}
+        times = {"startTime": f"2026-11-24T10:00:0{place}.000Z", "endTime": f"2026-11-24T10:00:0{place + 2}.000Z"}
+        level = {"level": "ERROR" if error else "DEFAULT", "statusMessage": error or None}
+        rows.append({**about, **times, **level, "parentObservationId": parent or None, "usage": {"input": 7}})
+    if not traces:
+        return rows
+    head = {"id": "t1", "timestamp": "2026-11-24T10:00:00.000Z", "name": "trace", "input": STEPS[0][4]}
+    return [{**head, "output": STEPS[0][5], "observations": rows, "scores": [{"name": "right", "value": 1}]}]
+
+
+def langsmith(nested: bool) -> list[Row]:
+    kinds = {"AGENT": "chain", "LLM": "llm", "TOOL": "tool", "RETRIEVER": "retriever"}
+    rows: list[Row] = []
+    for place, (name, parent, kind, title, args, output, error) in enumerate(STEPS):
+        times = {"start_time": f"2026-11-24T10:00:0{place}", "end_time": f"2026-11-24T10:00:0{place + 2}"}
+        outputs = output if isinstance(output, dict) or output is None else {"output": output}
+        inputs = {"input": repr(args)} if kind == "TOOL" else args  # as LangChain writes the arguments of a tool
+        about = {"id": name, "name": title, "run_type": kinds[kind], "inputs": inputs, "outputs": outputs, **times}
+        rows.append({**about, "error": error or None, "prompt_tokens": 7, "parent_run_id": parent or None})
+    if not nested:
+        return [{**row, "trace_id": "a"} for row in rows]
+    for row in reversed(rows[1:]):
+        parent = row.pop("parent_run_id")
+        above = next(each for each in rows if each["id"] == parent)
+        above.setdefault("child_runs", []).insert(0, row)
+    return rows[:1]
+
+
+def mlflow() -> list[Row]:
+    spans = []
+    for place, (name, parent, kind, title, args, output, error) in enumerate(STEPS):
+        about = {"mlflow.spanType": kind, "mlflow.spanInputs": args, "mlflow.spanOutputs": output}
+        attributes = {key: json.dumps(value) for key, value in about.items() if value is not None}
+        times = {"start_time_unix_nano": START + place * SECOND, "end_time_unix_nano": START + (place + 2) * SECOND}
+        status = {"code": "STATUS_CODE_ERROR" if error else "STATUS_CODE_OK", "message": error}
+        ids = {"span_id": name, "parent_span_id": parent or None, "trace_id": "t1"}
+        spans.append({**ids, **times, "name": title, "status": status, "attributes": attributes})
+    info = {"trace_id": "t1", "state": "OK", "trace_metadata": {}, "tags": {}, "assessments": []}
+    return [{"info": info, "data": {"spans": spans}}]
+
+
+EXPORTS: dict[str, Any] = {
+    "openinference": otlp(openinference),
+    "gen_ai": otlp(gen_ai),
+    "phoenix": {"data": phoenix(nested=True), "next_cursor": None},
+    "phoenix frame": phoenix(nested=False),
+    "langfuse": {"data": langfuse(traces=True), "meta": {}},
+    "langfuse observations": langfuse(traces=False),
+    "langsmith": langsmith(nested=False),
+    "langsmith nested": langsmith(nested=True),
+    "mlflow": mlflow(),
+}
+
+
+def steps_in(file: Path) -> tuple[Step, ...]:
+    (system,) = systems_in(file)
+    (sample,) = system.samples
+    steps: tuple[Step, ...] = sample["steps"]
+    return steps
+
+
+def write(file: Path, content: Any) -> Path:
+    file.write_text(json.dumps(content), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_every_span_is_a_step_in_its_tree(tmp_path: Path, name: str) -> None:
+    steps = steps_in(write(tmp_path / "traces.json", EXPORTS[name]))
+    if name == "langfuse":  # the trace itself is the root
+        assert (steps[0].name, steps[0].output, steps[1].parent) == ("trace", STEPS[0][5], 0)
+        steps = tuple(Step.of({**step.state(), "parent": (step.parent or 1) - 1}, step.index - 1) for step in steps[1:])
+        steps[0].parent = None
+    assert [(step.kind, step.name, step.parent) for step in steps] == EXPECTED
+    assert [step.seconds for step in steps] == [2.0] * 5
+    if name != "gen_ai":
+        assert dict(steps[0].args) == STEPS[0][4]
+    assert [dict(steps[place].args) for place in (2, 3, 4)] == [STEPS[place][4] for place in (2, 3, 4)]
+    assert steps[2].output == (STEPS[2][5] if "langsmith" not in name else {"output": STEPS[2][5]})
+    assert [step.error for step in steps] == ["", "", "", "", "p1 is gone"]
+    assert name == "mlflow" or steps[1].tokens == 7
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_a_draft_of_any_task_carries_the_steps(tmp_path: Path, name: str) -> None:
+    file = write(tmp_path / "traces.json", EXPORTS[name])
+    for task in ("answering", "trajectories"):
+        (record,) = draft(pool_of([file], task)).records
+        answer = record["suggestions"][next(iter(record["suggestions"]))]
+        assert (record["question"], answer["answer"]) == ("Where is the archive?", "Gouda")
+        calls = trajectory(answer).calls
+        assert [call.name for call in calls] == ["search", "index", "read"]
+        assert calls[-1].error == "p1 is gone"
+
+
+def test_the_lines_of_an_export_are_one_log(tmp_path: Path) -> None:
+    file = tmp_path / "spans.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in phoenix(nested=False)), encoding="utf-8")
+    assert [(step.kind, step.name, step.parent) for step in steps_in(file)] == EXPECTED
+
+
+def test_a_chat_with_calls_of_tools_is_a_trace(tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"query": "archive"}'}}
+    other = {"id": "c2", "type": "function", "function": {"name": "read", "arguments": "no JSON"}}
+    messages = [
+        {"role": "system", "content": "Answer."},
+        {"role": "user", "content": [{"type": "text", "text": "Where is the archive?"}]},
+        {"role": "assistant", "content": None, "tool_calls": [call, other]},
+        {"role": "tool", "tool_call_id": "c2", "content": "no such id"},
+        {"role": "tool", "tool_call_id": "c1", "content": "p1"},
+        {"role": "assistant", "content": "Gouda"},
+    ]
+    file = tmp_path / "chats.jsonl"
+    file.write_text(json.dumps({"id": "x", "messages": messages}) + "\n", encoding="utf-8")
+    steps = steps_in(file)
+    assert [(step.kind, step.name, dict(step.args), step.output, step.parent) for step in steps] == [
+        ("model", "assistant", {}, "", None),
+        ("tool", "search", {"query": "archive"}, "p1", 0),
+        ("tool", "read", {"": "no JSON"}, "no such id", 0),
+        ("model", "assistant", {}, "Gouda", None),
+    ]
+    fields = {"question": "input", "answer": "output"}
+    (record,) = draft(pool_of([file], "trajectories", map=fields)).records
+    assert (record["question"], record["suggestions"]["chats"]["answer"]) == ("Where is the archive?", "Gouda")
+
+
+def test_events_of_inspect_are_steps(tmp_path: Path) -> None:
+    file = Path(__file__).parent / "files" / "inspect_good.eval"
+    steps = systems_in(file)[0].samples[0]["steps"]
+    assert ("module", "solvers", None) in [(step.kind, step.name, step.parent) for step in steps]
+    tool = {"event": "tool", "uuid": "u", "id": "call", "span_id": "s", "function": "bash", "arguments": {"cmd": "ls"}}
+    tool |= {"result": "a.txt", "timestamp": "2026-11-24T10:00:01Z", "completed": "2026-11-24T10:00:03Z"}
+    span = {"event": "span_begin", "id": "s", "span_id": "s", "name": "agent", "timestamp": "2026-11-24T10:00:00Z"}
+    sample = {"id": 1, "epoch": 1, "input": "x", "target": "y", "events": [tool, span, {"event": "state"}]}
+    sample |= {"scores": {"right": {"value": 1}}, "output": {"completion": "y"}}
+    agent, call = steps_in(write(tmp_path / "log.json", {"eval": {"task": "t"}, "samples": [sample]}))
+    assert (agent.name, agent.parent, agent.kind) == ("agent", None, "module")
+    assert (call.name, dict(call.args), call.output, call.seconds, call.parent, call.kind) == (
+        *("bash", {"cmd": "ls"}, "a.txt"),
+        *(2.0, 0, "tool"),
+    )
+
+
+def test_what_is_long_is_cut_with_a_note_and_secrets_are_hidden(tmp_path: Path) -> None:
+    rows = phoenix(nested=True)
+    rows[2]["attributes"]["output.value"] = "x" * 2_000_000
+    rows[3]["attributes"]["input.value"] = json.dumps({"api_key": "abcdefgh", "query": "sk-abcdef123456"})
+    steps = steps_in(write(tmp_path / "traces.json", rows))
+    assert str(steps[2].output).endswith("(cut, 2,000,000 characters in all)")
+    assert len(str(steps[2].output)) < 11_000
+    assert dict(steps[3].args) == {"api_key": "[hidden]", "query": "[hidden]"}
+
+
+def test_a_trace_with_scores_is_a_run_whose_rows_have_the_steps(tmp_path: Path) -> None:
+    (run,) = read_log(write(tmp_path / "traces.json", EXPORTS["langfuse"]))
+    assert (run.values, [step.name for step in run.rows[0].steps][:2]) == ({"right": 1.0}, ["trace", "agent"])
+    assert [step.parent for step in RunRow.of(run.rows[0].state()).steps] == [None, 0, 1, 1, 3, 1]
+    rows = langsmith(nested=True)
+    rows[0]["feedback_stats"] = {"right": {"n": 1, "avg": 0.5}}
+    (run,) = read_log(write(tmp_path / "runs.json", rows))
+    assert run.values == {"right": 0.5}
+
+
+def span(id: Any, parent: Any, **more: Any) -> Row:
+    ids = {"context": {"span_id": id, "trace_id": "t"}, "parent_id": parent, "span_kind": "TOOL", "name": str(id)}
+    return {**ids, "attributes": {"input.value": '{"question": "q"}', "output.value": '{"answer": "a"}'}, **more}
+
+
+@pytest.mark.parametrize(
+    ("parents", "expected"),
+    [
+        ({"a": "b", "b": "a"}, [None, 0]),  # a circle
+        ({"a": "a", "b": "a"}, [None, 0]),  # its own parent
+        ({"a": "nobody", "b": "a"}, [None, 0]),
+        ({"b": "a", "a": None, "c": "b"}, [None, 0, 1]),
+    ],
+)
+def test_no_span_is_lost(tmp_path: Path, parents: dict[str, str | None], expected: list[int | None]) -> None:
+    steps = steps_in(write(tmp_path / "traces.json", [span(name, parent) for name, parent in parents.items()]))
+    assert [step.parent for step in steps] == expected
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"start_time": "yesterday", "end_time": {"a": 1}},
+        {"start_time": 1e400, "end_time": -5},
+        {"attributes": {"input.value": "[" * 100_000, "output.value": "{'a': " * 500}},
+        {"attributes": {"input.value": [1], "output.value": {"deep": [[[[{"x": None}]]]]}}},
+        {"name": {"no": "name"}, "status_code": ["ERROR"], "span_kind": 7, "events": "none"},
+        {"name": "<script>alert(1)</script>\n\x1b[31m", "attributes": {"llm.token_count.prompt": "many"}},
+    ],
+)
+def test_hostile_spans_are_steps_all_the_same(tmp_path: Path, more: Row) -> None:
+    steps = steps_in(write(tmp_path / "traces.json", [span("a", None), span("b", "a", **more)]))
+    assert [step.parent for step in steps] == [None, 0]
+    assert all("\n" not in step.name for step in steps)
+    json.dumps([step.state() for step in steps], allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"run_type": "tool"}, 3],
+        [{"run_type": "tool", "child_runs": 3}],
+        [{"observations": 3}],
+        [{"id": 1, "observations": [3]}],
+        [{"type": "SPAN", "traceId": "t", "input": 1, "output": 2, "scores": 5}],
+        [{"messages": [{"role": "assistant", "tool_calls": 5}]}],
+        [{"span_kind": "TOOL", "attributes": 5}],
+        {"data": [{"span_kind": "TOOL", "events": [{"attributes": 7}]}]},
+    ],
+)
+def test_broken_exports_are_one_line(tmp_path: Path, content: Any) -> None:
+    with pytest.raises(GoldassayError) as error:
+        draft(pool_of([write(tmp_path / "traces.json", content)], "answering"))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("shape", ["deep", "wide"])
+def test_the_time_is_linear_in_the_spans(tmp_path: Path, shape: str) -> None:
+    def seconds(n: int) -> float:
+        rows = [span(i, None if not i else 0 if shape == "wide" else i - 1, start_time=i) for i in range(n)]
+        file = write(tmp_path / "traces.json", rows)
+        began = time.process_time()
+        assert len(steps_in(file)) == n
+        return time.process_time() - began
+
+    seconds(500)
+    assert seconds(20_000) < 20 * seconds(2_000)

@@ -1,0 +1,112 @@
+"""Protocol ``bfcl``: the verdicts of the official checker on 4,000 outputs, its files, and single rules by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay import score
+from goldassay.ext.protocols.bfcl import AstMatch, ast_error, call_error
+from goldassay.ext.protocols.formats.calls import written_calls
+from goldassay.measures.trajectories.records import Call, reference, trajectory
+
+
+def lines(file: Path) -> list[Any]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def test_every_verdict_and_every_kind_of_error_of_the_official_checker(shared_data: Path) -> None:
+    tasks = {task["id"]: task for task in lines(shared_data / "bfcl" / "tasks.jsonl")}
+    differing = []
+    for output in lines(shared_data / "bfcl" / "outputs.jsonl"):
+        task = tasks[output["id"]]
+        gold = {"calls": [{"name": name, "args": args} for call in task["ground_truth"] for name, args in call.items()]}
+        calls = trajectory(output).calls
+        error = ast_error(task["functions"], reference(gold).alternatives[0], calls, task["category"])
+        if (not error, error) != (output["valid"], output["error_type"] or ""):
+            differing.append((output["id"], error, output["error_type"]))
+    assert differing == []
+
+
+def test_a_file_of_tasks_and_a_file_of_calls(shared_data: Path, tmp_path: Path) -> None:
+    outputs = [output for output in lines(shared_data / "bfcl" / "outputs.jsonl") if output["damage"] == "none"]
+    pred = tmp_path / "pred.jsonl"
+    pred.write_text("".join(json.dumps({"id": o["id"], "calls": o["calls"]}) + "\n" for o in outputs), encoding="utf-8")
+    result = score("trajectories", shared_data / "bfcl" / "tasks.jsonl", pred, protocol="bfcl")
+    assert result.values["ast_accuracy"] == sum(output["valid"] for output in outputs) / 1000
+    assert {name: row["examples"] for name, row in result.by["category"].items()} == {
+        "multiple": 200,
+        "parallel": 200,
+        "parallel_multiple": 200,
+        "simple_python": 400,
+    }
+
+
+AREA = {
+    "name": "area",
+    "parameters": {
+        "properties": {
+            "base": {"type": "float"},
+            "unit": {"type": "string"},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "box": {"type": "dict"},
+            "boxes": {"type": "array", "items": {"type": "dict"}},
+        },
+        "required": ["base"],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "error"),
+    [
+        ({"base": [1.5]}, {"base": 1.5}, ""),
+        ({"base": [2.0]}, {"base": 2}, ""),  # an integer passes for a float
+        ({"base": [2.0]}, {"base": "2"}, "type_error:simple"),
+        ({"base": ["b"]}, {"base": "b"}, ""),  # a variable: the type of an acceptable answer
+        ({"base": [1.5], "unit": ["Square m."]}, {"base": 1.5, "unit": "square-m"}, ""),
+        ({"base": [1.5], "unit": ["m", ""]}, {"base": 1.5}, ""),
+        ({"base": [1.5], "unit": ["m"]}, {"base": 1.5}, "simple_function_checker:missing_optional"),
+        ({"base": [1.5]}, {}, "simple_function_checker:missing_required"),
+        ({"base": [1.5]}, {"base": 1.5, "unit": "m"}, "simple_function_checker:unexpected_param"),
+        ({"base": [1.5], "tags": [["A", "b"]]}, {"base": 1.5, "tags": ["a", "B"]}, ""),
+        ({"base": [1.5], "tags": [["a"]]}, {"base": 1.5, "tags": [1]}, "type_error:nested"),
+        ({"base": [1.5], "tags": [["a"], ""]}, {"base": 1.5, "tags": []}, ""),  # as the script does
+        ({"base": [1.5], "box": [{"w": [1, 2], "h": ["", 3]}]}, {"base": 1.5, "box": {"w": 2}}, ""),
+        ({"base": [1.5], "box": [{"w": [1]}]}, {"base": 1.5, "box": {"w": 2}}, "value_error:dict_value"),
+        ({"base": [1.5], "box": [{"w": [1]}]}, {"base": 1.5, "box": {"v": 1}}, "value_error:dict_key"),
+        ({"base": [1.5], "boxes": [[{"w": [1]}]]}, {"base": 1.5, "boxes": []}, "value_error:list_dict_count"),
+        ({"base": [1.5], "boxes": [[{"w": [1]}]]}, {"base": 1.5, "boxes": [{"w": 1}]}, ""),
+    ],
+)
+def test_rules_by_hand(gold: dict[str, Any], pred: dict[str, Any], error: str) -> None:
+    assert call_error(AREA, Call("area", gold), Call("area", pred)) == error
+
+
+def test_the_pair_of_files_of_the_leaderboard(tmp_path: Path) -> None:
+    question = {"id": "simple_python_0", "question": [[{"role": "user", "content": "Area?"}]], "function": [AREA]}
+    answer = {"id": "simple_python_0", "ground_truth": [{"area": {"base": [10]}}]}
+    (tmp_path / "possible_answer").mkdir()
+    for file, line in ((tmp_path / "simple.json", question), (tmp_path / "possible_answer" / "simple.json", answer)):
+        file.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    pred = tmp_path / "result.json"
+    for result in ([{"area": '{"base": 10}'}], "[area(base=10)]"):
+        pred.write_text(json.dumps({"id": "simple_python_0", "result": result}) + "\n", encoding="utf-8")
+        for gold in (tmp_path / "simple.json", tmp_path / "possible_answer" / "simple.json"):
+            assert score("trajectories", gold, pred, protocol="bfcl").values["ast_accuracy"] == 1
+
+
+def test_a_text_is_read_and_never_run(tmp_path: Path) -> None:
+    marker = tmp_path / "run"
+    assert written_calls(f"[area(base=open({str(marker)!r}, 'w'))]")[0]["area"]["base"].startswith("open(")
+    assert not marker.exists()
+    assert written_calls("(" * 5000) == []
+
+
+def test_an_error_is_named_as_the_script_names_it() -> None:
+    gold = {"calls": [{"name": "area", "args": {"base": [10]}}], "functions": [AREA], "category": "simple_python"}
+    (error,) = AstMatch()(gold, {"calls": [{"area": {"base": 11}}]}).errors
+    assert error.kind == "value_error:others"

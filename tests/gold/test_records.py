@@ -1,0 +1,88 @@
+"""Records know their ids, documents and splits; those of a file with other line ends are the same records."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay import Metric, evaluate
+from goldassay._support.exceptions import DataError
+from goldassay.gold import load, read
+from goldassay.measures import classification
+from goldassay.running.hashing import gold_hash
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    rng = random.Random(2)
+    lines = []
+    for number in range(300):
+        record: dict[str, Any] = {
+            "id": number if number == 7 else f"d{number}",
+            "text": "é" * rng.randrange(9),
+            "label": "M",
+        }
+        if number % 3:
+            record["split"] = "dev" if number % 2 else "test"
+        lines.append(json.dumps(record, ensure_ascii=bool(number % 2)) + rng.choice(["\n", "\r\n", "\n \n"]))
+    place = tmp_path / "classification.jsonl"
+    place.write_bytes(b"\xef\xbb\xbf" + "".join(lines).rstrip().encode())
+    return place
+
+
+def test_gold_in_a_file_is_the_same_gold_in_memory(file: Path) -> None:
+    there = load(file).classification
+    text = file.read_text(encoding="utf-8-sig")
+    in_memory = load([json.loads(line) for line in text.split("\n") if line.strip()], task="classification")
+    expected = in_memory.classification
+    assert list(there.records) == [{**record, "id": str(record["id"])} for record in expected.records]
+    assert there.records.ids[7] == "7"
+    assert there.records.splits == [record.get("split") for record in expected.records]
+    assert there.splits == expected.splits == ["dev", "test"]
+    assert there.all == expected.all
+    for split in there.splits:
+        assert there.split(split) == expected.split(split)
+        assert there.records.of_split(split) == [record for record in there.records if record.get("split") == split]
+    assert there.records.select({"7", "d9"}).ids == ["7", "d9"]
+    assert gold_hash(there.all) == gold_hash(expected.all)
+    with pytest.raises(DataError, match="no split 'valid'"):
+        there.split("valid")
+    with pytest.raises(DataError, match="no gold of the split 'valid'; there are dev, test"):
+        there.records.of_split("valid")
+
+
+def test_records_know_their_documents_and_their_design() -> None:
+    gold = [{"id": "a", "text": "x", "label": "M", "document": "d"}, {"id": "b", "text": "y", "label": "L"}]
+    records = read(gold, "classification")
+    assert records.documents == ["d", None]
+    assert not records.design.drafted
+    assert records.file is None
+    assert records == gold
+
+
+def test_a_run_over_gold_of_a_file(file: Path, tmp_path: Path) -> None:
+    gold = load(file).classification.all
+    run = evaluate(
+        lambda text: {"label": "M"}, gold, Metric(classification.Accuracy()), folder=tmp_path / "run", threads=4
+    )
+    assert run.value == 1
+    assert run.rows[299].id == "d299"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"id": "d3", "label": "M"}', "record d3: duplicate document id"),
+        ('{"id": "x", "id": "y", "label": "M"}', "301: 'id' is repeated"),
+        ('{"id": "x"}', "301: record x, label: this field is missing"),
+    ],
+)
+def test_what_is_wrong_is_said_as_of_any_file(file: Path, line: str, said: str) -> None:
+    raw = file.read_bytes().replace(b"\n \n", b"\n")
+    file.write_bytes(raw + b"\n" + line.encode())
+    with pytest.raises(DataError, match=said):
+        _ = load(file).classification.all

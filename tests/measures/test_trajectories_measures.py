@@ -1,0 +1,251 @@
+"""Measures of trajectories: tables worked out by hand, and the definitions themselves over random trajectories."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Mean, Metric, evaluate
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.measure import parse
+from goldassay.measures import answering
+from goldassay.measures.trajectories import (
+    ArgumentAccuracy,
+    CallF1,
+    Conduct,
+    CostRatio,
+    EndState,
+    Steps,
+    ToolF1,
+    TrajectoryMatch,
+)
+from goldassay.measures.trajectories.matching import Alignment, CallComparison
+from goldassay.measures.trajectories.records import Call
+
+SEARCH = {"name": "search", "args": {"query": "Delft", "n": 3}}
+READ = {"name": "read", "args": {"id": "nl-7"}}
+DATE = {"name": "date", "args": {"since": "1885-07-13"}}
+
+
+def matches(gold: Any, pred: Any, **options: Any) -> dict[str, float]:
+    modes = ("exact", "in_order", "any_order", "unordered", "subset")
+    return {mode: float(TrajectoryMatch(mode, **options)(gold, pred).tally.value) for mode in modes}
+
+
+@pytest.mark.parametrize(
+    ("pred", "expected"),
+    [
+        #                          exact in_order any_order unordered subset
+        ([SEARCH, READ], (1, 1, 1, 1, 1)),
+        ([READ, SEARCH], (0, 0, 1, 1, 1)),
+        ([SEARCH, DATE, READ], (0, 1, 1, 0, 0)),
+        ([READ, SEARCH, DATE], (0, 0, 1, 0, 0)),
+        ([SEARCH], (0, 0, 0, 0, 1)),
+        ([SEARCH, SEARCH, READ], (0, 1, 1, 0, 0)),
+        ([], (0, 0, 0, 0, 1)),
+    ],
+)
+def test_whole_trajectories(pred: list[Any], expected: tuple[int, ...]) -> None:
+    assert tuple(matches({"calls": [SEARCH, READ]}, {"trajectory": pred}).values()) == expected
+
+
+def test_where_order_does_not_count_the_same_calls_in_any_order_are_exact() -> None:
+    gold = {"calls": [SEARCH, READ], "order": "any"}
+    assert matches(gold, {"trajectory": [READ, SEARCH]})["exact"] == 1
+
+
+def test_any_of_several_acceptable_lists_is_right_and_counts_come_from_the_nearest() -> None:
+    gold = {"calls": [[SEARCH, READ], [DATE]]}
+    assert matches(gold, {"trajectory": [DATE]})["exact"] == 1
+    # against [DATE] two calls too many; against [SEARCH, READ] one too many: the nearer one
+    tally = CallF1()(gold, {"trajectory": [SEARCH, READ, DATE]}).tally
+    assert (tally.tp, tally.fp, tally.fn) == (2, 1, 0)
+
+
+def test_counts_of_calls_and_tools() -> None:
+    gold = {"calls": [SEARCH, READ]}
+    pred = {"trajectory": [{"name": "search", "args": {"query": "Gouda", "n": 3}}, READ, DATE]}
+    by_call = CallF1()(gold, pred).tally
+    assert (by_call.tp, by_call.fp, by_call.fn) == (1, 2, 1)  # READ; a wrong search and DATE; SEARCH
+    by_name = ToolF1()(gold, pred).tally
+    assert (by_name.tp, by_name.fp, by_name.fn) == (2, 1, 0)
+    # of search one of two arguments is right, of read its only one: 2 of 3
+    assert ArgumentAccuracy()(gold, pred).tally.value == pytest.approx(2 / 3)
+    assert Steps()(gold, pred).tally.value == 3
+    assert CostRatio()(gold, pred).tally.value == 1.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "args", "expected"),
+    [
+        ("exact", {"query": "Delft", "n": 3.0}, 1),  # 3 is 3.0
+        ("exact", {"query": "Delft", "n": "3"}, 0),
+        ("exact", {"query": "Delft", "n": 3, "lang": "nl"}, 0),
+        ("superset", {"query": "Delft", "n": 3, "lang": "nl"}, 1),
+        ("superset", {"query": "Delft"}, 0),
+        ("subset", {"query": "Delft"}, 1),
+        ("subset", {"query": "Gouda"}, 0),
+        ("ignore", {"query": "Gouda"}, 1),
+    ],
+)
+def test_ways_to_match_arguments(arguments: str, args: dict[str, Any], expected: int) -> None:
+    pred = {"trajectory": [{"name": "search", "args": args}]}
+    assert TrajectoryMatch(arguments=arguments)({"calls": [SEARCH]}, pred).tally.value == expected
+
+
+def test_values_that_are_acceptable_and_arguments_that_may_be_left_out() -> None:
+    gold = {"calls": [{"name": "search", "args": {"query": ["Delft", "delft"], "lang": ["nl", ""]}}]}
+    for args in ({"query": "delft"}, {"query": "Delft", "lang": "nl"}):
+        assert CallF1()(gold, {"calls": [{"name": "search", "args": args}]}).tally.value == 1
+    assert CallF1()(gold, {"calls": [{"name": "search", "args": {"lang": "nl"}}]}).tally.value == 0
+
+
+def test_comparators_of_records_compare_arguments() -> None:
+    compare = {"date.since": "date(partial=True)"}
+    pred = {"calls": [{"name": "date", "args": {"since": "1885-07-13T10:00"}}]}
+    assert CallF1()({"calls": [DATE]}, pred).tally.value == 0
+    assert CallF1(compare=compare)({"calls": [DATE]}, pred).tally.value == 1
+
+
+def test_the_same_calls_in_every_form_are_the_same() -> None:
+    steps = {"trajectory": [{"kind": "model", "name": "lm"}, {"kind": "tool", **SEARCH}, {"kind": "tool", **READ}]}
+    react = {
+        "trajectory": {
+            **{"thought_0": "t", "tool_name_0": "search", "tool_args_0": SEARCH["args"], "observation_0": "…"},
+            **{"thought_1": "t", "tool_name_1": "read", "tool_args_1": READ["args"], "observation_1": "…"},
+            **{"thought_2": "t", "tool_name_2": "finish", "tool_args_2": {}, "observation_2": "Completed."},
+        }
+    }
+    messages = {
+        "messages": [
+            {"role": "user", "content": "?"},
+            {
+                "role": "assistant",
+                "tool_calls": [{"function": {"name": "search", "arguments": '{"query": "Delft", "n": 3}'}}],
+            },
+            {"role": "tool", "content": "…"},
+            {"role": "assistant", "tool_calls": [{"name": "read", "args": {"id": "nl-7"}}]},
+            {"role": "assistant", "content": "done"},
+        ]
+    }
+    bfcl = {"calls": [{"search": SEARCH["args"]}, {"read": READ["args"]}]}
+    for pred in (steps, react, messages, bfcl):
+        assert matches({"calls": [SEARCH, READ]}, pred)["exact"] == 1
+
+
+def test_the_assignment_is_the_largest_one() -> None:
+    """Against every assignment of small lists, where arguments need only be part of gold's."""
+    comparing = CallComparison("subset")
+    generator = random.Random(7)
+    for _ in range(300):
+        gold, pred = (
+            [Call("f", {key: 1 for key in "abc" if generator.random() < 0.5}) for _ in range(generator.randrange(0, 5))]
+            for _ in "gp"
+        )
+        most = 0
+        for order in itertools.permutations(range(len(pred))):
+            hits = sum(comparing.right(g, pred[j]) for g, j in zip(gold, order, strict=False))
+            most = max(most, hits)
+        if len(gold) > len(pred):
+            for order in itertools.permutations(range(len(gold))):
+                most = max(most, sum(comparing.right(gold[i], p) for i, p in zip(order, pred, strict=False)))
+        alignment = Alignment(tuple(gold), tuple(pred), comparing, ordered=True)
+        assert len(alignment.right) == most
+
+
+def test_how_a_trajectory_went() -> None:
+    gold = {"calls": [SEARCH, READ]}
+    pred = {"calls": [SEARCH, SEARCH | {"error": "down"}, READ | {"error": "down"}, READ], "finished": False}
+    values = {of: Conduct(of)(gold, pred).tally for of in ("finished", "failed", "recovered", "repeated")}
+    assert values == {"finished": Mean(0, 1), "failed": Mean(2, 4), "recovered": Mean(1, 2), "repeated": Mean(2, 4)}
+    failed = {"goldassay_failure": "ValueError: no"}
+    assert Conduct("finished")(gold, failed).tally == Mean(0, 1)
+    assert Conduct("failed")(gold, failed).tally == Mean(0, 0)
+
+
+def is_paid(gold: Any, pred: Any) -> float:
+    return float(pred["balance"]) / float(gold["balance"])
+
+
+def test_the_state_at_the_end_is_checked_by_a_function_of_the_user() -> None:
+    measure = EndState(is_paid)
+    assert parse(f"trajectories.{measure!r}") == measure
+    assert [measure({"balance": 4}, {"balance": b}).tally.value for b in (4, 2)] == [1.0, 0.5]
+    (error,) = measure({"balance": 4}, {"balance": 2}).errors
+    assert (error.kind, error.message) == ("wrong_state", "is_paid is 0.5 at the end.")
+    assert measure({"balance": 4}, {"goldassay_failure": "no"}).tally.value == 0
+    with pytest.raises(GoldassayError, match="a function at the top of a file"):
+        EndState(lambda gold, pred: True)
+    metric = Metric({measure: 0.5, CallF1(): 0.25, answering.ExactMatch(): 0.25})
+    score = metric({"balance": 4, "calls": [READ], "answers": ["x"]}, {"balance": 4, "calls": [READ], "answer": "y"})
+    assert score.score == 0.75
+
+
+def test_repeats_of_trajectories_have_pass_at_k_and_pass_all() -> None:
+    gold = [dspy.Example(id=str(i), question=str(i), calls=[READ]).with_inputs("question") for i in range(8)]
+    asked: Counter[str] = Counter()
+
+    def program(question: str) -> Any:
+        asked[question] += 1
+        right = int(question) < 4 or asked[question] % 2 == 0
+        return dspy.Prediction(calls=[READ] if right else [SEARCH])
+
+    noise = evaluate(program, gold, Metric(TrajectoryMatch()), repeats=4, progress=False).noise
+    assert noise is not None
+    assert [round(noise.pass_at[k].value, 6) for k in (1, 2, 4)] == [0.75, round(0.5 + 0.5 * 5 / 6, 6), 1.0]
+    assert [round(noise.pass_every[k].value, 6) for k in (2, 4)] == [round(0.5 + 0.5 / 6, 6), 0.5]
+    assert noise.pass_every[2].low < noise.pass_every[2].value < noise.pass_every[2].high
+
+
+def ragas_f1(gold: list[Call], pred: list[Call]) -> float:
+    """ragas 0.4, ToolCallF1: sets of name and arguments."""
+    sets = [{(call.name, tuple(sorted(call.args.items()))) for call in calls} for calls in (gold, pred)]
+    common = len(sets[0] & sets[1])
+    size = len(sets[0]) + len(sets[1])
+    return 2 * common / size if size else 0.0
+
+
+def ragas_accuracy(gold: list[Call], pred: list[Call]) -> float:
+    """ragas 0.4, ToolCallAccuracy: arguments as text, where the names are the same in the same order."""
+    if [call.name for call in gold] != [call.name for call in pred]:
+        return 0.0
+    shares = [
+        sum(str(b.args.get(name)) == str(value) for name, value in a.args.items()) / len(a.args)
+        for a, b in zip(gold, pred, strict=True)
+    ]
+    return sum(shares) / len(shares) if shares else 1.0
+
+
+def deepeval_correctness(gold: list[Call], pred: list[Call]) -> float:
+    """deepeval 4.1, ToolCorrectness by name: expected tools that were called, each once."""
+    left = [call.name for call in pred]
+    hits = 0
+    for call in gold:
+        if call.name in left:
+            left.remove(call.name)
+            hits += 1
+    return hits / len(gold) if gold else 1.0
+
+
+def test_ragas_and_deepeval_agree_where_their_definitions_overlap() -> None:
+    draw = random.Random(7)
+    compared = {"f1": 0, "accuracy": 0}
+    for _ in range(500):
+        calls = [Call(f"t{draw.randrange(3)}", {"a": draw.randrange(2), "b": draw.randrange(2)}) for _ in range(8)]
+        gold = calls[: draw.randrange(1, 4)]
+        same_tools = [Call(call.name, draw.choice(calls).args) for call in gold]
+        pred = draw.choice([calls[draw.randrange(3) : draw.randrange(8)], same_tools])
+        listed: Any = [{"calls": [{"name": call.name, "args": call.args} for call in side]} for side in (gold, pred)]
+        assert ToolF1("recall")(*listed).tally.value == deepeval_correctness(gold, pred)
+        if all(len({(c.name, *c.args.items()) for c in side}) == len(side) for side in (gold, pred)):
+            assert CallF1()(*listed).tally.value == pytest.approx(ragas_f1(gold, pred))
+            compared["f1"] += 1
+        if [call.name for call in gold] == [call.name for call in pred] and len({c.name for c in gold}) == len(gold):
+            assert ArgumentAccuracy()(*listed).tally.value == pytest.approx(ragas_accuracy(gold, pred))
+            compared["accuracy"] += 1
+    assert min(compared.values()) > 50

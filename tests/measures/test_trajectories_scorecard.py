@@ -1,0 +1,37 @@
+"""The scorecard of trajectories: its values, and the table from step to step."""
+
+from __future__ import annotations
+
+from goldassay.measures.trajectories import scorecard
+
+A = {"name": "search", "args": {"query": "Delft"}}
+B = {"name": "read", "args": {"id": 7}}
+C = {"name": "date", "args": {"of": "x"}}
+
+
+def test_the_first_wrong_step_of_each_trajectory_is_counted_once() -> None:
+    gold = [{"calls": [A, B], "category": category} for category in "xxyy"]
+    pred = [{"trajectory": calls} for calls in ([A, B], [A, C], [C, B], [A, C, C])]
+    result = scorecard(gold, pred)
+    assert result.values["trajectory_exact_match"] == 0.25
+    steps = result.by["step"]
+    # all four begin; one goes wrong at once; of the three that go on two go wrong at their second call
+    assert [(steps[step]["reached"], steps[step]["wrong"]) for step in "123"] == [(4, 1), (3, 2), (1, 0)]
+    assert steps["2"]["loss"] == 2 / 3
+    assert steps["2"]["low"] < 2 / 3 < steps["2"]["high"]
+    assert result.by["transition"] == {"search → date": {"trajectories": 2}, "start → date": {"trajectories": 1}}
+    assert result.by["category"]["x"] == {"trajectory_exact_match": 0.5, "examples": 2}
+    assert result.by["tool"]["read"]["support"] == 4
+
+
+def test_where_order_does_not_count_the_first_wrong_step_is_the_first_call_too_many() -> None:
+    gold = [{"calls": [A, B], "order": "any"}]
+    steps = scorecard(gold, [{"trajectory": [B, C, A]}]).by["step"]
+    assert [(row["reached"], row["wrong"]) for row in steps.values()] == [(1, 0), (1, 1)]
+
+
+def test_a_program_that_failed_and_a_trajectory_that_was_cut_are_warned_about() -> None:
+    gold = [{"calls": [A]}] * 2
+    result = scorecard(gold, [None, {"trajectory": [A], "finished": False}])
+    assert result.values["call_recall"] == 0.5
+    assert len(result.warnings) == 2

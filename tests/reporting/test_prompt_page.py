@@ -1,0 +1,50 @@
+"""The page of a prompt: every unit with its bar, keys, nothing for axe, and hostile text stays text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.reporting import pages
+from goldassay.tuning.proofs import PromptProof, write_proof
+from goldassay.tuning.units import Unit, UnitVerdict
+
+HOSTILE = "<img src=x onerror=alert(1)> </table><script>alert(2)</script>"
+CUT = """[...document.querySelectorAll('[data-chart]')].flatMap((chart) => {
+  const { left, right } = chart.getBoundingClientRect();
+  const outside = (box) => box.left < left - 1 || box.right > right + 1;
+  return [...chart.querySelectorAll('svg text')].filter((text) => outside(text.getBoundingClientRect()));
+}).map((text) => text.textContent)"""
+
+
+def unit(index: int) -> Unit:
+    effect = (index % 7 - 3) / 20
+    verdict = UnitVerdict.HELPS if effect > 0.05 else UnitVerdict.HURTS if effect < -0.05 else UnitVerdict.OPEN
+    text = HOSTILE if index == 1 else f'Rule {index}: "names" of\n  places are labels.'
+    shown = (effect, effect - 0.05, effect + 0.05)
+    return Unit(text, "item", "self", index, 9, *shown, 200, verdict, halves=shown)
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_a_prompt_of_sixty_units(theme: str, width: int, opened: Callable[..., Any], tmp_path: Path) -> None:
+    file = tmp_path / "labels.proof.json"
+    write_proof(PromptProof("m", [unit(index) for index in range(60)], gold="g", n=200, value=0.7), file)
+    html = tmp_path / "prompt.html"
+    html.write_text(pages.report(**pages.sources([file])), encoding="utf-8")
+    seen = opened(html, theme=theme, width=width)
+    page = seen.page
+    assert len(page.query_selector_all("table.bars tbody tr")) == 60
+    assert len(page.query_selector_all("table.bars svg.effect")) == 60
+    assert page.query_selector("table.bars img, table.bars script") is None
+    assert "&quot;" not in page.inner_text("body")
+    assert HOSTILE in page.inner_text("table.bars tbody tr >> nth=1")
+    for key, line in (("j", 0), ("j", 1), ("j", 2), ("k", 1)):
+        page.keyboard.press(key)
+        rows = "[...document.querySelectorAll('table.bars tbody tr')]"
+        assert page.evaluate(f"{rows}.indexOf(document.activeElement)") == line
+    assert seen.violations() == []
+    assert page.evaluate(CUT) == []
+    seen.quiet()

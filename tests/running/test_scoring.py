@@ -1,0 +1,88 @@
+"""`score` in Python reads as the command line does, and refuses an option that nothing would use."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import goldassay
+from goldassay._support.exceptions import GoldassayError
+from goldassay.cli import app
+from goldassay.core.measure import TASKS
+from goldassay.running.scoring import READING_OPTIONS, ScoreOptions
+
+HOTPOT = [
+    {
+        "_id": "a",
+        "question": "When?",
+        "answer": "1784",
+        "supporting_facts": [["Teylers", 0]],
+        "context": [["Teylers", ["It opened in 1784."]]],
+    }
+]
+HIPE = (
+    "TOKEN\tNE-COARSE-LIT\tNEL-LIT\n# hipe2022:document_id = d\nBern\tB-loc\tQ70|Q11911\nund\tO\t_\nBasel\tB-loc\tQ78\n"
+)
+
+
+def printed(task: str, gold: Path, pred: Path, *words: str) -> Any:
+    call = ["score", task, "--gold", str(gold), "--pred", str(pred), *words, "--no-intervals", "--json"]
+    return json.loads(CliRunner().invoke(app, call, catch_exceptions=False).stdout)
+
+
+def test_official_files_of_questions(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.json"
+    pred = tmp_path / "pred.json"
+    gold.write_text(json.dumps(HOTPOT))
+    pred.write_text(json.dumps({"answer": {"a": "1784"}, "sp": {"a": [["Teylers", 1]]}}))
+    card = goldassay.score("answering", gold, pred, protocol="HotpotQA", intervals=False)
+    assert card.protocol == "hotpotqa"
+    assert (card["em"], card["sp_em"]) == (1.0, 0.0)
+    assert card.values == printed("answering", gold, pred, "--protocol", "hotpotqa")["values"]
+
+
+@pytest.mark.parametrize("protocol", ["hipe", "hipe2020"])
+def test_the_protocol_reads_and_counts(tmp_path: Path, protocol: str) -> None:
+    gold = tmp_path / "gold.tsv"
+    pred = tmp_path / "pred.tsv"
+    gold.write_text(HIPE)
+    pred.write_text(HIPE.replace("Q70|Q11911", "Q11911"))  # under a protocol gold's first id counts
+    card = goldassay.score("linking", gold, pred, format="hipe", protocol=protocol, intervals=False)
+    assert card["link_f1"] == 0.5
+    assert card.values == printed("linking", gold, pred, "--format", "hipe", "--protocol", protocol)["values"]
+
+
+def test_measures_are_chosen_of_a_protocol(tmp_path: Path) -> None:
+    record = {"id": "a", "question": "When?", "answers": ["1784"]}
+    card = goldassay.score(
+        "answering", [record], [{"id": "a", "answer": "1784"}], protocol="nq_open", measures=["accuracy"]
+    )
+    assert card.values == {"accuracy": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"malformed": "strict"}, "malformed says how a file is read, and both sides are records"),
+        ({"bound": "word"}, "extraction has no option 'bound'; did you mean 'bounds'"),
+        ({"protocol": "tac"}, "tac is for linking; extraction has hipe, hipe2020"),
+    ],
+)
+def test_an_option_that_nothing_would_use_is_refused(options: dict[str, Any], message: str) -> None:
+    record = {"id": "a", "text": "Bern", "entities": []}
+    with pytest.raises(GoldassayError, match=message):
+        goldassay.score("extraction", [record], [record], **options)
+
+
+def test_the_types_name_every_option() -> None:
+    names = {"intervals", "format", "protocol", "measures", *READING_OPTIONS}
+    for task in TASKS:
+        parameters = signature(import_module(f"goldassay.measures.{task}").scorecard).parameters
+        names |= {name for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
+    assert names == set(ScoreOptions.__annotations__)

@@ -1,0 +1,88 @@
+"""Candidates of a large collection: nearly all that matter, and hardly any that do not."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from rapidfuzz import fuzz
+
+from goldassay.gold.audit.findings import LocatedRecord
+from goldassay.gold.audit.records import duplicates
+from goldassay.gold.splits import grouped
+from goldassay.text import near as similarity
+from goldassay.text.near import GRAM, candidates, signatures
+
+
+def texts(size: int) -> list[str]:
+    rng = random.Random(5)
+    words = ["".join(rng.choices("abcdefghijklmnoprstuvw", k=rng.randint(2, 9))) for _ in range(2000)]
+    return [" ".join(rng.choices(words, k=20)) for _ in range(size)]
+
+
+def test_a_changed_word_is_proposed_and_strangers_are_not() -> None:
+    collection = texts(600)
+    for index in range(0, 100):
+        cells = collection[index].split()
+        cells[index % 20] = "museum"
+        collection.append(" ".join(cells))
+    proposed = {(i, j) for i, j in candidates(collection).tolist()}
+    assert {(index, 600 + index) for index in range(100)} <= proposed
+    assert len(proposed) < 700
+
+
+def test_the_share_of_equal_hashes_is_the_jaccard_index() -> None:
+    glass, two = "a museum of glass in the old town", "a museum of stone in the old town"
+    first, second = ({text[at : at + GRAM] for at in range(len(text) - GRAM + 1)} for text in (glass, two))
+    signs = signatures([glass, two])
+    assert (signs[0] == signs[1]).mean() == pytest.approx(len(first & second) / len(first | second), abs=0.15)
+
+
+def test_short_and_odd_texts() -> None:
+    assert candidates(["a", "a", "ab", "\U0001f3db", "\U0001f3db"]).tolist() == [[0, 1], [3, 4]]
+
+
+def test_a_large_collection_finds_what_a_small_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    collection = texts(300)
+    collection += [collection[index].replace("a", "e", 3) for index in range(0, 300, 3)] + [collection[0], ""]
+    exact = {(i, j) for i, j, _ in similarity.near_pairs(collection)}
+    monkeypatch.setattr(similarity, "ALL", 10)
+    large = list(similarity.near_pairs(collection))
+    assert {(i, j) for i, j, _ in large} == exact
+    assert all(score == fuzz.ratio(collection[i], collection[j]) for i, j, score in large)
+
+
+def test_many_times_the_same_text_is_told_once_a_record() -> None:
+    rows = [
+        LocatedRecord("classification", {"id": str(i), "text": "Delft", "label": "M", "split": "train"}, "x")
+        for i in range(500)
+    ]
+    rows[300].record["split"] = "test"
+    findings = list(duplicates(rows, ["text"]))
+    assert len(findings) == 499
+    assert [finding.record for finding in findings if finding.kind == "leak"] == ["300"]
+    assert len(grouped([row.record for row in rows])) == 1
+
+
+def test_a_text_that_is_near_to_many_is_told_once_and_of_its_leak() -> None:
+    text = "Registration {}: the museum of the town keeps a collection of old things and is open on appointment."
+    rows = [
+        LocatedRecord("classification", {"id": str(i), "text": text.format(i), "label": "M", "split": "train"}, "x")
+        for i in range(6)
+    ]
+    rows[3].record["split"] = "test"
+    assert [(finding.kind, finding.record) for finding in duplicates(rows, ["text"])] == [
+        ("near", "1"),
+        ("near", "2"),
+        ("leak", "3"),
+        ("leak", "4"),
+        ("leak", "5"),
+    ]
+
+
+def test_filled_in_forms_have_a_bounded_number_of_candidates() -> None:
+    rng = random.Random(20)
+    forms = [
+        f"The museum of Delft number {i} was opened in 18{i % 90:02} with {rng.random()} prints" for i in range(3000)
+    ]
+    assert len(candidates(forms)) < 120 * len(forms)  # 350 a text with thirty neighbours in each band

@@ -1,0 +1,163 @@
+"""Explaining prompts: units, effects, groups, pruning, proofs; with a scripted model that obeys the rules it finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from benchmarks.explain import KINDS, LINES, PAIR, Obedient, World, examples
+
+from goldassay import explain
+from goldassay._support.exceptions import GoldassayError
+from goldassay.tuning.ablation import Ablation
+from goldassay.tuning.patches import apply
+from goldassay.tuning.proofs import PromptProof, check_proof, write_proof
+from goldassay.tuning.prune import prune
+from goldassay.tuning.statements import statements, without
+from goldassay.tuning.units import Unit, UnitVerdict, units_of
+
+
+def program(text: str = "\n".join(LINES)) -> Any:
+    return dspy.Predict(dspy.Signature("text -> label", text))
+
+
+def exact(gold: Any, pred: Any, trace: Any = None) -> bool:
+    return bool(gold.label == pred.label)
+
+
+@pytest.fixture
+def lm() -> Any:
+    return dspy.LM("scripted/obedient", engine=Obedient(), cache=False)
+
+
+def test_planted_units_get_their_verdicts(lm: Any, tmp_path: Path) -> None:
+    world = World(0.16, 80, seed=1)
+    explained = explain(program(), examples(world), exact, lm=lm, margin=0.1)
+    expected = {"useful": "helps", "harmful": "hurts"}
+    for kind, unit in zip(KINDS, explained.units, strict=True):
+        assert str(unit.verdict) == expected.get(kind, "nothing"), (kind, unit)
+    assert [group.units for group in explained.groups] == [PAIR]
+    assert explained.groups[0].low > 0
+    pruned = prune(program(), explained, examples(world), exact, examples(World(0.16, 80, seed=2)), lm=lm)
+    left = pruned.program.signature.instructions.splitlines()
+    assert set(LINES[:3]) <= set(left)
+    assert len(left) == 4  # and one of the two that say the same
+    assert pruned.proven
+    assert pruned.tokens[1] < 0.6 * pruned.tokens[0]
+    (patch,) = pruned.patches
+    assert patch.status == "proven"
+    assert apply(program(), patch).signature.instructions == pruned.program.signature.instructions
+    file = tmp_path / "labels.proof.json"
+    write_proof(PromptProof.of(explained), file)
+    assert check_proof(program(), file, "scripted/obedient") == []
+    edited = program("\n".join([*LINES[1:], "Be brief."]))
+    assert check_proof(edited, file, "scripted/obedient") == [
+        "no proof of: Be brief. (self)",
+        f"proven and gone: {LINES[0]} (self)",
+    ]
+    assert "runs with openai/new" in check_proof(program(), file, "openai/new")[0]
+
+
+def test_a_budget_bounds_the_examples(lm: Any) -> None:
+    world = World(0.14, 60, seed=1)
+    explained = explain(program(), examples(world), exact, lm=lm, budget="calls=450")
+    assert explained.n >= 450 // 15  # ten units, the whole, and four runs for groups; what early looks settle is saved
+    assert explained.cost["calls"] <= 450
+    with pytest.raises(GoldassayError, match="allows 3 examples for each of 10 units, and 10 are the least"):
+        explain(program(), examples(world), exact, lm=lm, budget="calls=50")
+
+
+def test_demonstrations_are_units_and_repetitions_are_named(lm: Any) -> None:
+    shown = program("Museums are places. Museums are places. Museums are not places.")
+    shown.demos = [dspy.Example(text="item 1", label="yes")]
+    units = units_of(shown)
+    assert [unit.kind for unit in units] == ["sentence", "sentence", "sentence", "demonstration"]
+    explained = explain(shown, examples(World(0.1, 20, seed=1)), exact, lm=lm)
+    assert explained.units[0].notes == ("repeats 2", "contradicts 3")
+    with pytest.raises(GoldassayError, match="nothing to explain"):
+        explain(dspy.Predict("text -> label"), examples(World(0.1, 20, seed=1)), exact, lm=lm)
+
+
+TEXT = """You label texts, e.g. letters. Be brief.
+
+## Labels
+- museum: a place that
+  shows things
+- archive
+
+    keeps papers
+
+### Notes
+A long line that is wrapped here, since the editor of the prompt has only so many
+Columns.
+Answer in one word
+Use the label only
+Examples:
+
+```json
+{"a": 1}
+
+{"b": 2}
+```
+End here.
+"""
+
+
+def test_statements_join_to_the_text_and_headings_go_with_what_they_head() -> None:
+    cut = statements(TEXT)
+    assert "".join(statement.text for statement in cut) == TEXT
+    assert [statement.kind for statement in cut] == [
+        *["sentence", "sentence", "heading", "item", "item", "heading"],
+        *["sentence", "sentence", "sentence", "heading", "block", "sentence"],
+    ]
+    assert cut[3].text == "- museum: a place that\n  shows things\n"
+    assert without(cut, set()) == TEXT
+    assert without(cut, {3, 4, 10}).startswith(
+        "You label texts, e.g. letters. Be brief.\n\n## Labels\n\n### Notes\nA long"
+    )
+    assert "Examples" not in without(cut, {10})
+    assert without(cut, set(range(2, 12))) == "You label texts, e.g. letters. Be brief."
+
+
+def test_random_halves_show_what_stands_in_for_another() -> None:
+    means = [0.0] * len(LINES)
+    for seed in range(20):
+        ablation = World(0.16, 80, seed).ablation(resamples=50, seed=seed)
+        for index, unit in enumerate(ablation.in_halves([Unit(text, "item", "p", 0, 1) for text in LINES], 80)):
+            means[index] += (unit.halves or (0.0,))[0] / 20
+    truth = [{"useful": 0.16, "harmful": -0.16, "redundant": 0.08}.get(kind, 0.0) for kind in KINDS]
+    assert means == pytest.approx(truth, abs=0.08)
+
+
+def test_a_unit_that_holds_in_one_stratum_is_named() -> None:
+    dutch = [position % 2 == 0 for position in range(80)]
+
+    def measure(removed: frozenset[int], positions: range) -> list[float]:
+        return [float(not (removed and dutch[position])) for position in positions]
+
+    strata = [{"language": "nl" if is_dutch else "de"} for is_dutch in dutch]
+    assert Ablation(measure, 80, margin=0.15, strata=strata).only_stratum(0) == "helps only where language is nl"
+
+
+def test_early_looks_leave_the_budget_to_open_units() -> None:
+    ablation = World(0.14, 400, seed=1).ablation(resamples=200)
+    units = [Unit(text, "item", "p", 0, 1) for text in LINES]
+
+    def affordable(count: int, seen: int) -> int:
+        return 2000 // count if not seen else seen + (2000 - 10 * seen) // count
+
+    at, judged = ablation.looked(units, affordable)
+    assert at.n > 200  # what all ten could be measured on
+    assert min(unit.n for unit in judged) < at.n
+    assert [str(unit.verdict) for unit in judged[:3]] == ["helps"] * 3
+
+
+def test_verdicts_of_a_simulation_hold() -> None:
+    from benchmarks.explain import simulate
+
+    rates = simulate(0.1, 200, draws=10)
+    assert rates["useful helps"] > 0.5
+    assert max(rates["false helps"], rates["false hurts"], rates["false nothing"]) <= 0.1
+    assert UnitVerdict("nothing") == "nothing"

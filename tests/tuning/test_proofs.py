@@ -1,0 +1,78 @@
+"""The lock file beside a program: written by explain, tune and patch, and shown as a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric, tune
+from goldassay._support.exceptions import DataError
+from goldassay.measures import extraction
+from goldassay.tuning.acceptance import Effect
+from goldassay.tuning.patches import Patch, apply, write
+from goldassay.tuning.proofs import PromptProof, check_proof, read_proofs, write_proof
+from goldassay.tuning.service import PatchFolder
+from goldassay.tuning.units import Unit, UnitVerdict, units_of
+
+LINE = "Museums are places."
+
+
+def program(text: str = f"Label the text. {LINE}") -> Any:
+    return dspy.Predict(dspy.Signature("text -> label", text))
+
+
+def measured(units: list[Unit], **fields: Any) -> PromptProof:
+    shown = {"effect": 0.1, "low": 0.05, "high": 0.15, "n": 80, "verdict": UnitVerdict.HELPS}
+    return PromptProof("m", [Unit(**{**vars(unit), **shown}) for unit in units], **fields)
+
+
+def test_applied_patches_have_their_effect_and_the_other_units_keep_theirs(tmp_path: Path) -> None:
+    folder = PatchFolder(tmp_path, program())
+    file = tmp_path / "state.proof.json"
+    tmp_path.mkdir(exist_ok=True)
+    write_proof(measured(units_of(program()), gold="g"), file)
+    effect = Effect(split="test", difference=0.2, low=0.1, high=0.3, p=0.01, n=40)
+    text = "Names of towns are places, too."
+    patch = Patch(
+        predictor="self", action="add_instruction", text=text, effects=[effect], pattern="missed TOP", examples=["a"]
+    )
+    write(patch, tmp_path)
+    folder.apply([patch.id], any_version=True)
+    (proof,) = read_proofs(file)
+    assert (proof.model, proof.gold) == ("m", "g")
+    assert [unit.n for unit in proof.units] == [80, 80, 40]
+    origin = proof.units[-1].origin
+    assert (origin["patch"], origin["pattern"], origin["examples"]) == (patch.id, "missed TOP", "a")
+    assert proof.units[-1].verdict == UnitVerdict.HELPS
+    assert check_proof(apply(program(), patch), file, "m", ["g"]) == []
+    assert check_proof(apply(program(), patch), file, "m", ["other"])[0].startswith("the gold changed")
+    folder.revert([patch.id])
+    assert check_proof(program(), file, "m") == []
+    assert check_proof(apply(program(), patch), file, "m") == [f"no proof of: {text} (self)"]
+
+
+def test_a_tuning_writes_who_wrote_each_unit(
+    learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Path
+) -> None:
+    gold = {"train": names_gold[:20], "dev": names_gold[20:30], "test": names_gold[30:]}
+    lm = dspy.LM("scripted/learner", engine=learner, cache=False)
+    metric = Metric(extraction.SpanF1())
+    tuned = tune(names_program, gold, metric, "labeled", lm=lm, folder=tmp_path / "tuned", progress=False)
+    file = tmp_path / "tuned" / "state.proof.json"
+    (proof,) = read_proofs(file)
+    demos = [unit for unit in proof.units if unit.kind == "demonstration"]
+    assert len(demos) == 4
+    assert {unit.origin["optimizer"] for unit in demos} == {"labeled"}
+    assert proof.model == "scripted/learner"
+    assert check_proof(tuned.program, file, "scripted/learner", [proof.gold]) == []
+
+
+def test_a_damaged_proof_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "x.proof.json"
+    file.write_text(json.dumps({"schema": 1, "proofs": [{"units": [{"text": "a"}]}]}))
+    with pytest.raises(DataError, match="not a proof"):
+        read_proofs(file)

@@ -1,0 +1,132 @@
+"""Errors of a step reach the predictor that made it: in feedback, patterns and patches."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric, evaluate
+from goldassay.measures import answering, trajectories
+from goldassay.tuning import patterns
+from goldassay.tuning.edits import Diagnosis, propose_patches
+from goldassay.tuning.instructions import rules, tool_descriptions
+from goldassay.tuning.patches import apply
+
+OPTIONS: Any = {"arguments": "superset"}
+METRIC = Metric({trajectories.CallF1(**OPTIONS): 0.5, answering.ExactMatch(): 0.5})
+
+
+class Engine:
+    """Searches and looks up a name; where its instruction has ``cure`` it reads the first passage instead."""
+
+    def __init__(self, cure: str = "Call read, not look_up") -> None:
+        self.cure = cure
+
+    def complete(self, request: Any) -> Any:
+        from dspy.lm15 import Message, Response, TextPart, Usage
+
+        prompt = request.messages[-1].parts[-1].text
+        system = request.system if isinstance(request.system, str) else "".join(p.text for p in request.system or ())
+        done = prompt.count("[[ ## observation_")
+        if "[[ ## next_tool_name ## ]]" in prompt:
+            second = ("read", {"id": "1"}) if self.cure in system else ("look_up", {"name": "Delft"})
+            name, args = [("search", {"query": "Delft"}), second, ("finish", {})][done]
+            fields = {"next_thought": "go on", "next_tool_name": name, "next_tool_args": json.dumps(args)}
+        else:
+            fields = {"reasoning": "it says so", "answer": "1246" if "read" in prompt else "nobody knows"}
+        text = "".join(f"[[ ## {name} ## ]]\n{value}\n\n" for name, value in fields.items())
+        message = Message.assistant([TextPart(text + "[[ ## completed ## ]]")])
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=usage)
+
+
+def search(query: str) -> list[str]:
+    """Find passages."""
+    return [f"1: {query}"]
+
+
+def read(id: str) -> str:
+    """Read a passage."""
+    return "It became a city in 1246."
+
+
+def look_up(name: str) -> str:
+    """Find the id of a name."""
+    return "Q690"
+
+
+class Agent(dspy.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.agent = dspy.ReAct("question -> answer", tools=[search, read, look_up])
+
+    def forward(self, question: str) -> Any:
+        return self.agent(question=question)
+
+
+GOLD = [
+    dspy.Example(
+        id=str(number),
+        question=f"When did Delft become a city? ({number})",
+        calls=[{"name": "search"}, {"name": "read", "args": {"id": "1"}}],
+        answers=["1246"],
+    ).with_inputs("question")
+    for number in range(12)
+]
+
+
+@pytest.fixture
+def lm() -> Any:
+    return dspy.LM("scripted/agent", engine=Engine(), cache=False)
+
+
+def test_gepa_gets_the_errors_of_a_step_for_the_predictor_that_made_it(lm: Any) -> None:
+    seen: dict[str, str] = {}
+
+    def propose(candidate: Any, reflective_dataset: Any, components_to_update: Any) -> dict[str, str]:
+        for name in components_to_update:
+            seen[name] = "\n".join(row["Feedback"] for row in reflective_dataset[name])
+        return {name: candidate[name] for name in components_to_update}
+
+    options: dict[str, Any] = {"num_threads": 1, "max_metric_calls": 60, "component_selector": "all"}
+    with dspy.context(lm=lm):
+        dspy.GEPA(metric=METRIC, instruction_proposer=propose, **options).compile(
+            Agent(), trainset=GOLD[:6], valset=GOLD[6:]
+        )
+    assert "- Step 2: read was to be called, not look_up." in seen["agent.react"]
+    assert "Step 2" not in seen["agent.extract.predict"]
+    assert "1 more are of 'react', not of 'agent.extract.predict'." in seen["agent.extract.predict"]
+
+
+def test_patterns_are_of_a_step_and_patches_of_its_predictor_and_of_the_tool(lm: Any) -> None:
+    program = Agent()
+    run = evaluate(program, GOLD, METRIC, lm=lm, progress=False)
+    found = patterns.find(run.cases)
+    pattern = next(pattern for pattern in found if pattern.kind == "wrong_tool")
+    assert (pattern.title, pattern.count, pattern.step) == ("wrong_tool read→look_up at step 2", 12, 1)
+    assert pattern.loss > 0.2
+    rule, tool = propose_patches(Diagnosis([pattern], program, GOLD), [rules, tool_descriptions])
+    assert (rule.predictor, rule.text) == ("agent.react", "Call read, not look_up, at step 2.")
+    assert (tool.predictor, tool.action) == ("agent.react", "replace_instruction")
+    described = apply(program, tool).agent.react.signature.instructions
+    assert "<desc>Read a passage. Use it at step 2, not look_up.</desc>" in described
+    assert "<desc>Find passages.</desc>" in described
+    better = evaluate(apply(program, rule), GOLD, METRIC, lm=lm, progress=False)
+    assert (run.value, better.value) == (0.25, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("steps", "kind", "predictor"),
+    [
+        ([{"name": "search", "predictor": "choose"}], "missing_call", "choose"),
+        ([{"name": "search", "predictor": "choose"}, {"name": "read", "predictor": "open"}], "wrong_argument", "open"),
+    ],
+)
+def test_a_call_that_is_missing_is_due_to_the_predictor_of_the_call_before(
+    steps: Any, kind: str, predictor: str
+) -> None:
+    errors = trajectories.CallF1(**OPTIONS)(GOLD[0], {"trajectory": steps}).errors
+    assert [(error.kind, error.predictor) for error in errors] == [(kind, predictor)]

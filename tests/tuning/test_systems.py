@@ -1,0 +1,43 @@
+"""Programs by name with their gold, a state and a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from goldassay import workspace
+from goldassay._support.exceptions import GoldassayError
+from goldassay.tuning.systems import examples, indexed, prepared, systems
+
+
+def test_a_split_has_its_examples_and_the_training_examples() -> None:
+    data = examples("heritage", workspace.target("extraction"), "dev")
+    assert data.name == "heritage"
+    assert {example.split for example in data.examples} == {"dev"}
+    assert {example.split for example in data.train} == {"train"}
+    with pytest.raises(GoldassayError, match="no split 'validaton'"):
+        examples("heritage", workspace.target("extraction"), "validaton")
+
+
+def test_a_program_that_searches_is_indexed_as_a_copy() -> None:
+    program: Any = workspace.target("retrieval:BM25").load()
+    passages = [{"id": "a", "text": "kerkboeken"}]
+    assert indexed(program, []) is program
+    assert indexed(program, passages)(query="kerkboeken").results[0]["doc_id"] == "a"
+    assert program(query="kerkboeken").results == []
+
+
+def test_a_baseline_is_fitted_on_train() -> None:
+    target = workspace.target("classification:baseline")
+    data = examples("heritage", target, "dev")
+    fitted: Any = prepared(target, data)
+    example = data.train[0]
+    assert fitted(**example.inputs()).label == example.label
+
+
+def test_systems_without_a_model_are_listed_once_and_have_their_own_labels() -> None:
+    data = examples("heritage", workspace.target("extraction"), "dev")
+    listed = systems("extraction", data, programs=["baseline", "baseline"], models=["local", "local"])
+    assert [system.name for system in listed] == ["extraction-baseline", "extraction-baseline-2"]
+    assert listed[0].settings == {"program": "baseline", "lm": None}
