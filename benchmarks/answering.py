@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from benchmarks.harness import versus
 
-from goldassay.embedding import Cached, resolve
 from goldassay.measures.answering import rouge, squad
+from goldassay.models.embedding import Cached, resolve
 
 ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
 KINDS = ("rouge1", "rouge2", "rougeL")

@@ -71,7 +71,7 @@ def cell(kind: str, n: int, k: int, rho: float, gain: float, spread: str, repeti
     chosen = claim > 0
     return {
         "kind": kind, "n": n, "k": k, "rho": rho, "gain": gain, "spread": spread,
-        "helped": float((chosen & (low > 0)).mean()), "worse": float((chosen & (high < 0)).mean()),
+        "better": float((chosen & (low > 0)).mean()), "worse": float((chosen & (high < 0)).mean()),
         "coverage": float(((low <= true) & (true <= high))[chosen].mean()) if chosen.any() else float("nan"),
         "width": float((high - low)[chosen].mean()) if chosen.any() else float("nan"),
         "bias": float((estimate - true).mean()), "naive bias": float((naive - true).mean()),
@@ -99,7 +99,7 @@ def bred(n: int, k: int, redrawn: float, repetitions: int) -> Row:
     return {
         "n": n, "k": k, "redrawn": redrawn, "naive": float(np.mean([r.naive.mean() for r in results])),
         "unaware": float(np.concatenate([(r.chosen >= 0) & (r.low > 0) for r in results]).mean()),
-        "helped": float(np.mean([word == "helped" for word in verdicts])),
+        "better": float(np.mean([word == "better" for word in verdicts])),
     }  # fmt: skip
 
 
@@ -139,17 +139,17 @@ def tables(rows: list[Row], breeds: list[Row], repetitions: int) -> list[str]:
         "",
         "| figure | measured | required |",
         "|---|---|---|",
-        f'| "helped" where nothing helps, mean of {len(null)} cells | {mean(null, "helped"):.3f} | .06 at most |',
-        f'| "helped" where nothing helps, worst cell | {max(r["helped"] for r in null):.3f} | .08 at most |',
+        f'| "better" where nothing helps, mean of {len(null)} cells | {mean(null, "better"):.3f} | .06 at most |',
+        f'| "better" where nothing helps, worst cell | {max(r["better"] for r in null):.3f} | .08 at most |',
         f"| coverage of the 95 % interval, mean | {mean(rows, 'coverage'):.3f} | .94 at least |",
         f"| coverage, worst cell ({where(least)}) | {least['coverage']:.3f} | |",
         f"| bias of the estimate, mean | {mean(rows, 'bias'):+.3f} | |",
         f"| bias of the estimate, worst cell ({where(worst)}) | {worst['bias']:+.3f} | .03 at most |",
         f"| bias of the naive gain, mean where nothing helps | {mean(null, 'naive bias'):+.3f} | |",
         f"| width of the interval, mean | {mean(rows, 'width'):.3f} | |",
-        f'| "made it worse", share | {mean(rows, "worse"):.4f} | |',
+        f'| "worse", share | {mean(rows, "worse"):.4f} | |',
         "",
-        'How often it says "helped" (power), one candidate gaining, and all rising evenly to the gain:',
+        'How often it says "better" (power), one candidate gaining, and all rising evenly to the gain:',
         "",
         "| n | +.05 | +.1 | +.2 |",
         "|---|---|---|---|",
@@ -157,7 +157,7 @@ def tables(rows: list[Row], breeds: list[Row], repetitions: int) -> list[str]:
     for n in sorted({row["n"] for row in rows}):
         shares = [
             [
-                mean([r for r in some if (r["n"], r["gain"], r["spread"]) == (n, g, s)], "helped")
+                mean([r for r in some if (r["n"], r["gain"], r["spread"]) == (n, g, s)], "better")
                 for s in ("one", "even")
             ]
             for g in GAINS[1:]
@@ -166,7 +166,7 @@ def tables(rows: list[Row], breeds: list[Row], repetitions: int) -> list[str]:
     lines += [
         "",
         "Candidates bred from the best so far, all equally good: the naive gain, how often the correction would say "
-        '"helped" if it took them for independent ones, and how often the verdict says it.',
+        '"better" if it took them for independent ones, and how often the verdict says it.',
         "",
         "| n | candidates | redrawn | naive gain | unaware | verdict |",
         "|---|---|---|---|---|---|",
@@ -200,13 +200,13 @@ def main(arguments: Sequence[str] = ()) -> None:
     print("\n".join(lines), f"\n{time.perf_counter() - started:.0f} s")
     if options.write:
         put("simulation", lines)
-    null = [row["helped"] for row in rows if not row["gain"]]
+    null = [row["better"] for row in rows if not row["gain"]]
     missed = [
         np.mean(null) > LIMITS["null"],
         max(null) > LIMITS["null in a cell"],
         mean(rows, "coverage") < LIMITS["coverage"],
         max(abs(row["bias"]) for row in rows) > LIMITS["bias"],
-        any(row["helped"] for row in breeds),
+        any(row["better"] for row in breeds),
     ]
     if any(missed):
         raise SystemExit("the audit misses a limit")

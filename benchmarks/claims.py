@@ -30,11 +30,12 @@ import numpy as np
 from scipy import stats
 
 from goldassay import Metric
-from goldassay.lm.terse import TerseAdapter
-from goldassay.running.evaluate import RunOptions
+from goldassay.models.lm.terse import TerseAdapter
+from goldassay.results.comparison import ComparisonVerdict
+from goldassay.running.options import RunOptions
 from goldassay.statistics import compare, wilson
 from goldassay.tuning import Patches
-from goldassay.tuning.acceptance import CampaignVerdict, Status, Verdict, one_look
+from goldassay.tuning.acceptance import MARGIN, CampaignVerdict, Status
 from goldassay.tuning.edits import nearest_examples, selected_examples
 from goldassay.tuning.measuring import evaluated
 from goldassay.tuning.patches import Patch
@@ -99,7 +100,7 @@ def campaign(seed: int, n: int, gain: float) -> dict[str, float]:
     by_cross = stamps(ledger.patches, crossed, gain)
     before, after = (evaluated(program, test, METRIC) for program in (start, final))
     comparison = compare(after.evidence, before.evidence, after.zero, resamples=1000)
-    proven = crossed.kept and one_look(comparison) == Verdict.HELPED
+    proven = crossed.kept and ComparisonVerdict.of_gain(*comparison.interval.ends, MARGIN) == ComparisonVerdict.BETTER
     ledger.conclude(replace(crossed, proven=proven, by="test, one look"))
     out = {
         "kept": crossed.kept,

@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from goldassay import Counts, Mean
+from goldassay.core.evidence import Evidences
+from goldassay.core.tally import Macro
 from goldassay.measures.classification.tally import Labelled
 from goldassay.statistics import interval
-from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.paired import difference_interval, resampled_differences
 from goldassay.statistics.ppi import corrected
-from goldassay.tally import Macro
 
 Array = NDArray[Any]
 SIZES, TRUTHS, DRAWS = (10, 20, 40, 150), (0.05, 0.5, 0.9, 0.98), 1000
@@ -332,7 +332,7 @@ def files(draws: int) -> Iterator[str]:
                     with TemporaryDirectory() as folder:
                         both = write(rng.random((documents, PER_DOCUMENT)) < quality, named, Path(folder))
                         measures: dict[str, Any] = {"measures": [value]} if task == "answering" else {}
-                        ends.append(goldassay.score(task, *both, **measures).intervals[value])
+                        ends.append(goldassay.score(task, *both, **measures).intervals[value].ends)
                 held, width = _held(ends, MEAN)
                 cells.append(f"{held:.3f} ({width:.2f})" if held >= LEAST else f"**{held:.3f}** ({width:.2f})")
             yield f"| {title} | {value} | {documents} | {' | '.join(cells)} |"

@@ -19,11 +19,11 @@ from typing import Any
 
 import dspy
 
-from goldassay import lm as models
 from goldassay import workspace
 from goldassay.gold import load
-from goldassay.lm import TerseAdapter
-from goldassay.reporting.cells import signed
+from goldassay.models import lm as models
+from goldassay.models.lm import TerseAdapter
+from goldassay.results.cells import signed
 from goldassay.running.evaluate import evaluate
 from goldassay.statistics import compare
 from goldassay.tuning.wrappers import NearestDemos, demonstrations

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.harness import close, versus
 
-from goldassay.measure import Measure
+from goldassay.core.measure import Measure
 from goldassay.measures.extraction import SemEval, SpanBatch, SpanF1, evaluate_tags, scorecard
 from goldassay.measures.extraction.matching import SCHEMAS
 

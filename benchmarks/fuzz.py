@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 
 SEED_RECORDS: dict[str, list[dict[str, Any]]] = {
     "extraction": [
@@ -66,7 +66,7 @@ def _gold() -> Iterator[Reader]:
     from goldassay.gold import formats, read, write
 
     with tempfile.TemporaryDirectory() as folder:
-        for form in formats.MODULES:
+        for form in formats.BUILT_IN:
             for task, records in SEED_RECORDS.items():
                 if task not in formats.named(form).tasks or form == "kit":
                     continue
@@ -106,15 +106,15 @@ CARD = b"name: x\nversion: '1'\nlicence: CC0\nsource: y\nlanguages: [nl]\nfiles:
 
 
 def _others() -> Iterator[Reader]:
-    from goldassay import files, jsonl
+    from goldassay._support import files, jsonl
     from goldassay.gold import load, read
     from goldassay.gold.audit import audit
     from goldassay.judges import labels
     from goldassay.judges.judge import Verdicts
     from goldassay.running import Run
-    from goldassay.search import LabelTable
     from goldassay.tuning import patches
     from goldassay.tuning.saved import read_about
+    from goldassay.workspace.search import LabelTable
 
     gold = "".join(f"{json.dumps(record)}\n" for record in SEED_RECORDS["extraction"]).encode()
     line = json.dumps
@@ -162,15 +162,15 @@ def _settings() -> Iterator[Reader]:
     """What configures a command, and what one command leaves for another."""
     import dspy
 
-    from goldassay.cache import Store
+    from goldassay._support.cache import Store
+    from goldassay.ext.wikidata import results
+    from goldassay.ext.wikidata.evaluation import read_benchmark, read_profile
     from goldassay.gold import read
     from goldassay.judges import labels
     from goldassay.judges.questions import question
-    from goldassay.lm import resolve
+    from goldassay.models.lm import resolve
     from goldassay.reporting.pages.dashboard import entries
     from goldassay.tuning.saved import load_state
-    from goldassay.wikidata import results
-    from goldassay.wikidata.evaluation import read_benchmark, read_profile
 
     line = json.dumps
     support, program = question("support"), dspy.Predict("text -> label")
@@ -195,7 +195,7 @@ def _settings() -> Iterator[Reader]:
     yield Reader("state", "state.json", state, lambda f: load_state(program, f))
 
 
-LOGS = Path(__file__).parent.parent / "tests" / "running" / "logs" / "files"
+LOGS = Path(__file__).parent.parent / "tests" / "ext" / "interop" / "logs" / "files"
 
 
 def _logs() -> Iterator[Reader]:
@@ -230,7 +230,7 @@ def _logs() -> Iterator[Reader]:
 
 
 def _kept(file: Path) -> object:
-    from goldassay.cache import Store
+    from goldassay._support.cache import Store
 
     store = Store(file)
     try:

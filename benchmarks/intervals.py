@@ -12,8 +12,8 @@ from benchmarks.harness import close, versus
 from scipy import stats
 
 from goldassay import Counts
+from goldassay.core.evidence import Evidences
 from goldassay.statistics import compare, interval
-from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.resampling import swapped
 
 N = RESAMPLES = 10_000

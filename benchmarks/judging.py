@@ -16,13 +16,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from goldassay import files
-from goldassay import lm as models
-from goldassay.exceptions import DataError
+from goldassay._support import files
+from goldassay._support.exceptions import DataError
 from goldassay.judges.agreement import coefficient, rate
 from goldassay.judges.judge import Judge
-from goldassay.judges.labels import JudgedItem, Labels
-from goldassay.judges.questions import ONE_ORDER, QUESTIONS, SWAPPED
+from goldassay.judges.labels import JudgedItem, LabelFile
+from goldassay.judges.questions import JUDGE_QUESTIONS, ONE_ORDER, SWAPPED
+from goldassay.models import lm as models
 from goldassay.statistics.intervals import Interval
 
 DATA = Path(os.environ.get("GOLDASSAY_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -30,7 +30,9 @@ LONGEST = 600
 ASPECTS = ("overall", "correctness", "completeness")
 
 
-def read_preferences(path: str | Path, aspect: str = "overall", *, limit: int | None = None, seed: int = 0) -> Labels:
+def read_preferences(
+    path: str | Path, aspect: str = "overall", *, limit: int | None = None, seed: int = 0
+) -> LabelFile:
     """People's preferences between two answers, from the file of RAGChecker's meta-evaluation.
 
     ``human_labeled_data.json`` is a list of records with ``query``, ``model1`` and ``model2`` (each with ``response``)
@@ -65,12 +67,12 @@ def read_preferences(path: str | Path, aspect: str = "overall", *, limit: int | 
     ]
     if limit is not None and limit < len(items):
         items = random.Random(seed).sample(items, limit)
-    return Labels(items, QUESTIONS["preference"], source=str(path))
+    return LabelFile(items, JUDGE_QUESTIONS["preference"], source=str(path))
 
 
 @dataclass(frozen=True, slots=True)
 class Preferred:
-    """A judge beside people's preferences.
+    """A judge compared with people's preferences.
 
     Agreement is over all pairs on which people have a majority (``three_way``: first, second or tie) and over those
     that are no tie for people (``decided``), where a tie of the judge's is wrong. ``chance`` is what a judge reaches
@@ -89,7 +91,7 @@ class Preferred:
     people: Interval | None
 
 
-def prefer(judge: Judge, labels: Labels, *, on_pair: Callable[[int], None] | None = None) -> Preferred:
+def prefer(judge: Judge, labels: LabelFile, *, on_pair: Callable[[int], None] | None = None) -> Preferred:
     """Ask a judge about every pair in both orders, and compare with people. Orders that disagree are a tie."""
     orders = []
     for done, item in enumerate(labels.items, start=1):
@@ -131,7 +133,7 @@ def compare_preferences(
     )
 
 
-def cut(labels: Labels) -> Labels:
+def cut(labels: LabelFile) -> LabelFile:
     """The same pairs with their answers cut."""
     items = [replace(i, inputs={name: text[:LONGEST] for name, text in i.inputs.items()}) for i in labels.items]
     return replace(labels, items=items)

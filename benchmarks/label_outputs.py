@@ -21,9 +21,9 @@ import dspy
 from goldassay import workspace
 from goldassay.gold import load
 from goldassay.gold.pairing import pairs
-from goldassay.lm import Asked, TerseAdapter, resolve
+from goldassay.models.lm import Asked, TerseAdapter, resolve
 from goldassay.running.evaluate import evaluate
-from goldassay.search import BM25Index
+from goldassay.workspace.search import BM25Index
 
 Rows = list[dict[str, Any]]
 Sides = tuple[Rows, Rows, Rows]
@@ -122,7 +122,7 @@ def programs(task: str, name: str) -> Sides:
     sides = []
     for program in states[task]():
         run = evaluate(program, list(part.all), workspace.metric(task), progress=False)
-        sides.append([{"id": row["id"], **row["prediction"]} for row in run.rows if "prediction" in row])
+        sides.append([{"id": row.id, **row.prediction} for row in run.rows if row.prediction is not None])
     gold = [{key: value for key, value in record.items() if value is not None} for record in part.all]
     return gold, sides[0], sides[1]
 

@@ -3,9 +3,11 @@
 ``python -m benchmarks.labels grid`` writes one of them alone (grid, power, sequential, documents, several, levels,
 shares, drafts, real); a number says how many draws a cell has, ``--quick`` makes 20 of a few cells and writes nothing.
 
-A draw is a stream of N inputs with the outputs of two systems. Labels are chosen as `goldassay.gold.drafts` does (among
-disagreements; where the measure counts items, a share among agreements), and `goldassay.running.labelled.decide` gives
-the verdict. The truth is that of the stream, of which the N inputs are a sample. A cell outside its limits is drawn
+A draw is a stream of N inputs with the outputs of two systems. Labels are chosen as `goldassay.ext.labelling.drafts`
+does (among disagreements; where the measure counts items, a share among agreements), and
+`goldassay.statistics.labels.decide`
+gives the verdict. The truth is that of the stream, of which the N inputs are a sample. A cell outside its limits is
+drawn
 again with another seed and four times the draws, and that stands in the table (†). Four measures:
 
 * accuracy: .7 of the answers on which both agree are right; of the disagreements a quarter has two wrong answers;
@@ -33,14 +35,15 @@ from benchmarks.label_outputs import Rows, Sides, published
 from numpy.typing import NDArray
 
 from goldassay import Counts
-from goldassay.gold.drafts import LIKELY, Pool, draft, turns
-from goldassay.gold.modes import Mode, ReviewedTrace, mode_shares
-from goldassay.gold.outputs import Comparison
-from goldassay.running.labelled import Labels, LabelVerdict, corrected, decide, verdict
+from goldassay.core.evidence import Evidences
+from goldassay.ext.labelling.drafts import LIKELY, Pool, draft
+from goldassay.ext.labelling.labelled import verdict
+from goldassay.ext.labelling.modes import Mode, ReviewedTrace, mode_shares
+from goldassay.ext.labelling.outputs import OutputComparison
 from goldassay.statistics.design import Design, Sampling
-from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.intervals import Interval
-from goldassay.statistics.sampling import Race, Stratum, additions, estimate, swap_test
+from goldassay.statistics.labels import LabelTest, PairedLabels, adjusted, decide
+from goldassay.statistics.sampling import BettingTest, Stratum, additions, allocate_labels, estimate, swap_test
 
 Array = NDArray[Any]
 Flags = NDArray[np.bool_]
@@ -174,7 +177,7 @@ def labelled(rng: Random, stream: Stream, n: int) -> tuple[Places, Places]:
     return apart[: n - on_alike], alike[:on_alike]
 
 
-def decided(stream: Stream, apart: Places, alike: Places, documents: Sequence[int] | None = None) -> LabelVerdict:
+def decided(stream: Stream, apart: Places, alike: Places, documents: Sequence[int] | None = None) -> LabelTest:
     """The verdict of labels on these inputs."""
     sides = (stream.a, stream.b)
     parts = {"disagree": (apart, ~stream.same), "agree": (alike, stream.same)}
@@ -191,7 +194,7 @@ def decided(stream: Stream, apart: Places, alike: Places, documents: Sequence[in
         if stream.corpus:
             first, second = (float(side[part][:, COUNTED].sum()) for side in sides)
             predicted[name] = (first, second)
-    labels = Labels(
+    labels = PairedLabels(
         Design(samplings[0], strata, tuple(samplings)),
         F1 if stream.corpus else RATE,
         stream.a[np.concatenate([apart, alike])],
@@ -201,7 +204,7 @@ def decided(stream: Stream, apart: Places, alike: Places, documents: Sequence[in
         predicted=predicted,
         documents=documents,
     )
-    return decide(labels, ("a", "b"), "value")
+    return decide(labels)
 
 
 def differences(stream: Stream, places: Places) -> Array:
@@ -265,7 +268,7 @@ def marked(text: str, inside: bool) -> str:
 
 def grid(draws: int) -> Iterator[str]:
     yield (
-        "| measure | agree | N | labels | level | coverage (width), no gain | gain | proven | by random labels "
+        "| measure | agree | N | labels | level | coverage (width), no gain | gain | fixed number | by random labels "
         "| coverage (width) |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
@@ -323,7 +326,7 @@ def mended(won: float, lost: float, dropped: float) -> Callable[[Random, int], S
 
 def power(draws: int) -> Iterator[str]:
     """The streams of the prototypes, whose power is the least that the code has to reach."""
-    yield "| measure | gain | agree | N | labels | proven | prototype | by random labels | coverage (width) |"
+    yield "| measure | gain | agree | N | labels | fixed number | prototype | by random labels | coverage (width) |"
     yield "|---|---|---|---|---|---|---|---|---|"
     rows = [("accuracy", broken(*key[:2]), size, key[2], least) for key, least in REACHED.items() for size in SIZES]
     rows += [("F1 of spans", mended(*key[:3]), 1000, int(key[3]), least) for key, least in REACHED_F1.items()]
@@ -377,7 +380,7 @@ def raced(rng: Random, stream: Stream) -> tuple[int, int]:
     amounts = differences(stream, places)
     if stream.corpus:
         amounts = additions(stream.a[places], stream.b[places], F1, weights=weights, running=True)
-    race = Race()
+    race = BettingTest()
     for used, place in enumerate(places):
         if not stream.same[place] and race.extend(amounts[used : used + 1]):
             return race.direction, used + 1
@@ -565,14 +568,14 @@ WHOLE = 40_000  # records that say what the true gain is
 def full(task: str, gold: Rows, a: Rows, *others: Rows) -> float:
     """The last system less A with all gold."""
     b = others[-1]
-    measure = Comparison(task).headline([*a, *b])
+    measure = OutputComparison(task).headline([*a, *b])
     if measure is None:
         raise ValueError(task)
     first, second = (measure.tallies(measure.batch(gold, side)) for side in (a, b))
     return Evidences(second, measure.zero).value - Evidences(first, measure.zero).value
 
 
-def family(task: str, field: str, sides: Sequence[Rows], n: int, seed: int) -> list[LabelVerdict]:
+def family(task: str, field: str, sides: Sequence[Rows], n: int, seed: int) -> tuple[str, list[LabelTest]]:
     """Records drafted for several systems, gold added, and the verdicts on all pairs."""
     gold, *others = sides
     answers = dict(zip("abc", others, strict=False))
@@ -580,13 +583,14 @@ def family(task: str, field: str, sides: Sequence[Rows], n: int, seed: int) -> l
     truth = {record["id"]: record[field] for record in gold}
     records = draft(Pool.of(task, inputs, answers), "compare", n=n, seed=seed).records
     records = [{**record, field: truth[record["id"]]} for record in records]
-    return corrected([verdict(task, records, pair) for pair in combinations(answers, 2)])
+    verdicts = [verdict(task, records, pair) for pair in combinations(answers, 2)]
+    return verdicts[0].measure, adjusted([each.labels for each in verdicts if each.labels])
 
 
 def several(draws: int) -> Iterator[str]:
     """Three systems, from records to the verdicts on their pairs, N = 500, 100 labels."""
     yield (
-        "| task | measure | systems | gain of the third | family-wise level | whenever one stops | proven "
+        "| task | measure | systems | gain of the third | family-wise level | whenever one stops | fixed number "
         "| coverage (width) |"
     )
     yield "|---|---|---|---|---|---|---|---|"
@@ -597,7 +601,7 @@ def several(draws: int) -> Iterator[str]:
             truth = full(task, *world(rng, WHOLE, changed, third)) if third else 0.0
             rows: list[tuple[float, ...]] = []
             for seed in range(draws):
-                verdicts = family(task, field, world(rng, 500, changed, 0.0, third), 100, seed)
+                measure, verdicts = family(task, field, world(rng, 500, changed, 0.0, third), 100, seed)
                 equal = verdicts[:1] if third else verdicts
                 ends = [each.interval for each in verdicts if each.interval]
                 gains = (0.0, truth, truth)
@@ -610,7 +614,7 @@ def several(draws: int) -> Iterator[str]:
             level, stopped, proven, coverage, width = np.mean(rows, axis=0).tolist()
             power = f"{proven:.3f}" if third else "–"
             yield (
-                f"| {task} | {verdicts[0].measure} | {title} | {truth:+.3f} | {marked(f'{level:.3f}', level <= LEVEL)} "
+                f"| {task} | {measure} | {title} | {truth:+.3f} | {marked(f'{level:.3f}', level <= LEVEL)} "
                 f"| {marked(f'{stopped:.3f}', stopped <= LEVEL)} | {power} "
                 f"| {marked(f'{coverage:.3f}', LOW <= coverage <= HIGH)} ({width:.3f}) |"
             )
@@ -619,7 +623,7 @@ def several(draws: int) -> Iterator[str]:
 def documents(draws: int) -> Iterator[str]:
     """Inputs of one document go wrong together: 20 inputs a document, in nine of ten of which one system wins."""
     yield (
-        "| measure | gain | documents | labels | proven | whenever one stops | coverage (width) "
+        "| measure | gain | documents | labels | fixed number | whenever one stops | coverage (width) "
         "| as if inputs were independent |"
     )
     yield "|---|---|---|---|---|---|---|---|"
@@ -689,13 +693,15 @@ def in_documents(rng: Random, number: int, gain: float, corpus: bool) -> tuple[S
 
 def drafts(draws: int) -> Iterator[str]:
     """From records to verdict, N = 500, 40 labels."""
-    yield "| task | measure | gain | disagreements | proven | whenever one stops | coverage (width) |"
+    yield "| task | measure | gain | disagreements | fixed number | whenever one stops | coverage (width) |"
     yield "|---|---|---|---|---|---|---|"
     for task, (world, field, changed, better) in WORLDS.items():
         for gain in (0.0, better):
             rng = np.random.default_rng(7)
             truth = full(task, *world(rng, WHOLE, changed, gain)) if gain else 0.0
-            verdicts = [family(task, field, world(rng, 500, changed, gain), 40, seed)[0] for seed in range(draws)]
+            families = [family(task, field, world(rng, 500, changed, gain), 40, seed) for seed in range(draws)]
+            measure = families[0][0]
+            verdicts = [tests[0] for _, tests in families]
             intervals = [each.interval for each in verdicts if each.interval]
             coverage, width = np.mean([(i.low <= truth <= i.high, i.high - i.low) for i in intervals], axis=0)
             proven = float(np.mean([each.test_p <= 0.05 for each in verdicts]))
@@ -704,7 +710,7 @@ def drafts(draws: int) -> Iterator[str]:
             level = marked(f"{proven:.3f}", gain > 0 or proven <= LEVEL)
             held = marked(f"{coverage:.3f}", LOW <= coverage <= HIGH)
             yield (
-                f"| {task} | {verdicts[0].measure} | {truth:+.3f} | {apart:.0f} of 500 | {level} | {stopped:.3f} "
+                f"| {task} | {measure} | {truth:+.3f} | {apart:.0f} of 500 | {level} | {stopped:.3f} "
                 f"| {held} ({width:.3f}) |"
             )
 
@@ -712,7 +718,7 @@ def drafts(draws: int) -> Iterator[str]:
 def stream_of(task: str, sides: Sides) -> Stream:
     """The evidence of published outputs."""
     gold, *both = sides
-    outputs = Comparison(task)
+    outputs = OutputComparison(task)
     measure = outputs.headline([*both[0], *both[1]])
     if measure is None:
         raise ValueError(task)
@@ -731,7 +737,7 @@ def real(draws: int) -> Iterator[str]:
     """Published outputs: the verdict of 40 labels against that of all."""
     answers = Path(sys.argv[sys.argv.index("--answers") + 1]) if "--answers" in sys.argv else None
     yield (
-        "| outputs | measure | N | agree | all labels | proven | against all | coverage | width: labels, all "
+        "| outputs | measure | N | agree | all labels | fixed number | against all | coverage | width: labels, all "
         "| decided by at most 200 | wrongly | labels: median |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
@@ -739,12 +745,12 @@ def real(draws: int) -> Iterator[str]:
     for title, task, field, sides in published(answers):
         gold, a, b = sides
         difference = full(task, gold, a, b)
-        verdicts = [family(task, field, sides, 40, seed)[0] for seed in range(times)]
-        everything = family(task, field, sides, len(gold), 0)[0]
+        verdicts = [family(task, field, sides, 40, seed)[1][0] for seed in range(times)]
+        measure, (everything, *_) = family(task, field, sides, len(gold), 0)
         intervals = [each.interval for each in verdicts if each.interval]
         coverage, width = np.mean([(i.low <= difference <= i.high, i.high - i.low) for i in intervals], axis=0)
         proven = [each for each in verdicts if each.test_p <= 0.05 and each.interval]
-        against = sum((each.difference or 0) * difference < 0 for each in proven)
+        against = sum((each.interval.value if each.interval else 0) * difference < 0 for each in proven)
         stream = stream_of(task, sides)
         races = [raced(np.random.default_rng(seed), stream) for seed in range(times)]
         right = [used for direction, used in races if direction * difference > 0]
@@ -755,7 +761,7 @@ def real(draws: int) -> Iterator[str]:
         median = f"{np.median(right):.0f}" if right else "–"
         all_width = f"{whole.high - whole.low:.3f}" if whole else "–"
         yield (
-            f"| {title} | {everything.measure} | {len(gold)} | {agree:.2f} | {ends} | {len(proven) / times:.2f} "
+            f"| {title} | {measure} | {len(gold)} | {agree:.2f} | {ends} | {len(proven) / times:.2f} "
             f"| {against / times:.3f} | {coverage:.3f} | {width:.3f}, {all_width} | {(len(right) + wrong) / times:.2f} "
             f"| {wrong / times:.3f} | {median} |"
         )
@@ -785,7 +791,7 @@ def share_of_failure(share: float, n: int, waves: int, errors: bool, rng: Random
 
 
 def read_wave(rng: Random, failed: Flags, errors: bool, n: int, wave: str) -> list[ReviewedTrace]:
-    """A wave as `goldassay.gold.drafts` draws it: for errors two thirds are likely failures."""
+    """A wave as `goldassay.ext.labelling.drafts` draws it: for errors two thirds are likely failures."""
     likely = rng.random(len(failed)) < np.where(failed, *LIKELY_FAILURES)
     parts = {"likely": likely, "rest": ~likely} if errors else {"all": np.ones(len(failed), bool)}
     order = {name: rng.permutation(np.flatnonzero(part)).tolist() for name, part in parts.items() if part.any()}
@@ -793,7 +799,7 @@ def read_wave(rng: Random, failed: Flags, errors: bool, n: int, wave: str) -> li
     wanted = {"likely": LIKELY, "rest": 1 - LIKELY, "all": 1.0}
     positions = dict.fromkeys(order, 0)
     traces = []
-    for name in turns({name: wanted[name] for name in order}, sizes, {}, n):
+    for name in allocate_labels({name: wanted[name] for name in order}, sizes, {}, n):
         sampling = Sampling(
             question="errors",
             stratum=name,

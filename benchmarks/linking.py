@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.harness import close, versus
 from rapidfuzz import fuzz, process
 
-from goldassay.search import LabelTable
+from goldassay.workspace.search import LabelTable
 
 STARTS = ["b", "d", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "z", "sch", "st", "br", "gr", "kl"]
 VOWELS = ["a", "e", "i", "o", "u", "aa", "ee", "oo", "ij", "oe", "ei"]

@@ -12,7 +12,7 @@ from typing import Any
 import dspy
 
 from goldassay import load, workspace
-from goldassay.lm import TerseAdapter, resolve
+from goldassay.models.lm import TerseAdapter, resolve
 
 EXAMPLES, DEMOS = 12, 4
 

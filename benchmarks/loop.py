@@ -16,7 +16,7 @@ from benchmarks.harness import close, versus
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import Counts, Metric
-from goldassay.measure import Measure
+from goldassay.core.measure import Measure
 from goldassay.running.evaluate import evaluate
 
 

@@ -23,20 +23,19 @@ from typing import Any
 import dspy
 import numpy as np
 
-from goldassay._dspy_compat import signature_of
+from goldassay._support.dspy_compat import signature_of
+from goldassay.ext.labelling.drafts import Pool, draft
+from goldassay.ext.labelling.labelled import PREFERRED, verdict
+from goldassay.ext.labelling.notes import Notes, propose_from_notes
+from goldassay.ext.labelling.proof import mode_changes, plan_labels
+from goldassay.ext.labelling.review.exporting import labels_of, reviewed_traces
+from goldassay.ext.labelling.review.folder import Folder
+from goldassay.ext.labelling.review.journal import Decision
+from goldassay.ext.labelling.review.session import Session
 from goldassay.gold import write
-from goldassay.gold.drafts import Pool, draft
-from goldassay.reviewing.exporting import labels_of, reviewed_traces
-from goldassay.reviewing.folder import Folder
-from goldassay.reviewing.journal import Decision
-from goldassay.reviewing.session import Session
-from goldassay.running.labelled import PREFERRED, verdict
 from goldassay.statistics import wilson
 from goldassay.tuning.acceptance import Status
-from goldassay.tuning.labelling import plan_labels
-from goldassay.tuning.notes import Notes
 from goldassay.tuning.options import TuneOptions
-from goldassay.tuning.proof import mode_changes
 from goldassay.tuning.service import PatchFolder
 
 LOOPS = 500
@@ -145,7 +144,7 @@ def loop(seed: int, gain: float) -> Loop:
         review = decided(base / "traces.jsonl", reader(rng))
         patches = PatchFolder(base / "patches", program)
         notes = Notes(review, TASK, reviewed_traces(review), ["text"])
-        name = patches.propose_from(notes, most=1)[0].id
+        name = propose_from_notes(patches, notes, most=1)[0].id
         patch, after = patches.with_patch(name)
         inputs = letters(seed, INPUTS, "input")
         plan = plan_labels(TASK, {"before": program, patch.id: after}, inputs, quiet)
@@ -159,8 +158,8 @@ def loop(seed: int, gain: float) -> Loop:
     ends = final.gain.interval
     return Loop(
         written.status == Status.PROVEN,
-        any(each.better > 0 for each in [*looks, final]),
-        any(each.better < 0 for each in [*looks, final]),
+        any(each.verdict == "better" for each in [*looks, final]),
+        any(each.verdict == "worse" for each in [*looks, final]),
         any(change.rose for change in mode_changes(TASK, records, failures)),
         ends.low <= gain * (1 - 2 * SLIPS) <= ends.high,
         labelled,

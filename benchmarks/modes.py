@@ -2,9 +2,11 @@
 
 A number says how many draws a cell has; ``--quick`` makes 50 and writes nothing. A draw is a stream of 400 traces of
 which a share has the failure, and a draft of 40 or 100 that is read: at random, or for errors
-(`goldassay.gold.drafts`: two thirds from likely failures, which are .6 of those with it and .1 of the others). The
-judge is shown traces as `goldassay.judges.modes` chooses them, and gives verdicts by chance: yes on .8 of the failures
-and .1 of the others, or yes on .3 of all. What is printed is the corrected share, or where the judge is not better than
+(`goldassay.ext.labelling.drafts`: two thirds from likely failures, which are .6 of those with it and .1 of the
+others). The judge is shown traces as `goldassay.ext.labelling.mode_judges` chooses them, and gives verdicts by
+chance: yes on
+.8 of the failures and .1 of the others, or yes on .3 of all. What is printed is the corrected share, or where the
+judge is not better than
 chance (or could not be made: fewer than two failures were read) the share by the labels alone. The truth is that of the
 stream.
 
@@ -36,19 +38,20 @@ import numpy as np
 from benchmarks.judging import DATA
 from benchmarks.labels import DRAWS, HIGH, LOW, PAGE, Random, marked
 
-from goldassay import lm as models
-from goldassay.exceptions import DataError
-from goldassay.gold.drafts import LIKELY, turns
-from goldassay.gold.modes import Mode, ReviewedTrace, mode_shares
+from goldassay._support.exceptions import DataError
+from goldassay.ext.labelling.drafts import LIKELY
+from goldassay.ext.labelling.mode_judges import align, alignment, mode_judge
+from goldassay.ext.labelling.modes import Mode, ReviewedTrace, mode_shares
+from goldassay.ext.labelling.review.exporting import all_traces, reviewed_traces
+from goldassay.ext.labelling.review.folder import Folder
+from goldassay.ext.labelling.review.journal import Decision
+from goldassay.ext.labelling.review.session import Session
 from goldassay.judges.judge import Judge
-from goldassay.judges.modes import align, alignment, mode_judge
-from goldassay.reporting import tables
-from goldassay.reviewing.exporting import all_traces, reviewed_traces
-from goldassay.reviewing.folder import Folder
-from goldassay.reviewing.journal import Decision
-from goldassay.reviewing.session import Session
+from goldassay.models import lm as models
+from goldassay.reporting.terminal import show
 from goldassay.statistics.design import Sampling
 from goldassay.statistics.intervals import Interval
+from goldassay.statistics.sampling import allocate_labels
 
 TRACES = 400
 REAL = 240  # traces that a real model judges
@@ -68,7 +71,7 @@ def read(rng: Random, failed: np.ndarray, errors: bool, n: int) -> list[Reviewed
     shares = {"low confidence": LIKELY, "rest": 1 - LIKELY} if len(order) > 1 else dict.fromkeys(order, 1.0)
     taken = dict.fromkeys(order, 0)
     traces = []
-    for name in turns(shares, sizes, {}, n):
+    for name in allocate_labels(shares, sizes, {}, n):
         place = order[name][taken[name]]
         sampling = Sampling(
             question="errors" if errors else "level",
@@ -212,7 +215,7 @@ def real(name: str | None, n: int) -> None:
         began = time.perf_counter()
         result = align(judge, traces, all_traces(folder))
         os.environ["COLUMNS"] = "100"
-        tables.mode_judge(result)
+        show(result.view())
         labelled = truth * (1 - SLIPS) + (1 - truth) * SLIPS
         seconds = time.perf_counter() - began
         print(f"true share {truth:.3f}, with the slips {labelled:.3f}; {judge.judge.calls} calls, {seconds:.0f} s")

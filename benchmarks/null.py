@@ -29,13 +29,13 @@ import dspy
 import numpy as np
 
 from goldassay import Metric, workspace
+from goldassay.core.tally import Evidence
 from goldassay.gold import load
 from goldassay.gold.reading import read
 from goldassay.measures import extraction
 from goldassay.running.evaluate import evaluate
 from goldassay.statistics import compare, holm, sequential_test, wilson
 from goldassay.statistics.sequential import stages
-from goldassay.tally import Evidence
 from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import ALPHA, EARLY, CandidateResult, Effect, Outcome, is_kept, is_proven
 
@@ -108,7 +108,7 @@ def mended(
 
 def _perfect(one: Evidence) -> Evidence:
     """The evidence of an example, had nothing been wrong."""
-    from goldassay.measure import Error
+    from goldassay.core.measure import Error
     from goldassay.tuning.patterns import repair
 
     errors = [Error("wrong_type", "", "a", "a")] * 99

@@ -140,7 +140,7 @@ def parts_of(seed: int) -> dict[str, list[Any]]:
 
 
 def reported(name: str, program: Any) -> tuple[float, bool | None]:
-    """The gain that the optimizer's scores say, and whether a naive paired t test says "helped" (None without)."""
+    """The gain that the optimizer's scores say, and whether a naive paired t test says "better" (None without)."""
     from goldassay.tuning.audit import from_program
 
     result = from_program(program)
@@ -215,17 +215,17 @@ def short(audit: Any) -> str:
 
 
 def wrong(rows: list[dict[str, Any]]) -> tuple[int, int]:
-    """How often "helped" or "made it worse" was false, by the truth on fresh examples, and how often it was said."""
+    """How often "better" or "worse" was false, by the truth on fresh examples, and how often it was said."""
     verdicts = [(row["truth"], word) for row in rows for word in (short(row["audit"]), short(row["fresh"]))]
-    claims = [(truth, word) for truth, word in verdicts if word in ("helped", "made it worse")]
-    return sum(truth <= 0 if word == "helped" else truth >= 0 for truth, word in claims), len(claims)
+    claims = [(truth, word) for truth, word in verdicts if word in ("better", "worse")]
+    return sum(truth <= 0 if word == "better" else truth >= 0 for truth, word in claims), len(claims)
 
 
 def embedded(times: int) -> list[dict[str, Any]]:
     """Optimizations with the embedded model: which language a sentence is in, 10 to choose on, 30 for the proof."""
     import goldassay
-    from goldassay import lm as models
     from goldassay.gold import load
+    from goldassay.models import lm as models
     from goldassay.tuning.audit import prove
 
     pages = load("heritage", task="classification").classification.all
@@ -266,7 +266,7 @@ def fixtures(folder: Path) -> None:
         for name in OPTIMIZERS:
             after = optimized(name, dspy.Predict("q -> a"), train, val, 0, size=4 if name == "random search" else 20)
             file = folder / f"{name.replace(' ', '-').lower()}-{dspy.__version__}.json"
-            goldassay.audit.save(after, file)
+            goldassay.save_result(after, file)
             with contextlib.suppress(AttributeError):  # before DSPy 3.3 its to_dict() raises
                 details = json.dumps(after.detailed_results.to_dict(), default=list)
                 file.with_name(f"to-dict-{dspy.__version__}.json").write_text(details, encoding="utf-8")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from goldassay.measure import Measure, gold_field
+from goldassay.core.measure import Measure, gold_field
+from goldassay.gold.records import as_prediction
 from goldassay.measures.answering import answers, reference
 from goldassay.measures.classification import HierarchyGap, LabelF1
 from goldassay.measures.extraction import sides
 from goldassay.measures.linking import sides as link_sides
 from goldassay.measures.records.records import record_of
 from goldassay.measures.retrieval import RBP, P, R, grades
-from goldassay.measures.triples.records import FIELDS, statements
+from goldassay.measures.triples.records import TRIPLE_FIELDS, statements
 
 
 def perfect_for(task: str) -> Callable[[Any], Any]:
@@ -83,11 +84,18 @@ def _answer(gold: object) -> dict[str, object]:
 def _triples(gold: object) -> dict[str, list[dict[str, object]]]:
     """What gold says, without its deprecated statements and its annotations."""
     rows = [statement.triple for statement in statements(gold, None).gold]
-    return {"triples": [{key: row[key] for key in FIELDS[:9] if row.get(key) is not None} for row in rows]}
+    return {"triples": [{key: row[key] for key in TRIPLE_FIELDS[:9] if row.get(key) is not None} for row in rows]}
 
 
 def _record(gold: object) -> dict[str, Any]:
     return {"record": record_of(gold_field(gold, "record"))}
+
+
+def _trajectory(gold: object) -> dict[str, Any]:
+    """The first acceptable calls, each argument with its first acceptable value, and gold's answer."""
+    return as_prediction(
+        dict(id="", **{name: gold_field(gold, name, None) for name in ("calls", "answers")}), "trajectories"
+    )
 
 
 PERFECT: dict[str, Callable[[Any], Any]] = {
@@ -98,4 +106,5 @@ PERFECT: dict[str, Callable[[Any], Any]] = {
     "answering": _answer,
     "triples": _triples,
     "records": _record,
+    "trajectories": _trajectory,
 }

@@ -24,8 +24,8 @@ import dspy
 
 import goldassay
 from goldassay import Metric, evaluate, workspace
-from goldassay.lm import for_program
 from goldassay.measures.extraction import SpanF1
+from goldassay.models.lm import for_program
 from goldassay.tuning import load_state
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "tutorials" / "traces.md"
@@ -92,18 +92,18 @@ def loop(options: argparse.Namespace, seed: int) -> dict[str, Any]:
             reader.describe(mode)
     modes = goldassay_json("gold", "modes", "traces.review")["modes"]
     clock.step(f"{options.read} read", *(f"\n    {mode['name']}: {mode['records']}, {mode['share']}" for mode in modes))
-    goldassay_json("patch", "propose", name, "--modes=traces.review", f"--limit={options.patches}")
+    goldassay_json("patch", "propose", name, "traces.review", f"--n={options.patches}")
     tested = goldassay_json("patch", "test", name, "--modes=traces.review", *asked)["patches"]
     clock.step(f"{len(tested)} patches", *(f"\n    {patch['id']}: {patch['effects']}" for patch in tested))
     best = max((patch for patch in tested if patch["effects"]), key=lambda patch: patch["effects"][-1]["difference"])
     proof = ["patch", "test", name, best["id"]]
-    draft = Path(goldassay_json(*proof, "--inputs=traces.jsonl", "--no-review", *asked)["draft"])
+    draft = Path(goldassay_json(*proof, "--unlabelled=traces.jsonl", "--no-review", *asked)["draft"])
     with goldassay.review(draft, task="extraction") as opened:
         page["Reviewer"](opened.url, page["GOLD"], seed + 1000).work()
-    verdict = goldassay_json(*proof, f"--review={opened.folder}")
+    verdict = goldassay_json(*proof, "--unlabelled=traces.jsonl", "--no-review", *asked)
     clock.step(best["id"], *(f"\n    {sentence}" for sentence in verdict["sentences"]))
-    goldassay_json("patch", "list", name)
-    subprocess.run([sys.executable, "-m", "goldassay", "patch", "apply", name, best["id"], "--force"], check=True)
+    goldassay_json("patch", "show", name)
+    subprocess.run([sys.executable, "-m", "goldassay", "patch", "apply", name, best["id"], "--any-version"], check=True)
     read = {json.loads(line)["id"] for line in Path("traces.review/reviewed.jsonl").read_text().splitlines()}
     unread = [text for at, text in enumerate(texts) if f"t{at}" not in read]
     gold = [dspy.Example(text=text, entities=page["GOLD"][text]).with_inputs("text") for text in unread]
@@ -115,7 +115,7 @@ def loop(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     clock.step(f"the truth: {values[0]:.3f} to {values[1]:.3f} on {len(unread)} that were not read")
     if options.lm:
         for mode in modes[:2]:
-            judge = goldassay_json("judge", "from-modes", "traces.review", f"--mode={mode['name']}", *asked)
+            judge = goldassay_json("judge", "eval", "traces.review", f"--mode={mode['name']}", *asked)
             clock.step(f"a judge of {mode['name']!r}", json.dumps(judge))
     return {"truth": values[1] - values[0], "patch": verdict["patch"], "verdict": verdict["verdict"]}
 

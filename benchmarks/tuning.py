@@ -31,14 +31,14 @@ from benchmarks.tuning_table import table
 from pydantic import BaseModel
 
 from goldassay import Metric, workspace
-from goldassay import lm as models
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
+from goldassay.core.evidence import contributions
 from goldassay.gold import load
 from goldassay.gold.reading import read
 from goldassay.gold.splits import split
-from goldassay.lm import Copied
 from goldassay.measures import extraction, triples
-from goldassay.statistics import contributions
+from goldassay.models import lm as models
+from goldassay.models.lm import Copied
 from goldassay.text.spans import locate
 from goldassay.tuning import OPTIMIZERS, tune
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldassay.measures.triples.times import DAY, GREGORIAN, JULIAN, MONTH, YEAR, converted
-from goldassay.wikidata.client import ENTITY, ID, ONTOLOGY, TIME, Item, Statement, article_address
-from goldassay.wikidata.web import LANGUAGE
+from goldassay.ext.wikidata.client import ENTITY, ID, ONTOLOGY, TIME, Item, ItemStatement, article_address
+from goldassay.ext.wikidata.web import LANGUAGE
+from goldassay.measures.triples.times import DAY, GREGORIAN, JULIAN, MONTH_PRECISION, YEAR, converted
 
 if TYPE_CHECKING:
     import pyoxigraph
@@ -46,7 +46,7 @@ def to_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
     year = int(match[1])
     if year < 0 and precision >= YEAR:
         year += 1
-    month = max(1, int(match[2])) if precision >= MONTH else 1
+    month = max(1, int(match[2])) if precision >= MONTH_PRECISION else 1
     day = max(1, int(match[3])) if precision >= DAY else 1
     if precision >= DAY and calendar.endswith(JULIAN):
         year, month, day = converted(year, month, day, GREGORIAN)
@@ -103,7 +103,7 @@ def _triples(item: Item, declared: set[str]) -> Iterator[tuple[str, str, Any]]:
         yield from _statement(item.id, number, statement)
 
 
-def _declaration(statement: Statement) -> Iterator[tuple[str, str, Any]]:
+def _declaration(statement: ItemStatement) -> Iterator[tuple[str, str, Any]]:
     node = ENTITY + statement.property
     for name, space in (("claim", CLAIM), ("statementProperty", MAIN), ("statementValue", DEEP)):
         yield node, ONTOLOGY + name, space + statement.property
@@ -111,7 +111,7 @@ def _declaration(statement: Statement) -> Iterator[tuple[str, str, Any]]:
     yield node, f"{ONTOLOGY}propertyType", ONTOLOGY + datatype
 
 
-def _statement(qid: str, number: int, statement: Statement) -> Iterator[tuple[str, str, Any]]:
+def _statement(qid: str, number: int, statement: ItemStatement) -> Iterator[tuple[str, str, Any]]:
     value, name = statement.value, statement.property
     node = f"{ENTITY}statement/{qid}-{_hash([number, name, value])}"
     yield ENTITY + qid, CLAIM + name, node

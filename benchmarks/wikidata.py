@@ -18,10 +18,10 @@ from typing import Any
 
 from benchmarks import wikibase_rdf as rdf
 
-from goldassay.cache import Cache
-from goldassay.wikidata.client import Item, Statement, WikidataClient
-from goldassay.wikidata.evaluation import ArticleRef, Profile, Sources, evaluate_articles
-from goldassay.wikidata.web import WikipediaClient
+from goldassay._support.cache import Cache
+from goldassay.ext.wikidata.client import Item, ItemStatement, WikidataClient
+from goldassay.ext.wikidata.evaluation import ArticleRef, ArticleSources, Profile, evaluate_articles
+from goldassay.ext.wikidata.web import WikipediaClient
 
 STATEMENTS, SAID, VALUES = 200, 40, 20_000
 ITEM_PROPERTIES = ("P31", "P106", "P166", "P800", "P69", "P108", "P39", "P27", "P463", "P1344", "P17", "P9001", "P9002")
@@ -37,15 +37,15 @@ def person(number: int, rng: random.Random) -> tuple[Item, str, list[dict[str, A
         kind = place % 10
         if kind == 0:
             year, value = 1500 + rng.randrange(500), ""
-            statements.append(Statement("P580", {"time": f"+{year}-00-00T00:00:00Z", "precision": 9}, "time"))
+            statements.append(ItemStatement("P580", {"time": f"+{year}-00-00T00:00:00Z", "precision": 9}, "time"))
             name, value = "P580", str(year)
         elif kind == 1:
             amount = rng.randrange(1000, 999_999)
-            statements.append(Statement("P1082", {"amount": f"+{amount}", "unit": ""}, "quantity"))
+            statements.append(ItemStatement("P1082", {"amount": f"+{amount}", "unit": ""}, "quantity"))
             name, value = "P1082", f"{amount:,}"
         else:
             value_number = rng.randrange(VALUES)
-            statements.append(Statement(name, f"Q{1_000_000 + value_number}", "wikibase-item"))
+            statements.append(ItemStatement(name, f"Q{1_000_000 + value_number}", "wikibase-item"))
             value = f"Thing {value_number} of Somewhere"
         if place % 3 == 0:
             words.append(f"{title} had {value}. {FILLER}")
@@ -105,7 +105,9 @@ def main(articles: int = 1000) -> None:
 
         for size in (articles // 40, articles // 4, articles // 2, articles):
             wikidata = WikidataClient(str(folder / "wikidata.nt"))
-            sources = Sources(WikipediaClient(cache=Cache(folder / "cache", use="only")), wikidata, "the local store")
+            sources = ArticleSources(
+                WikipediaClient(cache=Cache(folder / "cache", use="only")), wikidata, "the local store"
+            )
             refs = [ArticleRef(f"Person {number}", domain=f"d{number % 7}") for number in range(size)]
             gc.collect()
             memory, started = resident(), time.process_time()

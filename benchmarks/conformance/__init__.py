@@ -18,7 +18,7 @@ from benchmarks.conformance import hipe as hipe_scorer
 from benchmarks.conformance import published, questions, scripts
 from benchmarks.conformance.official import SuiteResult
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 
 SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
     hipe_scorer.NAME: ("hipe-scorer", hipe_scorer.run),
@@ -41,7 +41,7 @@ def run(data: Path, suites: Sequence[str] | None = None) -> list[SuiteResult]:
 
     >>> run(Path("nowhere"))
     Traceback (most recent call last):
-    goldassay.exceptions.GoldassayError: nowhere: no such folder; name the folder of official data with --data
+    goldassay._support.exceptions.GoldassayError: nowhere: no such folder; name the folder of official data with --data
     """
     if not data.is_dir():
         raise GoldassayError(f"{data}: no such folder; name the folder of official data with --data")

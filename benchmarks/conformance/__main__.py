@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks import conformance
 from benchmarks.conformance import live, official
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from benchmarks.conformance.official import SuiteResult
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import extraction, linking
 from goldassay.measures.extraction.matching import SCHEMAS, Outcome, SemEvalCounts, decisions, hipe_types

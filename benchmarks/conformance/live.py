@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.conformance.cases import SEED, Tags, answers, heritage, judged, labels, random_tags, spans, tagged
 from benchmarks.conformance.official import SuiteResult
 
-from goldassay.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError
 from goldassay.gold.agreement import alpha, cohen_kappa, fleiss_kappa
 from goldassay.measures import classification, retrieval
 from goldassay.measures.answering import rouge
@@ -311,7 +311,8 @@ def run(names: Sequence[str] | None = None) -> list[SuiteResult]:
 
     >>> run(["trec"])
     Traceback (most recent call last):
-    goldassay.exceptions.GoldassayError: no oracle 'trec'; there are seqeval, nervaluate, scikit-learn, krippendorff, \
+    goldassay._support.exceptions.GoldassayError: no oracle 'trec'; there are seqeval, nervaluate, scikit-learn,
+    krippendorff, \
 statsmodels, pytrec_eval, ir_measures, rouge-score
     """
     wrong = next((name for name in names or () if name not in ORACLES), None)

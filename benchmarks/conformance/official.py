@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from goldassay import files
+from goldassay._support import files
 
 SHOWN = 10
 

@@ -35,11 +35,11 @@ from typing import Any
 from benchmarks.conformance.official import SuiteResult
 from benchmarks.perfect import perfect_for
 
-from goldassay import files
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay._support import files
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs, read
 from goldassay.measures import answering
-from goldassay.measures.answering.claims import RATES, read_tables, share
+from goldassay.measures.answering.claims import CLAIM_RATES, read_tables, share
 from goldassay.measures.retrieval import named
 from goldassay.measures.retrieval.records import RankingBatch
 from goldassay.measures.triples import scorecard
@@ -81,7 +81,7 @@ def ragchecker(data: Path) -> SuiteResult:
     rows = []
     for row in published["results"]:
         verdicts = read_tables(support(row), row.get("query_id"))
-        shares = {name: share(verdicts, name) for name in RATES}
+        shares = {name: share(verdicts, name) for name in CLAIM_RATES}
         theirs = {ours: name for name, ours in RAGCHECKER.items()}
         ours = {theirs.get(name, name): rate.value for name, rate in shares.items() if rate.weight}
         rows.append(ours)

@@ -19,9 +19,9 @@ from typing import Any
 from benchmarks.conformance.official import SuiteResult
 
 import goldassay
-from goldassay import files
-from goldassay.measures.answering.protocols import drop as drop_rates
-from goldassay.scorecard import Scorecard
+from goldassay._support import files
+from goldassay.ext.protocols.answering import drop as drop_rates
+from goldassay.results.result import Result
 
 KILT = {
     ("gold1.out", "guess1_1.out"): {
@@ -63,7 +63,7 @@ def expected(protocol: str) -> Callable[[Path], SuiteResult]:
 
 
 def _values(protocol: str, gold: Path, pred: Path) -> Mapping[str, float | None]:
-    card: Scorecard = goldassay.score("answering", gold, pred, protocol=protocol, intervals=False)
+    card: Result = goldassay.score("answering", gold, pred, protocol=protocol, intervals=False)
     return card.values
 
 

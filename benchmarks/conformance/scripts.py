@@ -24,8 +24,8 @@ from pathlib import Path
 from benchmarks.conformance.official import SuiteResult
 
 import goldassay
-from goldassay import files
-from goldassay.exceptions import GoldassayError
+from goldassay._support import files
+from goldassay._support.exceptions import GoldassayError
 
 CONFIGURATION = "CorefMetricTestConfig.pm"
 METRICS = {"muc": "muc", "bcub": "b_cubed", "ceafm": "ceaf_m", "ceafe": "ceaf_e", "lea": "lea", "blanc": "blanc"}

@@ -287,3 +287,46 @@ RECORDS = tuple(
         ("reordered", "the items in another order", lambda r, _o: {**r, "works": r["works"][::-1]}, False),
     )
 )
+
+
+def _steps(change: Callable[[list[dict[str, Any]], Record], Sequence[Record]]) -> Apply:
+    """A damage of the steps; ``change`` gets copies of them and the prediction's other example."""
+
+    def apply(_gold: Record, pred: Record, other: Record) -> Record:
+        steps = [{**step, "args": dict(step["args"])} for step in pred["trajectory"]]
+        return {**pred, "trajectory": change(steps, other)}
+
+    return apply
+
+
+TRAJECTORIES = tuple(
+    Damage("trajectories", name, about, _steps(change), harmless)
+    for name, about, change, harmless in (
+        ("type swap", "another tool", lambda s, _o: [{**s[0], "name": "look_up"}, *s[1:]], False),
+        ("digit change", "a digit of the year changes", lambda s, _o: [*s[:2], _year(s[2])], False),
+        (
+            "entity swap",
+            "the name of another example",
+            lambda s, o: [{**s[0], "args": o["calls"][0]["args"]}, *s[1:]],
+            False,
+        ),
+        ("argument lost", "an argument is missing", lambda s, _o: [s[0], {**s[1], "args": {}}, s[2]], False),
+        ("argument invented", "an argument that gold lacks", lambda s, _o: [_deeper(s[0]), *s[1:]], False),
+        ("call failed", "the last call returns an error", lambda s, _o: [*s[:2], {**s[2], "error": "timeout"}], False),
+        ("call lost", "the last call is missing", lambda s, _o: s[:2], False),
+        ("duplicate", "every call twice", lambda s, _o: [step for step in s for _ in range(2)], False),
+        ("swap across documents", "another example's calls", lambda _s, o: o["calls"], False),
+        ("empty", "no calls", lambda _s, _o: [], False),
+        ("reordered", "the calls in another order", lambda s, _o: s[::-1], False),
+        ("outputs", "what the tools gave is noted", lambda s, _o: [{**step, "output": "x"} for step in s], True),
+    )
+)
+TRAJECTORIES += (Damage("trajectories", "cut", "it ends before its end", lambda _g, p, _o: {**p, "finished": False}),)
+
+
+def _year(step: dict[str, Any]) -> dict[str, Any]:
+    return {**step, "args": {"year": step["args"]["year"] + 10}}
+
+
+def _deeper(step: dict[str, Any]) -> dict[str, Any]:
+    return {**step, "args": {**step["args"], "depth": 9}}

@@ -19,8 +19,8 @@ some measure of its task; harmless changes are noticed by none.
 - **Word overlap does not see meaning.** ROUGE, F1 and cosine hardly move when an answer is negated, when a digit
   changes or when its last word is lost. Exact match notices all three; factual accuracy and lexical support notice the
   first two.
-- **Cosine cannot tell the answer from the question.** Repeating the question scores nearly as well as answering it.
-  Report exact match, F1 or factual accuracy beside semantic similarity.
+- **Cosine cannot distinguish the answer from the question.** Repeating the question scores nearly as well as answering
+  it. Report exact match, F1 or factual accuracy as well as semantic similarity.
 - **F1 and ROUGE-1 do not see the order of words.** ROUGE-2 and ROUGE-L do.
 - **The ranking's confidence rewards wrong answers given with confidence.** It sees only empty answers, and answers to
   questions that have none. Look at Brier and AURC, too.

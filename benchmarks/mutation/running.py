@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from benchmarks.mutation import damages, spans
 from benchmarks.mutation.damages import Damage
 from benchmarks.perfect import perfect_for
 
-from goldassay.embedding import Embedder, available, register
-from goldassay.exceptions import DataError, FieldError, GoldassayError
+from goldassay._support.exceptions import DataError, FieldError, GoldassayError
+from goldassay.core.measure import TASKS, Measure, registered
 from goldassay.gold.shapes import Record
-from goldassay.measure import TASKS, Measure
+from goldassay.models.embedding import Embedder, available, register
 
 FACTS = (
     ("Which year was the Hill Museum opened in Delft?", "The Hill Museum was opened in Delft in 1887.", "Hill Museum"),
@@ -128,6 +127,19 @@ def examples() -> dict[str, list[Record]]:
             }
             for n, (text, (_, _, s), name, year, _) in enumerate(rows)
         ],
+        "trajectories": [
+            {
+                "id": f"w{n}",
+                "question": question,
+                "calls": [
+                    {"name": "search", "args": {"query": s}},
+                    {"name": "read", "args": {"id": n, "part": name}},
+                    {"name": "date", "args": {"year": int(year)}},
+                ],
+                "answers": [year],
+            }
+            for n, (_, (question, _, s), name, year, _) in enumerate(rows)
+        ],
     }
 
 
@@ -159,6 +171,7 @@ DAMAGES: tuple[Damage, ...] = (
     *damages.ANSWERING,
     *damages.TRIPLES,
     *damages.RECORDS,
+    *damages.TRAJECTORIES,
 )
 
 
@@ -223,8 +236,7 @@ def measures(task: str, embedder: Embedder | str | None = None) -> list[Measure[
     Measures of what the gold or its right predictions do not have are left out: sets of labels, grades, probabilities,
     supporting facts, documents of evidence, and mentions that form chains.
     """
-    package = import_module(f"goldassay.measures.{task}")
-    chosen = (measure for measure in reversed(package.MEASURES) if not measure.key.startswith(ABSENT[task]))
+    chosen = (measure for measure in reversed(registered(task)) if not measure.key.startswith(ABSENT[task]))
     by_name = {measure.key: measure for measure in chosen if _applies(measure, perfect_for(task))}
     ordered = list(reversed(by_name.values()))
     if task == "answering" and embedder is not None:
