@@ -16,7 +16,8 @@ from typing import Any
 import typer
 
 from goldassay.cli import app
-from goldassay.measure import TASKS, Measure
+from goldassay.cli.program import all_commands
+from goldassay.core.measure import TASKS, Measure, registered
 
 ORACLES = {
     "extraction": "seqeval, nervaluate, scikit-learn, HIPE-scorer's unit data and the counts of official system files",
@@ -28,6 +29,7 @@ ORACLES = {
     "RAGChecker's example, and cases by hand of the benchmarks' scripts",
     "triples": "Text2KGBench's published per-sentence results, and WebNLG, DocRED and CaRB by hand",
     "records": "the definitions of Donut's tree edit distance and DocVQA's ANLS, and every assignment of small lists",
+    "trajectories": "the official verdicts of BFCL's checker, agentevals, and every assignment of small lists",
 }
 
 
@@ -40,7 +42,7 @@ def measures() -> str:
     ]
     out += ["", "| task | values | tested against |", "|---|---|---|"]
     for task in TASKS:
-        count = len(import_module(f"goldassay.measures.{task}").MEASURES)
+        count = len(registered(task))
         out.append(f"| [{task}]({task}.md) | {count} | {ORACLES[task]} |")
     out += [
         "",
@@ -55,7 +57,7 @@ def task_page(task: str) -> str:
     package = import_module(f"goldassay.measures.{task}")
     out = [f"# {task.capitalize()}", "", _first(package), "", f"Tested against {ORACLES[task]}.", "", "## Values"]
     out += ["", "| value | definition |", "|---|---|"]
-    for measure in package.MEASURES:
+    for measure in registered(task):
         kind = type(measure)
         name = f"[`{measure.key}`][{kind.__module__}.{kind.__qualname__}]"
         conventions = measure.conventions.removeprefix(measure.key).strip("[]")
@@ -85,7 +87,7 @@ def _shortest(measure: Any) -> str:
 
 def commands() -> str:
     """Every command with its options."""
-    found = _walk(typer.main.get_command(app), ("goldassay",))
+    found = [(("goldassay", *words.split()), command) for words, command in sorted(all_commands().items())]
     out = [
         "# Commands",
         "",
@@ -127,30 +129,29 @@ def _options(command: Any) -> list[str]:
     return ["| option | meaning |", "|---|---|", *rows] if rows else []
 
 
-def _walk(command: Any, words: tuple[str, ...]) -> list[tuple[tuple[str, ...], Any]]:
-    if not hasattr(command, "commands"):
-        return [(words, command)]
-    return [row for name, inner in sorted(command.commands.items()) for row in _walk(inner, (*words, name))]
-
-
 ROOMS = (
     "goldassay",
     *(
         f"goldassay.{name}"
-        for name in ("gold", "running", "statistics", "tuning", "judges", "lm", "embedding", "tally")
+        for name in ("gold", "running", "statistics", "tuning", "judges", "models.lm", "models.embedding", "core.tally")
     ),
     *(f"goldassay.measures.{task}" for task in TASKS),
     "goldassay.gold.agreement",
     "goldassay.gold.audit",
-    "goldassay.gold.modes",
+    "goldassay.ext.labelling.modes",
+    "goldassay.ext.protocols",
     "goldassay.reporting.pages",
-    "goldassay.search",
-    "goldassay.compat",
+    "goldassay.workspace.search",
+    "goldassay.ext.compat",
 )
 """The documented packages; what their ``__all__`` names is the public API (``tests/api.txt``)."""
 
 INTERNAL = {"K", "V", "T", "sides", "errors", "SpanBatch", "listed", "checked", "available_tokens", "resolve_tokens"}
 INTERNAL |= {"EndpointLimit", "RateLimit", "options_of", "share_among", "watch", "place", "flat", "nested"}
+INTERNAL |= {"Keyed", "Sums", "harmonic", "worst_values", "occurs", "positive"}  # of tallies
+INTERNAL |= {"Cached", "Function", "SentenceTransformers", "TokenEmbedder", "Transformer", "for_program"}  # of models
+INTERNAL |= {"JudgedMean", "LinkPair", "MatchedTriples", "Matching", "Ranked", "TripleMatching"}  # of measures
+INTERNAL |= {"canonical", "found_entities"}
 """What packages export for each other, and nobody else needs."""
 
 
@@ -174,6 +175,7 @@ def _names(package: Any) -> list[str]:
 
 PAGES = {
     "metric": "Metrics and scores",
+    "results": "Results and comparisons",
     "runs": "Runs and reports",
     "tuning": "Tuning and audits",
     "gold": "Gold",
@@ -188,9 +190,8 @@ PAGE_OF = {
     "running": "runs",
     "reporting": "runs",
     "testing": "runs",
-    "lm": "models",
-    "embedding": "models",
-    "search": "models",
+    "workspace": "models",
+    "labelling": "gold",
 }
 
 
@@ -206,7 +207,9 @@ def public() -> list[tuple[str, Any]]:
         for thing in (getattr(import_module(package), name) for name in names):
             if hasattr(thing, "__name__"):
                 parts = (package if "measures" in package else thing.__module__).split(".")
-                page = parts[2] if parts[1] == "measures" else PAGE_OF.get(parts[1], parts[1])
+                page = parts[2] if parts[1] in ("measures", "ext") else PAGE_OF.get(parts[1], parts[1])
+                if page == "protocols":
+                    page = thing.task
                 out.append((page if page in (*PAGES, *TASKS) else "metric", thing))
     return out
 
