@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from goldassay._support.exceptions import GoldassayError
+from goldassay.results.cells import p_value
+from goldassay.running.matrix import Recommendation
 from goldassay.statistics.noninferiority import cheapest_not_worse, not_worse
 
 
@@ -29,3 +31,9 @@ def test_the_cheapest_that_passes_is_named_and_what_would_settle_the_others() ->
     assert not_worse(np.zeros(needed), 0.02).p <= 0.05 < not_worse(np.zeros(needed - 1), 0.02).p
     with pytest.raises(GoldassayError, match="a margin above 0"):
         not_worse(same, 0.0)
+
+
+def test_the_sentence_prints_the_corrected_p() -> None:
+    tests = tuple(not_worse(np.zeros(n), 0.02) for n in (290, 300, 310))
+    advice = Recommendation(tuple("abc"), 0, 1, 0.02, "usd", (3.0, 1.0, 2.0), ({}, {}, {}), tests)
+    assert f"p {p_value(2 * tests[1].p)}, corrected for 3 systems" in advice.sentences[1]

@@ -36,7 +36,7 @@ class Recommendation:
         lines = [f"The best by the metric is {best} ({self.costs[self.best]:.4g} {self.unit} an example)."]
         if self.cheapest is not None:
             cost = f"{self.costs[self.cheapest]:.4g} {self.unit} an example"
-            p = self.tests[self.cheapest].p
+            p = min(1.0, self.tests[self.cheapest].p * (len(self.names) - 1))  # Bonferroni, as it was chosen
             return [
                 *lines,
                 f"The cheapest that is not worse than the best by more than {self.margin:g} is "
