@@ -11,6 +11,7 @@ import pytest
 from goldassay import score
 from goldassay.ext.protocols.bfcl import AstMatch, ast_error, call_error
 from goldassay.ext.protocols.formats.calls import written_calls
+from goldassay.gold import load
 from goldassay.measures.trajectories.records import Call, reference, trajectory
 
 
@@ -88,6 +89,7 @@ def test_rules_by_hand(gold: dict[str, Any], pred: dict[str, Any], error: str) -
 
 def test_the_pair_of_files_of_the_leaderboard(tmp_path: Path) -> None:
     question = {"id": "simple_python_0", "question": [[{"role": "user", "content": "Area?"}]], "function": [AREA]}
+    question |= {"split": "dev", "document": "geometry"}
     answer = {"id": "simple_python_0", "ground_truth": [{"area": {"base": [10]}}]}
     (tmp_path / "possible_answer").mkdir()
     for file, line in ((tmp_path / "simple.json", question), (tmp_path / "possible_answer" / "simple.json", answer)):
@@ -97,6 +99,8 @@ def test_the_pair_of_files_of_the_leaderboard(tmp_path: Path) -> None:
         pred.write_text(json.dumps({"id": "simple_python_0", "result": result}) + "\n", encoding="utf-8")
         for gold in (tmp_path / "simple.json", tmp_path / "possible_answer" / "simple.json"):
             assert score("trajectories", gold, pred, protocol="bfcl").values["ast_accuracy"] == 1
+            (example,) = load(gold, task="trajectories", format="bfcl").trajectories.dev
+            assert (example.question, example.document) == ("Area?", "geometry")
 
 
 def test_a_text_is_read_and_never_run(tmp_path: Path) -> None:

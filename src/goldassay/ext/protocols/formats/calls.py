@@ -60,6 +60,7 @@ def _gold(line: Fields, answers: Mapping[str, Any]) -> Fields:
     category = line.get("category") or name.rpartition("_")[0] or None
     return {
         "id": name,
+        **{key: line[key] for key in ("split", "document") if key in line},
         "question": str(text or ""),
         "calls": calls,
         "functions": functions if isinstance(functions, list) else [functions],
