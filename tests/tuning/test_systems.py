@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,21 @@ def test_a_split_has_its_examples_and_the_training_examples() -> None:
     assert {example.split for example in data.train} == {"train"}
     with pytest.raises(GoldassayError, match="no split 'validaton'"):
         examples("heritage", workspace.target("extraction"), "validaton")
+
+
+def test_a_program_gets_what_it_requires_beside_the_input_of_its_task(tmp_path: Path) -> None:
+    """A caller of tools takes their schemas; it got the question alone."""
+    program = tmp_path / "calls.py"
+    program.write_text("def program(question, functions, language='nl'):\n    return {}\n")
+    gold = tmp_path / "tasks.jsonl"
+    task = {"id": "1", "question": "3!?", "calls": [{"name": "factorial", "args": {"n": 3}}]}
+    gold.write_text(json.dumps(task | {"functions": [{"name": "factorial"}]}) + "\n")
+    target = workspace.target(str(program), "trajectories")
+    (example,) = examples(str(gold), target, "all").examples
+    assert example.inputs().toDict() == {"question": "3!?", "functions": [{"name": "factorial"}]}
+    gold.write_text(json.dumps(task) + "\n")
+    (example,) = examples(str(gold), target, "all").examples
+    assert example.inputs().toDict() == {"question": "3!?"}
 
 
 def test_a_program_that_searches_is_indexed_as_a_copy() -> None:

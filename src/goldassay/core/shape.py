@@ -90,6 +90,21 @@ class ProgramShape:
         answer = self.answer(fields)
         return [name for name in answer if name in self.measured] or answer
 
+    def task_inputs(self, field: str, fields: Collection[str]) -> list[str]:
+        """The fields of a task's gold that the program gets: those that it requires if gold has them, else the task's.
+
+        Args:
+            field: The input field of the task.
+            fields: The fields of the gold.
+
+        >>> ProgramShape(inputs=("question", "functions")).task_inputs("question", ["question", "functions", "calls"])
+        ['question', 'functions']
+        >>> ProgramShape(inputs=("passage",)).task_inputs("question", ["question", "calls"])
+        ['question']
+        """
+        required = [name for name in self.inputs or () if name not in self.optional]
+        return required if required and {*required} <= {*fields} else [field]
+
     def inputs_among(self, fields: Collection[str], program: str, declared: Collection[str] = ()) -> list[str]:
         """The fields of gold that the program gets, which are never its answers.
 

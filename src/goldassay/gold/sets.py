@@ -116,7 +116,7 @@ class TaskSet:
 
     @property
     def inputs(self) -> list[str]:
-        """The fields that a program gets: of your own task those that its program takes, or that its card names.
+        """The fields that a program gets: those that it takes, of your own task also those that its card names.
 
         Empty if neither is known: then ``with_inputs`` must say it, or the program that they are evaluated with.
 
@@ -124,11 +124,11 @@ class TaskSet:
             DataError: No record has one of the fields.
             GoldassayError: The program takes any fields, and several may be inputs.
         """
+        present = dict.fromkeys(name for record in self.records for name in record)
         if self.task in INPUT_FIELDS:
-            return [INPUT_FIELDS[self.task]]
+            return (self.program or UNKNOWN_SHAPE).task_inputs(INPUT_FIELDS[self.task], present)
         shape = self.program or shape_of_task(self.task)
         names = list(self.program_inputs)
-        present = dict.fromkeys(name for record in self.records for name in record)
         if shape is not None:
             fields = [name for name in present if name not in anyfields.ABOUT_RECORD or name in shape.asked]
             names = shape.inputs_among(fields, str(self.program_file or f"programs/{self.task}.py"), names)

@@ -23,7 +23,6 @@ from goldassay.core.fields import Fields
 from goldassay.core.metric import AnyMetric
 from goldassay.core.shape import ProgramShape, shape_of
 from goldassay.gold import TaskSet, anyfields, load
-from goldassay.gold.records import INPUT_FIELDS
 from goldassay.models.lm import Model, for_program
 from goldassay.tuning import optimizers
 from goldassay.tuning.options import TuneOptions
@@ -83,7 +82,7 @@ def task_gold(gold: str | None, target: Target, **reading: Any) -> tuple[str, Ta
     """
     name = gold or (target.task if (workspace.root() / "gold" / target.task).is_dir() else "heritage")
     task_set = load(name, task=target.task, **reading).task(target.task)
-    if task_set.task not in INPUT_FIELDS and target.file.is_file():
+    if target.file.is_file():
         task_set.program = target.shape
         task_set.program_file = target.file
     return name, task_set

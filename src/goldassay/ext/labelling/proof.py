@@ -211,7 +211,7 @@ def read_unlabelled(path: Path, target: Target, map: str | Mapping[str, str] | N
     records = [*pool_of([path], named, map=map).inputs.values()]
     fields = dict.fromkeys(name for record in records for name in record if name not in ABOUT_RECORD)
     names = (
-        [INPUT_FIELDS[target.task]]
+        target.shape.task_inputs(INPUT_FIELDS[target.task], fields)
         if target.task in INPUT_FIELDS
         else target.shape.inputs_among(fields, str(target.file))
     )
