@@ -31,6 +31,8 @@ def counts(gold: Any, pred: Any, **options: Any) -> tuple[float, float, float]:
         ("number(relative=0.1)", 100, 89, 0),
         ("number", "1,250.00", "1250", 1),
         ("number", 12.5, "12.5", 0),
+        ("number", 2_000_000_001, 2_000_000_002, 0),  # two identifiers
+        ("number", 2_000_000_001, 2_000_000_001.0, 1),
         ("money", 1234.5, "€ 1.234,50", 1),
         ("money", "$5", "€5", 0),
         ("money", "EUR 5", "5.00 €", 1),

@@ -63,7 +63,13 @@ def normalised(gold: JSON, pred: JSON) -> bool:
 
 
 def number(gold: JSON, pred: JSON, absolute: float = 0.0, relative: float = WEAK) -> bool:
-    """Numbers no further apart than ``absolute``, or than ``relative`` of the gold number."""
+    """Numbers no further apart than ``absolute``, or than ``relative`` of the gold number; integers that are equal.
+
+    >>> number(2000000001, 2000000002), number(2000000001, 2000000002, absolute=1)
+    (False, True)
+    """
+    if isinstance(gold, int) and isinstance(pred, int) and (absolute, relative) == (0.0, WEAK):
+        return gold == pred  # an identifier of ten digits is not its neighbour
     expected = amount(gold)
     predicted = amount(pred)
     if expected is None or predicted is None:
