@@ -14,6 +14,7 @@ from goldassay import Mean, Metric, evaluate
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.measure import parse
 from goldassay.measures import answering
+from goldassay.measures.assignment import assign
 from goldassay.measures.trajectories import (
     ArgumentAccuracy,
     CallF1,
@@ -156,6 +157,35 @@ def test_the_assignment_is_the_largest_one() -> None:
                 most = max(most, sum(comparing.right(gold[i], p) for i, p in zip(order, pred, strict=False)))
         alignment = Alignment(tuple(gold), tuple(pred), comparing, ordered=True)
         assert len(alignment.right) == most
+
+
+@pytest.mark.parametrize("arguments", ["exact", "subset", "superset", "ignore"])
+def test_the_short_way_to_an_assignment_gives_the_assignment(arguments: str) -> None:
+    """Where no search is needed, and where the order does not count, against the search and the definition."""
+    comparing = CallComparison(arguments)
+    generator = random.Random(11)
+    for _ in range(400):
+        sizes = [generator.choice([0, 1, 3, 8, 20]) for _ in "gp"]
+        gold, pred = (
+            tuple(Call(generator.choice("fg"), {generator.choice("ab"): generator.randrange(3)}) for _ in range(size))
+            for size in sizes
+        )
+        pred = generator.choice([pred, gold, (*gold, *pred), pred[:1] + gold])
+        candidates = {i: [j for j, p in enumerate(pred) if comparing.right(g, p)] for i, g in enumerate(gold)}
+        alignment = Alignment(gold, pred, comparing, ordered=False)
+        assert alignment.right == assign(candidates)
+        beginnings = [{i: [j for j in js if j < n] for i, js in candidates.items()} for n in range(1, len(pred) + 1)]
+        first = next((n for n, before in enumerate(beginnings) if len(assign(before)) <= n), len(pred))
+        assert alignment.first_wrong == (None if len(alignment.right) == len(gold) == len(pred) else first)
+
+
+def test_numbers_are_the_same_up_to_rounding_and_identifiers_are_not() -> None:
+    gold = {"calls": [{"name": "read", "args": {"id": 2_000_000_001}}]}
+    values = [
+        CallF1()(gold, {"calls": [{"name": "read", "args": {"id": n}}]}).tally.value
+        for n in (2_000_000_001, 2_000_000_002)
+    ]
+    assert values == [1, 0]
 
 
 def test_how_a_trajectory_went() -> None:

@@ -49,8 +49,10 @@ def value(text: str | bytes, *, file: Path | str | None = None, line: int | None
     """
     try:
         if not unique:
-            with suppress(orjson.JSONDecodeError):  # such as a number that only Python reads
+            try:
                 return orjson.loads(text)
+            except orjson.JSONDecodeError:  # such as a number that only Python reads
+                pass
         content = text if isinstance(text, str) else text.decode()
         pairs_hook = _unique_keys if unique else None
         parsed = json.loads(content, parse_float=finite, parse_constant=_refuse_constant, object_pairs_hook=pairs_hook)

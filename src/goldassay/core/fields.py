@@ -38,6 +38,8 @@ def read(record: object, path: str, default: object = ABSENT) -> Any:
     value = record.get(path, ABSENT) if type(record) is dict else _step(record, path)
     if value is not ABSENT:
         return value
+    if default is not ABSENT and "." not in path:
+        return default
     value = record
     for key in path.split("."):
         inner = _step(value, key)
@@ -61,7 +63,7 @@ def _step(record: Any, key: str) -> Any:
 
 def is_example(record: object) -> bool:
     """Whether a record is a ``dspy.Example`` or ``dspy.Prediction``, without importing DSPy."""
-    return hasattr(type(record), "toDict") and hasattr(type(record), "with_inputs")
+    return type(record) is not dict and hasattr(type(record), "toDict") and hasattr(type(record), "with_inputs")
 
 
 def names(record: Any) -> list[str]:

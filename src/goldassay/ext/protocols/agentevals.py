@@ -31,7 +31,7 @@ from goldassay.measures import Examples
 from goldassay.measures.protocols import Protocol
 from goldassay.measures.trajectories.matching import ARGUMENTS, may_be_absent
 from goldassay.measures.trajectories.mistakes import in_words
-from goldassay.measures.trajectories.records import Call, of_messages, reference, trajectory
+from goldassay.measures.trajectories.records import Call, calls_of, reference, trajectory
 from goldassay.results.result import Result, fold
 
 MODES = ("strict", "unordered", "subset", "superset")
@@ -54,9 +54,7 @@ def turns(record: object) -> list[Turn] | None:
     if not isinstance(messages, Sequence) or isinstance(messages, str):
         return None
     roles = [str(read(message, "role", "")) for message in messages]
-    return [
-        Turn(ROLES.get(role, role), of_messages([message]).calls) for role, message in zip(roles, messages, strict=True)
-    ]
+    return [Turn(ROLES.get(role, role), calls_of(message)) for role, message in zip(roles, messages, strict=True)]
 
 
 class TurnPair(NamedTuple):
@@ -175,10 +173,12 @@ def _covered(calls: Sequence[Call], candidates: Sequence[Call], same: Callable[[
     """Whether each call, in order, takes one of the others that no call before it took."""
     free = list(candidates)
     for call in calls:
-        match = next((index for index, other in enumerate(free) if same(call, other)), None)
-        if match is None:
+        for index, other in enumerate(free):
+            if same(call, other):
+                del free[index]
+                break
+        else:
             return False
-        del free[match]
     return True
 
 

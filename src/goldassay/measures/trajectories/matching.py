@@ -11,7 +11,7 @@ length of the longest common beginning; where it does not, the first call that c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,36 +38,31 @@ class CallComparison:
 
     def right(self, gold: Call, pred: Call) -> bool:
         """Whether the predicted call is the one that gold has."""
-        if gold.name != pred.name:
-            return False
-        if not self.compare and gold.args == pred.args and repr(gold.args) == repr(pred.args):  # True is not 1
-            return True
-        return next(self._wrong(gold, pred), None) is None
+        return gold.name == pred.name and not self.wrong_arguments(gold, pred)
 
     def wrong_arguments(self, gold: Call, pred: Call) -> list[str]:
         """The arguments that are not gold's, those of gold first."""
-        return list(self._wrong(gold, pred))
-
-    def _wrong(self, gold: Call, pred: Call) -> Iterator[str]:
+        wrong: list[str] = []
         if self.arguments == "ignore":
-            return
+            return wrong
+        compare = self.compare
         for name, expected in gold.args.items():
             if name in pred.args:
-                if not self._is_acceptable(gold.name, name, expected, pred.args[name]):
-                    yield name
+                chosen = compare.get(f"{gold.name}.{name}") or compare.get(name) if compare else None
+                if not is_acceptable(expected, pred.args[name], chosen):
+                    wrong.append(name)
             elif self.arguments != "subset" and not may_be_absent(expected):
-                yield name
+                wrong.append(name)
         if self.arguments != "superset":
-            for name in pred.args:
-                if name not in gold.args:
-                    yield name
+            wrong += [name for name in pred.args if name not in gold.args]
+        return wrong
 
-    def _is_acceptable(self, tool: str, argument: str, expected: JSON, value: JSON) -> bool:
-        """Whether a value is gold's, or one of its acceptable ones."""
-        chosen = self.compare.get(f"{tool}.{argument}") or self.compare.get(argument) if self.compare else None
-        if same(expected, value, chosen):
-            return True
-        return isinstance(expected, list) and any(same(item, value, chosen) for item in expected)
+
+def is_acceptable(expected: JSON, value: JSON, chosen: str | None = None) -> bool:
+    """Whether a value is gold's, or one of its acceptable ones."""
+    if same(expected, value, chosen):
+        return True
+    return isinstance(expected, list) and any(same(item, value, chosen) for item in expected)
 
 
 def may_be_absent(expected: JSON) -> bool:
@@ -81,10 +76,11 @@ def same(expected: JSON, value: JSON, chosen: str | None = None) -> bool:
     >>> same(3, 3.0), same("10:05", "10:05:00"), same({"a": [1]}, {"a": [1.0]}), same("3", 3)
     (True, True, True, False)
     """
-    if chosen is None and isinstance(expected, str) and isinstance(value, str) and not expected[:1].isdigit():
-        return expected == value  # no date, which begins with a digit
-    if chosen is None and type(expected) is type(value) and type(value) in (int, str) and expected == value:
-        return True
+    if chosen is None and type(expected) is type(value):  # most values end here; a date begins with a digit
+        if type(expected) is int or (type(expected) is str and not expected[:1].isdigit()):
+            return expected == value
+        if type(expected) is str and expected == value:
+            return True
     if isinstance(expected, Mapping):
         if not isinstance(value, Mapping) or expected.keys() != value.keys():
             return False
@@ -106,39 +102,53 @@ class Alignment:
     ordered: bool
 
     def __post_init__(self) -> None:
-        self._compared: dict[tuple[int, int], bool] = {}
+        self._compared: dict[int, bool] = {}
 
     def is_right(self, i: int, j: int) -> bool:
         """Whether gold's call is the predicted one, by their numbers."""
-        right = self._compared.get((i, j))
+        cell = i * len(self.pred) + j  # a number: the garbage collector would look at every tuple
+        right = self._compared.get(cell)
         if right is None:
-            right = self._compared[i, j] = self.comparing.right(self.gold[i], self.pred[j])
+            right = self._compared[cell] = self.comparing.right(self.gold[i], self.pred[j])
         return right
 
     @cached_property
     def beginning(self) -> int:
         """The length of the longest common beginning."""
-        shorter = min(len(self.gold), len(self.pred))
-        return next((number for number in range(shorter) if not self.is_right(number, number)), shorter)
+        number = 0
+        while number < len(self.gold) and number < len(self.pred) and self.is_right(number, number):
+            number += 1
+        return number
 
     @cached_property
     def right(self) -> dict[int, int]:
         """The number of the predicted call of each gold call that is right."""
-        if len(self.gold) == len(self.pred) == self.beginning:
-            return {i: i for i in range(len(self.gold))}
-        return assign(self._candidates)
-
-    @cached_property
-    def _candidates(self) -> dict[int, list[int]]:
-        """The predicted calls that each gold call may be."""
+        # Most lists need no search: each gold call takes the first right call that is free, and that is what `assign`
+        # does, too, unless a call that is taken already would be right as well.
+        if len(self.gold) == self.beginning:
+            return {i: i for i in range(self.beginning)}
         named: dict[str, list[int]] = {}
         for j, call in enumerate(self.pred):
             named.setdefault(call.name, []).append(j)
-        return {i: [j for j in named.get(call.name, ()) if self.is_right(i, j)] for i, call in enumerate(self.gold)}
+        namesakes = [named.get(call.name, ()) for call in self.gold]
+        owner: dict[int, int] = {}
+        for i, numbers in enumerate(namesakes):
+            for j in numbers:
+                if j not in owner and self.is_right(i, j):
+                    owner[j] = i
+                    break
+            else:
+                if any(self.is_right(i, j) for j in numbers if j in owner):
+                    return assign(
+                        {i: [j for j in numbers if self.is_right(i, j)] for i, numbers in enumerate(namesakes)}
+                    )
+        return {i: j for j, i in owner.items()}
 
     @cached_property
     def by_name(self) -> dict[int, int]:
         """The same by name alone: the right calls stay, and the others of a name pair up in their order."""
+        if len(self.right) in (len(self.gold), len(self.pred)):
+            return self.right
         taken = set(self.right.values())
         spare: dict[str, list[int]] = {}
         for j in reversed(range(len(self.pred))):
@@ -160,6 +170,8 @@ class Alignment:
     @property
     def in_order(self) -> bool:
         """All gold calls, in their order; others may be between them."""
+        if self.beginning == len(self.gold) or not self.any_order:
+            return self.beginning == len(self.gold)
         left = iter(range(len(self.pred)))
         return all(any(self.is_right(i, j) for j in left) for i in range(len(self.gold)))
 
@@ -180,11 +192,9 @@ class Alignment:
             return None
         if self.ordered:
             return self.beginning
-        for count in range(1, len(self.pred) + 1):
-            before = {i: [j for j in candidates if j < count] for i, candidates in self._candidates.items()}
-            if len(assign(before)) < count:
-                return count - 1
-        return len(self.pred)
+        # predicted calls are served in order here: the first without a call of gold finds none beside all before it
+        assigned = assign({j: [i for i in range(len(self.gold)) if self.is_right(i, j)] for j in range(len(self.pred))})
+        return next((j for j in range(len(self.pred)) if j not in assigned), len(self.pred))
 
 
 @dataclass
@@ -204,6 +214,8 @@ class CallPair:
     @cached_property
     def best(self) -> Alignment:
         """The acceptable list that the prediction is nearest to: by F1 of calls, then by its common beginning."""
+        if len(self.alignments) == 1:
+            return self.alignments[0]
 
         def nearness(alignment: Alignment) -> tuple[float, float]:
             size = len(alignment.gold) + len(alignment.pred)
@@ -225,6 +237,8 @@ class CallPair:
         """The numbers of calls that are the same as an earlier one, and not gold's."""
         calls = self.trajectory.calls
         right = set(self.best.right.values())
+        if len(right) == len(calls):
+            return []
         return [
             number
             for number, call in enumerate(calls)

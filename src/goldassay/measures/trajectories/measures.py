@@ -12,15 +12,16 @@ names are equal. deepeval's ToolCorrectness compares names only, by default: `To
 from __future__ import annotations
 
 import inspect
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from goldassay._support.exceptions import GoldassayError
 from goldassay._support.workspace import attribute
-from goldassay.core.evidence import means, stacked
+from goldassay.core.evidence import Floats, means
 from goldassay.core.measure import NO_EVIDENCE, Conventions, Error, Limits, Measure, Names, Review, failed
 from goldassay.core.tally import RATE_TALLIES, By, Counts, Mean, T
 from goldassay.measures import Examples
@@ -140,12 +141,11 @@ class CallF1(TrajectoryMeasure):
 
     def tallies(self, batch: list[CallPair]) -> Any:
         """The counts of each pair."""
-        counts = []
-        for pair in batch:
-            best = pair.best
-            right = len(getattr(best, self.assigned))
-            counts.append(RATE_TALLIES[self.rate](right, len(best.pred) - right, len(best.gold) - right))
-        return stacked(counts, self.zero)
+        alignments = [pair.best for pair in batch]
+        right = _array(len(getattr(best, self.assigned)) for best in alignments)
+        predicted = _array(len(best.pred) for best in alignments)
+        expected = _array(len(best.gold) for best in alignments)
+        return RATE_TALLIES[self.rate](right, predicted - right, expected - right)
 
 
 @dataclass(frozen=True)
@@ -191,14 +191,24 @@ class ByTool(TrajectoryMeasure):
 
     def tallies(self, batch: list[CallPair]) -> Any:
         """The counts of each pair by tool."""
-        rows = []
-        for pair in batch:
-            right = set(pair.best.right.values())
-            tp = Counter(pair.best.gold[i].name for i in pair.best.right)
-            fn = Counter(call.name for i, call in enumerate(pair.best.gold) if i not in pair.best.right)
-            fp = Counter(call.name for j, call in enumerate(pair.best.pred) if j not in right)
-            rows.append(By({name: Counts(tp[name], fp[name], fn[name]) for name in {**tp, **fn, **fp}}))
-        return stacked(rows, self.zero)
+        size = len(batch)
+        first_cell: dict[str, int] = {}  # of each tool, in a table of tools and pairs
+        cells: tuple[list[int], list[int], list[int]] = ([], [], [])
+        tp, fp, fn = cells
+        for number, pair in enumerate(batch):
+            best = pair.best
+            for i, call in enumerate(best.gold):
+                cell = first_cell.setdefault(call.name, len(first_cell) * size) + number
+                (tp if i in best.right else fn).append(cell)
+            if len(best.right) < len(best.pred):
+                taken = {*best.right.values()}
+                for j, call in enumerate(best.pred):
+                    if j not in taken:
+                        fp.append(first_cell.setdefault(call.name, len(first_cell) * size) + number)
+        shape = (len(first_cell), size)
+        tables = [np.bincount(np.array(c, int), minlength=len(first_cell) * size).reshape(shape) + 0.0 for c in cells]
+        by_tool = dict(zip(first_cell, zip(*tables, strict=True), strict=True))
+        return By({tool: Counts(*by_tool[tool]) for tool in sorted(by_tool)})
 
 
 @dataclass(frozen=True)
@@ -221,19 +231,19 @@ class ArgumentAccuracy(TrajectoryMeasure[Mean]):
 
     def tallies(self, batch: list[CallPair]) -> Mean:
         """Right arguments of each pair, and all."""
-        rows = []
+        right = []
+        total = []
         for pair in batch:
-            right = 0
-            total = 0
-            for i, j in pair.best.by_name.items():
-                gold = pair.best.gold[i]
-                pred = pair.best.pred[j]
-                names = {*gold.args, *pred.args}
-                wrong = pair.comparing.wrong_arguments(gold, pred)
-                total += len(names)
-                right += len(names) - len(wrong)
-            rows.append(Mean(right, total))
-        return stacked(rows, Mean())
+            best = pair.best
+            names = 0
+            wrong = 0
+            for i, j in best.by_name.items():
+                names += len({*best.gold[i].args, *best.pred[j].args})
+                if i not in best.right:
+                    wrong += len(pair.comparing.wrong_arguments(best.gold[i], best.pred[j]))
+            right.append(names - wrong)
+            total.append(names)
+        return Mean(_array(right), _array(total))
 
 
 @dataclass(frozen=True)
@@ -279,10 +289,8 @@ class CostRatio(Steps):
 
     def tallies(self, batch: list[CallPair]) -> Mean:
         """Calls of each pair, weighed by gold's; a program that failed made none that are known."""
-        ratios = [
-            Mean() if pair.trajectory.failure else Mean(len(pair.best.pred), len(pair.best.gold)) for pair in batch
-        ]
-        return stacked(ratios, Mean())
+        known = _array(not pair.trajectory.failure for pair in batch)
+        return Mean(*(_array(len(getattr(pair.best, side)) for pair in batch) * known for side in ("pred", "gold")))
 
 
 @dataclass(frozen=True)
@@ -325,15 +333,13 @@ class Conduct(TrajectoryMeasure[Mean]):
         """The counts of each prediction; a program that failed did not finish, and made no calls that are known."""
         if self.of == "finished":
             return means(float(pair.trajectory.finished) for pair in batch)
-        rows = []
-        for pair in batch:
-            calls = pair.trajectory.calls
-            failed = sum(bool(call.error) for call in calls)
-            if self.of == "recovered":
-                rows.append(Mean(failed - len(pair.unrecovered), failed))
-            else:
-                rows.append(Mean(failed if self.of == "failed" else len(pair.repeated), len(calls)))
-        return stacked(rows, Mean())
+        calls = _array(len(pair.trajectory.calls) for pair in batch)
+        if self.of == "repeated":
+            return Mean(_array(len(pair.repeated) for pair in batch), calls)
+        failed = _array(sum(bool(call.error) for call in pair.trajectory.calls) for pair in batch)
+        if self.of == "failed":
+            return Mean(failed, calls)
+        return Mean(failed - _array(len(pair.unrecovered) for pair in batch), failed)
 
 
 @dataclass(frozen=True)
@@ -381,6 +387,11 @@ class EndState(Measure[Mean]):
         return (
             () if value == 1 else (Error("wrong_state", f"{name} is {value:g} at the end.", field="trajectory"),)
         ), ()
+
+
+def _array(numbers: Iterable[float]) -> Floats:
+    """A number an example, as the field of a tally."""
+    return np.array([*numbers], float)
 
 
 def listed(**options: Any) -> list[TrajectoryMeasure[Any]]:

@@ -101,7 +101,7 @@ def trajectory(pred: object) -> Trajectory:
         return _of_react(steps)
     if not isinstance(steps, Sequence) or isinstance(steps, str):
         return Trajectory()
-    if any(isinstance(step, Mapping) and "role" in step for step in steps):
+    if any((type(step) is dict or isinstance(step, Mapping)) and "role" in step for step in steps):
         return of_messages(steps)
     calls = []
     for index, step in enumerate(steps):
@@ -140,9 +140,9 @@ def arguments(args: object) -> Mapping[str, JSON]:
             value = jsonl.value(value, unique=False) if value.strip() else {}
         except DataError:
             return {"": value}
-    if value is None:
-        return {}
-    return value if isinstance(value, Mapping) else {"": value}
+    if type(value) is dict or isinstance(value, Mapping):
+        return value  # type: ignore[no-any-return]
+    return {} if value is None else {"": value}
 
 
 def _of_react(fields: Mapping[str, Any]) -> Trajectory:
@@ -162,13 +162,17 @@ def _of_react(fields: Mapping[str, Any]) -> Trajectory:
     return Trajectory(tuple(calls), number - finished, finished)
 
 
+def calls_of(message: object, first: int = 0) -> list[Call]:
+    """The calls of one message, the first of which is this step."""
+    listed = message.get("tool_calls") if type(message) is dict else read(message, "tool_calls", None)
+    return [_call(call, step) for step, call in enumerate(listed, first)] if listed else []
+
+
 def of_messages(messages: Sequence[Any]) -> Trajectory:
     """The calls of messages with ``tool_calls``."""
     calls: list[Call] = []
     for message in messages:
-        listed = message.get("tool_calls") if type(message) is dict else read(message, "tool_calls", None)
-        for call in listed or ():
-            calls.append(_call(call, len(calls)))
+        calls += calls_of(message, len(calls))
     answered = bool(messages) and not (
         read(messages[-1], "tool_calls", None) or read(messages[-1], "role", "") == "tool"
     )

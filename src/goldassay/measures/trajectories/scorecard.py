@@ -77,23 +77,26 @@ def scorecard(
 def _facts(chunk: Batches, first: TrajectoryMatch) -> Counter[Hashable]:
     """What is counted of each trajectory: where it first went wrong, its category, whether it failed."""
     facts: Counter[Hashable] = Counter()
+    lengths: Counter[int] = Counter()
     pairs: list[CallPair] = chunk.of(first)
     for gold, pair in zip(chunk.gold, pairs, strict=True):
         wrong = pair.first_wrong
         calls = pair.trajectory.calls
-        length = len(calls) + 1 if wrong is None else wrong + 1
-        for step in range(1, length + 1):
-            facts["reached", step] += 1
+        lengths[len(calls) + 1 if wrong is None else wrong + 1] += 1
         if wrong is not None:
             facts["wrong", wrong + 1] += 1
             last = calls[wrong - 1].name if wrong else START
             facts["transition", f"{last} → {calls[wrong].name if wrong < len(calls) else AT_END}"] += 1
-        facts["failed"] += bool(pair.trajectory.failure)
-        facts["unfinished"] += not pair.trajectory.finished and not pair.trajectory.failure
+        if not pair.trajectory.finished:
+            facts["failed" if pair.trajectory.failure else "unfinished"] += 1
         category = read(gold, "category", None)
         if category is not None:
             facts["category", str(category)] += 1
             facts["exact", str(category)] += wrong is None
+    reached = 0
+    for length in range(max(lengths, default=0), 0, -1):
+        reached += lengths[length]
+        facts["reached", length] = reached
     return facts
 
 
