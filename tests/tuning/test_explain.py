@@ -9,7 +9,7 @@ import dspy
 import pytest
 from benchmarks.explain import KINDS, LINES, PAIR, Obedient, World, examples
 
-from goldassay import explain
+from goldassay import evaluate, explain
 from goldassay._support.exceptions import GoldassayError
 from goldassay.tuning.ablation import Ablation
 from goldassay.tuning.patches import apply
@@ -67,6 +67,20 @@ def test_a_budget_bounds_the_examples(lm: Any) -> None:
     assert explained.cost["calls"] <= 450
     with pytest.raises(GoldassayError, match="allows 3 examples for each of 10 units, and 10 are the least"):
         explain(program(), examples(world), exact, lm=lm, budget="calls=50")
+
+
+@pytest.mark.parametrize("budget", ["calls=450", "tokens=27000"])
+def test_answers_in_the_cache_do_not_lift_the_budget(budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a tuning the whole program's answers are cached: it seemed to cost nothing, and so did its units."""
+    monkeypatch.setattr(dspy, "cache", dspy.cache)  # restored afterwards
+    dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)
+    lm = dspy.LM("scripted/obedient", engine=Obedient(), cache=True)
+    gold = examples(World(0.14, 120, seed=1))
+    evaluate(program(), gold, exact, lm=lm, progress=False)
+    cost = explain(program(), gold, exact, lm=lm, budget=budget).cost
+    used = {"calls": cost["calls"], "tokens": cost["prompt_tokens"] + cost["completion_tokens"]}
+    name, limit = budget.split("=")
+    assert used[name] <= int(limit)
 
 
 def test_demonstrations_are_units_and_repetitions_are_named(lm: Any) -> None:

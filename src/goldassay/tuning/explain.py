@@ -139,6 +139,9 @@ def explain(
     purse = _Purse(bench, Meter(use.budget).limits, len(units))
     if purse.limits:
         purse.check(str(use.budget))
+        if not bench.cost["calls"]:  # the cache answered, as after a tuning, and does not say what a call costs
+            measure(frozenset({0}), range(min(LEAST_MEASURED, len(order))))
+            purse.check(str(use.budget))
         ablation, judged = ablation.looked(units, purse.affordable)
     complete = bench.run(program, order[: ablation.n], "the whole program")
     if why := failure(complete):
@@ -177,7 +180,10 @@ def model_name(lm: BaseLM | str | None) -> str | None:
 
 @dataclass(frozen=True)
 class _Purse:
-    """What a budget still allows, by what the examples that were measured so far have used."""
+    """What a budget still allows, by what the examples that were measured so far have used.
+
+    An answer from the cache uses nothing, but the same example costs a call once the prompt is another.
+    """
 
     bench: Bench
     limits: Mapping[str, float]
@@ -194,7 +200,8 @@ class _Purse:
         }
         if self.limits.keys() - used:
             raise GoldassayError("an explanation is bounded in calls, tokens or minutes, not in usd")
-        shares = [self.bench.runs * (limit / max(used[name], 1e-9) - 1) for name, limit in self.limits.items()]
+        price = 1 + cost["cached"] / max(cost["calls"], 1e-9)  # of an example without the cache, to what it used
+        shares = [self.bench.runs * (limit / max(used[name], 1e-9) - 1) / price for name, limit in self.limits.items()]
         return min(shares, default=float("inf"))
 
     def affordable(self, count: int, seen: int) -> int:

@@ -40,7 +40,7 @@ from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.wrappers import Examples
 
 LEAST_WINS = 5  # examples: with fewer wins and no loss no test at .05 shows anything (2^-5 = .031)
-COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
+COSTS = ("calls", "cached", "prompt_tokens", "completion_tokens", "seconds")
 JOURNAL_CHUNK = 8  # examples between two lines of the journal, and between two lines of progress
 QUIET_OPTIONS = RunOptions(progress=False, max_failures=1.0)
 
