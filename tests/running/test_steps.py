@@ -14,10 +14,12 @@ from dspy.utils import DummyLM
 from dspy.utils.callback import with_callbacks
 
 from goldassay import Metric, aevaluate, evaluate, workspace
+from goldassay.core.measure import failed
 from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
 from goldassay.measures import trajectories
 from goldassay.running import Run
 from goldassay.running.account import Account
+from goldassay.running.guard import PARSER_FAULT, attempt
 
 METRIC = Metric(trajectories.CallF1())
 AGENT = """
@@ -132,6 +134,28 @@ def test_rows_hold_the_tree_of_steps_and_give_it_back(agent: Any, tmp_path: Path
         thought: Any = row.steps[3].output
         assert thought["next_tool_name"] == "search"
     assert "sk-abcdef" not in (tmp_path / "run" / "rows.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_fault_of_the_parser_under_threads_runs_the_program_again(agent: Any, tmp_path: Path) -> None:
+    class Unlucky(agent.Agent):  # type: ignore[misc]
+        def __init__(self, faults: int) -> None:
+            super().__init__()
+            self.faults = faults
+
+        def forward(self, question: str) -> Any:
+            answer = super().forward(question)
+            self.faults -= 1
+            if self.faults >= 0:
+                raise SystemError(f"{PARSER_FAULT} (before=63, after=66)")
+            return answer
+
+    run = evaluate(Unlucky(2), GOLD[:1], METRIC, lm=agent.lm, folder=tmp_path / "run", progress=False)
+    (row,) = run.rows
+    assert not row.error
+    assert [depth for depth, *_ in tree(row.steps)] == [depth for depth, *_ in EXPECTED]
+    assert (row.usage.calls, len(row.calls)) == (15, 5)  # all calls were paid
+    with dspy.context(lm=agent.lm):
+        assert PARSER_FAULT in failed(attempt(Unlucky(99), {"question": "where"}))
 
 
 def test_steps_are_recorded_async_and_not_without_a_trace(agent: Any, tmp_path: Path) -> None:

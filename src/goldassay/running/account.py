@@ -172,6 +172,12 @@ class Account(BaseCallback):  # type: ignore[misc]
         step.error = "" if exception is None else one_line(exception)[:ERROR_LENGTH]
         return step
 
+    def restart(self) -> None:
+        """Forget the steps so far, as the program starts over; what its calls used is counted."""
+        with self._lock:
+            for of_steps in (self.steps, self._recorded, self._inner, self._indices, self._started, self._makers):
+                of_steps.clear()
+
     def recorded(self) -> tuple[tuple[Fields, ...], tuple[Step, ...]]:
         """Prompts and answers in the order in which they were asked, and the steps of the example.
 

@@ -55,7 +55,7 @@ class Measuring:
             account.names = {id(predictor): name for name, predictor in self.program.named_predictors()}
         started = time.perf_counter()
         with account.open():
-            prediction = attempt(self.program, dict(example.inputs().items()), explain)
+            prediction = attempt(self.program, dict(example.inputs().items()), explain, account.restart)
             seconds = max(0.0, time.perf_counter() - started - notes.waited)
             account.ended = True
             row = self.row(index, example, prediction, seconds)

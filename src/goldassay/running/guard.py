@@ -20,6 +20,8 @@ from goldassay.running.budget import BudgetSpent
 
 Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
 Explain: TypeAlias = Callable[[BaseException], str]  # a note that goes before an error's text
+PARSER_FAULT = "AST constructor recursion depth mismatch"  # of Python 3.11 where several threads parse
+PARSER_RETRIES = 4
 
 
 def as_prediction(output: object) -> dspy.Prediction:
@@ -51,19 +53,31 @@ def failure(error: BaseException, note: str = "") -> dspy.Prediction:
     return failed_with(f"{note}{one_line(error)}")
 
 
-def attempt(program: Program, inputs: Mapping[str, Any], explain: Explain = lambda error: "") -> dspy.Prediction:
+def attempt(
+    program: Program,
+    inputs: Mapping[str, Any],
+    explain: Explain = lambda error: "",
+    on_retry: Callable[[], None] = lambda: None,
+) -> dspy.Prediction:
     """The prediction of a program, or its failure with a note by ``explain``.
+
+    DSPy parses signatures while programs run (ReAct does at each step), and while several threads parse, Python 3.11
+    raises a ``SystemError`` now and then. The program is run again then, after a call of ``on_retry``.
 
     Raises:
         BudgetSpent: The budget is spent.
         KeyboardInterrupt: Somebody pressed Ctrl-C.
     """
-    try:
-        return as_prediction(program(**inputs))
-    except (KeyboardInterrupt, BudgetSpent):
-        raise
-    except BaseException as error:  # noqa: BLE001  whatever a program raises is a result
-        return failure(error, explain(error))
+    for last in (False,) * PARSER_RETRIES + (True,):
+        try:
+            return as_prediction(program(**inputs))
+        except (KeyboardInterrupt, BudgetSpent):
+            raise
+        except BaseException as error:  # noqa: BLE001  whatever a program raises is a result
+            if last or not isinstance(error, SystemError) or PARSER_FAULT not in str(error):
+                return failure(error, explain(error))
+            on_retry()
+    raise AssertionError("the last attempt returns")
 
 
 class Guard(dspy.Module):
