@@ -68,8 +68,7 @@ def test_every_link_has_a_target(site: Path) -> None:
     assert dead == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1440)])
 def test_axe_finds_nothing(site: Path, chromium: Any, width: int, scheme: Any) -> None:
     sync = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="no axe: pip install axe-playwright-python"

@@ -45,8 +45,7 @@ def file(two: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 820, 1280])
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 820), ("light", 1280)])
 def test_it_opens_without_a_word_or_a_request(file: Path, opened: Open, theme: str, width: int) -> None:
     seen = opened(file, theme=theme, width=width)
     assert seen.page.evaluate("document.documentElement.dataset.theme") == theme
@@ -210,8 +209,7 @@ def test_records_stand_side_by_side_with_their_differences_marked(opened: Open, 
     seen.quiet()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
 def test_axe_finds_nothing(file: Path, opened: Open, theme: str, width: int) -> None:
     assert opened(file, theme=theme, width=width).violations() == []
 

@@ -184,8 +184,7 @@ def test_the_table_from_step_to_step_is_on_the_page(page: tuple[Path, Path], ope
     assert "search → read" in tables
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1280)])
 def test_axe_finds_nothing(page: tuple[Path, Path], opened: Open, theme: str, width: int) -> None:
     for file in page:
         seen = opened(file, theme=theme, width=width, hash="#example=q1")

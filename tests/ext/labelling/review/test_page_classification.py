@@ -236,8 +236,7 @@ FIGURES = {
 }
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
 def test_axe_finds_nothing(show: Any, theme: str, width: int) -> None:
     screen = show(
         Desk("classification", drafts(3, a="praise"), ["label"], labels=LABELS, figures=FIGURES),

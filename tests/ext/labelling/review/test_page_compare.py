@@ -62,7 +62,6 @@ def test_undo_shows_the_choice_again(show: Any) -> None:
     screen.decided(1)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
 def test_axe_finds_nothing(show: Any, theme: str, width: int) -> None:
     assert show(desk(2), theme=theme, width=width).violations() == []

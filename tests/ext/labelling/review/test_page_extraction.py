@@ -256,8 +256,7 @@ def test_hostile_types_and_texts_stay_text(show: Any) -> None:
     assert screen.console == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
 def test_axe_finds_nothing(show: Any, theme: str, width: int) -> None:
     weak = spans(TEXT, ("1992", "TOP"), ("Kunsthal Rotterdam", "MUS"), ("Rotterdam", "TOP"))
     screen = show(desk(TEXT, one=[weak], two=[weak[:2]]), theme=theme, width=width)

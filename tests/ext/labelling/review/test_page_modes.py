@@ -280,8 +280,7 @@ def test_hostile_names_notes_and_ids_stay_text(show: Any) -> None:
     assert screen.console == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
 def test_axe_finds_nothing(show: Any, theme: str, width: int) -> None:
     screen = show(read(desk(20)), theme=theme, width=width)
     name_mode(screen, "wrong tone")

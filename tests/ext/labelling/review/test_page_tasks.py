@@ -327,8 +327,7 @@ def test_hostile_values_stay_text_in_every_task(show: Any, task: str) -> None:
         assert screen.console == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
 @pytest.mark.parametrize("task", OUTPUTS)
 def test_axe_finds_nothing(show: Any, theme: str, width: int, task: str) -> None:
     screen = show(page_of(task), theme=theme, width=width)
