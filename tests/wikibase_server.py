@@ -151,7 +151,7 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def serve() -> Iterator[Callable[[Path], Server]]:
     """Starts a server of a file of statements."""
-    pytest.importorskip("pyoxigraph")
+    pytest.importorskip("pyoxigraph", reason="the SPARQL service of this server is pyoxigraph (extra wikidata)")
     servers: list[Server] = []
 
     def start(file: Path) -> Server:

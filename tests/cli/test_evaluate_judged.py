@@ -22,7 +22,7 @@ def gold(tmp_path: Path) -> Path:
 
 
 def test_a_local_model_judges_and_its_verdicts_stay_with_the_run(gold: Path, tmp_path: Path) -> None:
-    pytest.importorskip("xllamacpp")
+    pytest.importorskip("xllamacpp", reason="the local model runs in the extra local")
     call = ["eval", "answering:baseline", "--gold", str(gold), "--format", "squad", "--runs", str(tmp_path / "runs")]
     done = CliRunner().invoke(app, [*call, "--judge-lm", "local/smollm2-135m", "--json"])
     assert done.exit_code == 0, done.output

@@ -25,7 +25,7 @@ def test_errors_have_patterns_and_the_costliest_stands_first(tmp_path: Path) -> 
 
 
 def test_a_tuned_program_is_tuned_further(tmp_path: Path) -> None:
-    pytest.importorskip("xllamacpp")
+    pytest.importorskip("xllamacpp", reason="the local model runs in the extra local")
     runner, small = CliRunner(), ["tune", "classification", "--limit", "3"]
     first = runner.invoke(app, [*small, "--optimizer", "labeled", "--out", str(tmp_path / "first")])
     assert first.exit_code == 0, first.output
@@ -59,7 +59,7 @@ def test_a_program_without_a_prompt_cannot_be_tuned(tmp_path: Path, what: str, c
 
 
 def test_several_optimizers_share_a_budget_and_have_a_table(tmp_path: Path) -> None:
-    pytest.importorskip("xllamacpp")
+    pytest.importorskip("xllamacpp", reason="the local model runs in the extra local")
     call = ["tune", "classification", "--limit", "3", "--optimizer", "labeled,knn", "--budget", "calls=20"]
     done = CliRunner().invoke(app, [*call, "--out", str(tmp_path / "arena"), "--json"])
     assert done.exit_code == 0, done.output

@@ -128,6 +128,10 @@ def test_an_annotated_number_is_known_before_the_first_example() -> None:
         ("strict f1", r"did you mean extraction\.SpanF1\(\)"),
         (classification.Accuracy, r"Accuracy is a class of them: write Accuracy\(\)$"),
         ([classification.Accuracy], r"write Accuracy\(\)$"),
+        (
+            "classification",
+            r"'classification' is a task; its metric is goldassay\.workspace\.metric\('classification'\)$",
+        ),
         (len, r"len is a function: write Metric\.of\(len\)$"),
     ],
 )
@@ -148,3 +152,26 @@ def test_a_measure_or_column_that_does_not_exist_gets_its_spelling() -> None:
 def test_a_function_reads_the_records_of_a_file_as_those_of_dspy() -> None:
     metric = Metric.of(lambda gold, pred: gold.team == pred.team)
     assert metric({"team": "a"}, {"team": "a"}).score == 1.0
+
+
+def test_a_metric_that_misses_a_field_of_gold_is_told_which_there_are() -> None:
+    def by_label(gold: Any, pred: Any) -> bool:
+        return bool(gold.label == pred.team)
+
+    def by_key(gold: Any, pred: Any) -> bool:
+        return bool(gold["label"] == pred["team"])
+
+    for function in (by_label, by_key):
+        _, why = Metric.of(function).assess_or_fail({"id": "a", "team": "x"}, {"team": "x"})
+        line = function.__code__.co_firstlineno + 1
+        assert why.endswith(f".py:{line}); gold has id, team; found {{'team': 'x'}}")
+
+
+@pytest.mark.parametrize("returned", ["good", None, float("nan")])
+def test_what_is_no_number_names_the_function_and_the_record(returned: Any) -> None:
+    def metric(gold: Any, pred: Any) -> Any:
+        return returned
+
+    line = metric.__code__.co_firstlineno
+    with pytest.raises(MetricError, match=rf"test_metric\.py:{line}, on record 7: the metric returned"):
+        Metric.of(metric)({"id": 7}, {"team": "x"})

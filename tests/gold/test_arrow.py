@@ -15,8 +15,8 @@ from goldassay.cli import app
 from goldassay.gold import load, read
 from goldassay.gold.anyfields import fields
 
-datasets = pytest.importorskip("datasets", exc_type=ImportError)
-pyarrow = pytest.importorskip("pyarrow")
+datasets = pytest.importorskip("datasets", reason="data sets need the extra datasets", exc_type=ImportError)
+pyarrow = pytest.importorskip("pyarrow", reason="parquet and arrow files need the extra datasets")
 
 
 def written(path: Path, **columns: list[Any]) -> Path:

@@ -88,14 +88,18 @@ def test_a_line_cut_off(tmp_path: Path) -> None:
 
 def test_a_field_that_is_not_there(tmp_path: Path) -> None:
     file = write(tmp_path / "gold.jsonl", {"id": "a", "text": "x"})
-    assert complaint(file) == "gold.jsonl:1: record a, entities: this field is missing"
+    assert (
+        complaint(file)
+        == 'gold.jsonl:1: record a, entities: this field is missing; name its column (`map={"entities": "COLUMN"}`)'
+    )
 
 
 def test_a_field_too_many(tmp_path: Path) -> None:
     file = write(tmp_path / "gold.jsonl", {**GOLD, "txt": "x"})
     assert (
         complaint(file)
-        == "gold.jsonl:1: record a, txt: no such field in this record; put what is your own under 'meta'"
+        == "gold.jsonl:1: record a, txt: no such field in this record; put what is your own under 'meta', "
+        'or name the fields that count (`map={"entities": "entities"}`)'
     )
 
 

@@ -17,7 +17,7 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay._support.exceptions import DataError, GoldassayError, RunStopped
+from goldassay._support.exceptions import ConventionError, DataError, GoldassayError, RunStopped
 from goldassay._support.jsonl import dumps
 from goldassay._support.secrets import redact, remember
 from goldassay.measures import extraction
@@ -143,6 +143,21 @@ def test_a_program_that_failed_is_tried_again_on_resume(tmp_path: Path) -> None:
     run = evaluate(program, examples(3), METRIC, resume=tmp_path / "r", progress=False)
     assert run.summary()["failed"] == 0
     assert Run.load(tmp_path / "r").value == 1.0
+
+
+def test_a_run_is_not_resumed_with_another_function_of_the_same_file(tmp_path: Path) -> None:
+    """It was: rows of both functions went into one value."""
+
+    def strict(gold: Any, pred: Any) -> float | None:
+        return None if gold["id"] == "e2" else 0.0
+
+    def lenient(gold: Any, pred: Any) -> float:
+        return 1.0
+
+    with pytest.raises(GoldassayError, match="the metric returned None"):
+        evaluate(right, examples(3), strict, folder=tmp_path / "r", threads=1, progress=False)
+    with pytest.raises(ConventionError, match="started with another function as its metric; start a new run"):
+        evaluate(right, examples(3), lenient, resume=tmp_path / "r", progress=False)
 
 
 def test_a_metric_that_raises_says_on_which_example(tmp_path: Path) -> None:

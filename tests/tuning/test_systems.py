@@ -58,3 +58,15 @@ def test_systems_without_a_model_are_listed_once_and_have_their_own_labels() -> 
     listed = systems("extraction", data, programs=["baseline", "baseline"], models=["local", "local"])
     assert [system.name for system in listed] == ["extraction-baseline", "extraction-baseline-2"]
     assert listed[0].settings == {"program": "baseline", "lm": None}
+
+
+@pytest.mark.parametrize(("split", "warnings"), [("test", 1), ("dev", 0)])
+def test_a_split_of_gold_without_splits_is_all_of_it_and_says_so(
+    split: str, warnings: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "gold.jsonl"
+    file.write_text('{"id": "a", "text": "x", "label": "M"}\n', encoding="utf-8")
+    assert len(examples(str(file), workspace.target("classification"), split).examples) == 1
+    assert len(caplog.messages) == warnings
+    expected = f"{file} has no splits, so all of its 1 records are the test split; goldassay gold split makes splits"
+    assert caplog.messages in ([], [expected])

@@ -99,7 +99,10 @@ def evaluate(
     json: bool = False,
     seed: int = 0,
 ) -> None:
-    """Run a program over a gold set and measure it. Exit status 1 if the metric raises."""
+    """Run a program over a gold set and measure it.
+
+    Exit status 1 if the metric raises on some examples, 3 if the run stops early, as it does if it raises on all.
+    """
     if result.sure and not result.gate:
         raise GoldassayError("--sure needs --gate")
     target = workspace.target(program, source.task)

@@ -26,11 +26,12 @@ from goldassay._support.exceptions import (
 )
 from goldassay.core import tally
 from goldassay.core.feedback import ReviewNotes, differences, feedback
-from goldassay.core.fields import Columns, Fields, sides
+from goldassay.core.fields import Columns, Fields, names, read, sides
 from goldassay.core.measure import (
     FAILURE,
     INVALID,
     RAISED,
+    TASKS,
     Assessment,
     Batches,
     Measure,
@@ -122,6 +123,8 @@ class Metric:
         weights = dict(measures) if isinstance(measures, Mapping) else dict.fromkeys(measures, 1.0)
         if odd := next((entry for entry in weights if not isinstance(entry, Measure)), None):
             name = getattr(odd, "__name__", str(odd))
+            if odd in TASKS:
+                raise GoldassayError(f"{odd!r} is a task; its metric is goldassay.workspace.metric({odd!r})")
             if not isinstance(odd, str | type) and callable(odd):
                 raise GoldassayError(f"a metric is made of measures, {name} is a function: write Metric.of({name})")
             if isinstance(odd, type) and issubclass(odd, Measure):
@@ -236,6 +239,8 @@ class Metric:
             is_ours = isinstance(error, GoldassayError)
             why = " ".join(str(error).split()) if is_ours else f"{RAISED} {one_line(error)}{_place(error)}"
             fields = dict(pred.items()) if isinstance(pred, dspy.Example) else pred
+            if not is_ours and isinstance(error, (AttributeError, KeyError)):
+                why += f"; gold has {', '.join(names(gold))}"
             why = f"{why}; found {short_repr(fields, 200)}"
             try:
                 return self.assess(gold, failed_with(why)), why
@@ -359,6 +364,16 @@ class FunctionMetric(Metric):
             dspy.Prediction(pred) if type(pred) is dict else pred,
             *self.extra,
         )
+        try:
+            return self._assessments(value, gold, pred)
+        except MetricError as error:
+            code = getattr(inspect.unwrap(self.function), "__code__", None)
+            file = f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code else repr(self)
+            name = read(gold, "id", None)
+            raise MetricError(f"{file}: {error}" if name is None else f"{file}, on record {name}: {error}") from None
+
+    def _assessments(self, value: Any, gold: object, pred: object) -> Assessments:
+        """The evidence in what the function returned."""
         text = ""
         if isinstance(value, Score):
             return self._from_score(value)

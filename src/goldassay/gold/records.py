@@ -83,13 +83,14 @@ def problems(
     try:
         checked = adapter(task, side).validate_python(record, extra=extra)
         if task == "classification" and not any(name in checked for name in ("label", "labels", "score")):
-            return [DataError("this field is missing (or labels, or score)", record=checked["id"], field="label")]
+            what = 'this field is missing (or labels, or score); name its column (`map={"label": "COLUMN"}`)'
+            return [DataError(what, record=checked["id"], field="label")]
         return checked
     except ValidationError as error:
-        name = record.get("id") if isinstance(record, dict) else None
+        fields = record if isinstance(record, dict) else {}
         errors: list[DataError] = []
         for detail in error.errors(include_url=False, include_context=False):
-            fault = _data_error(detail, name)
+            fault = _data_error(detail, fields, task)
             field = fault.field or ""  # of the alternatives of one field only the first is reported
             if not any(field.startswith(e.field or "") or (e.field or "").startswith(field) for e in errors):
                 errors.append(fault)
@@ -111,8 +112,8 @@ def is_labelled(record: object, task: str) -> bool:
     return not names or any(record.get(name) is not None for name in names)
 
 
-def _data_error(detail: Record, record: object) -> DataError:
-    """One complaint of pydantic as an error of ours."""
+def _data_error(detail: Record, record: Record, task: str) -> DataError:
+    """One complaint of pydantic as an error of ours; of a field under another name, how to name it."""
     field = ""
     for step in detail["loc"]:
         if isinstance(step, int):
@@ -120,11 +121,15 @@ def _data_error(detail: Record, record: object) -> DataError:
         elif not UNION_STEPS.match(step):
             field += f".{step}" if field else step
     value = _short(repr(detail["input"]), 80)
+    label = next((name for name in LABEL_FIELDS[task] if name in record), "")
+    named = f'"{label or LABEL_FIELDS[task][0]}": "{label or field}"'
+    is_inner = len(detail["loc"]) > 1
     what = {
-        "extra_forbidden": "no such field in this record; put what is your own under 'meta'",
-        "missing": "this field is missing",
+        "extra_forbidden": "no such field in this record; put what is your own under 'meta'"
+        + ("" if is_inner else f", or name the fields that count (`map={{{named}}}`)"),
+        "missing": "this field is missing" + ("" if is_inner else f'; name its column (`map={{"{field}": "COLUMN"}}`)'),
     }.get(detail["type"], f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, found {value}")
-    return DataError(what, record=record, field=field or None)
+    return DataError(what, record=record.get("id"), field=field or None)
 
 
 def prove(text: str, spans: Sequence[Record], field: str, record: object = None) -> None:

@@ -41,6 +41,7 @@ RESUMED = {
     "code": "another version of the program's code",
     "measures": "another measure",
     "metric": "another version of the metric's code",
+    "function": "another function as its metric",
     "columns": "a metric that reads other fields",
     "model": "another model, or other settings of it",
     "adapter": "another adapter",
@@ -154,6 +155,8 @@ class RunHead:
     def difference(self, earlier: RunHead) -> str | None:
         """The first of `RESUMED` in which this run differs from an earlier one."""
         now, before = [json.loads(jsonl.dumps(head.state())) for head in (self, earlier)]
+        if self.function and earlier.function and not self.function.differs(earlier.function):
+            before["function"] = now["function"]  # the version of Python may differ
         return next((name for name in RESUMED if now.get(name) != before.get(name)), None)
 
     @property

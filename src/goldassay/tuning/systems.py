@@ -7,6 +7,7 @@ training examples that it learns from; both return the program.
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -89,7 +90,7 @@ def task_gold(gold: str | None, target: Target, **reading: Any) -> tuple[str, Ta
 
 
 def examples(gold: str | None, target: Target, split: str, **reading: Any) -> SplitExamples:
-    """The examples of a split. A file without splits is taken whole; baselines learn nothing from it.
+    """The examples of a split. A file without splits is taken whole, with a warning; baselines learn nothing from it.
 
     Raises:
         GoldassayError: There is no such split, or the gold cannot be read.
@@ -99,6 +100,9 @@ def examples(gold: str | None, target: Target, split: str, **reading: Any) -> Sp
         raise GoldassayError(f"no split {split!r}{workspace.nearest(split, names)}")
     name, task_set = task_gold(gold, target, **reading)
     if not task_set.splits:
+        if split in ("train", "test"):  # dev is what commands ask for by default
+            message = "%s has no splits, so all of its %d records are the %s split; goldassay gold split makes splits"
+            logging.getLogger("goldassay").warning(message, name, len(task_set.all), split)
         return SplitExamples(name, task_set.all, [], task_set.passages)
     chosen = task_set.all if split == "all" else task_set.split(split)
     if not chosen:

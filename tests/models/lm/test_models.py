@@ -10,7 +10,7 @@ from dspy.utils import DummyLM
 
 from goldassay import evaluate, tune
 from goldassay._support.exceptions import GoldassayError
-from goldassay.models.lm import TerseAdapter, for_program, options_of, resolve
+from goldassay.models.lm import TerseAdapter, adapter, for_program, options_of, resolve
 
 MODELS = """
 small: {model: openai/gpt-4o-mini, temperature: 0.5, max_tokens: 77}
@@ -92,3 +92,21 @@ def test_a_bound_program_bears_the_name_of_the_model_that_answers() -> None:
         evaluate(program, gold, lambda gold, pred: True, lm=dspy.LM("openai/other"), progress=False)
     with pytest.raises(GoldassayError, match="bound to dummy, so openai/other would answer nothing"):
         tune(program, {"train": gold, "dev": gold, "test": []}, lambda gold, pred: True, lm=dspy.LM("openai/other"))
+
+
+def test_a_program_runs_on_the_model_that_its_file_configures() -> None:
+    own = dspy.LM("openai/configured")
+    with dspy.context(lm=own, adapter=dspy.XMLAdapter()):
+        model = for_program(dspy.Predict("a -> b"))
+        assert (model.name, model.lm) == ("openai/configured", own)
+        assert isinstance(model.adapter, dspy.XMLAdapter)
+        assert for_program(dspy.Predict("a -> b"), "openai/other").name == "openai/other"
+        assert for_program(lambda a: {"b": a}).name is None  # a function may call none
+
+
+def test_a_predictor_that_is_bound_to_another_model_keeps_the_form_of_that_model() -> None:
+    """The adapter of local models asked it for JSON, and its answers could not be read."""
+    program = dspy.Predict("text -> label")
+    program.set_lm(DummyLM([{"label": "x"}]))
+    with dspy.context(adapter=adapter(dspy.LM("local/small"))):
+        assert program(text="t").label == "x"

@@ -88,10 +88,12 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
 def adapter(lm: dspy.BaseLM) -> dspy.Adapter | None:
     """The adapter that suits a model: the terse one for local models, DSPy's own choice (None) for others.
 
+    A predictor that is bound to another model gets DSPy's own form, too.
+
     >>> adapter(resolve("openai/gpt-4o-mini")) is None
     True
     """
-    return TerseAdapter() if str(getattr(lm, "model", "")).startswith(LOCAL) else None
+    return TerseAdapter(others=dspy.ChatAdapter()) if str(getattr(lm, "model", "")).startswith(LOCAL) else None
 
 
 @dataclass(frozen=True)
@@ -144,28 +146,32 @@ def for_program(
     program: dspy.Module | Callable[..., Any],
     name: str | None = None,
 ) -> Model:
-    """The model that a program runs on; none if the program has no predictor.
+    """The model that a program runs on; none if the program has no predictor, or is a function and none is named.
 
     Args:
         program: the program.
         name: as `resolve` takes it; its option ``adapter`` is one of `ADAPTERS`, else the one that suits the model.
-            Without a name it is the model that the program's predictors are bound to, if all of them are.
+            Without a name it is the model that the program's predictors are bound to, if all of them are; else
+            ``$GOLDASSAY_MODEL``, or the model that the program's file gave to ``dspy.configure``.
 
     Raises:
         GoldassayError: There is no such model or adapter, or all predictors are bound to another model.
 
     >>> import dspy
-    >>> for_program(dspy.Module()).name is None
-    True
+    >>> for_program(dspy.Module()).name is None, for_program(lambda text: {"label": "M"}).name is None
+    (True, True)
     """
-    if isinstance(program, dspy.Module) and not program.predictors():
+    is_named = bool(name or os.environ.get("GOLDASSAY_MODEL"))
+    if not (program.predictors() if isinstance(program, dspy.Module) else is_named):
         return Model()
     lm = bound_model(program)
+    if lm is not None and name is not None:
+        other, _ = _named(name)  # without its options, one of which may be a key
+        raise GoldassayError(answers_instead(lm, other))
+    if lm is None and not is_named:
+        lm = dspy.settings.lm
     if lm is not None:
-        if name is not None:
-            other, _ = _named(name)  # without its options, one of which may be a key
-            raise GoldassayError(answers_instead(lm, other))
-        return Model(str(lm.model), lm, adapter(lm))
+        return Model(str(lm.model), lm, dspy.settings.adapter or adapter(lm))
     model = resolve(name)
     chosen = _named(name)[1].get("adapter")
     if chosen and chosen not in ADAPTERS:

@@ -30,6 +30,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         form: ``json``, ``lines`` (`goldassay.models.lm.grammar`), or ``auto``: lines where an output is a list, which
             is where JSON costs most tokens, else JSON.
         copied: whether a local model may only copy the input's words into the fields that are copied.
+        others: the adapter of models that are not local, by default this one.
 
     >>> class Label(dspy.Signature):
     ...     '''What kind of institution is it?'''
@@ -44,12 +45,13 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     user | text: NIOD
     """
 
-    def __init__(self, form: str = "auto", copied: bool = True) -> None:
+    def __init__(self, form: str = "auto", copied: bool = True, others: dspy.Adapter | None = None) -> None:
         super().__init__()
         if form not in TERSE_FORMS:
             raise GoldassayError(f"no form of answers {form!r}; there are {', '.join(TERSE_FORMS)}")
         self.form = form
         self.copied = copied
+        self.others = others
 
     def lines(self, signature: Any) -> Lines | None:
         """The form in lines of a signature's outputs; None if they are written as JSON."""
@@ -64,7 +66,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         demos: list[Fields],
         inputs: Fields,
     ) -> list[Fields]:
-        """One call of the model: a local one gets a grammar, others what ``dspy.JSONAdapter`` sends.
+        """One call of the model: a local one gets a grammar, others ``others`` or what ``dspy.JSONAdapter`` sends.
 
         Args:
             lm: The model.
@@ -73,6 +75,9 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
             demos: The demonstrations.
             inputs: The values of the input fields.
         """
+        if self.others is not None and not isinstance(lm, LocalLM):
+            answered_by_other: list[Fields] = self.others(lm, lm_kwargs, signature, demos, inputs)
+            return answered_by_other
         options = dict(lm_kwargs)
         adapter: type[dspy.Adapter] = dspy.JSONAdapter
         if isinstance(lm, LocalLM):
