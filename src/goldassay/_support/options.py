@@ -78,7 +78,10 @@ SHARED: Mapping[str, tuple[type, Option]] = {
 Name = Annotated[str, argument("TASK|FILE", "A task, TASK:NAME or FILE:NAME.")]
 Task = Annotated[
     str,
-    argument("TASK", "extraction, classification, linking, retrieval, answering, triples or records."),
+    argument(
+        "TASK",
+        "extraction, classification, linking, retrieval, answering, triples, records or trajectories; or your own.",
+    ),
 ]
 Run = Annotated[Path, argument("RUN", "A run folder, or a log of another tool (FILE, or FILE:SYSTEM).")]
 GoldSet = Annotated[str, argument("SET|FILE", "The name of a gold set, its folder, or a file.")]
@@ -95,14 +98,19 @@ Lm = Annotated[
     str | None,
     for_model(
         "MODEL[,NAME=VALUE,…]",
-        "A model that dspy.LM knows, local/smollm2-135m (default), local:FILE.gguf or models.yaml:NAME, with options "
-        "such as temperature=0.2, api_base=URL, rpm=60, cache=false or adapter=json.",
+        "A model that dspy.LM knows, local/smollm2-135m (default, unless the program's file configures one), "
+        "local:FILE.gguf or models.yaml:NAME, with options such as temperature=0.2, api_base=URL, rpm=60, cache=false "
+        "or adapter=json.",
     ),
 ]
 ReflectionLm = Annotated[str | None, for_model("MODEL", "A model that writes instructions (tune: default --lm).")]
 JudgeLm = Annotated[
     str | None,
-    for_model("MODEL", "The model that judges: judged measures, or the modes of a review; it is never --lm."),
+    for_model(
+        "MODEL",
+        "The model that judges: judged measures (metric_with(judge) of the metric's or the program's file gets it), or "
+        "the modes of a review; it is never --lm.",
+    ),
 ]
 Question = Annotated[
     str,

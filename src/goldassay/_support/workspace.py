@@ -23,6 +23,8 @@ from goldassay._support.files import resource
 
 IMPORT_FOLDERS: list[str] = []
 """The folders from which files import their neighbours, that of the file that was loaded last first."""
+FILE_TASKS: set[str] = set()
+"""The tasks that are named by the files of programs, such as ``answer`` by ``answer.py``: no misspelt names."""
 
 
 def root(start: Path | None = None) -> Path:

@@ -85,7 +85,12 @@ class FileOptions(FormatOptions):
         ),
     ] = None
     measures: Annotated[
-        list[str] | None, use.option("NAME", "Only this measure, such as strict_f1 or nDCG@10 (repeat).", "--measure")
+        list[str] | None,
+        use.option(
+            "NAME|FILE",
+            "Only this measure, such as strict_f1 or nDCG@10 (repeat), or your own metric: FILE.py or FILE.py:NAME.",
+            "--measure",
+        ),
     ] = None
     option: Settings = None
 

@@ -57,7 +57,7 @@ def source_of(
         options: How the format is read.
     """
     close = [] if task in TASKS else difflib.get_close_matches(task, TASKS, n=1, cutoff=0.8)
-    if close and not (workspace.root() / "programs" / f"{task}.py").is_file():
+    if close and task not in workspace.FILE_TASKS and not (workspace.root() / "programs" / f"{task}.py").is_file():
         raise GoldassayError(f"no task {task!r}; did you mean {close[0]!r}?")
     paths = anyfields.mapping(options.pop("map", None))
     chosen = {name: value for name, value in options.items() if value is not None}

@@ -220,24 +220,29 @@ def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None =
     Args:
         task: The task; one of your own is measured by its metric.
         aligned: The records.
-        options: Those of the task's scorecard.
+        options: Those of the task's scorecard; among its measures may be the file of a metric that measures instead.
         intervals: Whether to compute intervals; by default of up to `INTERVALS_UP_TO` examples.
+
+    Raises:
+        GoldassayError: The metric of a file would use none of the other options.
     """
     chosen = dict(options)
     train = str(chosen.pop("train", "FILE"))
-    passed_on = task in MEASURED and "protocol" not in chosen
+    place = next((name for name in chosen.get("measures") or () if isinstance(name, str) and ".py" in name), None)
+    passed_on = task in MEASURED and "protocol" not in chosen and place is None
     names = None if passed_on else chosen.pop("measures", None)
+    if place and chosen:
+        raise GoldassayError(f"the metric of {place} has no option {next(iter(chosen))!r}")
     official = protocols.named(str(chosen["protocol"]), task) if chosen.get("protocol") else None
     card: Result
     if official and official.scorecard:
         del chosen["protocol"]
         card = official.scorecard(Batches(aligned.gold, aligned.pred), **chosen)
-    elif task in TASKS:
+    elif task in TASKS and place is None:
         card = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **chosen)
     else:
         from goldassay.results.of_metric import fold_metric  # loads DSPy
 
-        place = next((name for name in names or () if ".py" in name), None)  # the metric itself, no value of it
         names = [name for name in names or () if name != place]
         card = fold_metric(workspace.metric(task, place), aligned.gold, aligned.pred, task)
     if names:

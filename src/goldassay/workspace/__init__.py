@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay._support.workspace import attribute, installed, load, nearest, own_root, program_in, root
+from goldassay._support.workspace import FILE_TASKS, attribute, installed, load, nearest, own_root, program_in, root
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import ProgramShape, shape_in
 
@@ -119,6 +119,7 @@ def target(text: str, task: str | None = None) -> Target:
         )
     if not file.is_file():
         raise GoldassayError(f"no such file: {source}; the tasks are {', '.join(tasks())}")
+    FILE_TASKS.add(file.stem)
     return Target(task or file.stem, file.resolve(), name)
 
 
