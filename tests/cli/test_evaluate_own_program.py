@@ -88,3 +88,14 @@ def test_inputs_may_be_called_id_and_language(here: Path) -> None:
     assert run["values"]["score"] == 0.5
     pool = pool_of([run["folder"]], "odd.py")
     assert pool.inputs["t1"]["language"] == "en"
+
+
+def test_the_file_of_a_program_may_be_called_almost_as_a_task(here: Path) -> None:
+    """`answer.py` was taken for a misspelt `answering`, and there was no way round it."""
+    text = "import dspy\ndef program(body): return dspy.Prediction(team='A')\n" + METRIC
+    Path("answer.py").write_text(text, encoding="utf-8")
+    assert evaluated("answer.py")["values"]["score"] == 0.5
+    Path("gold.jsonl").write_text('{"id": "a", "label": "A"}\n', encoding="utf-8")
+    words = ["score", "classificaton", "--gold", "gold.jsonl", "--pred", "gold.jsonl"]
+    with pytest.raises(GoldassayError, match="no task 'classificaton'; did you mean 'classification'"):
+        CliRunner().invoke(app, words, catch_exceptions=False)

@@ -86,3 +86,23 @@ def test_the_types_name_every_option() -> None:
         parameters = signature(import_module(f"goldassay.measures.{task}").scorecard).parameters
         names |= {name for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
     assert names == set(ScoreOptions.__annotations__)
+
+
+@pytest.mark.parametrize("task", ["classification", "answering"])
+def test_a_file_with_a_metric_measures_any_task(task: str, tmp_path: Path) -> None:
+    """It did in tasks of one's own alone; in the others the file was an unknown measure."""
+    file = tmp_path / "first.py"
+    file.write_text("def letter(gold, pred):\n    return gold.answers[0][0] == pred.answer[0]\n", encoding="utf-8")
+    if task == "classification":
+        file.write_text("def letter(gold, pred):\n    return gold.label[0] == pred.label[0]\n", encoding="utf-8")
+    gold = [{"id": n, "question": "q", "answers": ["ab"], "label": "ab"} for n in "12"]
+    fields = ("id", "label") if task == "classification" else ("id", "question", "answers")
+    gold = [{name: record[name] for name in fields} for record in gold]
+    pred = [{"id": "1", "answer": "ax", "label": "ax"}, {"id": "2", "answer": "b", "label": "b"}]
+    pred = [
+        {name: record[name] for name in ("id", "label" if task == "classification" else "answer")} for record in pred
+    ]
+    options: dict[str, Any] = {"measures": [f"{file}:letter"]}
+    assert goldassay.score(task, gold, pred, **options)["score"] == 0.5
+    with pytest.raises(GoldassayError, match="the metric of .*first.py:letter has no option 'labels'"):
+        goldassay.score("classification", [{"label": "a"}], [{"label": "a"}], labels=["a"], **options)

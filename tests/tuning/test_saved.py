@@ -11,6 +11,7 @@ import pytest
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.tuning import load_state
+from goldassay.tuning.wrappers import saveable, wrapped
 
 SAVED = sorted((Path(__file__).parent / "states").glob("*.json"))  # written by these versions of DSPy
 
@@ -98,3 +99,12 @@ def test_a_state_that_is_nested_without_end_is_one_error(tmp_path: Path) -> None
         file.write_text('{"form": "json", "program": ' * depth + text + "}" * depth)
         with pytest.raises(DataError, match="state of this program|not JSON that can be read"):
             load_state(program, tmp_path)
+
+
+def test_a_program_whose_model_cannot_be_saved_is_saved_without_it(learner: Any, tmp_path: Path) -> None:
+    """A tuning raised a TypeError when it was done, and its program was lost."""
+    program = Labels()
+    program.set_lm(dspy.LM("scripted/learner", engine=learner))
+    saveable(wrapped(program)).save(str(tmp_path / "state.json"))
+    loaded = load_state(program, tmp_path / "state.json")
+    assert [str(predictor.lm.model) for predictor in loaded.predictors()] == ["scripted/learner"]

@@ -46,7 +46,7 @@ from goldassay.tuning.measuring import resumable
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.saved import TUNING_FILE, Tuned, diff, read_about
 from goldassay.tuning.verdict import FRESH, LUCK_WARNING, Audit, judge, of_arms, of_runs, of_scores
-from goldassay.tuning.wrappers import Examples
+from goldassay.tuning.wrappers import Examples, saveable
 
 FORMAT = "goldassay.audit"
 LEAST_CLEAN = 20  # examples that are left without leaks; a verdict on fewer is none
@@ -105,7 +105,7 @@ def from_program(program: Any) -> OptimizerResult:
     Raises:
         GoldassayError: There is none.
     """
-    state = serialize_for_json(program.dump_state()) if isinstance(program, Module) else None
+    state = serialize_for_json(saveable(program).dump_state()) if isinstance(program, Module) else None
     details = getattr(program, "detailed_results", program)
     if hasattr(details, "val_subscores"):
         return _gepa(vars(details), details.best_idx, state)

@@ -53,7 +53,7 @@ from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.patches import Ledger, view_of, write
 from goldassay.tuning.proofs import PROOF, PromptProof, prove_patched
 from goldassay.tuning.verdict import Audit, of_comparison, of_runs
-from goldassay.tuning.wrappers import Splits, Wrapped, inmost, predictors, rebuilt
+from goldassay.tuning.wrappers import Splits, Wrapped, inmost, predictors, rebuilt, saveable
 
 STATE = "state.json"
 TUNING_FILE = "tuning.json"
@@ -461,7 +461,7 @@ def save(
     """
     folder = Path(str(options.folder))
     folder.mkdir(parents=True, exist_ok=True)
-    tuned.program.save(str(folder / STATE))
+    saveable(tuned.program).save(str(folder / STATE))
     jsonl.replace(folder / "prompt.diff", diff(student, tuned.program, options.adapter, dict(inputs)))
     dev = tuned.dev.after
     model = model_name(options.lm)

@@ -38,7 +38,7 @@ from goldassay.tuning.patches import Patch, apply, check_patch, read, write
 from goldassay.tuning.patterns import find
 from goldassay.tuning.proofs import PROOF, prove_patched
 from goldassay.tuning.saved import STATE, diff, load_state
-from goldassay.tuning.wrappers import Examples, demonstrations
+from goldassay.tuning.wrappers import Examples, demonstrations, saveable
 
 if TYPE_CHECKING:
     from dspy import Module
@@ -343,7 +343,7 @@ class PatchFolder:
 
     def _save(self, program: Module, applied: Sequence[Patch]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        program.save(str(self.folder / STATE))
+        saveable(program).save(str(self.folder / STATE))
         prove_patched(program, applied, self.folder / PROOF)
         rows = [patch.model_dump(mode="json", exclude_none=True) for patch in applied]
         jsonl.replace(self.folder / APPLIED, f"{json.dumps(rows, ensure_ascii=False, indent=1)}\n")

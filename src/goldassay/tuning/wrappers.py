@@ -165,6 +165,16 @@ def rebuilt(program: Module, state: Record) -> Module:
     return wrapped(program) if set(state) - {"metadata", LOADED} == {"program", *ADDED} else program.deepcopy()
 
 
+def saveable(program: Module) -> Module:
+    """The program, or a copy without its models if DSPy cannot save one, such as one with an engine of the user's."""
+    try:
+        program.dump_state()
+    except TypeError:
+        program = program.deepcopy()
+        program.set_lm(None)
+    return program
+
+
 def predictors(program: Module) -> Fields:
     """The predictors by the names that they have in the program inside."""
     return dict(inmost(program).named_predictors())
