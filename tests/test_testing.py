@@ -105,6 +105,9 @@ def test_a_wrong_mark_is_said_in_one_line(tests: pytest.Pytester, mark: str, mes
     assert done.ret
     done.stdout.fnmatch_lines([message])
     assert "Traceback" not in done.stdout.str()
+    assert "During handling" not in done.stdout.str()
+    if "bleu" not in mark:  # a floor is checked when the program has run
+        done.stdout.fnmatch_lines(["test_a_wrong_mark_is_said_in_one_line.py:*: @goldassay.case: *"])
 
 
 def test_the_run_is_that_of_a_case(tests: pytest.Pytester) -> None:

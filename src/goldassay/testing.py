@@ -79,7 +79,9 @@ def _case(item: pytest.Item) -> MarkedTest | None:
         try:
             cases[id(mark)] = MarkedTest(*mark.args, **mark.kwargs)
         except (GoldassayError, TypeError) as error:
-            pytest.fail(f"@goldassay.case: {error}", pytrace=False)
+            file, line, _ = item.location
+            message = f"{file}:{(line or 0) + 1}: @goldassay.case: {error}"
+            raise pytest.fail.Exception(message, pytrace=False) from None
     return cases[id(mark)]
 
 
@@ -128,4 +130,4 @@ def goldassay_run(request: pytest.FixtureRequest) -> Run:
     try:
         return marked.run(request.config.getoption("--goldassay-runs"))
     except GoldassayError as error:
-        pytest.fail(str(error), pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None

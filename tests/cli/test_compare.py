@@ -88,6 +88,14 @@ def test_an_arm_that_failed_is_not_available_and_loses_nothing(make: Make) -> No
     assert found(runs[0], runs[0])["comparisons"] == []
 
 
+def test_a_run_without_rows_did_not_fail_on_every_example(make: Make) -> None:
+    run = make(every, "run")
+    empty = make(every, "empty")
+    (Path(str(empty)) / "rows.jsonl").unlink()
+    output = CliRunner().invoke(app, ["compare", str(run), str(empty)], catch_exceptions=False).stdout
+    assert f"not available: {empty} has no rows: it was stopped before the first" in " ".join(output.split())
+
+
 def test_what_was_won_and_lost_is_shown(make: Make) -> None:
     few, all_ = make(names, "a"), make(every, "b")
     won, lost = found(few, all_)["comparisons"][0], found(all_, few)["comparisons"][0]

@@ -82,7 +82,8 @@ def comparison(
                 lost = shortened(difference.lost, STRATA) or "none"
                 line(f"{position}, {difference.measure}: won {won}; lost {lost}")
         if not run.available:
-            echo(f"not available: the program of {run.folder or run.name} failed on every example")
+            why = "failed on every example" if len(run.rows) else "has no rows: it was stopped before the first"
+            echo(f"not available: {run.folder or run.name} {why}")
 
 
 def ranks(by_value: Mapping[str, Sequence[Rank]], places: Sequence[int]) -> None:
