@@ -11,7 +11,7 @@ import dspy
 import pytest
 
 from goldassay import Mean, Metric, evaluate
-from goldassay._support.exceptions import GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.measure import parse
 from goldassay.measures import answering
 from goldassay.measures.assignment import assign
@@ -26,7 +26,8 @@ from goldassay.measures.trajectories import (
     TrajectoryMatch,
 )
 from goldassay.measures.trajectories.matching import Alignment, CallComparison
-from goldassay.measures.trajectories.records import Call
+from goldassay.measures.trajectories.records import Call, trajectory
+from goldassay.measures.trajectories.steps import steps_of
 
 SEARCH = {"name": "search", "args": {"query": "Delft", "n": 3}}
 READ = {"name": "read", "args": {"id": "nl-7"}}
@@ -196,6 +197,48 @@ def test_how_a_trajectory_went() -> None:
     failed = {"goldassay_failure": "ValueError: no"}
     assert Conduct("finished")(gold, failed).tally == Mean(0, 1)
     assert Conduct("failed")(gold, failed).tally == Mean(0, 0)
+
+
+def test_the_error_of_a_tool_in_messages_belongs_to_its_call() -> None:
+    calls = [{"id": name, "function": {"name": "read", "arguments": f'{{"id": "{name}"}}'}} for name in "ab"]
+    messages = [
+        {"role": "assistant", "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "b", "error": {"type": "timeout", "message": "down"}},
+        {"role": "tool", "tool_call_id": "a", "content": "…"},
+    ]
+    assert [call.error for call in trajectory({"messages": messages}).calls] == ["", "down"]
+    assert [step.error for step in steps_of({"messages": messages})] == ["", "", "down"]
+    assert Conduct("failed")({"calls": []}, {"messages": messages}).tally == Mean(1, 2)
+
+
+def test_answers_of_tools_without_ids_belong_to_the_calls_in_their_order() -> None:
+    messages = [
+        {"role": "assistant", "tool_calls": [SEARCH, READ]},
+        {"role": "tool", "content": "found", "error": "slow"},
+        {"role": "tool", "content": "read"},
+    ]
+    assert [step.output for step in steps_of({"messages": messages})] == ["", "found", "read"]
+    assert [call.error for call in trajectory({"messages": messages}).calls] == ["slow", ""]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"id": "1", "type": "function", "function": {"name": "read", "arguments": '{"id": "nl-7"}'}},
+        {"id": "1", "function": "read", "arguments": {"id": "nl-7"}},  # Inspect
+        {"read": {"id": "nl-7"}},
+        READ,
+    ],
+)
+def test_a_call_in_every_form_is_scored_and_shown(call: Any) -> None:
+    pred = {"calls": [call]}
+    assert matches({"calls": [READ]}, pred)["exact"] == 1
+    assert [(step.name, step.args) for step in steps_of(pred)] == [("read", {"id": "nl-7"})]
+
+
+def test_an_order_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(DataError, match="order is strict or any, not 'unordered'"):
+        CallF1()({"calls": [READ], "order": "unordered"}, {"calls": [READ]})
 
 
 def is_paid(gold: Any, pred: Any) -> float:

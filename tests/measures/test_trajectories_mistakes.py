@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from goldassay.measures.trajectories import CallF1
+from goldassay.measures.trajectories.steps import steps_of
 
 A = {"name": "search", "args": {"query": "Delft"}}
 B = {"name": "read", "args": {"id": 7}}
@@ -49,6 +50,57 @@ def test_a_wrong_argument_names_its_field_and_the_predictor() -> None:
     assert (wrong.field, wrong.predictor) == ("search.query", "react")
     assert wrong.message == 'search: query is "Delft", not "Gouda".'
     assert {error.kind for error in found} == {"wrong_argument", "ignored_error", "not_finished"}
+
+
+def chat(*answers: Any) -> dict[str, Any]:
+    """Messages: each answer of the model with calls, and what the tools returned."""
+    messages: list[Any] = [{"role": "user", "content": "?"}]
+    for calls in answers:
+        messages.append({"role": "assistant", "content": "", "tool_calls": calls})
+        messages += [{"role": "tool", "content": "…"} for _ in calls]
+    return {"messages": [*messages, {"role": "assistant", "content": "done"}]}
+
+
+@pytest.mark.parametrize(
+    ("pred", "kind", "name"),
+    [
+        (chat([A], [C]), "wrong_tool", "date"),
+        (chat([A, C], [B]), "spurious_call", "date"),
+        (chat([A]), "missing_call", "assistant"),  # the answer that came instead of the call
+        (chat([B], [A]), "wrong_order", "read"),
+        (
+            {"trajectory": [{"kind": "model", "name": "lm"}, A, {"kind": "model", "name": "lm"}, C]},
+            "wrong_tool",
+            "date",
+        ),
+    ],
+)
+def test_an_error_has_the_number_of_the_step_that_is_shown(pred: Any, kind: str, name: str) -> None:
+    (error,) = CallF1()({"calls": [A, B]}, pred).errors
+    assert error.step is not None
+    assert (error.kind, steps_of(pred)[error.step].name) == (kind, name)
+
+
+def test_a_call_that_is_missing_after_a_model_answered_is_missing_at_the_end() -> None:
+    model = {"kind": "model", "name": "lm"}
+    assert errors([A, B], [model, A, model]) == [("missing_call", 3)]
+
+
+def test_a_wrong_order_is_told_although_a_call_is_missing_or_wrong() -> None:
+    assert errors([A, B, C], [B, A]) == [("wrong_order", 0), ("missing_call", 2)]
+    assert errors([A, B, C], [B, {"name": "date", "args": {"of": "y"}}, A]) == [
+        ("wrong_order", 0),
+        ("wrong_argument", 1),
+    ]
+    assert errors([A, B, C], [A, C]) == [("missing_call", 1)]
+
+
+def test_the_predictor_that_is_to_blame_made_the_last_call_before() -> None:
+    by = [{"kind": "model", "name": "lm"}, {**A, "predictor": "plan"}, {"kind": "model", "name": "lm"}, B]
+    (error,) = CallF1()({"calls": [A, B, C]}, {"trajectory": [*by, {**C, "args": {}, "predictor": "act"}]}).errors
+    assert error.predictor == "act"
+    (error,) = CallF1()({"calls": [A, C]}, {"trajectory": [*by, {**C, "predictor": "act"}]}).errors
+    assert (error.kind, error.predictor) == ("spurious_call", "plan")
 
 
 def test_a_right_call_stays_right_beside_a_wrong_one_of_its_name() -> None:

@@ -31,6 +31,9 @@ def test_where_order_does_not_count_the_first_wrong_step_is_the_first_call_too_m
 
 
 def test_a_program_that_failed_and_a_trajectory_that_was_cut_are_warned_about() -> None:
+    result = scorecard([{"calls": [], "category": "none"}], [None])
+    assert result.values["trajectory_exact_match"] == result.by["category"]["none"]["trajectory_exact_match"] == 0
+    assert result.by["step"]["1"]["wrong"] == 1
     gold = [{"calls": [A]}] * 2
     result = scorecard(gold, [None, {"trajectory": [A], "finished": False}])
     assert result.values["call_recall"] == 0.5

@@ -170,10 +170,13 @@ class Alignment:
     @property
     def in_order(self) -> bool:
         """All gold calls, in their order; others may be between them."""
-        if self.beginning == len(self.gold) or not self.any_order:
-            return self.beginning == len(self.gold)
+        return self.beginning == len(self.gold) or (self.any_order and self.keeps_order)
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether the right calls are in the order of gold."""
         left = iter(range(len(self.pred)))
-        return all(any(self.is_right(i, j) for j in left) for i in range(len(self.gold)))
+        return all(any(self.is_right(i, j) for j in left) for i in self.right)
 
     @property
     def any_order(self) -> bool:
@@ -228,6 +231,8 @@ class CallPair:
     @cached_property
     def first_wrong(self) -> int | None:
         """The number of the first call with which no acceptable trajectory goes on; None if it is one of them."""
+        if self.trajectory.failure:
+            return 0
         steps = [alignment.first_wrong for alignment in self.alignments]
         wrong = [step for step in steps if step is not None]
         return max(wrong) if len(wrong) == len(steps) else None

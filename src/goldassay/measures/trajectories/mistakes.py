@@ -42,7 +42,7 @@ def review(pair: CallPair) -> Review:
         message = f"{expected.name} was to be called, not {call.name}."
         errors.append(_error("wrong_tool", message, call.step, expected, call))
     for i in unassigned_gold[len(spare) :]:
-        step = min(i, pair.trajectory.steps)
+        step = best.pred[i].step if i < len(best.pred) else pair.trajectory.end
         errors.append(_error("missing_call", f"{in_words(best.gold[i])} was not called.", step, best.gold[i]))
     for j in unassigned_pred:
         call = best.pred[j]
@@ -50,27 +50,26 @@ def review(pair: CallPair) -> Review:
             errors.append(_error("repeated_call", f"{in_words(call)} was called again.", call.step, None, call))
         elif j in spare[len(unassigned_gold) :]:
             errors.append(_error("spurious_call", f"{in_words(call)} was not needed.", call.step, None, call))
-    if best.ordered and best.any_order and not best.in_order:
+    if best.ordered and not best.keeps_order:
         first = best.first_wrong or 0
         call = best.pred[min(first, len(best.pred) - 1)]
-        order = ", ".join(wanted.name for wanted in best.gold)
-        errors.append(
-            _error("wrong_order", f"the calls are right, their order is not: {order}.", call.step, None, call)
-        )
+        order = ", ".join(best.gold[i].name for i in best.right)
+        message = f"{'the' if best.any_order else 'some'} calls are right, their order is not: {order}."
+        errors.append(_error("wrong_order", message, call.step, None, call))
     for j in pair.unrecovered:
         call = best.pred[j]
         message = f"{call.name} failed ({call.error[:80]}), and the program went on without it."
         errors.append(_error("ignored_error", message, call.step, None, call))
     if not pair.trajectory.finished:
         message = f"the program stopped after {pair.trajectory.steps} steps without an end."
-        errors.append(_error("not_finished", message, pair.trajectory.steps))
+        errors.append(_error("not_finished", message, pair.trajectory.end))
     errors.sort(key=lambda error: error.step or 0)
-    makers = [call.predictor for call in best.pred if call.predictor]
+    makers = [call for call in best.pred if call.predictor]
     if makers:  # what no call shows is due to the predictor that made the last one before
-        errors = [
-            error if error.predictor else replace(error, predictor=makers[min(error.step or 0, len(makers) - 1)])
-            for error in errors
-        ]
+        for number, error in enumerate(errors):
+            before = [call for call in makers if call.step <= (error.step or 0)] or makers[:1]
+            if not error.predictor:
+                errors[number] = replace(error, predictor=before[-1].predictor)
     return tuple(errors), tuple(in_words(best.gold[i]) for i in best.right)
 
 

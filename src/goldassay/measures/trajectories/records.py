@@ -52,6 +52,11 @@ class Trajectory:
     finished: bool = True
     failure: str = ""
 
+    @property
+    def end(self) -> int:
+        """The number of the step that would follow its last call or step."""
+        return max(self.steps, self.calls[-1].step + 1 if self.calls else 0)
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -65,7 +70,7 @@ def reference(gold: object) -> Reference:
     """The acceptable calls of a gold example.
 
     Raises:
-        DataError: ``calls`` is not a list of calls or of such lists.
+        DataError: ``calls`` is not a list of calls or of such lists, or ``order`` is neither ``strict`` nor ``any``.
 
     >>> reference({"calls": [{"name": "search", "args": {"query": ["Delft", "delft"]}}]}).alternatives[0][0].name
     'search'
@@ -76,7 +81,9 @@ def reference(gold: object) -> Reference:
     has_alternatives = bool(listed) and all(isinstance(item, Sequence) and not isinstance(item, str) for item in listed)
     alternatives = listed if has_alternatives else [listed]
     order = read(gold, "order", "strict") or "strict"
-    return Reference(tuple(tuple(map(_call, calls)) for calls in alternatives), order != "any")
+    if order not in ("strict", "any"):
+        raise DataError(f"order is strict or any, not {order!r}", field="order")
+    return Reference(tuple(tuple(map(call_of, calls)) for calls in alternatives), order != "any")
 
 
 def trajectory(pred: object) -> Trajectory:
@@ -106,20 +113,21 @@ def trajectory(pred: object) -> Trajectory:
     calls = []
     for index, step in enumerate(steps):
         if str(read(step, "kind", "") or "") in CALLING:
-            call = _call(step, index)
+            call = call_of(step, index)
             if call.name != FINISH:
                 calls.append(call)
     finished = read(pred, "finished", True)
     return Trajectory(tuple(calls), len(steps), finished is not False)
 
 
-def _call(item: object, step: int = 0) -> Call:
-    """A call from ``{name, args}``, from a step, from OpenAI's ``{function: {name, arguments}}``, or BFCL's form."""
+def call_of(item: object, step: int = 0) -> Call:
+    """A call from ``{name, args}``, a step, OpenAI's ``{function: {name, arguments}}``, Inspect's or BFCL's form."""
     get = item.get if type(item) is dict else lambda name: read(item, name, None)
     function = get("function")
     if function is not None and isinstance(function, Mapping):
         return Call(str(function.get("name", "")), arguments(function.get("arguments")), step)
     name = get("name")
+    name = function if name is None else name  # Inspect: {function: name, arguments: {…}}
     if name is None:
         if isinstance(item, Mapping) and len(item) == 1:
             ((name, args),) = item.items()
@@ -165,14 +173,44 @@ def _of_react(fields: Mapping[str, Any]) -> Trajectory:
 def calls_of(message: object, first: int = 0) -> list[Call]:
     """The calls of one message, the first of which is this step."""
     listed = message.get("tool_calls") if type(message) is dict else read(message, "tool_calls", None)
-    return [_call(call, step) for step, call in enumerate(listed, first)] if listed else []
+    return [call_of(call, step) for step, call in enumerate(listed, first)] if listed else []
+
+
+def error_of(message: object) -> str:
+    """The error that a tool's message reports, as a text or as an object with a ``message``."""
+    error = read(message, "error", None)
+    return str(error.get("message", error) if isinstance(error, Mapping) else error or "")
+
+
+def _set_errors(messages: Sequence[Any], calls: Sequence[Call]) -> None:
+    """Give the error of a tool's message to the call that it names, or to the first call without an answer."""
+    listed = iter(calls)
+    waiting: list[tuple[object, Call]] = []
+    for message in messages:
+        waiting += [(read(call, "id", None), next(listed)) for call in read(message, "tool_calls", None) or ()]
+        if waiting and read(message, "role", "") == "tool":
+            name = read(message, "tool_call_id", None)
+            answered = next((item for item in waiting if item[0] == name), waiting[0])
+            answered[1].error = error_of(message)
+            waiting.remove(answered)
 
 
 def of_messages(messages: Sequence[Any]) -> Trajectory:
-    """The calls of messages with ``tool_calls``."""
+    """The calls of messages with ``tool_calls``; each answer of the model is a step before them, as in `steps_of`."""
     calls: list[Call] = []
+    step = 0
+    has_errors = False
     for message in messages:
-        calls += calls_of(message, len(calls))
+        role = read(message, "role", "")
+        if role == "assistant":
+            step += 1
+        elif role == "tool" and error_of(message):
+            has_errors = True
+        listed = calls_of(message, step)
+        step += len(listed)
+        calls += listed
+    if has_errors:
+        _set_errors(messages, calls)
     answered = bool(messages) and not (
         read(messages[-1], "tool_calls", None) or read(messages[-1], "role", "") == "tool"
     )

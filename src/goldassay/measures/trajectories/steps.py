@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from goldassay._support.exceptions import DataError
 from goldassay.core.fields import Record, read
 from goldassay.core.steps import Step
-from goldassay.measures.trajectories.records import FINISH, REACT_ERROR, arguments
+from goldassay.measures.trajectories.records import FINISH, REACT_ERROR, arguments, call_of, error_of
 
 TRAJECTORY = ("trajectory", "calls", "messages")
 """The fields under which a prediction may have its steps."""
@@ -32,10 +33,13 @@ def steps_of(pred: object) -> list[Step]:
 
 
 def _step(state: Any, index: int) -> Step:
-    """A step from its JSON, or from BFCL's ``{name: {argument: value}}``."""
+    """A step from its JSON, or from a call in any of the forms that `call_of` reads."""
     if not isinstance(state, Mapping) or "name" not in state:
-        name, args = next(iter(state.items())) if isinstance(state, Mapping) and len(state) == 1 else (str(state), {})
-        state = {"name": name, "args": args}
+        try:
+            call = call_of(state)
+            state = {"name": call.name, "args": call.args}
+        except DataError:
+            state = {"name": str(state)}
     parent = state.get("parent")
     above = isinstance(parent, int) and 0 <= parent < index
     args = state.get("args") or state.get("arguments")
@@ -76,15 +80,15 @@ def of_messages(messages: Sequence[Any]) -> list[Step]:
                 inner = function if isinstance(function, Mapping) else {**call, "name": function or call.get("name")}
                 args = arguments(inner.get("arguments") or inner.get("args"))
                 step = Step(str(inner.get("name")), args, len(steps), parent=model.index)
-                calls[str(call.get("id"))] = step
+                if call.get("id") is not None:
+                    calls[str(call["id"])] = step
                 waiting.append(step)
                 steps.append(step)
         elif role == "tool":
             answered = calls.get(str(message.get("tool_call_id"))) or (waiting[0] if waiting else None)
             if answered is not None:
                 answered.output = text_of(message)
-                error = message.get("error")
-                answered.error = str(error.get("message", error) if isinstance(error, Mapping) else error or "")
+                answered.error = error_of(message)
                 waiting = [step for step in waiting if step is not answered]
     return steps
 
