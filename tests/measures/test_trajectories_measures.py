@@ -236,6 +236,11 @@ def test_a_call_in_every_form_is_scored_and_shown(call: Any) -> None:
     assert [(step.name, step.args) for step in steps_of(pred)] == [("read", {"id": "nl-7"})]
 
 
+def test_a_call_that_cannot_be_read_is_an_error_with_its_record() -> None:
+    with pytest.raises(DataError, match="^record q7, calls: a call is {name, args}"):
+        CallF1()({"id": "q7", "calls": [READ]}, {"calls": [{"nam": "read", "args": {}}]})
+
+
 def test_an_order_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(DataError, match="order is strict or any, not 'unordered'"):
         CallF1()({"calls": [READ], "order": "unordered"}, {"calls": [READ]})

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from goldassay import score
+from goldassay._support.exceptions import DataError
 from goldassay.ext.protocols.bfcl import AstMatch, ast_error, call_error
 from goldassay.ext.protocols.formats.calls import written_calls
 from goldassay.gold import load
@@ -114,3 +115,22 @@ def test_an_error_is_named_as_the_script_names_it() -> None:
     gold = {"calls": [{"name": "area", "args": {"base": [10]}}], "functions": [AREA], "category": "simple_python"}
     (error,) = AstMatch()(gold, {"calls": [{"area": {"base": 11}}]}).errors
     assert error.kind == "value_error:others"
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"name": "area", "parameters": {"properties": {"base": {"type": "number"}}}}, "float for number"),
+        ({"name": "area", "parameters": {"properties": {"base": {"type": "array"}}}}, "the type of items"),
+        ({"name": "volume", "parameters": {"properties": {}}}, "no function is called 'area': there is volume"),
+    ],
+)
+def test_a_schema_that_the_checker_cannot_use_is_named(schema: Any, message: str) -> None:
+    gold = {
+        "id": "t7",
+        "calls": [{"name": "area", "args": {"base": [1]}}],
+        "functions": [schema],
+        "category": "multiple",
+    }
+    with pytest.raises(DataError, match=f"record t7, functions: .*{message}"):
+        AstMatch()(gold, {"calls": [{"area": {"base": 1}}]})

@@ -19,8 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from goldassay._support.exceptions import DataError
 from goldassay.core.evidence import means
-from goldassay.core.fields import read
+from goldassay.core.fields import identity, read
 from goldassay.core.measure import Batches, Conventions, Error, Measure, Review
 from goldassay.core.tally import Mean
 from goldassay.measures import Examples
@@ -51,6 +52,9 @@ def ast_error(functions: Sequence[Mapping[str, Any]], gold: Sequence[Call], pred
         pred: The predicted calls.
         category: Such as ``simple_python``, ``multiple``, ``parallel``, ``parallel_multiple``.
 
+    Raises:
+        DataError: A schema has a type that the checker does not know, or there is none of a function of the reference.
+
     >>> area = {"name": "area", "parameters": {"properties": {"base": {"type": "integer"}}, "required": ["base"]}}
     >>> gold = [Call("area", {"base": [10]})]
     >>> ast_error([area], gold, [Call("area", {"base": 10})], "simple_python")
@@ -63,6 +67,9 @@ def ast_error(functions: Sequence[Mapping[str, Any]], gold: Sequence[Call], pred
     if len(pred) != len(gold):
         checker = "parallel_function_checker_no_order" if kind == "parallel" else f"{kind}_function_checker"
         return f"{checker}:wrong_count"
+    for call in gold if kind != "simple" else ():
+        if call.name not in by_name:
+            raise DataError(f"no function is called {call.name!r}: there is {', '.join(by_name)}", field="functions")
     if kind != "parallel":
         schema = functions[0] if kind == "simple" else by_name[gold[0].name]
         return call_error(schema, gold[0], pred[0])
@@ -99,8 +106,8 @@ def _lists(args: Mapping[str, Any]) -> dict[str, list[Any]]:
 def _value_error(declared: Mapping[str, Any], acceptable: Any, value: Any) -> str:
     """The error of one value: of its type, then of the value among the acceptable ones."""
     acceptable = acceptable if isinstance(acceptable, list) else [acceptable]
-    expected = PYTHON_TYPES[declared["type"]]
-    items = PYTHON_TYPES[declared["items"]["type"]] if declared["type"] in ("array", "tuple") else None
+    expected = _python_type(declared)
+    items = _python_type(declared.get("items") or {}, "items") if declared["type"] in ("array", "tuple") else None
     if isinstance(value, tuple) and declared["type"] == "tuple":
         value = list(value)
     if declared["type"] == "float" and type(value) is int:
@@ -121,6 +128,17 @@ def _value_error(declared: Mapping[str, Any], acceptable: Any, value: Any) -> st
         lists = [[*map(standard, answer)] for answer in acceptable]
         return "" if [*map(standard, value)] in lists else "value_error:list/tuple"
     return "" if value in acceptable else "value_error:others"
+
+
+def _python_type(declared: Mapping[str, Any], of: str = "a parameter") -> type:
+    """The type of a value by its schema."""
+    kind = declared.get("type")
+    if kind not in PYTHON_TYPES:
+        names = ", ".join(PYTHON_TYPES)
+        raise DataError(
+            f"the type of {of} is {names} (float for number, dict for object), not {kind!r}", field="functions"
+        )
+    return PYTHON_TYPES[kind]
 
 
 def _type_error(value: Any, acceptable: list[Any], expected: type, items: type | None) -> tuple[str, bool]:
@@ -206,13 +224,16 @@ class AstMatch(Measure[Mean, list[str]]):
     def batch(self, gold: Examples, pred: Examples) -> list[str]:
         """The kind of error of each pair; empty without one. Gold without schemas is checked by its own names."""
         errors = []
-        for example, prediction in zip(gold, pred, strict=True):
+        for index, (example, prediction) in enumerate(zip(gold, pred, strict=True), start=1):
             expected = reference(example).alternatives[0]
             functions = read(example, "functions", None) or [_schema_of(call) for call in expected]
             calls = trajectory(prediction)
             category = str(read(example, "category", None) or ("parallel" if len(expected) != 1 else "multiple"))
-            failure = "no prediction" if calls.failure else ""
-            errors.append(failure or ast_error(functions, expected, calls.calls, category))
+            try:
+                error = "no prediction" if calls.failure else ast_error(functions, expected, calls.calls, category)
+            except DataError as fault:
+                raise fault.at(record=identity(example, index)) from None
+            errors.append(error)
         return errors
 
     def tallies(self, batch: list[str]) -> Mean:

@@ -19,9 +19,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from goldassay._support.exceptions import GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.workspace import attribute
 from goldassay.core.evidence import Floats, means
+from goldassay.core.fields import identity
 from goldassay.core.measure import NO_EVIDENCE, Conventions, Error, Limits, Measure, Names, Review, failed
 from goldassay.core.tally import RATE_TALLIES, By, Counts, Mean, T
 from goldassay.measures import Examples
@@ -64,7 +65,13 @@ class TrajectoryMeasure(Measure[T, list[CallPair]]):
     def batch(self, gold: Examples, pred: Examples) -> list[CallPair]:
         """Every pair, read once; the assignments are made when first needed."""
         comparing = CallComparison(self.arguments, dict(self.compare))
-        return [CallPair(reference(g), trajectory(p), comparing) for g, p in zip(gold, pred, strict=True)]
+        pairs = []
+        for index, (example, prediction) in enumerate(zip(gold, pred, strict=True), start=1):
+            try:
+                pairs.append(CallPair(reference(example), trajectory(prediction), comparing))
+            except DataError as error:
+                raise error.at(record=identity(example, index)) from None
+        return pairs
 
     def review(self, batch: list[CallPair]) -> Review:
         """The errors of one pair."""
