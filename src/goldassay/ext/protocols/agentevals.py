@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar, NamedTuple
 
 from goldassay._support.exceptions import GoldassayError
@@ -39,29 +40,43 @@ ROLES = {"ai": "assistant", "human": "user"}  # LangChain's names
 Arguments = Mapping[str, Any]
 
 
-class Turn(NamedTuple):
-    """A message: who wrote it, and its calls."""
+class Turns(NamedTuple):
+    """Messages in columns, which cost the garbage collector nothing: who wrote each, its number of calls, all calls."""
 
-    role: str
-    calls: Sequence[Call]
+    roles: tuple[str, ...]
+    sizes: tuple[int, ...]
+    calls: tuple[Call, ...]
+
+    @classmethod
+    def of_calls(cls, calls: Sequence[Call]) -> Turns:
+        """A turn for each call."""
+        return cls(("assistant",) * len(calls), (1,) * len(calls), tuple(calls))
 
 
-def turns(record: object) -> list[Turn] | None:
+def turns(record: object) -> Turns | None:
     """The messages of gold or of a prediction; None without any."""
     messages = read(record, "messages", None)
     if isinstance(messages, Mapping):
         messages = messages.get("messages")
     if not isinstance(messages, Sequence) or isinstance(messages, str):
         return None
-    roles = [str(read(message, "role", "")) for message in messages]
-    return [Turn(ROLES.get(role, role), calls_of(message)) for role, message in zip(roles, messages, strict=True)]
+    roles = []
+    sizes = []
+    calls: list[Call] = []
+    for message in messages:
+        role = str(read(message, "role", ""))
+        listed = calls_of(message)
+        roles.append(ROLES.get(role, role))
+        sizes.append(len(listed))
+        calls += listed
+    return Turns(tuple(roles), tuple(sizes), tuple(calls))
 
 
 class TurnPair(NamedTuple):
     """The turns of each acceptable reference and of the prediction, and why there is no prediction."""
 
-    references: list[list[Turn]]
-    prediction: list[Turn]
+    references: list[Turns]
+    prediction: Turns
     failure: str
 
 
@@ -110,11 +125,11 @@ class AgentMatch(Measure[Mean, list[TurnPair]]):
             references = [expected] if expected is not None else []
             if expected is None or taken is None:
                 if expected is None:
-                    alternatives = [list(map(_with_first_values, calls)) for calls in reference(example).alternatives]
+                    alternatives = [tuple(map(_with_first_values, calls)) for calls in reference(example).alternatives]
                 else:
-                    alternatives = [_calls(expected)]
-                references = [[Turn("assistant", [call]) for call in calls] for calls in alternatives]
-                taken = [Turn("assistant", [call]) for call in trajectory(prediction).calls]
+                    alternatives = [expected.calls]
+                references = list(map(Turns.of_calls, alternatives))
+                taken = Turns.of_calls(trajectory(prediction).calls)
             pairs.append(TurnPair(references, taken, failed(prediction) or ""))
         return pairs
 
@@ -129,19 +144,15 @@ class AgentMatch(Measure[Mean, list[TurnPair]]):
         def flipped(call: Call, expected: Call) -> bool:
             return same(expected, call)
 
-        def matches(pred: list[Turn], gold: list[Turn]) -> bool:
+        def matches(pred: Turns, gold: Turns) -> bool:
             if self.mode == "strict":
-                return len(pred) == len(gold) and all(
-                    turn.role == expected.role
-                    and len(turn.calls) == len(expected.calls)
-                    and _covered(turn.calls, expected.calls, same)
-                    for turn, expected in zip(pred, gold, strict=True)
+                ends = [*accumulate(pred.sizes, initial=0)]
+                return (pred.roles, pred.sizes) == (gold.roles, gold.sizes) and all(
+                    _covered(pred.calls[start:end], gold.calls[start:end], same) for start, end in pairwise(ends)
                 )
-            calls = _calls(pred)
-            expected = _calls(gold)
-            if self.mode != "subset" and not _covered(expected, calls, flipped):
+            if self.mode != "subset" and not _covered(gold.calls, pred.calls, flipped):
                 return False
-            return self.mode == "superset" or _covered(calls, expected, flipped)
+            return self.mode == "superset" or _covered(pred.calls, gold.calls, flipped)
 
         return means(
             float(not pair.failure and any(matches(pair.prediction, gold) for gold in pair.references))
@@ -153,13 +164,9 @@ class AgentMatch(Measure[Mean, list[TurnPair]]):
         batch = self.batch([gold], [pred])
         if self.tallies(batch).value == 1:
             return (), ()
-        expected = "; ".join(map(in_words, _calls(batch[0].references[0])))
-        calls = "; ".join(map(in_words, _calls(batch[0].prediction)))
+        expected = "; ".join(map(in_words, batch[0].references[0].calls))
+        calls = "; ".join(map(in_words, batch[0].prediction.calls))
         return (Error(f"no_{self.key}", f"expected {expected or 'no call'}.", expected, calls, field="calls"),), ()
-
-
-def _calls(pred: Sequence[Turn]) -> list[Call]:
-    return [call for turn in pred for call in turn.calls]
 
 
 def _with_first_values(call: Call) -> Call:

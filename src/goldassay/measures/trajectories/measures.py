@@ -63,7 +63,11 @@ class TrajectoryMeasure(Measure[T, list[CallPair]]):
         return Mean()
 
     def batch(self, gold: Examples, pred: Examples) -> list[CallPair]:
-        """Every pair, read once; the assignments are made when first needed."""
+        """Every pair, read once; the assignments are made when first needed.
+
+        Raises:
+            DataError: Calls cannot be read.
+        """
         comparing = CallComparison(self.arguments, dict(self.compare))
         pairs = []
         for index, (example, prediction) in enumerate(zip(gold, pred, strict=True), start=1):
