@@ -7,6 +7,7 @@ import json
 import math
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -396,3 +397,18 @@ def test_logs_of_other_versions_are_read_without_their_optional_fields(what: str
 def test_a_device_is_no_file() -> None:
     with pytest.raises(DataError, match="this is a device"):
         next(lines("/dev/zero"))
+
+
+def test_samples_of_an_archive_are_unpacked_one_at_a_time(tmp_path: Path) -> None:
+    events = [{"event": "state", "changes": "x" * 1_000_000}]
+    with zipfile.ZipFile(tmp_path / "x.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", '{"eval": {"task": "museums"}}')
+        for index in range(20):
+            sample = {"id": index, "input": "?", "target": "M", "scores": {"match": {"value": "C"}}, "events": events}
+            archive.writestr(f"samples/{index}_epoch_1.json", json.dumps(sample))
+    tracemalloc.start()
+    runs = read_log(tmp_path / "x.eval")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(runs[0].rows) == 20
+    assert peak < 10_000_000  # a sample's bytes and its text twice, not the 20 MB of all

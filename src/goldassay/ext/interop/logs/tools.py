@@ -115,20 +115,24 @@ def rows_of_table(file: Path) -> list[Fields]:
 
 
 def _unzipped(data: bytes, file: Path) -> Fields:
-    """Inspect's archive as the object that a ``.json`` log holds; its members are read by name, in memory."""
+    """Inspect's archive as the object that a ``.json`` log holds; its samples are unpacked one at a time."""
     with suppress(ModuleNotFoundError):
         import_module("zipfile_zstd")  # Zstandard, which Inspect writes, is in zipfile from Python 3.14 on
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    head = archive.getinfo("header.json")
+    members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
+    if head.file_size > LARGEST_HEAD or sum(info.file_size for info in members) > LARGEST_SAMPLES:
+        raise DataError(f"it unpacks to more than {LARGEST_SAMPLES >> 30} GiB", file=file)
+    return {**next(_members(archive, [head])), "samples": _members(archive, members)}
+
+
+def _members(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> Iterator[Any]:
+    """The values in members of an archive, one at a time."""
     try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-        head = archive.getinfo("header.json")
-        members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
-        if head.file_size > LARGEST_HEAD or sum(info.file_size for info in members) > LARGEST_SAMPLES:
-            raise DataError(f"it unpacks to more than {LARGEST_SAMPLES >> 30} GiB", file=file)
-        log = _json(archive.read(head))
-        samples = [_json(archive.read(member)) for member in members]
+        for member in members:
+            yield _json(archive.read(member))
     except NotImplementedError:
         raise MissingExtra("zipfile-zstd", "inspect") from None
-    return {**log, "samples": samples}
 
 
 def _sample(tool: str, record: Record, **more: Any) -> Sample:
@@ -151,13 +155,11 @@ def _inspect(content: Content, file: Path) -> list[LogSystem]:
     if not isinstance(content, dict) or not isinstance(content.get("eval"), dict):
         return []
     head = content["eval"]
-    if not content.get("samples"):
-        raise DataError("the log has no samples: it was written with log_samples=False, or cut off", file=file)
     status = content.get("status", "success")
     warnings = [] if status == "success" else [f"Inspect's log ends with the status {status!r}"]
     samples = []
     skipped = Counter[str]()
-    for record in content["samples"]:
+    for record in content.get("samples") or ():
         values: Fields = {}
         reasons: dict[str, str] = {}
         scores = record.get("scores") or {name: record[name] for name in ("score",) if name in record}  # version 1
@@ -177,6 +179,8 @@ def _inspect(content: Content, file: Path) -> list[LogSystem]:
         steps = tree(_sample("Inspect event", {"uuid": "", **event}) for event in events)
         steps = steps or tuple(of_messages(record.get("messages") or ()))
         samples.append(_sample("Inspect", record, values=values, reasons=reasons, usage=usage, steps=steps))
+    if not samples:
+        raise DataError("the log has no samples: it was written with log_samples=False, or cut off", file=file)
     warnings += [f"{count} scores of Inspect's {name} have no value and are skipped" for name, count in skipped.items()]
     return [LogSystem("Inspect", head.get("task", file.stem), samples, lm=head.get("model"), warnings=warnings)]
 
