@@ -54,8 +54,7 @@ def value(text: str | bytes, *, file: Path | str | None = None, line: int | None
             except orjson.JSONDecodeError:  # such as a number that only Python reads
                 pass
         content = text if isinstance(text, str) else text.decode()
-        pairs_hook = _unique_keys if unique else None
-        parsed = json.loads(content, parse_float=finite, parse_constant=_refuse_constant, object_pairs_hook=pairs_hook)
+        parsed = (UNIQUE_DECODER if unique else DECODER).decode(content)
         return whole(parsed) if "\\ud" in content or "\\uD" in content else parsed
     except DataError as error:
         raise error.at(file=file, line=line) from None
@@ -103,6 +102,10 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> Any:
     raise DataError(f"{name} is not JSON")
+
+
+DECODER = json.JSONDecoder(parse_float=finite, parse_constant=_refuse_constant)
+UNIQUE_DECODER = json.JSONDecoder(parse_float=finite, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
 
 
 def dumps(value: object, indent: int | None = None) -> str:
