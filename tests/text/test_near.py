@@ -86,3 +86,16 @@ def test_filled_in_forms_have_a_bounded_number_of_candidates() -> None:
         f"The museum of Delft number {i} was opened in 18{i % 90:02} with {rng.random()} prints" for i in range(3000)
     ]
     assert len(candidates(forms)) < 120 * len(forms)  # 350 a text with thirty neighbours in each band
+
+
+@pytest.mark.parametrize("near", [70.0, 90.0, 100.0])
+def test_counts_of_characters_lose_no_near_pair(near: float) -> None:
+    rng = random.Random(20)
+    words = texts(100)[0].split()
+    collection = [" ".join(rng.choices(words, k=rng.randint(5, 25))) for _ in range(300)]
+    for text in collection[:100]:
+        collection.append("".join(letter if rng.random() > 0.06 else rng.choice(["", "x", "🏛"]) for letter in text))
+    collection += ["ab" * 3000, "ab" * 3001, "a" * 6000]  # more than 255 of one character
+    every = {(i, j) for i, j in candidates(collection).tolist()}
+    proposed = {(i, j) for i, j in candidates(collection, near).tolist()}
+    assert {(i, j) for i, j in every if fuzz.ratio(collection[i], collection[j]) >= near} <= proposed < every

@@ -9,6 +9,10 @@ a year or a name is changed has J above 0.8. In a band with more than ``BAND_LIM
 in many times) each is paired with the next ``BAND_LIMIT`` only. Broder, *On the resemblance and containment of
 documents*, 1997; Leskovec, Rajaraman and Ullman, *Mining of Massive Datasets*, chapter 3.
 
+Of the candidates, only those are compared whose counts of characters differ by no more than two near texts can: each
+insertion or deletion changes one count by one, so the counts lose no pair. Of texts of 25 words by Zipf's law they
+leave one candidate in 75 to 500, of texts of digits one in three.
+
 >>> texts = ["the museum opened in 1885", "the museum opened in 1886", "a library of music in delft"]
 >>> candidates(texts).tolist()
 [[0, 1]]
@@ -30,10 +34,13 @@ MINHASH_ROWS = 3
 MINHASH_BANDS = 40
 BAND_LIMIT = 10  # texts with the same band that each is paired with
 GRAM = 4
+CHARACTER_CLASSES = 32
 
 
 def near_pairs(texts: Sequence[str], near: float = NEAR_DUPLICATE) -> Iterator[tuple[int, int, float]]:
     """The pairs of texts with at least ``near`` per cent of similar characters, each with how many (100: the same).
+
+    They come in order, one at a time: a form that was filled in many times makes a hundred of them a text.
 
     >>> [(i, j) for i, j, _ in near_pairs(["The museum opened in 1885.", "Delft", "The museum opened in 1886."])]
     [(0, 2)]
@@ -41,7 +48,7 @@ def near_pairs(texts: Sequence[str], near: float = NEAR_DUPLICATE) -> Iterator[t
     at_once = 1 << 17  # pairs
     filled = [(index, folded) for index, text in enumerate(texts) if (folded := plain(text))]
     folded_texts = [folded for _, folded in filled]
-    pairs = candidates(folded_texts) if len(filled) > ALL else np.column_stack(np.triu_indices(len(filled), 1))
+    pairs = candidates(folded_texts, near) if len(filled) > ALL else np.column_stack(np.triu_indices(len(filled), 1))
     for start in range(0, len(pairs), at_once):
         firsts, seconds = pairs[start : start + at_once].T.tolist()
         compared = [[folded_texts[index] for index in places] for places in (firsts, seconds)]
@@ -63,28 +70,55 @@ def distinct(texts: Sequence[str]) -> list[list[int]]:
     return list(places.values())
 
 
-def candidates(texts: Sequence[str]) -> NDArray[np.int64]:
-    """The pairs of places whose texts are worth a comparison, in order: an array of shape (pairs, 2)."""
+def candidates(texts: Sequence[str], near: float = 0.0) -> NDArray[np.int64]:
+    """The pairs of places whose texts are worth a comparison, in order: an array of shape (pairs, 2).
+
+    Pairs whose characters alone show that less than ``near`` per cent of them are similar are left out.
+    """
     signs = signatures(texts)
+    counts = character_counts(texts)
     size = len(texts)
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=size)
+    places = np.arange(size, dtype=np.uint64)
+    mask = np.uint64((1 << size.bit_length()) - 1)
     pairs = np.empty(0, dtype=np.int64)
     new: list[NDArray[np.int64]] = []
     for band in range(MINHASH_BANDS):
         keys = np.zeros(size, dtype=np.uint64)
         for row in range(MINHASH_ROWS):
             keys = keys * np.uint64(1_000_000_007) + signs[:, band * MINHASH_ROWS + row]
-        order = np.argsort(keys, kind="stable")
+        # Sorting numbers is five times as fast as sorting places, so a place takes the lower bits of its mixed key.
+        order = (np.sort((keys * np.uint64(0x9E3779B97F4A7C15)) & ~mask | places) & mask).astype(np.int64)
         ordered = keys[order]
         for step in range(1, BAND_LIMIT + 1):
             equal = np.flatnonzero(ordered[step:] == ordered[:-step])
             if not len(equal):
                 break
-            new.append(order[equal] * size + order[equal + step])  # the order is stable, so the first place is lower
+            for start in range(0, len(equal), 1 << 14):  # pairs, whose counts fit a processor's cache
+                some = equal[start : start + (1 << 14)]
+                firsts, seconds = order[some], order[some + step]  # the first is lower
+                a, b = counts[firsts], counts[seconds]
+                changes = (np.maximum(a, b) - np.minimum(a, b)) @ np.ones(CHARACTER_CLASSES, dtype=np.float32)
+                possible = changes < (lengths[firsts] + lengths[seconds]) * (1 - near / 100) + 1
+                new.append(firsts[possible] * size + seconds[possible])
         if band % 8 == 7:  # a pair that agrees in many bands is kept once before memory is short
             pairs = np.sort(np.concatenate([pairs, *new]))  # numpy's unique takes ten times as long
             pairs = pairs[np.diff(pairs, prepend=-1) > 0]
             new = []
     return np.column_stack(np.divmod(pairs, size))
+
+
+def character_counts(texts: Sequence[str]) -> NDArray[np.uint8]:
+    """How many characters of each class every text has, at most 255: an array of shape (texts, classes)."""
+    at_once = 512
+    counts = np.empty((len(texts), CHARACTER_CLASSES), dtype=np.uint8)
+    for first in range(0, len(texts), at_once):
+        some = texts[first : first + at_once]
+        codes = np.frombuffer("".join(some).encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32)
+        cells = np.repeat(np.arange(len(some)), [len(text) for text in some]) * CHARACTER_CLASSES
+        table = np.bincount(cells + codes % CHARACTER_CLASSES, minlength=len(some) * CHARACTER_CLASSES)
+        counts[first : first + at_once] = table.clip(max=255).reshape(-1, CHARACTER_CLASSES)
+    return counts
 
 
 def signatures(texts: Sequence[str]) -> NDArray[np.uint32]:
@@ -108,6 +142,9 @@ def signatures(texts: Sequence[str]) -> NDArray[np.uint32]:
         mixed ^= mixed >> np.uint32(13)
         ends = np.cumsum([len(text) for text in filled])
         bounds = np.column_stack([np.append(0, ends[:-1]), ends - GRAM + 1]).ravel()
+        hashes = np.empty_like(mixed)
         for function, (slope, shift) in enumerate(zip(slopes, shifts, strict=True)):
-            signs[first : first + at_once, function] = np.minimum.reduceat(mixed * slope + shift, bounds)[::2]
+            np.multiply(mixed, slope, out=hashes)
+            hashes += shift
+            signs[first : first + at_once, function] = np.minimum.reduceat(hashes, bounds)[::2]
     return signs

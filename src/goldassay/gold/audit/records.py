@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from goldassay._support.jsonl import JSON
 from goldassay.core.shape import input_text
@@ -198,24 +199,29 @@ def duplicates(rows: Sequence[LocatedRecord], inputs: Sequence[str]) -> Iterator
     unique = list(first.values())
     texts = [input_text(row.record, inputs) for row in unique]
     same = distinct(texts)
-    pairs = [(members[0], other, 100.0) for members in same for other in members[1:]]
     heads = [members[0] for members in same]
-    pairs += [(heads[i], heads[j], min(score, 99.9)) for i, j, score in sorted(near_pairs([texts[k] for k in heads]))]
+    exact = ((members[0], other, 100.0) for members in same for other in members[1:])
+    nearly = ((heads[i], heads[j], min(score, 99.9)) for i, j, score in near_pairs([texts[head] for head in heads]))
     doubles: dict[int, Finding] = {}  # one finding a text: a leak if there is one
-    for i, j, score in pairs:
-        finding = _double(unique[i], unique[j], score, next(iter(inputs), "id"))
-        if j not in doubles or (finding.kind == "leak" and doubles[j].kind != "leak"):
-            doubles[j] = finding
+    for i, j, score in chain(exact, nearly):
+        if j not in doubles or (doubles[j].kind != "leak" and _leaks(unique[i], unique[j])):
+            doubles[j] = _double(unique[i], unique[j], score, next(iter(inputs), "id"))
     yield from doubles.values()
+
+
+def _leaks(a: LocatedRecord, b: LocatedRecord) -> bool:
+    """Whether two rows are in different splits."""
+    first = a.record.get("split")
+    second = b.record.get("split")
+    return bool(first and second and first != second)
 
 
 def _double(a: LocatedRecord, b: LocatedRecord, score: float, field: str) -> Finding:
     """The finding for two rows with one text, or with nearly one."""
     exact = score == 100
     how = f"{'the same' if exact else f'nearly ({score:.0f} %) the'} text {'as' if exact else 'of'} {a.record['id']}"
-    first = a.record.get("split")
-    second = b.record.get("split")
-    if first and second and first != second:
+    if _leaks(a, b):
+        first, second = a.record["split"], b.record["split"]
         return b.finding("leak", f"{how}, but in {second} and not in {first}; keep both on one side", field)
     label = a.record.get("label")
     if exact and label != b.record.get("label"):
