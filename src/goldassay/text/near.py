@@ -96,9 +96,11 @@ def candidates(texts: Sequence[str], near: float = 0.0) -> NDArray[np.int64]:
                 break
             for start in range(0, len(equal), 1 << 14):  # pairs, whose counts fit a processor's cache
                 some = equal[start : start + (1 << 14)]
-                firsts, seconds = order[some], order[some + step]  # the first is lower
-                a, b = counts[firsts], counts[seconds]
-                changes = (np.maximum(a, b) - np.minimum(a, b)) @ np.ones(CHARACTER_CLASSES, dtype=np.float32)
+                firsts = order[some]
+                seconds = order[some + step]  # the first is lower
+                more = np.maximum(counts[firsts], counts[seconds])
+                less = np.minimum(counts[firsts], counts[seconds])
+                changes = (more - less) @ np.ones(CHARACTER_CLASSES, dtype=np.float32)
                 possible = changes < (lengths[firsts] + lengths[seconds]) * (1 - near / 100) + 1
                 new.append(firsts[possible] * size + seconds[possible])
         if band % 8 == 7:  # a pair that agrees in many bands is kept once before memory is short

@@ -221,8 +221,8 @@ def _double(a: LocatedRecord, b: LocatedRecord, score: float, field: str) -> Fin
     exact = score == 100
     how = f"{'the same' if exact else f'nearly ({score:.0f} %) the'} text {'as' if exact else 'of'} {a.record['id']}"
     if _leaks(a, b):
-        first, second = a.record["split"], b.record["split"]
-        return b.finding("leak", f"{how}, but in {second} and not in {first}; keep both on one side", field)
+        where = f"in {b.record['split']} and not in {a.record['split']}"
+        return b.finding("leak", f"{how}, but {where}; keep both on one side", field)
     label = a.record.get("label")
     if exact and label != b.record.get("label"):
         return b.finding("conflict", f"{how}, which has the label {label}", "label")
