@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import dspy
 import pytest
 from dspy.utils import DummyLM
-from dspy.utils.callback import with_callbacks
+from dspy.utils.callback import BaseCallback, with_callbacks
 
 from goldassay import Metric, aevaluate, evaluate, workspace
 from goldassay.core.measure import failed
@@ -230,6 +231,49 @@ def test_code_that_a_model_wrote_is_a_step(agent: Any, tmp_path: Path) -> None:
         ("python", {"code": "print(answer)"}, None, "CodeExecutionError: answer is not defined", "codeact"),
         ("python", {"code": "print(6 * 7)"}, "42", "", "codeact"),
     ]
+
+
+class Asks(dspy.Module):  # type: ignore[misc]
+    """A program that asks a model of its own, which nobody sees from outside, and notes who hears its parts."""
+
+    def __init__(self, engine: Any) -> None:
+        super().__init__()
+        self.ask = dspy.Predict("question -> answer")
+        self.engine = engine
+        self.looks = 0
+        self.hearers: list[list[str]] = []
+
+    def named_predictors(self) -> Any:
+        self.looks += threading.current_thread() is not threading.main_thread()
+        return super().named_predictors()
+
+    def forward(self, question: str) -> Any:
+        hidden = dspy.LM("scripted/hidden", engine=self.engine, cache=False)
+        for part in (self, self.ask, dspy.settings.adapter, hidden):
+            self.hearers.append([type(hearer).__name__ for hearer in dspy.settings.callbacks + part.callbacks])
+        with dspy.context(lm=hidden):
+            self.ask(question=question)
+        return self.ask(question=question)
+
+
+@pytest.mark.parametrize("trace", [False, True])
+def test_an_account_hears_every_model_and_no_part_without_need(agent: Any, tmp_path: Path, trace: bool) -> None:
+    class Own(BaseCallback):  # type: ignore[misc]
+        starts: list[str] = []
+
+        def on_module_start(self, call_id: str, instance: Any, inputs: Any) -> None:
+            self.starts.append(type(instance).__name__)
+
+    program = Asks(agent.Engine())
+    with dspy.context(callbacks=[Own()]):
+        run = evaluate(
+            program, GOLD, METRIC, lm=agent.lm, threads=2, folder=tmp_path / "run", trace=trace, progress=False
+        )
+    assert [row.usage.calls for row in run.rows] == [2] * len(GOLD)
+    parts = [["Own", "Account"]] * 2 if trace else [["Own"]] * 2
+    assert program.hearers == [*parts, ["Own"], ["Own", "Account"]] * len(GOLD)
+    assert sorted(Own.starts) == ["Asks"] * len(GOLD) + ["Predict"] * 2 * len(GOLD)
+    assert program.looks == trace  # once: DSPy looks for predictors in the program's history, too
 
 
 def test_a_step_costs_little() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from importlib import import_module
+from itertools import islice
 from typing import Any, cast
 
 import dspy
@@ -97,8 +98,8 @@ def history_entry(lm: dspy.BaseLM, outputs: object) -> Mapping[str, Any]:
 
     An answer from DSPy's cache has no ``usage``.
     """
-    recent: list[dict[str, Any]] = lm.history[-500:]
-    return next((entry for entry in reversed(recent) if entry.get("outputs") is outputs), {})
+    recent = islice(reversed(lm.history), 500)
+    return next((entry for entry in recent if entry.get("outputs") is outputs), {})
 
 
 def was_cut(entry: Mapping[str, Any]) -> bool:

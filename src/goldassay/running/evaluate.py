@@ -131,8 +131,9 @@ class _Evaluation:
         if options.repeats > 1:  # a cached answer is not a repeat
             lm = lm and without_cache(lm)
             program = with_fresh_answers(program)
-        context = {"lm": lm, "adapter": options.adapter or dspy.settings.adapter}
-        self.context = {name: value for name, value in context.items() if value is not None}
+        self.context = {"adapter": options.adapter or dspy.settings.adapter or dspy.ChatAdapter()}
+        if lm is not None:
+            self.context["lm"] = lm
         self.measuring = Measuring(program, metric, options.trace and place is not None, options.timeout)
         self.rows = Rows(repeats=options.repeats)
         self.failed = dict[int, Row]()  # rows of the run to resume that are tried again

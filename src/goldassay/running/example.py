@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 
 import dspy
 
-from goldassay._support.dspy_compat import HOPELESS_ERRORS
+from goldassay._support.dspy_compat import HOPELESS_ERRORS, BaseCallback
 from goldassay._support.exceptions import one_line
 from goldassay.core.fields import identity
 from goldassay.core.measure import failed
 from goldassay.core.metric import Metric, failed_with
 from goldassay.models.lm.limits import CallNotes, watch
-from goldassay.running.account import Account
+from goldassay.running.account import Account, silent_callbacks
 from goldassay.running.budget import SILENT
 from goldassay.running.guard import Program, attempt
+from goldassay.running.hashing import modules_of
 from goldassay.running.rows import Row, measured_row
 from goldassay.running.threads import within
 
@@ -51,10 +53,9 @@ class Measuring:
                 account.meter.add_outcome(False, SILENT, one_line(error))
             return "" if account.cut is None else f"the answer was cut at {account.cut} tokens (max_tokens): "
 
-        if self.trace and isinstance(self.program, dspy.Module):
-            account.names = {id(predictor): name for name, predictor in self.program.named_predictors()}
+        account.names, silent = self._parts
         started = time.perf_counter()
-        with account.open():
+        with account.open(silent):
             prediction = attempt(self.program, dict(example.inputs().items()), explain, account.restart)
             seconds = max(0.0, time.perf_counter() - started - notes.waited)
             account.ended = True
@@ -63,6 +64,13 @@ class Measuring:
         row.waited_s = round(notes.waited, 3)
         row.truncated = account.cut is not None
         return self._with_trace(row, example, account)
+
+    @cached_property
+    def _parts(self) -> tuple[dict[int, str], dict[int, list[BaseCallback]]]:
+        """The names of the program's predictors by their identity, and the callbacks of the parts that stay silent."""
+        silent = [dspy.settings.adapter, *(() if self.trace else modules_of(self.program))]
+        names = self.program.named_predictors() if self.trace and isinstance(self.program, dspy.Module) else ()
+        return {id(predictor): name for name, predictor in names}, silent_callbacks(silent)
 
     def _with_trace(self, row: Row, example: dspy.Example, account: Account) -> Row:
         if self.trace:
