@@ -53,7 +53,7 @@ def read(record: object, path: str, default: object = ABSENT) -> Any:
 
 
 def _step(record: Any, key: str) -> Any:
-    if isinstance(record, Mapping) or is_example(record):
+    if is_example(record) or isinstance(record, Mapping):
         return record.get(key, ABSENT)
     if key.startswith("_") or record is None or isinstance(record, (str, bytes, int, float, list, tuple)):
         return ABSENT

@@ -61,6 +61,8 @@ class Meter:
         """Count an answer, and the calls without one after it with the error of the last."""
         if self.outer is not None:
             self.outer.add_outcome(answered, silent, error)
+        if answered and self.answered and not (silent or error or self.silent):
+            return  # nothing changes, so that no thread waits for the lock
         with self._lock:
             self.answered = self.answered or answered
             self.silent = silent + (0 if answered else self.silent)

@@ -189,10 +189,15 @@ def _digest(value: Sequence[Any] | Mapping[str, Any]) -> str:
 def _own(file: Path) -> bool:
     """Whether a file holds the user's own code: not the standard library, an installed package, or ours."""
     path = file.resolve()
-    paths = sysconfig.get_paths()
-    others = (paths["stdlib"], paths["platstdlib"], Path(__file__).parents[1])
     installed = not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
-    return not installed and not any(path.is_relative_to(Path(other).resolve()) for other in others)
+    return not installed and not any(map(path.is_relative_to, _others()))
+
+
+@functools.cache
+def _others() -> tuple[Path, ...]:
+    """The folders of the standard library and of this package."""
+    paths = sysconfig.get_paths()
+    return tuple(Path(folder).resolve() for folder in (paths["stdlib"], paths["platstdlib"], Path(__file__).parents[1]))
 
 
 def _sources(file: Path) -> list[Path]:
