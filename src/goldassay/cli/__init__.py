@@ -16,7 +16,7 @@ from typing import Any
 from goldassay import __version__
 from goldassay._support.exceptions import GoldassayError, RunStopped
 from goldassay._support.options import with_flags as with_flags
-from goldassay.cli.commands import Outlines, help_text, listed, places
+from goldassay.cli.commands import help_text, listed, places
 
 INTERRUPTED = 130  # typer's exit code after Ctrl-C
 
@@ -43,8 +43,6 @@ def main() -> None:
     if listed(group) and group not in places():  # typer is not needed
         print(help_text(group), end="")
         sys.exit(0 if "--help" in words else 2)
-    if "--help" in words:
-        sys.meta_path.insert(0, Outlines())
     from goldassay.cli.program import app
     from goldassay.reporting.terminal import answers_alone, visible
 

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import ast
 import shutil
-import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import find_spec
 from pathlib import Path
-from types import CodeType, ModuleType
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay._support.extensions import registered
@@ -107,40 +103,6 @@ def summary(place: str) -> str:
     tree = ast.parse(source.partition("\n\n\n")[0])  # two blank lines end a function, and the imports
     docstring = ast.get_docstring(tree.body[0] if name else tree)  # type: ignore[arg-type]
     return " ".join((docstring or "").partition("\n\n")[0].split())
-
-
-class Outline(SourceFileLoader):
-    """Loads the module of a command without what its functions need of the library: help shows its options alone."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        """The code without imports of the library and of other packages, which would load DSPy."""
-        tree = ast.parse(self.get_data(self.path))
-        for node in [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]:
-            module = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
-            top, _, below = str(module).partition(".")
-            if top not in sys.stdlib_module_names and below.partition(".")[0] not in ("_support", "cli"):
-                tree.body.remove(node)
-        return compile(tree, self.path, "exec")
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the outline; if that is not enough for its options, the whole module."""
-        try:
-            super().exec_module(module)
-        except NameError:
-            SourceFileLoader(self.name, self.path).exec_module(module)
-
-
-class Outlines(MetaPathFinder):
-    """Finds the modules of commands, to be loaded as outlines."""
-
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """The module of a command; None for any other module."""
-        if not any(reference.startswith(f"{name}:") for reference in places().values()):
-            return None
-        spec = PathFinder.find_spec(name, path)
-        if spec is not None and spec.origin is not None:
-            spec.loader = Outline(name, spec.origin)
-        return spec
 
 
 def help_text(words: str = "") -> str:
