@@ -487,3 +487,9 @@ def test_a_file_that_may_not_grow_stops_the_run_and_loses_nothing(tmp_path: Path
     )
     assert f"resume with `resume={folder}`\n" in done.stdout
     assert len(evaluate(right, examples(200), METRIC, resume=folder, progress=False).rows) == 200
+
+
+def test_a_function_whose_predictor_has_no_model_is_told_how_to_name_one() -> None:
+    predict = dspy.Predict("text -> label")
+    with pytest.raises(RunStopped, match=r"name a model \(`lm=MODEL`\): ValueError: No LM is loaded"):
+        evaluate(lambda text: predict(text=text), examples(2), METRIC, progress=False)
