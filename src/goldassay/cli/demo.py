@@ -179,7 +179,7 @@ def _print_campaign(
     for entry in ledger.entries:
         numbers = ""
         if effect := entry.get("train+dev"):
-            numbers = "{before:.3f} → {after:.3f}, {difference:+.3f}, n {n}: ".format(**effect)
+            numbers = "{before:.3f} → {after:.3f}, {difference:+z.3f}, n {n}: ".format(**effect)
         terminal.echo(f"  {entry['candidate']}: {numbers}{entry['status']} ({entry['reason']})")
     terminal.echo(f"  {ledger.verdict.sentence}")
 
@@ -194,6 +194,6 @@ def _print_comparisons(rows: Sequence[Run], metric: Metric) -> None:
         if effect.p <= level:
             verdict = "better: proven" if effect.difference > 0 else "worse"
         terminal.line(
-            f"{row.name} against {other.name}: {effect.difference:+.3f} [{effect.interval.low:+.3f}, "
-            f"{effect.interval.high:+.3f}], {effect.n} {effect.unit}, p {p_value(effect.p)}: {verdict}"
+            f"{row.name} against {other.name}: {effect.difference:+z.3f} [{effect.interval.low:+z.3f}, "
+            f"{effect.interval.high:+z.3f}], {effect.n} {effect.unit}, p {p_value(effect.p)}: {verdict}"
         )

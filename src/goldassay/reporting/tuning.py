@@ -162,7 +162,7 @@ def arena(about: Record) -> View:
     rows: list[TableRow] = [["as it is", *map(number, (before["dev"], before["test"])), "", "", "", "", "", ""]]
     for arm in about["arms"]:
         values = [number(arm[split]) for split in ("dev", "test")]
-        gap = "–" if arm["gap"] is None else f"{arm['gap']:+.3f}"
+        gap = "–" if arm["gap"] is None else f"{arm['gap']:+z.3f}"
         calls = f"{arm['calls']:,}"
         if arm["reflection_calls"]:
             calls += f" ({arm['reflection_calls']:,} to reflect)"

@@ -56,7 +56,7 @@ def bounds(interval: Ends, sign: str = "") -> str:
     if interval is None:
         return ""
     low, high = interval if isinstance(interval, tuple) else (interval.low, interval.high)
-    return "" if low is None else f" [{low:{sign}.3f}, {high:{sign}.3f}]"
+    return "" if low is None else f" [{low:{sign}z.3f}, {high:{sign}z.3f}]"
 
 
 def with_interval(value: Interval | None, places: int = 4) -> str:
@@ -76,10 +76,10 @@ def p_value(p: float | None) -> str:
 def signed(value: float, interval: Ends = None, places: int = 3) -> str:
     """A difference with its sign, and with its interval if it has one.
 
-    >>> signed(0.05), signed(-0.2, (-0.31, -0.1))
-    ('+0.050', '-0.200 [-0.310, -0.100]')
+    >>> signed(0.05), signed(-0.2, (-0.31, -0.1)), signed(-1e-9)
+    ('+0.050', '-0.200 [-0.310, -0.100]', '+0.000')
     """
-    return f"{value:+.{places}f}{bounds(interval, '+')}"
+    return f"{value:+z.{places}f}{bounds(interval, '+')}"
 
 
 def labelled(name: str, lower_is_better: bool) -> str:

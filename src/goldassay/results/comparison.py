@@ -257,7 +257,7 @@ class Comparison:
         if self.test is None:
             return f"Comparison({self.systems[1]!r}, {self.measure}, not known)"
         ends = self.test.interval
-        gap = f"{self.measure} {self.test.difference:+.3f} [{ends.low:+.3f}, {ends.high:+.3f}]"
+        gap = f"{self.measure} {self.test.difference:+z.3f} [{ends.low:+z.3f}, {ends.high:+z.3f}]"
         return f"Comparison({self.systems[1]!r}, {gap}, p {p_value(self.p)})"
 
     def state(self) -> dict[str, object]:

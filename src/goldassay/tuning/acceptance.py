@@ -180,7 +180,7 @@ class CampaignVerdict:
         proven = "proven" if self.proven else "not proven"
         by = f" by {self.by}" if self.by else ""
         return (
-            f"Kept: {effect.difference:+.3f} on {effect.size} of train and dev, which also chose it, so without "
+            f"Kept: {effect.difference:+z.3f} on {effect.size} of train and dev, which also chose it, so without "
             f"an interval. The program is {proven}{by}."
         )
 

@@ -426,7 +426,7 @@ def _without_scores(result: OptimizerResult, examples: int) -> Audit:
     k = len(scores)
     best = max(0.0, float(special.ndtri((k - 0.375) / (k + 0.25))))
     chances = [
-        f"{best * math.sqrt(1 / 6 / n):+.2f} with {n} examples" for n in ([examples] if examples else (30, 100, 300))
+        f"{best * math.sqrt(1 / 6 / n):+z.2f} with {n} examples" for n in ([examples] if examples else (30, 100, 300))
     ]
     notes = (
         f"{result.source} leaves no scores of single examples, so nothing can be tested",

@@ -363,7 +363,7 @@ class Campaign:
         indices = sorted(result.cases)
         if _same_results([result.cases[index] for index in indices], [base[index] for index in indices]):
             return ""
-        return f"worse without it ({result.effect.difference:+.3f})" if is_needed(result) else ""
+        return f"worse without it ({result.effect.difference:+z.3f})" if is_needed(result) else ""
 
     @staticmethod
     def _patches(bundle: Slots, slots: Sequence[str] | None = None) -> list[Patch]:

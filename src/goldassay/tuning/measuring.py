@@ -173,7 +173,7 @@ class Bench:
             result = CandidateResult(cases, difference, ended, decision.p)
             if ended != Outcome.FULL:
                 break
-            so_far = f", {difference.difference:+.3f} so far"
+            so_far = f", {difference.difference:+z.3f} so far"
         return result
 
     def drops(self, after: Sequence[Case], before: Sequence[Case], documents: Sequence[Hashable] | None = None) -> str:

@@ -343,7 +343,7 @@ class Ledger:
         lines = []
         for entry in self.entries:
             effect = entry.get("train+dev")
-            gain = f"{effect['difference']:+.3f}" if effect else "not measured"
+            gain = f"{effect['difference']:+z.3f}" if effect else "not measured"
             edits = "; ".join(str(edit)[:120] for edit in entry["edits"][:3])
             lines.append(f"{entry['candidate']}: {gain}, {entry['status']}: {edits}")
         return lines

@@ -137,19 +137,19 @@ class Plan:
         source = f"measured on {self.measured} examples" if self.measured else "assumed"
         raced = f" (few-shot sets on {self.spare} more of train)" if self.spare else ""
         tested = f"tested once on the {self.test} examples of test" if self.test else "tested on the same examples"
-        on_test = f", of {self.shows(self.test):+.2f} on test" if self.test else ""
+        on_test = f", of {self.shows(self.test):+z.2f} on test" if self.test else ""
         lines = [
             f"Candidates are chosen on {self.n} examples{raced} and {tested}{self.documents}. Standard deviation of a "
             f"paired difference: {self.spread:.2f} ({source}).",
-            f"Detectable in four of five tunings: a gain of {self.shows(self.n):+.2f} on the examples that choose"
+            f"Detectable in four of five tunings: a gain of {self.shows(self.n):+z.2f} on the examples that choose"
             f"{on_test}.",
             "Needed to detect: "
-            + ", ".join(f"{self.needs(gain)} examples for {gain:+.2f}" for gain in PLANNED_GAINS)
+            + ", ".join(f"{self.needs(gain)} examples for {gain:+z.2f}" for gain in PLANNED_GAINS)
             + ".",
         ]
         if self.baseline is not None:
             probes = [
-                f"{probe.name} {probe.value:.3f} ({probe.gain:+.3f}, {probe.t:.1f} standard errors)"
+                f"{probe.name} {probe.value:.3f} ({probe.gain:+z.3f}, {probe.t:.1f} standard errors)"
                 for probe in self.probes
             ]
             pilot = f"Pilot on {self.measured or PILOT} examples: as it is {self.baseline:.3f}"

@@ -51,7 +51,7 @@ class Pruned(Displayed):
         before, after = self.tokens
         if not self.patches:
             return f"Nothing can go: without any of {before} tokens dev is worse by more than half of {self.margin:g}."
-        saved = f"{before} tokens become {after} ({(after - before) / before:+.0%}), dev {self.dev.difference:+.3f}"
+        saved = f"{before} tokens become {after} ({(after - before) / before:+.0%}), dev {self.dev.difference:+z.3f}"
         if self.test is None:
             return f"{saved}, not tested."
         verdict = f"{'proven' if self.proven else 'not proven'} to lose no more than {self.margin:g}"

@@ -37,7 +37,7 @@ from goldassay._support.dspy_compat import signature_of
 from goldassay._support.exceptions import DataError, GoldassayError, StorageError
 from goldassay._support.secrets import scrub
 from goldassay.core.fields import Fields, Record, read
-from goldassay.results.cells import bounds, number, p_value
+from goldassay.results.cells import bounds, number, p_value, signed
 from goldassay.results.comparison import METRIC, Comparison, ComparisonVerdict
 from goldassay.results.comparisons import compare_metric
 from goldassay.results.view import Sentence, Table, TableRow, View
@@ -280,7 +280,7 @@ class Tuned(Displayed):
         for name, trial in self.references.items():
             test = trial.difference
             calls = trial.before.cost.get("calls", 0)
-            gain = f"{test.difference:+.3f} [{test.interval.low:+.3f}, {test.interval.high:+.3f}], p {p_value(test.p)}"
+            gain = f"{signed(test.difference, test.interval)}, p {p_value(test.p)}"
             value = f"{trial.before.value:.3f}, {calls} calls"
             lines.append(f"{name} on test: {value}; {self.optimizer} against it {gain}.")
             if trial.comparison.verdict == ComparisonVerdict.WORSE:
@@ -306,7 +306,7 @@ class Tuned(Displayed):
                 after = number(value) if trial.chosen else run_value(trial.after, name)
                 values.append([split, name, run_value(trial.before, name), after])
             test = trial.difference
-            gap = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+.4f}"
+            gap = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+z.4f}"
             size = f"n {test.n}" if test.unit == "examples" else f"{test.n} {test.unit}"
             if trial.chosen:
                 gap += f", {size}; it also chose, so no interval"

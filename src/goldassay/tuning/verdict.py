@@ -141,10 +141,10 @@ class Audit(Displayed):
         """This verdict, on examples that no prompt shows, with those that were left out and the gain on the whole."""
         names = [f"{leak.id} ({leak.how} in {leak.place})" for leak in leaks[:6]]
         more = f" and {len(leaks) - 6} more" if len(leaks) > 6 else ""
-        gain = f"{whole.naive_gain:+.3f}"
+        gain = f"{whole.naive_gain:+z.3f}"
         if whole.interval is not None:
             low, high = whole.interval
-            gain = f"{whole.gain:+.3f} [{low:+.3f}, {high:+.3f}]"
+            gain = f"{whole.gain:+z.3f} [{low:+z.3f}, {high:+z.3f}]"
         count = f"{len(leaks)} of {whole.examples} examples are left out, since the program's prompts show them"
         details = {**self.details, "left_out": [leak.id for leak in leaks], "whole": gain}
         note = f"{count}: {', '.join(names)}{more}; with them the gain is {gain}"
@@ -195,16 +195,16 @@ class Audit(Displayed):
             ways.append(f"a held-out test of {self.fresh}: {FRESH}")
             ways.append(f"few labels of inputs without gold: {UNLABELLED}")
         if self.verdict == ComparisonVerdict.OPEN and ways:
-            lines.append(f"to show a gain of {self.target:+.3f} four times in five: {', or '.join(ways)}")
+            lines.append(f"to show a gain of {self.target:+z.3f} four times in five: {', or '.join(ways)}")
         return [*lines, *self.findings]
 
     def _first_line(self, several: bool) -> str:
         """The verdict with the gain, and with the reported one if several candidates were to choose from."""
-        reported = "" if self.naive_gain is None else f"the reported gain is {self.naive_gain:+.3f}"
+        reported = "" if self.naive_gain is None else f"the reported gain is {self.naive_gain:+z.3f}"
         if self.interval is None:
             return f"{self.verdict}: {reported}, luck included" if reported else self.verdict
         low, high = self.interval
-        line = f"{self.verdict}: {self.gain:+.3f} [{low:+.3f}, {high:+.3f}]"
+        line = f"{self.verdict}: {self.gain:+z.3f} [{low:+z.3f}, {high:+z.3f}]"
         return f"{line} (95 %) after correction; {reported}" if several else line
 
     def __str__(self) -> str:

@@ -50,7 +50,7 @@ from goldassay.gold import write
 from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.records import INPUT_FIELDS
 from goldassay.judges.judge import named
-from goldassay.results.cells import p_value
+from goldassay.results.cells import p_value, signed
 from goldassay.results.comparison import Comparison
 from goldassay.statistics import Interval, holm
 from goldassay.statistics.design import SAMPLING, Design
@@ -83,7 +83,7 @@ class ShareChange:
 
     def __str__(self) -> str:
         ends = self.change
-        return f"{self.mode} {ends.value:+.3f} [{ends.low:+.3f}, {ends.high:+.3f}], p {p_value(self.p)}, by {self.by}"
+        return f"{self.mode} {signed(ends.value, ends)}, p {p_value(self.p)}, by {self.by}"
 
     def state(self) -> Fields:
         """As JSON."""
@@ -191,10 +191,10 @@ class LabelPlan:
             f"{before} and {after} differ on {self.disagreements} of {self.population} inputs; where they agree, "
             "a label says nothing about the difference"
         )
-        counts = [f"at most {count} for a gain of {gain:+.3f}" for gain, count in self.needed.items()]
+        counts = [f"at most {count} for a gain of {gain:+z.3f}" for gain, count in self.needed.items()]
         if not counts:
             return (
-                f"{differ}; labels of all of these would not show a gain of {max(self.gains):+.3f} four times in five"
+                f"{differ}; labels of all of these would not show a gain of {max(self.gains):+z.3f} four times in five"
             )
         return f"{differ}; labels of these that show it four times in five: {', '.join(counts)}"
 
