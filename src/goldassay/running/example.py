@@ -51,7 +51,7 @@ class Measuring:
         def explain(error: BaseException) -> str:
             if isinstance(error, HOPELESS_ERRORS):
                 account.meter.add_outcome(False, SILENT, one_line(error))
-            if dspy.settings.lm is None and "No LM is loaded" in str(error):  # DSPy's words
+            if dspy.settings.lm is None and "No LM is loaded" in one_line(error):  # DSPy's words
                 return "name a model (`lm=MODEL`): "
             return "" if account.cut is None else f"the answer was cut at {account.cut} tokens (max_tokens): "
 
