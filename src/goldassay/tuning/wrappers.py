@@ -168,7 +168,9 @@ def rebuilt(program: Module, state: Record) -> Module:
 def saveable(program: Module) -> Module:
     """The program, or a copy without its models if DSPy cannot save one, such as one with an engine of the user's."""
     try:
-        program.dump_state()
+        for predictor in program.predictors():
+            if predictor.lm is not None:
+                json.dumps(predictor.lm.dump_state())  # older releases of DSPy raise when the file is written
     except TypeError:
         program = program.deepcopy()
         program.set_lm(None)
