@@ -23,6 +23,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+import scipy
+
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.fields import Fields, cluster
 from goldassay.core.shape import input_text
@@ -242,9 +244,6 @@ def grouped(
     Raises:
         GoldassayError: A record lacks the field to group by.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     first: dict[tuple[str, str], int] = {}
     edges: list[tuple[int, int]] = []
     for index, record in enumerate(records):
@@ -266,7 +265,8 @@ def grouped(
     edges += [(same[i][0], same[j][0]) for i, j, _ in near_pairs([texts[members[0]] for members in same], near)]
     rows, columns = zip(*edges, strict=True) if edges else ((), ())
     size = len(records)
-    _, labels = connected_components(coo_array(([True] * len(edges), (rows, columns)), shape=(size, size)), False)
+    graph = scipy.sparse.coo_array(([True] * len(edges), (rows, columns)), shape=(size, size))
+    _, labels = scipy.sparse.csgraph.connected_components(graph, False)
     groups: dict[int, list[int]] = defaultdict(list)
     for index, label in enumerate(labels.tolist()):
         groups[label].append(index)

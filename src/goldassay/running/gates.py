@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scipy import special
+import scipy
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import GoldassayError
@@ -167,7 +167,7 @@ def _log_ratio(share: float, mark: float, size: float) -> float:
     misses = (1 - share) * size
 
     def log_above(a: float, b: float) -> float:  # the log of beta's integral above the mark
-        return float(special.betaln(a, b)) + math.log(max(1e-300, float(special.betainc(b, a, 1 - mark))))
+        return float(scipy.special.betaln(a, b)) + math.log(max(1e-300, float(scipy.special.betainc(b, a, 1 - mark))))
 
     at_mark = hits * math.log(mark) + misses * math.log1p(-mark)
     return log_above(JEFFREYS + hits, JEFFREYS + misses) - log_above(JEFFREYS, JEFFREYS) - at_mark

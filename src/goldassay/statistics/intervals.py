@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-from scipy import special
+import scipy
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Evidences, Floats, Values, slope
@@ -164,7 +164,7 @@ def _effective_interval(value: float, variance: float, n: int, level: float, bou
     """Wilson's interval at the effective sample size, with Student's quantile."""
     if n < 2:
         return Interval(value, *bounds, level, n, "effective")  # one document says nothing of others
-    low, high = bounded_ends(value, variance, n, float(special.stdtrit(n - 1, (1 + level) / 2)), bounds)
+    low, high = bounded_ends(value, variance, n, float(scipy.special.stdtrit(n - 1, (1 + level) / 2)), bounds)
     return Interval(value, min(value, low), max(value, high), level, n, "effective")
 
 
@@ -183,7 +183,7 @@ def student(value: float, error: float, n: int, level: float, bounds: Bounds, me
     """
     if n < 2:
         return Interval(value, value, value, level, n, method)
-    half = float(special.stdtrit(n - 1, (1 + level) / 2)) * error
+    half = float(scipy.special.stdtrit(n - 1, (1 + level) / 2)) * error
     low = value - half
     high = value + half
     least = float(bounds[0])
@@ -306,7 +306,7 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
         raise GoldassayError(f"{successes:g} of {n:g} at level {level:g} is not a rate with an interval")
     if n == 0:
         return 0.0, 1.0
-    return wilson_ends(successes / n, n, float(special.ndtri((1 + level) / 2)))
+    return wilson_ends(successes / n, n, float(scipy.special.ndtri((1 + level) / 2)))
 
 
 def share_difference(a: tuple[int, int], b: tuple[int, int], level: float = 0.95) -> Interval:
@@ -402,8 +402,8 @@ def _examples(share: float, influence: Floats, every: Floats, level: float) -> t
     """The examples of a rate that a class is worth, and the quantile: of rows that mention it once their number."""
     rows = int(np.count_nonzero(every))
     if every.max() <= 1:
-        return float(every.sum()), float(special.ndtri((1 + level) / 2))
+        return float(every.sum()), float(scipy.special.ndtri((1 + level) / 2))
     if rows < 2:
         return 1.0, 1e6  # anything may be true
     variance = float(influence @ influence) * rows / (rows - 1)
-    return effective_number(share, variance, rows), float(special.stdtrit(rows - 1, (1 + level) / 2))
+    return effective_number(share, variance, rows), float(scipy.special.stdtrit(rows - 1, (1 + level) / 2))

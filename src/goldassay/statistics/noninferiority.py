@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from scipy import special
+import scipy
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Floats
@@ -73,7 +73,7 @@ def not_worse(gains: Floats, margin: float, alpha: float = 0.05) -> NotWorse:
         mean = (size * difference - PSEUDO * loss) / total
         variance = ((size * squares + PSEUDO * loss**2) - total * mean**2) / (total - 1)
         t = (margin + mean) / math.sqrt(max(variance, 1e-12) / total)
-        return float(special.stdtr(total - 1, shift - t))
+        return float(scipy.special.stdtr(total - 1, shift - t))
 
     needed = None
     if margin + difference > 0:

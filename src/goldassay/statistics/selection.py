@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from goldassay.core.evidence import Floats, Ints
 
@@ -96,7 +96,7 @@ def select(
     # lower end is `critical` errors below the mean, never fewer than Student's; one that excludes 0 although the test
     # does not reject (the two quantiles are of different rows) is moved to 0. The upper end is Student's: having been
     # chosen only makes a mean too high. The cross-fitted estimate is kept within both ends.
-    student = float(special.stdtrit(max(n - 1, 1), (1 + level) / 2))
+    student = float(scipy.special.stdtrit(max(n - 1, 1), (1 + level) / 2))
     critical = np.maximum(np.quantile(_largest(signs, centred, floor), level, axis=0), student)
     low = naive - critical * error
     high = naive + student * error

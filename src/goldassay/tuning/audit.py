@@ -25,9 +25,9 @@ from typing import Annotated, Any
 
 import dspy
 import numpy as np
+import scipy
 from dspy import Example, Module
 from pydantic import BaseModel, Field
-from scipy import special
 
 from goldassay._support import files
 from goldassay._support.dspy_compat import input_keys, serialize_for_json
@@ -424,7 +424,7 @@ def _without_scores(result: OptimizerResult, examples: int) -> Audit:
     before = scores.pop(result.baseline or "", None)
     gain = None if before is None else max(scores.values()) - before
     k = len(scores)
-    best = max(0.0, float(special.ndtri((k - 0.375) / (k + 0.25))))
+    best = max(0.0, float(scipy.special.ndtri((k - 0.375) / (k + 0.25))))
     chances = [
         f"{best * math.sqrt(1 / 6 / n):+z.2f} with {n} examples" for n in ([examples] if examples else (30, 100, 300))
     ]

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 import dspy
 import numpy as np
+import scipy
 from dspy import Module
-from scipy import special
 
 from goldassay._support import jsonl
 from goldassay.core.evidence import contributions
@@ -74,7 +74,7 @@ class Probe:
         gain = float(shares.mean())
         spread = float(np.std(shares, ddof=1)) if n > 1 else 0.0
         error = max(spread / math.sqrt(n), float(np.abs(shares).max()) / n)
-        margin = error * float(special.stdtrit(n - 1, 0.975)) if n > 1 else math.inf
+        margin = error * float(scipy.special.stdtrit(n - 1, 0.975)) if n > 1 else math.inf
         value = float(sum(after, zero).value)
         return cls(name, value, gain, gain / error if error else 0.0, gain - margin, gain + margin, spread)
 

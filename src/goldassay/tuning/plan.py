@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import dspy
+import scipy
 from dspy import Module
-from scipy import special
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.fields import Fields, Record, clusters
@@ -325,7 +325,7 @@ def from_pilot(
         measured=size if any(spreads) else 0,
         baseline=base.value,
         probes=tuple(probes),
-        least=float(-special.stdtrit(units - 1, luck[len(probes)])) if probes and units > 1 else None,
+        least=float(-scipy.special.stdtrit(units - 1, luck[len(probes)])) if probes and units > 1 else None,
         wrong=sum(not is_right(case) for case in base.cases) / size,
         seconds=seconds,
         headroom=tuple(headroom(program, dev, metric, base, options.changed(progress=False).resolved())),

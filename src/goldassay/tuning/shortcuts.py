@@ -20,7 +20,7 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy
 
 from goldassay._support.dspy_compat import input_keys
 from goldassay.core.fields import cluster, names, read
@@ -158,17 +158,21 @@ def _information(feature: Sequence[int], label: Sequence[int]) -> tuple[float, f
 
     def shared(order: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> float:
         table = np.bincount(offsets + order, minlength=size * (max(feature) + 1)).reshape(-1, size) / n
-        return float(special.entr(table.sum(0)).sum() + special.entr(table.sum(1)).sum() - special.entr(table).sum())
+        return float(
+            scipy.special.entr(table.sum(0)).sum()
+            + scipy.special.entr(table.sum(1)).sum()
+            - scipy.special.entr(table).sum()
+        )
 
     draw = np.random.default_rng(0)
     chance = np.array([shared(draw.permutation(labels)) for _ in range(99)])
-    entropy = float(special.entr(np.bincount(labels) / n).sum())
+    entropy = float(scipy.special.entr(np.bincount(labels) / n).sum())
     mean = float(chance.mean())
     variance = float(chance.var())
     value = max(0.0, shared(labels))
     if not variance > 0 or not entropy > 0:
         return 0.0, 1.0
-    return (value - mean) / entropy, float(special.gammaincc(mean**2 / variance, value * mean / variance))
+    return (value - mean) / entropy, float(scipy.special.gammaincc(mean**2 / variance, value * mean / variance))
 
 
 def _detail(feature: Sequence[Hashable], label: Sequence[Hashable]) -> str:

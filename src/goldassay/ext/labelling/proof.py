@@ -28,8 +28,8 @@ from pathlib import Path
 
 import dspy
 import numpy as np
+import scipy
 from dspy import Module
-from scipy import special
 
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
@@ -130,7 +130,7 @@ def judged_change(
         inputs: How many inputs there are.
         youden: J, the judge's sensitivity + specificity − 1, with its interval.
     """
-    z = float(special.ndtri(1 - ALPHA / 2))
+    z = float(scipy.special.ndtri(1 - ALPHA / 2))
     moved = [after - before for before, after in verdicts]
     mean = sum(moved) / inputs
     squares = sum(item * item for item in moved) + 1  # one more, since a few verdicts do not show that none changes
@@ -143,7 +143,7 @@ def judged_change(
         return None
     half = math.sqrt(max(0.0, b * b - a * c))
     change = Interval(mean / youden.value, (b - half) / a, (b + half) / a, n=inputs, method="fieller")
-    p = 2 * float(special.ndtr(-abs(mean) / math.sqrt(variance)))
+    p = 2 * float(scipy.special.ndtr(-abs(mean) / math.sqrt(variance)))
     return ShareChange(mode, change, p, "its judge")
 
 
@@ -169,15 +169,13 @@ class LabelPlan:
     @property
     def needed(self) -> dict[float, int]:
         """How many labels of disagreements show each gain four times in five; one that all would not show is absent."""
-        from scipy import stats
-
         fewest = 6  # with fewer wins and no loss no two-sided test at .05 shows anything (2 · 2^-6 = .031)
         sizes = np.arange(fewest, self.disagreements + 1)
-        losses = stats.binom.isf(0.025, sizes, 0.5)  # one win more passes the test
+        losses = scipy.stats.binom.isf(0.025, sizes, 0.5)  # one win more passes the test
         counts: dict[float, int] = {}
         for gain in self.gains:
             wins = round((self.disagreements + gain * self.population) / 2)
-            power = stats.hypergeom.sf(losses, self.disagreements, wins, sizes)
+            power = scipy.stats.hypergeom.sf(losses, self.disagreements, wins, sizes)
             enough = sizes[power >= 0.8]
             if enough.size:
                 counts[gain] = int(enough[0])

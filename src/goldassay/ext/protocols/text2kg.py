@@ -33,7 +33,7 @@ from statistics import fmean
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.evidence import Floats
@@ -383,7 +383,7 @@ def _sums(gold: object, pred: object) -> list[float]:
 def _best(scores: Floats) -> Sequence[int]:
     """The column of each row with the highest sum."""
     if len(scores) > PERMUTED:
-        return linear_sum_assignment(scores, maximize=True)[1].tolist()  # type: ignore[no-any-return]
+        return scipy.optimize.linear_sum_assignment(scores, maximize=True)[1].tolist()  # type: ignore[no-any-return]
     orders = np.array([*permutations(range(len(scores)))], int)
     totals = sum(row[orders[:, at]] for at, row in enumerate(scores))
     return orders[np.argmax(totals)].tolist()  # type: ignore[no-any-return]

@@ -20,9 +20,9 @@ from itertools import accumulate, product
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
-from scipy.optimize import linear_sum_assignment
 
 from goldassay._support.jsonl import JSON
 from goldassay.core.evidence import Floats
@@ -174,7 +174,9 @@ class RecordComparison:
         # likeness decides between pairs of equal credit
         credit = np.array([[sum(x.credit + tie * x.likeness for x in leaves) for leaves in row] for row in matches])
         credit = credit.reshape(len(rows), len(columns))
-        chosen = _in_order(credit) if ordered else zip(*linear_sum_assignment(credit, maximize=True), strict=True)
+        chosen = (
+            _in_order(credit) if ordered else np.transpose(scipy.optimize.linear_sum_assignment(credit, maximize=True))
+        )
         pairs = {i: (j, self.match(left[i], right[j])) for i, j in equal.items()}
         for a, b in chosen:
             leaves = matches[a][b]
