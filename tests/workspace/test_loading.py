@@ -50,6 +50,10 @@ def test_a_name_that_a_file_lacks_gets_its_spelling_or_what_can_be_run(tmp_path:
         workspace.target(f"{file}:progam").load()
     with pytest.raises(GoldassayError, match=r"has no 'zebra'; there are program, shout$"):
         workspace.target(f"{file}:zebra").load()
+    agent = tmp_path / "react.py"
+    agent.write_text("import dspy\ndef search(): ...\nagent = dspy.Predict('a -> b')\n", encoding="utf-8")
+    with pytest.raises(GoldassayError, match=r"has no 'program'; did you mean react\.py:agent\?$"):
+        workspace.target(str(agent)).load()
 
 
 def test_a_workspace_of_ones_own_has_the_tasks_of_goldassay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,19 +84,19 @@ def attribute(file: Path, name: str, also: Iterable[str] = ()) -> Any:
     """
     module = load(file)
     if not hasattr(module, name):
-        homes = (
-            module.__name__,
-            "goldassay.core.metric",
-            "dspy.",
-        )  # where programs and metrics of the file are defined
+        # where programs and metrics of the file are defined
+        homes = (module.__name__, "goldassay.core.metric", "dspy.")
         own = {
             key: value
             for key, value in vars(module).items()
             if str(getattr(value, "__module__", "")).startswith(homes) and not key.startswith("_")
         }
         listed = [*also, *(key for key, value in own.items() if not isinstance(value, type))]
+        modules = [key for key in listed if hasattr(type(own.get(key)), "forward")]
         listed = listed or [key for key, value in own.items() if hasattr(value, "forward")]
         hint = nearest(name, sorted(listed)) if listed else "; it has nothing to run"
+        if name == "program" and len(modules) == 1:  # the name if none is given
+            hint = f"; did you mean {file.name}:{modules[0]}?"
         raise GoldassayError(f"{file} has no {name!r}{hint}")
     return getattr(module, name)
 
