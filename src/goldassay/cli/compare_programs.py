@@ -85,7 +85,10 @@ def run_programs(
                 programs[number - 1] = tuned
     runs = [run for path in systems.pred or [] for run in runs_at(path)]
     if len(programs) + len(runs) < 2:
-        raise GoldassayError("compare needs two systems or more: add another --program, --state, --lm or --pred RUN")
+        raise GoldassayError(
+            "compare needs two systems or more, by --program, --state, --lm or --pred RUN after the task: "
+            f"goldassay compare {Path(task).stem} --program FILE FILE"
+        )
     meter = Meter(systems.budget)
     labels = [system.label for system in programs]
     for system in programs:
