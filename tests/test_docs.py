@@ -119,6 +119,13 @@ def understood(line: str) -> bool:
     return options.issuperset(word.partition("=")[0] for word in words if word.startswith("--"))
 
 
+def test_every_link_of_the_readme_opens_on_pypi_too() -> None:
+    targets = re.findall(r"\](?:\(|: )(https?:[^)\s]+|[^)\s]+\.\w+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    repository = re.compile(r"https://(?:raw\.githubusercontent|github)\.com/goldassay/goldassay/(?:blob/)?main/(.*)")
+    files = [repository.fullmatch(target) for target in targets]
+    assert all(file and (ROOT / file[1]).is_file() for file in files), targets
+
+
 def test_every_measure_has_an_example() -> None:
     for task in TASKS:
         for measure in registered(task):
