@@ -109,6 +109,21 @@ def test_no_secret_of_any_model_or_setting_reaches_the_folder(tmp_path: Path) ->
     assert all((row.prediction or {})["entities"] == [[3, 7, "TMP"]] for row in Run.load(tmp_path / "r").rows)
 
 
+def test_all_models_that_a_program_calls_are_named(tmp_path: Path) -> None:
+    class Two(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.one = dspy.Predict("text -> rule")
+            self.one.lm = dspy.LM("openai/own")
+            self.other = dspy.Predict("text -> rule")
+
+        def forward(self, text: str) -> Any:
+            return right(text)
+
+    run = evaluate(Two(), examples(1), METRIC, lm=dspy.LM("openai/given"), folder=tmp_path / "r", progress=False)
+    assert run.head.lm == Run.load(tmp_path / "r").head.lm == "openai/own, openai/given"
+
+
 def test_a_line_cut_in_a_character_is_made_again_and_a_broken_one_is_named(tmp_path: Path) -> None:
     def program(text: str) -> Any:
         return right(text, note="ééé")

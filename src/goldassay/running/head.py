@@ -216,7 +216,7 @@ def describe_run(
     return RunHead(
         name=options.name or _own_name(program),
         settings=dict(options.settings),
-        lm=None if lm is None else str(getattr(lm, "model", lm)),
+        lm=_models(program, lm),
         model=described(lm),
         adapter=type(options.adapter or dspy.settings.adapter or dspy.ChatAdapter()).__name__,
         seed=options.seed,
@@ -238,6 +238,13 @@ def describe_run(
         started=now(),
         judge_labels={name: dict(labels) for name, labels in (options.judge_labels or {}).items()},
     )
+
+
+def _models(program: Program, lm: dspy.BaseLM | None) -> str | None:
+    """The names of the models that a program calls: ``lm``, and those that its predictors are bound to."""
+    bound = [predictor.lm for predictor in program.predictors()] if hasattr(program, "predictors") else []
+    called = [model or lm for model in bound] or [lm]
+    return ", ".join(dict.fromkeys(str(getattr(model, "model", model)) for model in called if model)) or None
 
 
 def _own_name(code: object) -> str:
