@@ -105,8 +105,7 @@ def value_rows(values: Sequence[ReportedValue]) -> tuple[list[str], list[TableRo
     columns = ["value", "[95 %]"]
     columns += ["as judged"] if with_judge else []
     columns += ["precision", "recall"] if with_rates else []
-    columns += ["target", "met"] if with_targets else []
-    met = {True: Cell("yes", "better"), False: Cell("no", "worse"), None: ""}
+    columns += ["target"] if with_targets else []
     rows: list[TableRow] = []
     for value in values:
         row: list[Value] = [value.label, number(value.value) + bounds(value.interval)]
@@ -114,7 +113,8 @@ def value_rows(values: Sequence[ReportedValue]) -> tuple[list[str], list[TableRo
         if with_rates:
             row += ["" if rate is None else rate for rate in (value.precision, value.recall)]
         if with_targets:
-            row += ["" if value.target is None else f"{value.target:.2f}", met[value.met]]
+            target = "" if value.target is None else f"{value.target:.2f} {'✓' if value.met else '✗'}"
+            row.append(Cell(target, "better" if value.met else "worse"))
         rows.append(row)
     return columns, rows
 
