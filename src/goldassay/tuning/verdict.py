@@ -202,7 +202,8 @@ class Audit(Displayed):
         """The verdict with the gain, and with the reported one if several candidates were to choose from."""
         reported = "" if self.naive_gain is None else f"the reported gain is {self.naive_gain:+z.3f}"
         if self.interval is None:
-            return f"{self.verdict}: {reported}, luck included" if reported else self.verdict
+            known = f"{reported}, luck included" if reported else "nothing is known of the gain yet"
+            return f"{self.verdict}: {known}"
         low, high = self.interval
         line = f"{self.verdict}: {self.gain:+z.3f} [{low:+z.3f}, {high:+z.3f}]"
         return f"{line} (95 %) after correction; {reported}" if several else line
