@@ -31,7 +31,7 @@ nightly: install
 	touch .venv/oracles
 
 oracles: .venv/oracles
-	$(BIN)/python -m pytest tests/conformance tests/models/embedding
+	$(BIN)/python -m pytest tests/conformance tests/models/test_embedding.py
 
 format: install
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .

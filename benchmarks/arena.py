@@ -32,8 +32,8 @@ from dspy.teleprompt import Teleprompter
 from goldassay.statistics import wilson
 from goldassay.statistics.noninferiority import cheapest_not_worse
 from goldassay.tuning import tune
-from goldassay.tuning.accept import Accept
 from goldassay.tuning.edits import Diagnosis
+from goldassay.tuning.optimizers import Accept
 from goldassay.tuning.patching import strongest_first
 
 DEV, TEST, BASE, GAIN, ARMS = 60, 150, 0.5, 0.1, 5

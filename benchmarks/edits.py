@@ -23,7 +23,7 @@ from goldassay import workspace
 from goldassay.gold import load
 from goldassay.models import lm as models
 from goldassay.models.lm import TerseAdapter
-from goldassay.results.cells import signed
+from goldassay.results.view import signed
 from goldassay.running.evaluate import evaluate
 from goldassay.statistics import compare
 from goldassay.tuning.wrappers import NearestDemos, demonstrations

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from goldassay.tuning.ablation import Ablation
+from goldassay.tuning.explain import Ablation
 from goldassay.tuning.units import Unit, UnitVerdict
 
 USEFUL = ("Numbers of four digits are years.", "Museums are places.", "A name begins with a capital letter.")

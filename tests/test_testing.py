@@ -134,7 +134,7 @@ def test_the_floor_of_an_error_is_a_ceiling() -> None:
     import dspy
 
     from goldassay import Metric
-    from goldassay.tuning.cases import MarkedTest
+    from goldassay.tuning.systems import MarkedTest
 
     metric = Metric.of(lambda gold, pred: 0.25, name="error", lower_is_better=True, targets={"error": 0.3})
     gold = [dspy.Example(text=text, label="M").with_inputs("text") for text in "ab"]

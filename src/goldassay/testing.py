@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from goldassay.core.metric import AnyMetric
     from goldassay.running.guard import Program
     from goldassay.running.run import Run
-    from goldassay.tuning.cases import MarkedTest
+    from goldassay.tuning.systems import MarkedTest
 
 MARKER = "goldassay"
 CHECK = "goldassay_check"
@@ -74,7 +74,7 @@ def _case(item: pytest.Item) -> MarkedTest | None:
         return None
     cases = item.config.stash.setdefault(CASES, {})
     if id(mark) not in cases:
-        from goldassay.tuning.cases import MarkedTest  # loads DSPy
+        from goldassay.tuning.systems import MarkedTest  # loads DSPy
 
         try:
             cases[id(mark)] = MarkedTest(*mark.args, **mark.kwargs)

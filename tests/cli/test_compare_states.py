@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from goldassay import workspace
 from goldassay.cli import app
-from goldassay.tuning.cases import MarkedTest
+from goldassay.tuning.systems import MarkedTest
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from goldassay._support.exceptions import DataError
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, LabelFile
 from goldassay.judges.questions import question
-from goldassay.judges.tuning import JUDGE_FILE, JudgeProgram, _examples, judge_of, metric, splits, tune_judge
+from goldassay.judges.tuning import JUDGE_FILE, JudgeProgram, judge_of, metric, splits, tune_judge
 
 SUPPORT, YES = question("support"), question("criterion")
 WORDS = ["harbour", "meadow", "lantern", "violin", "granite", "orchard", "compass", "thimble", "saffron", "marble"]
@@ -91,7 +91,8 @@ def test_inputs_are_data_and_true_or_false_is_understood() -> None:
         JudgedItem("a", {"text": attack, "claim": "It rained."}, {"x": "not supported"}, split="train"),
         JudgedItem("b", {"text": "Sun.", "claim": "Sun."}, {"x": "supported"}, split="train", notes={"quote": "Sun."}),
     ]
-    first, two = _examples(rows, SUPPORT.yes_or_no())
+    dev = JudgedItem("c", {"text": "Fog.", "claim": "Fog."}, {"x": "supported"}, split="dev")
+    first, two = splits(LabelFile([*rows, dev], SUPPORT.yes_or_no()))["train"]
     assert "[[ ##" not in first.text
     assert json.loads(first.text) == attack
     assert "verdict" not in first  # contradicted or not stated: either is what people mean, so neither is shown

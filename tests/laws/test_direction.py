@@ -31,9 +31,9 @@ from goldassay.running.gates import gate
 from goldassay.running.run import Run
 from goldassay.running.scoring import below
 from goldassay.statistics.sequential import sequential_test
-from goldassay.tuning.cases import MarkedTest
 from goldassay.tuning.measuring import Bench, effect
 from goldassay.tuning.patterns import find
+from goldassay.tuning.systems import MarkedTest
 
 from .test_laws import records, registered
 

@@ -24,7 +24,7 @@ from goldassay.reporting.pages.dashboard import entries, listing
 from goldassay.reporting.ranking import rank
 from goldassay.reporting.summary import RunSummary
 from goldassay.reporting.verdicts import differences
-from goldassay.results.cells import typeset
+from goldassay.results.view import typeset
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
 from goldassay.running.head import RunGold, RunHead, RunMeasure

@@ -15,8 +15,7 @@ from goldassay import Metric, tune
 from goldassay._support import jsonl
 from goldassay.measures import extraction
 from goldassay.reporting import pages
-from goldassay.results.cells import typeset
-from goldassay.results.view import Diff, Table
+from goldassay.results.view import Diff, Table, typeset
 from goldassay.tuning import Patches
 from goldassay.tuning.patches import Patch
 

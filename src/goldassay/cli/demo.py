@@ -26,7 +26,7 @@ from goldassay.core.metric import Metric
 from goldassay.gold import load
 from goldassay.models.lm import Model, for_program
 from goldassay.reporting import terminal
-from goldassay.results.cells import p_value
+from goldassay.results.view import p_value
 from goldassay.running import Run, new_folder
 from goldassay.running.evaluate import evaluate
 from goldassay.running.guard import guarded, unguarded

@@ -16,12 +16,12 @@ from goldassay._support.exceptions import DataError, GoldassayError, RunStopped
 from goldassay.ext.labelling.mode_judges import judge_from_notes
 from goldassay.gold import anyfields, load
 from goldassay.judges.agreement import estimate, mean_grade
-from goldassay.judges.asked import limited, panel, question_named, read_unseen
 from goldassay.judges.audit import AUDIT_TESTS, probes_of
 from goldassay.judges.audit import audit as run_checks
 from goldassay.judges.judge import Judge, Panel
 from goldassay.judges.labels import LabelFile, has_grades, poll, read_grades
 from goldassay.judges.questions import Vote
+from goldassay.judges.tuning import limited, panel, question_named, read_unseen
 from goldassay.reporting import terminal
 from goldassay.running.account import Account
 from goldassay.running.budget import BudgetSpent, Meter

@@ -20,8 +20,7 @@ from goldassay.cli.options import GoldOptions, NotesOptions, WorkOptions, resume
 from goldassay.ext.labelling.notes import Notes
 from goldassay.ext.labelling.proof import Proof, prove_by_labels
 from goldassay.gold import TaskSet, anyfields
-from goldassay.judges.asked import limited, question_named, read_unseen
-from goldassay.judges.tuning import tune_judge
+from goldassay.judges.tuning import limited, question_named, read_unseen, tune_judge
 from goldassay.models.lm import Model, for_program
 from goldassay.models.lm import models as lms
 from goldassay.reporting import terminal

@@ -1,5 +1,7 @@
 """A judge is a program: it is tuned on people's labels by the loop that tunes every program, and saved the same way.
 
+What a judge is asked has a name (`question_named`), and so has who answers: one model, several, or a tuned judge.
+
 The examples hold the inputs as data (`goldassay.judges.judge.data`), as a judge at work gives them to its program. The
 objective is balanced accuracy, so that a judge that always gives the frequent label gains nothing; accuracy is reported
 beside it. A verdict of support whose quote is not in the text is no verdict, since a judge at work rejects it.
@@ -7,7 +9,7 @@ beside it. A verdict of support whose quote is not in the text is no verdict, si
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,11 @@ from goldassay._support import files
 from goldassay._support.exceptions import DataError
 from goldassay.core.metric import Metric
 from goldassay.gold.splits import split
-from goldassay.judges.judge import Judge, data, folded, is_quoted
-from goldassay.judges.labels import JudgedItem, LabelFile
-from goldassay.judges.questions import Question, question, rubric
+from goldassay.judges.judge import Judge, Panel, Verdicts, data, folded, is_quoted
+from goldassay.judges.labels import LabelFile, read
+from goldassay.judges.questions import Question, question, rubric, scale
 from goldassay.measures.classification import Accuracy, LabelF1
+from goldassay.models.lm import models
 from goldassay.running.leaks import text_of
 from goldassay.tuning import Tuned, load_state, tune
 from goldassay.tuning.options import TuneOptions
@@ -69,7 +72,16 @@ def splits(labels: LabelFile, *, seed: int = 0) -> dict[str, list[dspy.Example]]
     items = [item for item in labels.items if item.label is not None]
     if not items:
         raise DataError("no item has a label, so there is nothing to tune on", file=labels.source or None)
-    labelled = _examples(items, labels.question)
+    question = labels.question
+    labelled: list[dspy.Example] = []
+    for item in items:
+        texts = {name: question.constants.get(name) or item.inputs[name] for name in question.signature.input_fields}
+        inputs = {name: data(text) for name, text in texts.items()}
+        # a label that several verdicts count as is shown as none of them
+        outputs = {"verdict": item.label, **item.notes} if item.label in (question.base or question).worth else {}
+        outputs |= {"quote": ""} if item.label == "not_stated" else {}
+        outputs = {name: value for name, value in outputs.items() if name in question.signature.output_fields}
+        labelled.append(dspy.Example(id=item.id, label=item.label, **inputs, **outputs).with_inputs(*inputs))
     split_of = {item.id: item.split for item in items}
     if not all(split_of.values()):
         rows = [
@@ -86,24 +98,11 @@ def splits(labels: LabelFile, *, seed: int = 0) -> dict[str, list[dspy.Example]]
     return parts
 
 
-def _examples(items: Sequence[JudgedItem], question: Question) -> list[Any]:
-    """DSPy examples; a label that several verdicts count as is shown as none of them."""
-    rows = []
-    for item in items:
-        texts = {name: question.constants.get(name) or item.inputs[name] for name in question.signature.input_fields}
-        inputs = {name: data(text) for name, text in texts.items()}
-        outputs = {"verdict": item.label, **item.notes} if item.label in (question.base or question).worth else {}
-        outputs |= {"quote": ""} if item.label == "not_stated" else {}
-        outputs = {name: value for name, value in outputs.items() if name in question.signature.output_fields}
-        rows.append(dspy.Example(id=item.id, label=item.label, **inputs, **outputs).with_inputs(*inputs))
-    return rows
-
-
 def tune_judge(labels: LabelFile, optimizer: str = "bootstrap", **keywords: Any) -> Tuned:
     """A judge tuned on train, chosen on dev, reported once on test; ``keywords`` are those of `goldassay.tune`."""
     options = TuneOptions(**keywords)
     parts = splits(labels, seed=options.seed)
-    tuned: Tuned = tune(JudgeProgram(labels.question), parts, metric(), optimizer, options)
+    tuned = tune(JudgeProgram(labels.question), parts, metric(), optimizer, options)
     if (folder := options.folder) is not None:
         learnt = [example.id for name in ("train", "dev") for example in parts[name]]
         about = {"question": labels.question.name, "levels": dict(labels.question.levels), "learnt": learnt}
@@ -145,3 +144,76 @@ def _about(folder: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or not {"question", "levels", "learnt"} <= content.keys():
         raise DataError("not the description of a tuned judge", file=about)
     return content
+
+
+def question_named(name: str) -> tuple[Question, Path | None]:
+    """The question of a judge, and the folder of a tuned judge, which answers its own question.
+
+    Args:
+        name: A question, a file of levels and their meanings, a scale such as 1-5, or the folder of a tuned judge; the
+            label that counts as positive may follow, as in ``criterion:yes``.
+
+    Raises:
+        DataError: A file has no levels.
+    """
+    source, _, positive = name.partition(":")
+    tuned = Path(source) if Path(source).is_dir() else None
+    if tuned:
+        chosen = question_of(tuned)
+    elif source[:1].isdigit():
+        chosen = scale(source)
+    elif Path(source).suffix in (".yaml", ".yml", ".json"):
+        levels = files.yaml_value(Path(source))
+        if not isinstance(levels, dict):
+            raise DataError("a rubric has levels and their meanings, the worst first", file=source)
+        chosen = rubric(levels)
+    else:
+        chosen = question(source)
+    return chosen.about(positive) if positive else chosen, tuned
+
+
+def read_unseen(
+    path: Path, name: str, columns: Mapping[str, str] | None = None, *, labelled: bool = False
+) -> tuple[LabelFile, int]:
+    """The labels of a file for a judge, and how many were left out since the judge was tuned on them.
+
+    Args:
+        path: The file.
+        name: What the judge is asked, as in `question_named`.
+        columns: This project's names and those of the file.
+        labelled: Whether some item must have a label.
+    """
+    question, tuned = question_named(name)
+    labels = read(path, question, labelled=labelled, columns=columns)
+    fresh = unseen(tuned, labels) if tuned else labels
+    return fresh, len(labels.items) - len(fresh.items)
+
+
+def panel(name: str, lms: Sequence[str] = (), store: Path | None = None) -> Judge | Panel:
+    """The judge that answers, or several; a model that is named again is sampled again.
+
+    Args:
+        name: What they are asked, as in `question_named`.
+        lms: Their models; by default the default model.
+        store: The file in which verdicts are stored and reused.
+    """
+    verdicts = Verdicts(store) if store else {}
+    _, tuned = question_named(name)
+    names: list[str | None] = [*lms]
+    names = names or [None]
+    members: list[Judge] = []
+    for index, lm in enumerate(names):
+        model = models.resolve(lm)
+        adapter = models.adapter(model)
+        sample = names[:index].count(lm)
+        if tuned:
+            members.append(judge_of(tuned, model, adapter=adapter, sample=sample, verdicts=verdicts))
+        else:
+            members.append(Judge(model, adapter=adapter, sample=sample, verdicts=verdicts))
+    return members[0] if len(members) == 1 else Panel(members)
+
+
+def limited(labels: LabelFile, limit: int | None = None, split: str | None = None) -> LabelFile:
+    """The first items of a file, or those of a split."""
+    items = [item for item in labels.items if split in (None, "all", item.split)]
+    return replace(labels, items=items[:limit])

@@ -17,8 +17,7 @@ from goldassay._support import files
 from goldassay._support.display import Displayed
 from goldassay._support.exceptions import ConventionError, GoldassayError
 from goldassay.core.tally import Evidence
-from goldassay.results.cells import number, with_interval
-from goldassay.results.view import Sentence, Table, TableRow, View
+from goldassay.results.view import Sentence, Table, TableRow, View, number, with_interval
 from goldassay.running.comparing import STORED, check_comparable
 from goldassay.running.run import Run
 from goldassay.running.summary import labels, tokens, under_protocol

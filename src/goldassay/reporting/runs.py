@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from goldassay.measures.answering.ranking import FINAL_SCORE_VALUES
 from goldassay.reporting.terminal import echo, line, print_table
-from goldassay.results.cells import bounds, labelled, number, shortened, signed
 from goldassay.results.comparisons import Comparisons, difference_rows
-from goldassay.results.view import Cell, TableRow
+from goldassay.results.view import Cell, TableRow, bounds, labelled, number, shortened, signed
 from goldassay.running.run import Run
 from goldassay.running.summary import run_value, under_protocol
 

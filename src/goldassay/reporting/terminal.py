@@ -26,8 +26,7 @@ from goldassay._support.progress import bar as progressing
 from goldassay._support.progress import heartbeat, watched
 from goldassay._support.progress import quiet as is_quiet
 from goldassay._support.secrets import redact, scrub
-from goldassay.results.cells import written
-from goldassay.results.view import Cell, Diff, Note, Sentence, Table, TableRow, Value, View, Viewable
+from goldassay.results.view import Cell, Diff, Note, Sentence, Table, TableRow, Value, View, Viewable, written
 
 ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 

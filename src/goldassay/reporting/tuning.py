@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from goldassay._support import jsonl
 from goldassay.core.fields import Record
-from goldassay.results.cells import number, p_value, signed
-from goldassay.results.view import Cell, Chart, Diff, Point, Sentence, Table, TableRow, View
+from goldassay.results.view import Cell, Chart, Diff, Point, Sentence, Table, TableRow, View, number, p_value, signed
 from goldassay.running.summary import spent
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning

@@ -13,7 +13,7 @@ from goldassay._support.exceptions import one_line
 from goldassay.core.fields import identity
 from goldassay.core.measure import failed
 from goldassay.core.metric import Metric, failed_with
-from goldassay.models.lm.limits import CallNotes, watch
+from goldassay.models.lm.models import CallNotes, watch
 from goldassay.running.account import Account, silent_callbacks
 from goldassay.running.budget import SILENT
 from goldassay.running.guard import Program, attempt

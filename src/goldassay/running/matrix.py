@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from goldassay.core.evidence import contributions
 from goldassay.core.fields import Fields
-from goldassay.results.cells import p_value
+from goldassay.results.view import p_value
 from goldassay.running.run import Run
 from goldassay.statistics.noninferiority import NotWorse, cheapest_not_worse
 

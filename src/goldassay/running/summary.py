@@ -10,11 +10,23 @@ from typing import TYPE_CHECKING
 from goldassay.core.fields import Record
 from goldassay.core.measure import target_met
 from goldassay.core.tally import Counts
-from goldassay.results.cells import bounds, labelled, number, shortened, with_interval
 from goldassay.results.comparison import title
 from goldassay.results.comparisons import formula, headline
 from goldassay.results.tables import of_breakdown
-from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, Value, View
+from goldassay.results.view import (
+    Cell,
+    Note,
+    Sentence,
+    Table,
+    TableRow,
+    Value,
+    View,
+    bounds,
+    labelled,
+    number,
+    shortened,
+    with_interval,
+)
 from goldassay.statistics import Interval
 
 if TYPE_CHECKING:

@@ -27,8 +27,7 @@ from rapidfuzz import fuzz, process
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
 from goldassay.core.fields import read
-from goldassay.models.embedding import checked
-from goldassay.models.embedding.protocols import Vectors
+from goldassay.models.embedding import Vectors, checked
 from goldassay.text import words
 
 __all__ = ["BM25Index", "DenseIndex", "LabelTable", "Match", "Passage", "passages"]

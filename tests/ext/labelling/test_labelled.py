@@ -112,9 +112,10 @@ def test_labels_that_prove_nothing_say_what_more_would_bring() -> None:
 def test_an_unproven_difference_has_one_interval_and_one_p_in_its_sentence() -> None:
     interval = Interval(0.14, 0.077, 0.203)
     labels = LabelTest(interval, 0.077, 0.0004, "sign", 12, 12, 30, 1, (20, 0.05))
-    sentence = Comparison.of_labels(("a", "b"), "accuracy", labels).sentence
+    comparison = Comparison(("a", "b"), "accuracy", labels.paired(), labels=labels)
+    sentence = comparison.sentence
     assert sentence == "Whether b differs from a is not proven: +0.140 [+0.000, +0.203] accuracy, 12 labels (p 0.077)."
-    details = Comparison.of_labels(("a", "b"), "accuracy", labels).details
+    details = comparison.details
     assert details[0].endswith("it is <0.001 if 12 labels were fixed beforehand")
     assert details[1] == "about 1 more label would prove it if they go on as these do"
 

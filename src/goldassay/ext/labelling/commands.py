@@ -19,7 +19,7 @@ from goldassay.ext.labelling.review import Review, exporting
 from goldassay.ext.labelling.review.exporting import reviewed_traces
 from goldassay.ext.labelling.review.folder import Folder, add_wave
 from goldassay.ext.labelling.review.session import Session
-from goldassay.judges.asked import panel
+from goldassay.judges.tuning import panel
 from goldassay.reporting import terminal
 
 

@@ -134,7 +134,8 @@ def verdict(
     )
     lower = bool(chosen and chosen.lower_is_better)
     warnings = design.skipped if len(gold) < len(records) else []
-    return Comparison.of_labels(pair, name, decide(labels), lower_is_better=lower, warnings=warnings)
+    test = decide(labels)
+    return Comparison(pair, name, test.paired(), lower, labels=test, warnings=tuple(warnings))
 
 
 def ranked(verdicts: Sequence[Comparison]) -> list[Comparison]:

@@ -50,8 +50,8 @@ from goldassay.gold import write
 from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.records import INPUT_FIELDS
 from goldassay.judges.judge import named
-from goldassay.results.cells import p_value, signed
 from goldassay.results.comparison import Comparison
+from goldassay.results.view import p_value, signed
 from goldassay.statistics import Interval, holm
 from goldassay.statistics.design import SAMPLING, Design
 from goldassay.tuning.acceptance import ALPHA, MARGIN

@@ -9,8 +9,7 @@ from pathlib import Path
 from goldassay._support import jsonl
 from goldassay.ext.labelling import REVIEW
 from goldassay.ext.labelling.modes import ModeTable, ModeWave, ReviewedTrace, read_modes
-from goldassay.results.cells import bounds, with_interval
-from goldassay.results.view import Chart, Point, Sentence, Table, View
+from goldassay.results.view import Chart, Point, Sentence, Table, View, bounds, with_interval
 
 
 def folder_view(folder: Path) -> View | None:

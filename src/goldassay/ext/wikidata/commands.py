@@ -24,7 +24,7 @@ from goldassay.ext.wikidata.improvement import recall_gaps
 from goldassay.ext.wikidata.results import load, load_rows
 from goldassay.measures.triples import VERDICTS
 from goldassay.reporting import terminal
-from goldassay.results.cells import number
+from goldassay.results.view import number
 from goldassay.running.options import RunOptions
 from goldassay.tuning.patches import Patch, write
 from goldassay.tuning.systems import prepared

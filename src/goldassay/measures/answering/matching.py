@@ -41,12 +41,12 @@ from goldassay.models.embedding import (
     DEFAULT_EMBEDDER,
     Embedder,
     TokenEmbedder,
+    Vectors,
     checked,
     cosine,
     resolve,
     resolve_tokens,
 )
-from goldassay.models.embedding.protocols import Vectors
 from goldassay.text import normal
 from goldassay.text.words import ascii_letters, tokens
 

@@ -112,7 +112,7 @@ class Lines:
         most = node.get("maxItems")
         node = _resolved(node.get("items") or {}, schema) if listed else node
         fields = node.get("properties", {"": node})
-        parts: dict[str, Scalar] = {}
+        parts = {}
         for name, inner in fields.items():
             scalar = _scalar(_resolved(inner, schema), schema)
             if scalar is None:
@@ -304,7 +304,15 @@ def bound(
         if "string" in kinds and is_free:
             bounded.setdefault("maxLength", limits.get(name, length))
         if is_free and {"integer", "number"} & {*kinds}:
-            bounded = _bounded_number(bounded, "number" in kinds)
+            # twelve digits, and six after the point, unless the schema states its own limits
+            lowest = bounded.get("minimum", bounded.get("exclusiveMinimum"))
+            highest = bounded.get("maximum", bounded.get("exclusiveMaximum"))
+            if lowest is None and (highest is None or highest > -LARGEST_NUMBER):
+                bounded["minimum"] = -LARGEST_NUMBER
+            if highest is None and (lowest is None or lowest < LARGEST_NUMBER):
+                bounded["maximum"] = LARGEST_NUMBER
+            if "number" in kinds:
+                bounded.setdefault("multipleOf", 1e-6)
         if "properties" in node:
             fields = {key: walk(field, length, key) for key, field in node["properties"].items()}
             if runs and fields.keys() & {"type", "label"} and fields.get("text", {}).get("type") == "string":
@@ -315,19 +323,6 @@ def bound(
         return bounded
 
     return walk(schema, max(characters, TEXT_CHARACTERS))
-
-
-def _bounded_number(node: Fields, has_fraction: bool) -> Fields:
-    """A number of twelve digits, and six after the point, unless the schema states its own limits."""
-    lowest = node.get("minimum", node.get("exclusiveMinimum"))
-    highest = node.get("maximum", node.get("exclusiveMaximum"))
-    if lowest is None and (highest is None or highest > -LARGEST_NUMBER):
-        node["minimum"] = -LARGEST_NUMBER
-    if highest is None and (lowest is None or lowest < LARGEST_NUMBER):
-        node["maximum"] = LARGEST_NUMBER
-    if has_fraction:
-        node.setdefault("multipleOf", 1e-6)
-    return node
 
 
 def text_limits(examples: Iterable[Record], outputs: Collection[str]) -> dict[str, int]:

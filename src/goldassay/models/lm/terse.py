@@ -109,7 +109,14 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     def format(self, signature: type[dspy.Signature], demos: list[Fields], inputs: Fields) -> list[Fields]:
         """The messages as DSPy makes them, with a short system message."""
         first, *messages = super().format(signature, demos, inputs)
-        return [{**first, "content": self.system_message(signature)}, *messages]
+        lines = [str(signature.instructions)]  # then a line for each field that is described or is a choice of labels
+        for name, field in signature.fields.items():
+            description = str((field.json_schema_extra or {}).get("desc") or "").replace(f"${{{name}}}", "")
+            is_choice = name in signature.output_fields and get_origin(field.annotation) is Literal
+            labels = ", ".join(map(str, get_args(field.annotation))) if is_choice else ""
+            if description or labels:
+                lines.append(f"{name}: {'; '.join(filter(None, (description, labels)))}")
+        return [{**first, "content": "\n".join(lines)}, *messages]
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> Fields:
         """The typed outputs of an answer."""
@@ -117,17 +124,6 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
             completion = json.dumps(form.read(completion), ensure_ascii=False)
         fields: Fields = super().parse(signature, completion)
         return fields
-
-    def system_message(self, signature: type[dspy.Signature]) -> str:
-        """The instructions, then a line for each field that is described or is a choice of labels."""
-        lines: list[str] = [str(signature.instructions)]
-        for name, field in signature.fields.items():
-            description = str((field.json_schema_extra or {}).get("desc") or "").replace(f"${{{name}}}", "")
-            is_choice = name in signature.output_fields and get_origin(field.annotation) is Literal
-            labels = ", ".join(map(str, get_args(field.annotation))) if is_choice else ""
-            if description or labels:
-                lines.append(f"{name}: {'; '.join(filter(None, (description, labels)))}")
-        return "\n".join(lines)
 
     def format_user_message_content(
         self, signature: type[dspy.Signature], inputs: dict[str, object], *_: object, **__: object

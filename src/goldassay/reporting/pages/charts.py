@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.core.fields import Fields
-from goldassay.results.cells import bounds, number
-from goldassay.results.view import Chart, Point
+from goldassay.results.view import Chart, Point, bounds, number
 
 if TYPE_CHECKING:
     from goldassay.reporting.ranking import RankedRun

@@ -24,10 +24,23 @@ from goldassay.core.fields import Record
 from goldassay.measures.classification.records import institutions
 from goldassay.reporting.pages.charts import figure
 from goldassay.reporting.summary import gold_name
-from goldassay.results import cells
-from goldassay.results.cells import number, p_value, typeset, written
 from goldassay.results.comparison import ComparisonVerdict
-from goldassay.results.view import Cell, Chart, Diff, Note, Sentence, Table, TableRow, Value
+from goldassay.results.view import (
+    Cell,
+    Chart,
+    Diff,
+    Note,
+    Sentence,
+    Table,
+    TableRow,
+    Value,
+    bounds,
+    number,
+    p_value,
+    signed,
+    typeset,
+    written,
+)
 from goldassay.running.summary import model_name, tokens
 from goldassay.statistics.intervals import Interval
 
@@ -102,9 +115,9 @@ def rate(value: float | None) -> str:
     return typeset(number(value, 3))
 
 
-def signed(value: float | None) -> str:
+def difference(value: float | None) -> str:
     """A difference with its sign; a dash for None."""
-    return "–" if value is None else typeset(cells.signed(value))
+    return "–" if value is None else typeset(signed(value))
 
 
 def code(key: Hashable, facet: str = "", institutional: bool = False) -> str:
@@ -133,7 +146,7 @@ def cell(value: Value, places: int = 3) -> Markup:
         return escape(typeset(written(value)))
     if isinstance(value, float):
         return escape(typeset(number(value, places)))
-    ends = Markup(' <span class="ends">{}</span>').format(typeset(cells.bounds(value).strip()))
+    ends = Markup(' <span class="ends">{}</span>').format(typeset(bounds(value).strip()))
     return escape(typeset(number(value.value, places))) + ends
 
 
@@ -174,7 +187,7 @@ FILTERS = {
     "figures": figures,
     "by_label": by_label,
     "rate": rate,
-    "signed": signed,
+    "signed": difference,
     "typeset": typeset,
     "p": p_value,
     "model": model_name,

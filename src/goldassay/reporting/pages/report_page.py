@@ -20,9 +20,8 @@ from goldassay.reporting.ranking import RankedRun, leader
 from goldassay.reporting.summary import RunSummary, confidences, is_wrong, step_view
 from goldassay.reporting.tuning import Tuning
 from goldassay.reporting.verdicts import LEAST_COMPARED, differences
-from goldassay.results.cells import shortened
 from goldassay.results.comparisons import metric_title
-from goldassay.results.view import Chart, Point, Sentence, View
+from goldassay.results.view import Chart, Point, Sentence, View, shortened
 from goldassay.running.rows import ROWS_IN_MEMORY
 from goldassay.running.run import Run
 from goldassay.running.summary import labels, noise_lines, run_sentence, warnings

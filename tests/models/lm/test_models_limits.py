@@ -13,7 +13,7 @@ import dspy
 import pytest
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.models.lm import EndpointLimit, RateLimit, limited, limits, share_among, watch
+from goldassay.models.lm import EndpointLimit, RateLimit, limited, models, share_among, watch
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_call_waits_and_a_cached_one_gives_its_place_back(monkeypatch: pytest.
         limit.on_lm_start(call, lm, {"prompt": "?"})
         limit.on_lm_end(call, ["yes"])
     assert 0.15 < notes.waited < 5
-    monkeypatch.setattr(limits, "history_entry", lambda *_: {"usage": {}})  # as for an answer from DSPy's cache
+    monkeypatch.setattr(models, "history_entry", lambda *_: {"usage": {}})  # as for an answer from DSPy's cache
     limit.on_lm_start("d", lm, {"prompt": "?"})
     limit.on_lm_end("d", ["yes"])
     assert limit.endpoint(lm).spare == 1
