@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.results.cells import p_value
+from goldassay.results.view import p_value
 from goldassay.running.matrix import Recommendation
 from goldassay.statistics.noninferiority import cheapest_not_worse, not_worse
 

@@ -11,12 +11,11 @@ from benchmarks.explain import KINDS, LINES, PAIR, Obedient, World, examples
 
 from goldassay import evaluate, explain
 from goldassay._support.exceptions import GoldassayError
-from goldassay.tuning.ablation import Ablation
+from goldassay.tuning.explain import Ablation
 from goldassay.tuning.patches import apply
 from goldassay.tuning.proofs import PromptProof, check_proof, write_proof
 from goldassay.tuning.prune import prune
-from goldassay.tuning.statements import statements, without
-from goldassay.tuning.units import Unit, UnitVerdict, units_of
+from goldassay.tuning.units import Unit, UnitVerdict, statements, units_of, without
 
 
 def program(text: str = "\n".join(LINES)) -> Any:

@@ -191,15 +191,6 @@ def row(tallies: T, index: int) -> T:
     return tallies.from_state(nested({path: number for path, number in numbers.items() if path[:-1] in seen}))
 
 
-def _rows(tally: Tally) -> dict[Path, Any]:
-    """The columns of a tally, from which `_from_columns` makes it again."""
-    return flat(tally.to_columns())
-
-
-def _from_columns(zero: T, columns: Mapping[Path, object]) -> T:
-    return zero.from_columns(nested(columns))
-
-
 def scaled(tallies: T, weights: Sequence[float] | Floats) -> T:
     """The evidence of many examples, each times its weight.
 
@@ -207,9 +198,12 @@ def scaled(tallies: T, weights: Sequence[float] | Floats) -> T:
     >>> scaled(Mean(np.array([1.0, 0.0]), np.array([1.0, 1.0])), [3, 1]).total.tolist()
     [3.0, 0.0]
     """
-    columns = _rows(tallies)
     times = np.array(weights)
-    return _from_columns(tallies, {path: x if path[-1] == LEVEL_COLUMN else x * times for path, x in columns.items()})
+    columns = flat(tallies.to_columns())
+    for path, column in columns.items():
+        if path[-1] != LEVEL_COLUMN:
+            columns[path] = column * times
+    return tallies.from_columns(nested(columns))
 
 
 def chosen(tallies: T, places: Sequence[int]) -> T:
@@ -219,7 +213,8 @@ def chosen(tallies: T, places: Sequence[int]) -> T:
     >>> chosen(Mean(np.array([1.0, 0.0, 0.5]), np.ones(3)), [0, 2]).total.tolist()
     [1.0, 0.5]
     """
-    return _from_columns(tallies, {path: column[places] for path, column in _rows(tallies).items()})
+    columns = flat(tallies.to_columns())
+    return tallies.from_columns(nested({path: column[places] for path, column in columns.items()}))
 
 
 class Chunks(Mapping[str, Any]):
@@ -243,7 +238,7 @@ class Chunks(Mapping[str, Any]):
     def add(self, tallies: Mapping[str, Tally], size: int) -> None:
         """The next chunk, of ``size`` examples."""
         for name, tally in tallies.items():
-            columns = {path: np.broadcast_to(column, size) for path, column in _rows(tally).items()}
+            columns = {path: np.broadcast_to(column, size) for path, column in flat(tally.to_columns()).items()}
             self._parts[name].append({path: (_compact(column), column.dtype) for path, column in columns.items()})
         self.sizes.append(size)
 
@@ -261,7 +256,7 @@ class Chunks(Mapping[str, Any]):
             paths = dict.fromkeys(sorted(paths))
         sized = list(zip(parts, self.sizes, strict=True))
         columns = {p: np.concatenate([chunk.get(p, np.zeros(n, np.int8)) for chunk, n in sized]) for p in paths}
-        return _from_columns(self.zeros[name], columns)
+        return self.zeros[name].from_columns(nested(columns))
 
 
 def _compact(values: NDArray[Any]) -> NDArray[Any]:
@@ -297,7 +292,7 @@ def slope_between(joint: Evidences, a: Floats, b: Floats) -> Floats:
 
     It is the same with A and B exchanged.
     """
-    mean: Floats = np.zeros(len(a))
+    mean = np.zeros(len(a))
     for point, weight in zip(*NODES, strict=True):
         mean += weight / 2 * slope(joint, b + (1 + point) / 2 * (a - b))
     return mean
@@ -315,6 +310,6 @@ def slope(evidences: Evidences, sums: Floats) -> Floats:
     index = np.arange(len(moved))
     up[index, moved] += steps
     down[index, moved] -= steps
-    derivative: Floats = np.zeros(len(sums))
+    derivative = np.zeros(len(sums))
     derivative[moved] = (evidences.values(up) - evidences.values(down)) / (2 * steps)
     return derivative

@@ -117,12 +117,21 @@ def feedback(
     right = list(dict.fromkeys(text for assessment in assessments.values() for text in assessment.right))
     if pred_name:
         errors = _of_predictor(errors, pred_name, pred_trace, lines)
-    lines += [_right(right)] if right else []
+    if right:  # in a quarter of the room
+        ends = accumulate(len(text) + 2 for text in right)
+        fitting = max(1, sum(end <= FEEDBACK_SIZE // 4 for end in ends))
+        more = f" and {len(right) - fitting} more" if fitting < len(right) else ""
+        lines.append(f"Right: {'; '.join(right[:fitting])}{more}.")
     lines += [note] if note and (errors or failure) else []
     for error in errors:
         lines.append(f"- {error.message}" if error.step is None else f"- Step {error.step + 1}: {error.message}")
     lines += ["Nothing is wrong here."] if not errors and not failure else []
-    return _cut(lines)
+    # The lines that fit; a line longer than a third of the limit is cut.
+    lines = [line if len(line) <= FEEDBACK_SIZE // 3 else f"{line[: FEEDBACK_SIZE // 3 - 1]}…" for line in lines]
+    fitting = max(1, sum(end <= FEEDBACK_SIZE - 40 for end in accumulate(len(line) + 1 for line in lines)))
+    if fitting < len(lines):
+        lines = [*lines[:fitting], f"… and {len(lines) - fitting} more."]
+    return "\n".join(lines)
 
 
 def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: list[str]) -> list[Error]:
@@ -162,22 +171,6 @@ def _was_right(error: Error, output: str) -> bool:
     if not error.gold or error.gold not in output:
         return False
     return error.kind == "missed" or (error.kind == "wrong_type" and error.pred_type not in output)
-
-
-def _right(texts: list[str]) -> str:
-    """The right parts, in a quarter of the room."""
-    ends = accumulate(len(text) + 2 for text in texts)
-    fitting = max(1, sum(end <= FEEDBACK_SIZE // 4 for end in ends))
-    more = f" and {len(texts) - fitting} more" if fitting < len(texts) else ""
-    return f"Right: {'; '.join(texts[:fitting])}{more}."
-
-
-def _cut(lines: list[str]) -> str:
-    """The lines that fit; a line longer than a third of the limit is cut."""
-    lines = [line if len(line) <= FEEDBACK_SIZE // 3 else f"{line[: FEEDBACK_SIZE // 3 - 1]}…" for line in lines]
-    fitting = max(1, sum(end <= FEEDBACK_SIZE - 40 for end in accumulate(len(line) + 1 for line in lines)))
-    more = [f"… and {len(lines) - fitting} more."] if fitting < len(lines) else []
-    return "\n".join([*lines[:fitting], *more])
 
 
 def differences(gold: object, pred: object, text: str, value: float) -> tuple[Error, ...]:

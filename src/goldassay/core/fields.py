@@ -85,7 +85,7 @@ def identity(record: object, index: object) -> str:
 
 def check_unique(records: Iterable[object], file: Path | str | None = None) -> None:
     """Raise if two records have one id; the numbers 1 and the text "1" are one."""
-    seen: set[str] = set()
+    seen = set()
     for index, record in enumerate(records):
         name = identity(record, index)
         if name in seen:
@@ -169,7 +169,7 @@ def shared_text(records: Iterable[object], outputs: Collection[str] = ()) -> str
     "4 of 5 examples share a text with others and count as independent; name it as their 'document'"
     """
     content = ("text", "context")  # fields that two independent examples do not share, however short they are
-    texts: list[set[str]] = []
+    texts = []
     for index, record in enumerate(records):
         if cluster(record, index) != index:
             return ""
@@ -221,7 +221,7 @@ def sides(columns: Columns | None, gold: object, pred: object) -> tuple[Any, Any
         return gold, pred
     gold_columns: dict[str, Column] = {}
     pred_columns: dict[str, Column] = {}
-    absent: dict[str, Column] = {}
+    absent = {}
     for key, column in columns.items():
         side, _, name = key.partition(".")
         if name and side in ("gold", "pred"):

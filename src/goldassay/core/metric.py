@@ -26,7 +26,7 @@ from goldassay._support.exceptions import (
 )
 from goldassay.core import tally
 from goldassay.core.feedback import ReviewNotes, differences, feedback
-from goldassay.core.fields import Columns, Fields, names, read, sides
+from goldassay.core.fields import Columns, names, read, sides
 from goldassay.core.measure import (
     FAILURE,
     INVALID,
@@ -380,14 +380,21 @@ class FunctionMetric(Metric):
         if isinstance(value, dspy.Prediction):
             text = str(value.get("feedback") or "")
             value = value.get("score")
-        values: Fields = {self.main: value}
+        values = {self.main: value}
         if isinstance(value, Mapping):
             text = str(value.get("feedback") or "")
-            parts = {str(key): _part(entry) for key, entry in value.items() if key != "feedback"}
+            parts = {}
+            for key, entry in value.items():
+                if key != "feedback":
+                    parts[str(key)] = entry if isinstance(entry, Tally) else _number(entry)
             many = len(parts) > 1
             main = parts.pop(self.main) if self.main in parts else _overall([*parts.values()] or [_number(value)])
             values = {self.main: main} | (parts if many else {})
-        self._name(values)
+        if not self.has_fixed_names:
+            worst = dict.fromkeys(values) if self.measures[self.main].lower_is_better else {}
+            named = {key: self._returned(key, value, worst) for key, value in values.items() if key != self.main}
+            self.fix_names({**self.measures, **named}, {**self.weights, **dict.fromkeys(named, 0.0)})
+        self.check_names(values)
         tallies = {key: self._tally(key, value) for key, value in values.items()}
         score = float(Evidence(tallies, self.weights, worst_values(self.measures)).value)
         errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score)
@@ -408,14 +415,6 @@ class FunctionMetric(Metric):
         """The measure of a value that was returned under this name."""
         kind = type(value).__name__ if isinstance(value, Tally) else "Mean"
         return Returned(key, kind, lower_is_better=key in worst, most=worst.get(key))
-
-    def _name(self, values: Mapping[str, Tally | float]) -> None:
-        """Fix the names at the first example, and check those of the others."""
-        if not self.has_fixed_names:
-            worst = dict.fromkeys(values) if self.measures[self.main].lower_is_better else {}
-            parts = {key: self._returned(key, value, worst) for key, value in values.items() if key != self.main}
-            self.fix_names({**self.measures, **parts}, {**self.weights, **dict.fromkeys(parts, 0.0)})
-        self.check_names(values)
 
     def _tally(self, key: str, value: Tally | float) -> Tally:
         if not isinstance(value, Tally):
@@ -441,11 +440,6 @@ def _number(value: Any) -> float:
     if not math.isfinite(number):
         raise MetricError(f"the metric returned {value!r}; {RETURNS}")
     return number
-
-
-def _part(value: Tally | float) -> Tally | float:
-    """A value of a dict: evidence as it is, anything else as a number."""
-    return value if isinstance(value, Tally) else _number(value)
 
 
 def _overall(parts: Sequence[Any]) -> Any:

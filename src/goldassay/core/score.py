@@ -213,7 +213,7 @@ class Score(dspy.Prediction, str):
 
     def copy(self, **changes: Any) -> Score:
         """A copy with some fields changed."""
-        other: Score = Score.__new__(Score, float(changes.get("score", self)))
+        other = Score.__new__(Score, float(changes.get("score", self)))
         other.__dict__.update(copy.deepcopy(self.__dict__))
         for name, value in changes.items():
             setattr(other, name, value)

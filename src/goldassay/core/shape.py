@@ -172,7 +172,8 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
         inputs: The fields that it reads, if its file says so.
     """
     signature = _signature(program)
-    predictors = [_signature(predictor) for _, predictor in _predictors(program)]
+    named_predictors: Any = getattr(program, "named_predictors", None)
+    predictors = [_signature(predictor) for _, predictor in named_predictors()] if callable(named_predictors) else []
     signatures = [item for item in [signature, *predictors] if item is not None]
     answered = {name: output for item in signatures for name, output in item.output_fields.items()}
     input_fields = dict.fromkeys(name for item in signatures for name in item.input_fields)
@@ -230,17 +231,6 @@ def _signature(program: object) -> Signature | None:
     return cast("Signature", signature) if stated else None
 
 
-def _predictors(program: object) -> list[tuple[str, object]]:
-    named: Any = getattr(program, "named_predictors", None)
-    predictors: Any = named() if callable(named) else ()
-    return list(predictors)
-
-
-def _parts(program: object) -> list[object]:
-    """The modules that a module holds as attributes: one, in a module that wraps another."""
-    return [value for value in vars(program).values() if callable(getattr(value, "named_predictors", None))]
-
-
 def _parameters(program: object) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """The inputs that a program takes and those of them that have a default; None if it takes any.
 
@@ -250,19 +240,20 @@ def _parameters(program: object) -> tuple[tuple[str, ...] | None, tuple[str, ...
     signature = _signature(program)
     if signature is not None:
         return tuple(signature.input_fields), ()
-    classes = [each for each in type(program).__mro__ if "forward" in vars(each)]
-    for function in [vars(each)["forward"] for each in classes] or [program]:
+    classes = [item for item in type(program).__mro__ if "forward" in vars(item)]
+    for function in [vars(item)["forward"] for item in classes] or [program]:
         try:
             parameters = list(inspect.signature(function).parameters.values())[bool(classes) :]
         except (TypeError, ValueError):
             continue
         kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        named = [each for each in parameters if each.kind in kinds]
-        if named or all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in parameters):
-            optional = [each.name for each in named if each.default is not inspect.Parameter.empty]
-            return tuple(each.name for each in named), tuple(optional)
-    parts = _parts(program) if classes else []
-    return _parameters(parts[0]) if len(parts) == 1 else (None, ())
+        named = [item for item in parameters if item.kind in kinds]
+        if named or all(item.kind is not inspect.Parameter.VAR_KEYWORD for item in parameters):
+            optional = [item.name for item in named if item.default is not inspect.Parameter.empty]
+            return tuple(item.name for item in named), tuple(optional)
+    held = vars(program).values() if classes else ()
+    modules = [value for value in held if callable(getattr(value, "named_predictors", None))]
+    return _parameters(modules[0]) if len(modules) == 1 else (None, ())
 
 
 def _annotation(declaration: object) -> object:

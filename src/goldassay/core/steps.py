@@ -57,7 +57,7 @@ predictor='', parent=0)
 
     def state(self) -> Fields:
         """As JSON: kind and name, then what this step has."""
-        state: Fields = {"kind": self.kind, "name": self.name}
+        state = {"kind": self.kind, "name": self.name}
         for name in ("args", "output", "error", "seconds", "tokens", "predictor", "parent"):
             if (value := getattr(self, name)) not in (None, "", {}, 0) or (name == "parent" and value == 0):
                 state[name] = value
@@ -107,7 +107,7 @@ def bounded(value: object, longest: int = STEP_CHARACTERS) -> Any:
                 return copied
             if not isinstance(value, (list, tuple)):
                 return copy(jsonable(value), depth + 1)
-            items: list[Any] = []
+            items = []
             for number, inner in enumerate(value):
                 if room <= 0:
                     items.append(f"… (cut, {len(value) - number:,} more)")

@@ -19,6 +19,7 @@ from operator import add, attrgetter
 from types import MappingProxyType
 from typing import Any, Self, TypeAlias
 
+import numpy as np
 from typing_extensions import TypeVar
 
 from goldassay.core.fields import Fields, Record
@@ -107,8 +108,6 @@ class Tally(ABC):
     @property
     def summed(self) -> Self:
         """The evidence of all examples together, of a tally whose fields are arrays."""
-        import numpy as np
-
         return self.from_state(nested({path: np.sum(column).item() for path, column in flat(self.state()).items()}))
 
     @property
@@ -175,8 +174,6 @@ def divide(above: Number, below: Number, empty: float = 0.0) -> Number:
     """
     if isinstance(below, (int, float)):
         return above / below if below else empty
-    import numpy as np
-
     out = np.full(np.shape(below), empty)
     return np.divide(above, below, out=out, where=np.asarray(below) != 0)
 
@@ -226,7 +223,7 @@ class Sums(Tally):
             return NotImplemented
         kind = type(self)
         values = _values(kind)
-        total: Self = kind(*map(add, values(self), values(other)))
+        total = kind(*map(add, values(self), values(other)))
         return total
 
     def state(self) -> Fields:
@@ -339,8 +336,6 @@ class Bins(Keyed[int, tuple[Number, Number, Number]]):
     @property
     def correlation(self) -> float | None:
         """Pearson's ρ of midpoints and accuracy; None where it is not defined."""
-        import numpy as np
-
         filled = sorted(index for index, (n, _, _) in self.items() if n)
         accuracy = np.array([self[index][2] / self[index][0] for index in filled], float)
         if len(filled) < 2 or np.ptp(accuracy) < 1e-12:
@@ -363,8 +358,6 @@ class Bins(Keyed[int, tuple[Number, Number, Number]]):
         """A value of these bins, or of each row where they hold arrays."""
         if all(isinstance(n, (int, float)) for n, _, _ in self.values()):
             return value(self)
-        import numpy as np
-
         columns = [np.stack(np.broadcast_arrays(*evidence), axis=-1).tolist() for evidence in self.values()]
         return np.array(
             [value(self.with_items(dict(zip(self, row, strict=True)))) for row in zip(*columns, strict=True)]

@@ -29,8 +29,7 @@ from goldassay.gold.formats import ReadOptions, answering, tables
 from goldassay.gold.reading import Records, read
 from goldassay.gold.records import INPUT_FIELDS, TABLE, first_acceptable, grades, labels_of, leaves
 from goldassay.gold.shapes import Fields, Record
-from goldassay.results.cells import shortened
-from goldassay.results.view import Sentence, Table, View
+from goldassay.results.view import Sentence, Table, View, shortened
 
 if TYPE_CHECKING:
     import dspy

@@ -26,15 +26,12 @@ from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from goldassay._support.exceptions import DataError
 from goldassay.gold.agreement.coefficients import Coefficient
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, LabelFile
 from goldassay.judges.questions import Question, Vote
-from goldassay.results.cells import p_value, shortened, with_interval
-from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View
+from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View, p_value, shortened, with_interval
 from goldassay.statistics.intervals import Bounds, Interval, interval
 from goldassay.statistics.ppi import UNBOUNDED, Corrected, corrected
 from goldassay.statistics.sampling import allocate_labels
@@ -219,10 +216,10 @@ class JudgedRate(Report):
     def view(self) -> View:
         """The agreement with people, the verdicts, and the rate of positive items."""
         rated = self.n - self.unknown
-        verdicts: list[TableRow] = [[name, n, n / rated if rated else None] for name, n in self.verdicts.items()]
+        verdicts = [[name, n, n / rated if rated else None] for name, n in self.verdicts.items()]
         verdicts.append(["unknown, left out", self.unknown, ""])
         title = f"{self.question}: {self.n} items, judged by {self.judge}"
-        view: View = self.agreement.view() if self.agreement else []
+        view = self.agreement.view() if self.agreement else []
         view.append(Table(title, ["verdict", "items", "share"], verdicts))
         if self.agreement is None or self.agreement.corrected != self.corrected:
             view += _correction(f"share of {self.positive!r}", self.corrected, self.naive)
@@ -464,34 +461,30 @@ def plan(labels: LabelFile, votes: Sequence[Vote], count: int, *, seed: int = 0)
     positive = labels.question.positive
     rng = random.Random(seed)
     judged = [(item, vote) for item, vote in _pairs(labels, votes) if vote.label is not None]
-    shares: list[float] = []  # each list has two entries: of the items with a positive verdict, and of the others
-    chances: list[float] = []
-    labelled: list[int] = []
-    free: list[list[str]] = []
-    for side in (True, False):
+    # Neyman's shares over all labels, of which those that are there already count; strata take turns, as in a draft.
+    free: dict[str, list[str]] = {}
+    there: dict[str, int] = {}
+    spread: dict[str, float] = {}
+    variance = 0.0
+    for stratum, side in {positive: True, f"not {positive}": False}.items():
         items = [item for item, vote in judged if (vote.label == positive) == side]
         truths = [item.label == positive for item in items if item.label is not None]
-        unlabelled = [item.id for item in items if not item.labels]
-        rng.shuffle(unlabelled)
-        shares.append(len(items) / max(1, len(judged)))
-        chances.append((sum(truths) + 1) / (len(truths) + 2))
-        labelled.append(len(truths))
-        free.append(unlabelled)
-    if not any(free):
+        free[stratum] = [item.id for item in items if not item.labels]
+        rng.shuffle(free[stratum])
+        share = len(items) / max(1, len(judged))
+        chance = (sum(truths) + 1) / (len(truths) + 2)
+        there[stratum] = len(truths)
+        spread[stratum] = share * math.sqrt(chance * (1 - chance))
+        variance += share * chance * (1 - chance)
+    if not any(free.values()):
         raise DataError("every item with a verdict has a label already", file=labels.source or None)
-    count = min(count, sum(map(len, free)))
-    total = count + sum(labelled)
-    share = np.array(shares)
-    variance = np.array(chances) * (1 - np.array(chances))
-    spread = share * np.sqrt(variance)
-    # Neyman's shares over all labels, of which those that are there already count; strata take turns, as in a draft.
-    strata = (positive, f"not {positive}")
-    there = dict(zip(strata, labelled, strict=True))
-    most = {name: there[name] + len(items) for name, items in zip(strata, free, strict=True)}
-    order = allocate_labels(dict(zip(strata, spread / spread.sum(), strict=True)), most, there, count)
-    waiting = dict(zip(strata, map(iter, free), strict=True))
-    chosen = [next(waiting[name]) for name in order]
-    sizes = [order.count(name) for name in strata]
-    width = WIDTH * math.sqrt((spread**2 / np.maximum(np.add(labelled, sizes), 1)).sum())
-    at_random = WIDTH * math.sqrt(share @ variance / total)
-    return NextLabels(chosen, dict(zip(strata, sizes, strict=True)), width, at_random)
+    count = min(count, sum(map(len, free.values())))
+    shares = {stratum: error / sum(spread.values()) for stratum, error in spread.items()}
+    most = {stratum: there[stratum] + len(ids) for stratum, ids in free.items()}
+    order = allocate_labels(shares, most, there, count)
+    waiting = {stratum: iter(ids) for stratum, ids in free.items()}
+    chosen = [next(waiting[stratum]) for stratum in order]
+    sizes = {stratum: order.count(stratum) for stratum in free}
+    width = math.sqrt(sum(spread[name] ** 2 / max(there[name] + size, 1) for name, size in sizes.items()))
+    at_random = math.sqrt(variance / (count + sum(there.values())))
+    return NextLabels(chosen, sizes, WIDTH * width, WIDTH * at_random)

@@ -41,7 +41,7 @@ from goldassay.judges.labels import in_threads
 from goldassay.judges.questions import ONE_ORDER, SWAPPED
 from goldassay.measures.answering import found_entities
 from goldassay.measures.answering.grounding import negations
-from goldassay.results.view import Note, Sentence, Table, TableRow, View
+from goldassay.results.view import Note, Sentence, Table, View
 from goldassay.statistics import Interval
 from goldassay.text.words import statement
 
@@ -327,7 +327,7 @@ class JudgeAudit(Report):
     def view(self) -> View:
         """The checks, each with the share it needs to pass."""
         verdicts = {None: "–", True: "pass", False: "FAIL"}
-        rows: list[TableRow] = []
+        rows = []
         for check in self.checks:
             unsure = "" if check.passed is None or check.sure else "?"
             rated = check.rate.n if check.rate else 0

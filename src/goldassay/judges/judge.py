@@ -37,6 +37,7 @@ from goldassay.core.fields import Fields, Record
 from goldassay.judges import questions
 from goldassay.judges.questions import SWAPPED, Question, count
 from goldassay.measures.judged import Verdict
+from goldassay.models.lm import models
 from goldassay.running.account import aside
 from goldassay.running.rows import Usage
 
@@ -378,8 +379,6 @@ def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", 
     """
     if not name.strip():
         raise GoldassayError("a judge needs a model's name, such as openai/gpt-4o-mini or local/smollm2-135m")
-    from goldassay.models.lm import models
-
     model = models.resolve(name, **options)
     store = None if verdicts is None else Verdicts(verdicts)
     return Judge(model, adapter=models.adapter(model), version=version, verdicts=store)

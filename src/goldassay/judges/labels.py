@@ -124,7 +124,25 @@ def read(
     tokens = {_folded(label) for label in [*answers, *(row.get("verdict") for _, row in rows)] if label not in NO_LABEL}
     truths = {*TRUTHS, f"not_{_folded(question.positive)}"} - {_folded(label) for label in question.labels}
     narrowed = question.yes_or_no() if tokens & truths and not question.levels else question
-    items = list(_parsed(path, rows, lambda row: _item(row, narrowed, judged)))
+
+    def item(row: Fields) -> JudgedItem:
+        source = _inputs(row)
+        inputs = {name: str(source[name]) for name in narrowed.inputs if source.get(name) is not None}
+        missing = [name for name in narrowed.inputs if name not in inputs]
+        if missing and not judged:
+            column = f'`columns={{"{missing[0]}": "COLUMN"}}`'
+            asks = f"{narrowed.name} asks for {', '.join(narrowed.inputs)}; name its column ({column})"
+            raise DataError(f"no input {missing[0]!r}; {asks}")
+        return JudgedItem(
+            id=str(row["id"]),
+            inputs=inputs,
+            labels={name: _label(label, narrowed, "label") for name, label in labels_of(row).items()},
+            verdict=None if row.get("verdict") in NO_LABEL else _label(row["verdict"], narrowed, "verdict"),
+            split=str(row.get("split") or ""),
+            notes={name: str(row[name]) for name in ("quote", "reason") if row.get(name)},
+        )
+
+    items = list(_parsed(path, rows, item))
     fields.check_unique(items, path)
     return LabelFile(items, narrowed, judged, str(path))
 
@@ -136,24 +154,6 @@ def _parsed(path: str | Path, rows: Iterable[tuple[int | None, Fields]], parse: 
             yield parse(row)
         except DataError as error:
             raise error.at(file=path, line=line, record=row.get("id")) from None
-
-
-def _item(row: Fields, question: Question, judged: bool) -> JudgedItem:
-    source = _inputs(row)
-    inputs = {name: str(source[name]) for name in question.inputs if source.get(name) is not None}
-    missing = [name for name in question.inputs if name not in inputs]
-    if missing and not judged:
-        column = f'`columns={{"{missing[0]}": "COLUMN"}}`'
-        asks = f"{question.name} asks for {', '.join(question.inputs)}; name its column ({column})"
-        raise DataError(f"no input {missing[0]!r}; {asks}")
-    return JudgedItem(
-        id=str(row["id"]),
-        inputs=inputs,
-        labels={name: _label(label, question, "label") for name, label in labels_of(row).items()},
-        verdict=None if row.get("verdict") in NO_LABEL else _label(row["verdict"], question, "verdict"),
-        split=str(row.get("split") or ""),
-        notes={name: str(row[name]) for name in ("quote", "reason") if row.get(name)},
-    )
 
 
 def _inputs(row: Fields) -> Fields:
@@ -273,47 +273,39 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
     }
     if not judged:
         raise GoldassayError("no value of this metric is given by a judge, so labels correct nothing; name a judge")
-    labels: RunLabels = {}
+    worths = {}
+    for name, measure in judged.items():
+        worth = getattr(measure, "worth", YES)
+        steps = {level.casefold().replace(" ", "_"): value for level, value in worth.items()}
+        worths[name] = YES if "yes" in worth else steps
+    labels: RunLabels = {name: {} for name in judged}
 
-    def _keep(row: Fields) -> None:
-        name, value = _run_label(row, judged)
-        if str(row["id"]) in labels.get(name, ()):
+    def keep(row: Fields) -> None:
+        """A label, with the judge's verdict where the row brings the text that was judged and that verdict is known."""
+        inputs = _inputs(row)
+        answers = [_folded(label) for label in labels_of(row).values()]
+        # The measure whose levels the labels are, or the only one.
+        names = [name for name in judged if len(judged) == 1 or all(answer in worths[name] for answer in answers)]
+        name = str(row.get("measure") or (names[0] if len(names) == 1 else ""))
+        if name not in judged:
+            hint = f"name it in a column measure: judged are {', '.join(judged)}"
+            raise DataError(f"no judge gives {name!r} here; {hint}", field="measure")
+        label = fmean(_value(answer, worths[name], name) for answer in answers)
+        of_measure = labels[name]
+        if str(row["id"]) in of_measure:
             raise DataError(f"two labels for {name} of one example; keep one")
-        if value is not None:
-            labels.setdefault(name, {})[str(row["id"])] = value
+        if inputs.get("answer") is None:
+            of_measure[str(row["id"])] = label
+            return
+        tally = judged[name](inputs, inputs).tally
+        if tally.weight and not tally.unknown:
+            of_measure[str(row["id"])] = [label, float(tally.value)]
 
     rows = [(line, row) for line, row in labelled_rows(path) if labels_of(row)]
-    list(_parsed(path, rows, _keep))
-    if not labels:
+    list(_parsed(path, rows, keep))
+    if not any(labels.values()):
         raise DataError("no row has a label; write id and label", file=path)
-    return labels
-
-
-def _run_label(row: Fields, judged: Mapping[str, JudgedMeasure]) -> tuple[str, float | list[float] | None]:
-    """The measure of a row, and its label; with the judge's verdict where the row brings the text that was judged.
-
-    None if that verdict is unknown.
-    """
-    inputs = _inputs(row)
-    answers = [_folded(label) for label in labels_of(row).values()]
-    worths = {name: _worth(measure) for name, measure in judged.items()}
-    # The measure whose levels the labels are, or the only one.
-    names = [name for name in judged if len(judged) == 1 or all(answer in worths[name] for answer in answers)]
-    name = str(row.get("measure") or (names[0] if len(names) == 1 else ""))
-    if name not in judged:
-        hint = f"name it in a column measure: judged are {', '.join(judged)}"
-        raise DataError(f"no judge gives {name!r} here; {hint}", field="measure")
-    label = fmean(_value(answer, worths[name], name) for answer in answers)
-    if inputs.get("answer") is None:
-        return name, label
-    tally = judged[name](inputs, inputs).tally
-    return name, [label, float(tally.value)] if tally.weight and not tally.unknown else None
-
-
-def _worth(measure: JudgedMeasure) -> Mapping[str, float]:
-    """The labels of a measure and what they are worth."""
-    worth: Mapping[str, float] = getattr(measure, "worth", YES)
-    return YES if "yes" in worth else {level.casefold().replace(" ", "_"): value for level, value in worth.items()}
+    return {name: of_measure for name, of_measure in labels.items() if of_measure}
 
 
 def _value(label: str, worth: Mapping[str, float], name: str) -> float:
@@ -369,7 +361,7 @@ def in_threads(
     on_result: Callable[[int], object] | None = None,
 ) -> list[Out]:
     """The results of a function for all items, in their order; ``on_result`` gets how many are done."""
-    results: dict[int, Out] = {}
+    results = {}
 
     def keep(result: tuple[int, Out]) -> str:
         results[result[0]] = result[1]

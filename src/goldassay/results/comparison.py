@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Literal
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.results.cells import p_value, signed
+from goldassay.results.view import p_value, signed
 from goldassay.statistics import Interval, PairedTest
 from goldassay.statistics.labels import SIGNIFICANCE, LabelTest, adjusted
 
@@ -100,27 +100,6 @@ class Comparison:
     margin: float | None = None
     selection: Selection = "none"
 
-    @classmethod
-    def of_labels(
-        cls,
-        systems: tuple[str, str],
-        measure: str,
-        labels: LabelTest,
-        *,
-        lower_is_better: bool = False,
-        warnings: Sequence[str] = (),
-    ) -> Comparison:
-        """A comparison by labels that a design chose.
-
-        Args:
-            systems: The names of A and B.
-            measure: The name of the value.
-            labels: What the labels tell.
-            lower_is_better: Whether a lower value is better.
-            warnings: What a reader should know of the labels.
-        """
-        return cls(systems, measure, labels.paired(), lower_is_better, labels=labels, warnings=tuple(warnings))
-
     @property
     def difference(self) -> float | None:
         """B − A; None while labels do not tell it."""
@@ -199,8 +178,16 @@ class Comparison:
     def sentence(self) -> str:
         """The verdict in one sentence."""
         first, second = self.systems
-        if self.labels is not None:
-            return self._sentence_of_labels(self.labels)
+        labels = self.labels
+        if labels is not None:
+            count = f"{labels.labels} label{'' if labels.labels == 1 else 's'}"
+            ends = self.interval
+            if ends is None:
+                return f"Whether {second} differs from {first} in {self.measure} is not known yet, with {count}."
+            gap = f"{signed(ends.value, ends)} {self.measure}{' (lower is better)' if self.lower_is_better else ''}"
+            if labels.sign:
+                return f"{second} is {self.verdict} than {first}: {gap}, proven with {count} (p {p_value(labels.p)})."
+            return f"Whether {second} differs from {first} is not proven: {gap}, {count} (p {p_value(labels.p)})."
         size = f"{self.examples} examples{f' in {self.n} {self.unit}' if self.unit != 'examples' else ''}"
         measure = self.title or f"{title(self.measure)}{' (lower is better)' if self.lower_is_better else ''}"
         verdict = self.verdict
@@ -212,17 +199,6 @@ class Comparison:
         if self.test.smallest_detectable:
             gap += f"; this many show a difference of {self.test.smallest_detectable:.3f} four times in five"
         return f"It is open whether {second} differs from {first}: {gap}."
-
-    def _sentence_of_labels(self, labels: LabelTest) -> str:
-        first, second = self.systems
-        count = f"{labels.labels} label{'' if labels.labels == 1 else 's'}"
-        ends = self.interval
-        if ends is None:
-            return f"Whether {second} differs from {first} in {self.measure} is not known yet, with {count}."
-        gap = f"{signed(ends.value, ends)} {self.measure}{' (lower is better)' if self.lower_is_better else ''}"
-        if labels.sign:
-            return f"{second} is {self.verdict} than {first}: {gap}, proven with {count} (p {p_value(labels.p)})."
-        return f"Whether {second} differs from {first} is not proven: {gap}, {count} (p {p_value(labels.p)})."
 
     @property
     def details(self) -> list[str]:
@@ -238,9 +214,7 @@ class Comparison:
             lines[0] += f"; it is {p_value(labels.test_p)} if {labels.labels} labels were fixed beforehand"
         if labels.effective is not None:
             lines.append(f"with the judge's verdicts the labels are worth {labels.effective:.0f}")
-        if labels.sign:
-            return lines
-        if labels.fixed is not None:
+        if labels.sign or labels.fixed is not None:
             return lines
         if not labels.left:
             lines.append("every output that differs is labelled")

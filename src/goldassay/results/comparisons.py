@@ -17,10 +17,9 @@ from goldassay._support.display import Displayed
 from goldassay._support.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.core.evidence import Evidences
 from goldassay.core.tally import Evidence
-from goldassay.results.cells import labelled, p_value, signed
 from goldassay.results.comparison import METRIC, Comparison, adjusted_for_pairs, title
 from goldassay.results.result import Result
-from goldassay.results.view import Cell, Sentence, Table, TableRow, View
+from goldassay.results.view import Cell, Sentence, Table, TableRow, View, labelled, p_value, signed
 from goldassay.statistics import PairedTest, holm
 from goldassay.statistics import compare as paired
 from goldassay.statistics.labels import PairedLabels, compare_weighted, decide
@@ -72,7 +71,7 @@ class Comparisons(list[Comparison], Displayed):
         the first that its labels tell; None if they tell none.
         """
         first = self.baseline
-        results: list[Comparison | None] = []
+        results = []
         for other, group in zip(self.results[1:], self.groups, strict=True):
             by_labels = next((comparison for comparison in group if comparison.labels), None)
             if by_labels or first.design.drafted:
@@ -89,7 +88,7 @@ class Comparisons(list[Comparison], Displayed):
     @cached_property
     def spoken(self) -> list[Comparison | None]:
         """`overall` as a sentence says it: a metric of one measure in the direction of the measure, under its title."""
-        spoken: list[Comparison | None] = []
+        spoken = []
         for other, name, overall, group in zip(
             self.results[1:], self.names[1:], self.overall, self.groups, strict=True
         ):
@@ -109,7 +108,7 @@ class Comparisons(list[Comparison], Displayed):
     def ranks(self) -> dict[str, list[Rank]]:
         """By each measure that all have, the ranks that each result may have, in the order of the results."""
         first = self.baseline
-        by_name: dict[str, list[Rank]] = {}
+        by_name = {}
         for name in first.values if not first.design.drafted else self._tests:
             if not first.design.drafted and any(result.values.get(name) is None for result in self.results):
                 continue
@@ -245,15 +244,15 @@ def formula(zero: Evidence) -> str:
     ('1 accuracy + 1 (1 - minutes / 60)', 'accuracy')
     """
     weights = {name: weight for name in zero if (weight := zero.weights.get(name, 1.0))}
-    terms = {}
-    for name in weights:
+    terms: list[str] = []
+    for name, weight in weights.items():
         worst = zero.worst.get(name)
         share = name if worst in (None, 1) else f"{name} / {worst:g}"
-        terms[name] = name if worst is None else f"1 - {share}"
-    if len(weights) == 1:
-        return "".join(terms.values())
-    in_brackets = {name: f"({text})" if name in zero.worst else name for name, text in terms.items()}
-    return " + ".join(f"{weights[name]:g} {text}" for name, text in in_brackets.items())
+        term = share if worst is None else f"1 - {share}"
+        if len(weights) == 1:
+            return term
+        terms.append(f"{weight:g} {term}" if worst is None else f"{weight:g} ({term})")
+    return " + ".join(terms)
 
 
 def difference_rows(comparisons: Sequence[Comparison]) -> tuple[list[str], list[TableRow]]:
@@ -287,8 +286,9 @@ def _adjusted(first: Result, tests: PairTests) -> dict[TestKey, float]:
 
 def _paired_test(first: Result, other: Result, name: str, test: str, seed: int) -> PairedTest:
     """The second result less the first, by one measure."""
-    how: dict[str, Any] = {"clusters": first.clusters, "bounds": first.measures[name].known_limits}
-    return paired(other.columns[name], first.columns[name], first.zero[name], **how, test=test, seed=seed)
+    limits = first.measures[name].known_limits
+    columns = other.columns[name], first.columns[name]
+    return paired(*columns, first.zero[name], clusters=first.clusters, bounds=limits, test=test, seed=seed)
 
 
 def _by_measure(first: Result, other: Result, name: str, test: PairedTest) -> Comparison:
@@ -389,4 +389,4 @@ def _by_labels(first: Result, other: Result, name: str) -> Comparison:
         what = f"{name} counts what gold has where the systems agree too, and nothing is labelled there"
         raise GoldassayError(f"{what}: draft records for the question compare and the measure {name}")
     lower = name in first.zero.worst
-    return Comparison.of_labels((first.name, other.name), name, test, lower_is_better=lower)
+    return Comparison((first.name, other.name), name, test.paired(), lower, labels=test)

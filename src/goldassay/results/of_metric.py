@@ -67,7 +67,7 @@ def _by_key(columns: Columns, measure: Measure, result: Result) -> Fields:
 
 def _by_name(main: str, result: Result) -> Fields | None:
     """The values of a dict as fields; a number is the share that is right, so its P, R and F1 are the same."""
-    counts: dict[str, Counts] = {}
+    counts = {}
     for name, total in result.totals.items():
         if name != main and isinstance(total, (Mean, Counts)) and 0 <= total.value <= 1:
             wrong = total.weight - total.total if isinstance(total, Mean) else 0

@@ -156,7 +156,7 @@ class Result(Displayed):
     @cached_property
     def values(self) -> Values:
         """The values by name; None without evidence, and if the examples tell none."""
-        values: Values = {}
+        values = {}
         for name in self.measures:
             value = valued(self.totals[name]) if name in self.columns and not self.why_no_estimate else None
             if value is not None and self.design.drafted:
@@ -368,7 +368,7 @@ def fold(
     'RR[ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]'
     """
     pairs: Any = measures.items() if isinstance(measures, Mapping) else ((measure.key, measure) for measure in measures)
-    named: dict[str, Measure] = dict(pairs)
+    named = dict(pairs)
     every = {**named, **beside}
     columns = Chunks({name: measure.zero for name, measure in every.items()})
     facts = Counter[Hashable]()
@@ -425,7 +425,7 @@ def breakdowns(result: Result, tables: Mapping[str, Callable[[Result], Record | 
         {error.kind for measure in result.measures.values() for error in measure(gold, pred).errors}
         for gold, pred in zip(result.batches.gold, result.batches.pred, strict=True)
     ]
-    shares: dict[str, dict[str, float]] = {}
+    shares = {}
     for kind in sorted({kind for of_example in kinds for kind in of_example}):
         marks: Any = means([float(kind in of_example) for of_example in kinds])
         ends = design.interval(marks, Mean(), clusters=result.clusters, bounds=(0.0, 1.0))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from goldassay.results.cells import bounds, labelled, number
-from goldassay.results.view import Note, Sentence, Table, TableRow, View
+from goldassay.results.view import Note, Sentence, Table, TableRow, View, bounds, labelled, number
 
 if TYPE_CHECKING:
     from goldassay.results.result import Result

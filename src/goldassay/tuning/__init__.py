@@ -6,10 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from goldassay.tuning.accept import Accept
     from goldassay.tuning.acceptance import Effect
     from goldassay.tuning.campaign import PatchOptions
-    from goldassay.tuning.optimizers import OPTIMIZERS
+    from goldassay.tuning.optimizers import OPTIMIZERS, Accept
     from goldassay.tuning.options import TuneOptions
     from goldassay.tuning.patches import Patch
     from goldassay.tuning.patching import Patches
@@ -17,17 +16,21 @@ if TYPE_CHECKING:
     from goldassay.tuning.tuner import atune, tune
     from goldassay.tuning.wrappers import NearestDemos
 
-_MODULES = {
-    "accept": ("Accept",),
-    "acceptance": ("Effect",),
-    "campaign": ("PatchOptions",),
-    "patching": ("Patches",),
-    "optimizers": ("OPTIMIZERS",),
-    "patches": ("Patch",),
-    "saved": ("Arm", "Trial", "Tuned", "load_state"),
-    "options": ("TuneOptions",),
-    "tuner": ("atune", "tune"),
-    "wrappers": ("NearestDemos",),
+_HOME = {
+    "Accept": "optimizers",
+    "Arm": "saved",
+    "Effect": "acceptance",
+    "NearestDemos": "wrappers",
+    "OPTIMIZERS": "optimizers",
+    "Patch": "patches",
+    "PatchOptions": "campaign",
+    "Patches": "patching",
+    "Trial": "saved",
+    "TuneOptions": "options",
+    "Tuned": "saved",
+    "atune": "tuner",
+    "load_state": "saved",
+    "tune": "tuner",
 }
 
 __all__ = [
@@ -49,7 +52,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"goldassay.tuning.{module}"), name)
+    if name in _HOME:
+        return getattr(import_module(f"goldassay.tuning.{_HOME[name]}"), name)
     raise AttributeError(f"module 'goldassay.tuning' has no attribute {name!r}")

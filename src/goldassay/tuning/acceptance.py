@@ -21,8 +21,8 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from goldassay.results.cells import p_value
 from goldassay.results.comparison import Comparison
+from goldassay.results.view import p_value
 from goldassay.running.run import Case
 
 ALPHA = 0.05

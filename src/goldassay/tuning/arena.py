@@ -231,7 +231,7 @@ def run_arena(
         meter = Meter(options.budget)
         meter.limits.pop("minutes", None)  # shares have minutes of their own, without those of measuring
         arena = Arena(program, splits, metric, options)
-        contenders: list[Contender] = []
+        contenders = []
         for name, optimize in arms.items():
             home = None if folder is None else folder / "arms" / name
             share = Share(limits if name in costly else {}, meter, home and home / "used.jsonl")
@@ -257,17 +257,17 @@ def run_arena(
         return tuned
 
 
+@dataclass
 class Arena:
-    """The program, the examples and the metric that all arms share; ``base`` is the program as it is on dev."""
+    """The program, the examples and the metric that all arms share."""
 
-    def __init__(
-        self, program: Module, splits: dict[str, list[dspy.Example]], metric: AnyMetric, options: TuneOptions
-    ) -> None:
-        self.program = program
-        self.splits = splits
-        self.metric = metric
-        self.options = options
-        self.base = self._measured(program, "dev", "before")
+    program: Module
+    splits: dict[str, list[dspy.Example]]
+    metric: AnyMetric
+    options: TuneOptions
+
+    def __post_init__(self) -> None:
+        self.base = self._measured(self.program, "dev", "before")  # the program as it is
 
     def _measured(self, program: Module, split: str, name: str) -> Run:
         options = self.options
@@ -291,10 +291,18 @@ class Arena:
         else:
             sized = settings_for(arm.name, arm.share.limits.get("calls"), result, self.splits)
             options = replace(arm.options, settings={**sized, **arm.options.settings})
-            material = self.program, self.splits, self.metric, options, arm.share, arm.share.guard
             with arm.noting_errors():
                 with arm.share.at_work():
-                    _, result, arm.stopped = optimizers.optimized(arm.name, arm.optimize, *material)
+                    _, result, arm.stopped = optimizers.optimized(
+                        arm.name,
+                        arm.optimize,
+                        self.program,
+                        self.splits,
+                        self.metric,
+                        options,
+                        arm.share,
+                        arm.share.guard,
+                    )
                 held_out = {name: self.splits[name] for name in ("dev", "test")}
                 leaks.check_program(result, held_out, "the tuned program")
             if folder is not None:
@@ -327,7 +335,7 @@ class Arena:
         changed = [arm for arm in arms if arm.dev is not None and arm.dev is not self.base]
         seed = self.options.seed
         test = None
-        audits: dict[str, Audit] = {}
+        audits = {}
         if self.options.test and self.splits["test"]:
             before = self._measured(self.program, "test", "before")
             for arm in arms:
@@ -347,7 +355,7 @@ class Arena:
             size = len(test.before.rows)
             audit = Audit.of(None, "independent", chosen="before", candidates=len(changed), examples=size)
         winner = self.program if chosen is None or chosen.program is None else chosen.program
-        rows: list[Arm] = []
+        rows = []
         for arm in arms:
             used = arm.share.state()
             verdict = audits[arm.name].verdict if arm.name in audits else "not tested"

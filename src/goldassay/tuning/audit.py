@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,10 +62,6 @@ class ScoredCandidate(BaseModel):
     score: Score | None = None
     scores: dict[str, Score | None] = {}
     parents: list[str] = []
-
-    def without(self, ids: Collection[str]) -> ScoredCandidate:
-        """The same without the scores of these examples."""
-        return self.model_copy(update={"scores": {key: n for key, n in self.scores.items() if key not in ids}})
 
 
 class OptimizerResult(BaseModel):
@@ -263,7 +259,14 @@ def audit(
     if len(opened) > max(1, len(runs)):
         raise GoldassayError("several results are runs, results of dspy.Evaluate, or files of one of these")
     if runs:
-        verdict = of_runs(runs, clusters=_units(runs[0], gold), leaks=_train_leaks(train, gold))
+        rows = runs[0].rows
+        documents = clusters(_matched(gold, [str(row.id) for row in rows])) if gold else runs[0].clusters
+        units = list(documents or range(len(rows)))
+        first_unit: dict[str, Hashable] = {}
+        for index, row in enumerate(rows):
+            if row.inputs:  # an example that is repeated counts once
+                units[index] = first_unit.setdefault(str(row.inputs), units[index])
+        verdict = of_runs(runs, clusters=units, leaks=_train_leaks(train, gold))
         return verdict if fresh or verdict.selection != "none" else verdict.with_findings([], [LUCK_WARNING])
     return first if isinstance(first, Audit) else _of_result(first, gold, train, baseline)
 
@@ -303,14 +306,6 @@ def _opened(item: Any) -> list[Any]:
     return [of_runs(runs, selection=selection, source=f"a tuning with {tuning.get('optimizer')}")]
 
 
-def _units(run: Run, gold: Examples) -> list[Hashable]:
-    """The unit of each row: its document, or a row with the same inputs, since a repeated example counts once."""
-    documents = clusters(_matched(gold, [str(row.id) for row in run.rows])) if gold else run.clusters
-    first: dict[str, Hashable] = {}
-    rows = zip(run.rows, documents or range(len(run.rows)), strict=True)
-    return [first.setdefault(str(row.inputs), name) if row.inputs else name for row, name in rows]
-
-
 def _of_result(result: OptimizerResult, gold: Examples, train: Examples, baseline: str | None) -> Audit:
     """The verdict on an optimizer's result."""
     if not any(candidate.scores for candidate in result.candidates):
@@ -318,8 +313,15 @@ def _of_result(result: OptimizerResult, gold: Examples, train: Examples, baselin
     first = result.candidates[0]
     if len(result.candidates) == 1 and first.name == result.baseline:
         n = len(first.scores)
-        about: Fields = {"baseline": first.name, "chosen": first.name, "source": result.source}
-        return Audit.of(None, naive_gain=0.0, candidates=0, examples=n, **about)
+        return Audit.of(
+            None,
+            baseline=first.name,
+            chosen=first.name,
+            naive_gain=0.0,
+            candidates=0,
+            examples=n,
+            source=result.source,
+        )
     candidates = result.ordered(baseline)
     examples: Examples = []
     ids = list(candidates[0].scores)
@@ -354,16 +356,26 @@ def _of_result(result: OptimizerResult, gold: Examples, train: Examples, baselin
     if left_out := len(result.candidates) - len(candidates):
         notes.append(f"{left_out} candidates were not scored on all examples; they are left out")
     verdict = verdict.with_findings(_train_leaks(train, examples), notes)
-    leaks = _leaks(result, ids, examples)
+    scored = examples or [{"id": key, "text": text} for key, text in result.texts.items()]
+    if not result.state or not scored:
+        return verdict
+    # the examples that the chosen program's prompts show, by the ids of their scores
+    keys = input_keys(scored[0]) or [key for key in names(scored[0]) if key != "id"]
+    parts = list(_predictors(result.state))
+    instructions = "\n\n".join(str((part.get("signature") or {}).get("instructions") or "") for part in parts)
+    signature: Any = dspy.Signature  # one predictor with the prompts of the saved program, whatever its class was
+    program = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
+    program.demos = [Example(**demo) for part in parts for demo in part["demos"] if isinstance(demo, dict)]
+    leaks = [replace(leak, id=ids[leak.index]) if examples else leak for leak in find_leaks(program, scored)]
     if not leaks:
         return verdict
     leaked = {leak.id for leak in leaks}
     clean_examples = [example for key, example in zip(ids, examples, strict=False) if key not in leaked]
     if len(ids) - len(leaked) < LEAST_CLEAN:
         return verdict.with_findings([leak_warning(leaks, ids)], [])
-    clean = result.model_copy(
-        update={"state": None, "candidates": [candidate.without(leaked) for candidate in candidates]}
-    )
+    for candidate in candidates:
+        candidate.scores = {key: score for key, score in candidate.scores.items() if key not in leaked}
+    clean = result.model_copy(update={"state": None, "candidates": candidates})
     return _of_result(clean, clean_examples, train, titles[0]).without(leaks, verdict)
 
 
@@ -377,25 +389,6 @@ def _matched(gold: Examples, ids: Sequence[str]) -> list[Any]:
             f"the gold has {len(gold)} examples, and {len(ids)} were scored; name the validation examples"
         )
     return list(gold)
-
-
-def _leaks(result: OptimizerResult, ids: Sequence[str], examples: Examples) -> list[Leak]:
-    """The examples, by the ids of their scores, that the chosen program's prompts show."""
-    gold = examples or [{"id": key, "text": text} for key, text in result.texts.items()]
-    leaks: list[Leak] = []
-    if result.state and gold:
-        keys = input_keys(gold[0]) or [key for key in names(gold[0]) if key != "id"]
-        parts = list(_predictors(result.state))
-        instructions = "\n\n".join(
-            str((predictor.get("signature") or {}).get("instructions") or "") for predictor in parts
-        )
-        signature: Any = dspy.Signature  # one predictor with the prompts of the saved program, whatever its class was
-        program = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
-        program.demos = [
-            Example(**demo) for predictor in parts for demo in predictor["demos"] if isinstance(demo, dict)
-        ]
-        leaks = find_leaks(program, gold)
-    return [replace(leak, id=ids[leak.index]) if examples else leak for leak in leaks]
 
 
 def _train_leaks(train: Examples, gold: Examples) -> list[str]:
@@ -433,8 +426,9 @@ def _without_scores(result: OptimizerResult, examples: int) -> Audit:
         f"luck alone gives the best of {k} candidates about {', '.join(chances)}",
         f"To get a verdict, run: {FRESH}",
     )
-    about: Fields = {"candidates": k, "examples": examples, "source": result.source, "findings": notes}
-    return Audit.of(None, "bred", naive_gain=gain, **about)
+    return Audit.of(
+        None, "bred", naive_gain=gain, candidates=k, examples=examples, source=result.source, findings=notes
+    )
 
 
 def prove(

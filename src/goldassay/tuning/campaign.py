@@ -21,11 +21,11 @@ from dspy import Example, Module
 from goldassay._support.exceptions import DataError, GoldassayError, LeakError
 from goldassay.core.fields import assign_folds, clusters, shuffled_documents
 from goldassay.core.metric import AnyMetric
-from goldassay.results.cells import p_value
+from goldassay.results.view import p_value
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import find_leaks
 from goldassay.running.run import Case
-from goldassay.tuning import measuring, race
+from goldassay.tuning import measuring
 from goldassay.tuning.acceptance import (
     ALPHA,
     EARLY,
@@ -48,10 +48,9 @@ from goldassay.tuning.edits import (
     selected_examples,
     wraps,
 )
-from goldassay.tuning.measuring import Bench
+from goldassay.tuning.measuring import MOST_MEASURED, Bench, Race
 from goldassay.tuning.patches import Ledger, Patch, apply, check_patch
 from goldassay.tuning.patterns import find, is_right, with_error
-from goldassay.tuning.race import MOST_MEASURED, Race
 from goldassay.tuning.wrappers import Splits, check_fits, shows_nearest
 
 Cases = dict[int, Case]
@@ -76,7 +75,7 @@ class PatchOptions:
         singles: how many edits of a bundle that failed are tried alone.
         guarded: measures that must not drop, with the drop that is tolerated; by default those of weight 0.
         most: how many examples are measured at most; more of train are only shown. A third of train is left out of the
-            measuring, for the race of sets (`goldassay.tuning.race.count_measured`).
+            measuring, for the race of sets (`goldassay.tuning.measuring.count_measured`).
         threads: how many examples at once.
         seed: of the folds, of the order of examples, of the resamples.
         resamples: of the permutations.
@@ -125,6 +124,9 @@ class Campaign:
         ledger: Where every test is noted.
         trainset: The examples that edits may show.
         dev: More examples to measure on, which no edit may show.
+
+    Raises:
+        DataError: The examples are too few to show anything.
     """
 
     def __init__(
@@ -143,7 +145,19 @@ class Campaign:
         self.ledger = ledger
         self.dev = dev
         races = self._proposes(selected_examples)
-        self.train, examples = chosen_examples(student, trainset, dev, options, races)
+        # Train in the order in which it is used, and the examples that are measured: dev, and the first of train. Those
+        # that the program's prompts show come last: measured, they would flatter, so they are only shown.
+        leaking = {leak.index for leak in find_leaks(student, trainset)}
+        order = [index for document in shuffled_documents(trainset, options.seed) for index in document]
+        self.train = [trainset[index] for index in sorted(order, key=leaking.__contains__)]
+        measurable = self.train[: len(trainset) - len(leaking)]
+        count = measuring.count_measured(len(trainset), len(dev), options.most, races)
+        examples = [*dev, *measurable[:count]]
+        if len(measuring.spare(self.train, examples)) < 2 * measuring.LEAST_RACED:  # one document leaves no race
+            examples = [*dev, *measurable[: max(0, options.most - len(dev))]]
+        if len(examples) < measuring.LEAST_WINS and not options.held_out:
+            few = f"nothing can be shown on fewer than {measuring.LEAST_WINS}; add some"
+            raise DataError(f"train and dev have {len(examples)} examples: {few}")
         self.bench = Bench(
             examples,
             metric,
@@ -215,22 +229,18 @@ class Campaign:
             # one is. If the first bundle was one patch, this test was of that patch by itself.
             self.may_prove = result is not None and is_proven(result, self.options.alpha)
             self.tested_alone = ids if self.may_prove and len(ids) == 1 else set()
-        if result is None:
-            self._try_singles(slots)
-        else:
+        if result is not None:
             self._keep(*self._pruned(slots, result))
-
-    def _try_singles(self, slots: Sequence[str]) -> None:
-        """Test the first slots of a bundle that failed by themselves, and keep the best of them."""
+            return
+        # The first slots of a bundle that failed are tested by themselves, and the best of them is kept.
         singles = slots[: self.options.singles] if len(slots) > 1 else []
-        level = self.options.keep / 2 / max(1, len(singles))
         gains: dict[str, float] = {}
         cases: dict[str, Cases] = {}
         for slot in singles:
-            result = self._tested(f"{slot} alone", [slot], keep=level)
-            if result is not None and result.effect is not None:
-                gains[slot] = result.effect.difference
-                cases[slot] = result.cases
+            alone = self._tested(f"{slot} alone", [slot], keep=self.options.keep / 2 / len(singles))
+            if alone is not None and alone.effect is not None:
+                gains[slot] = alone.effect.difference
+                cases[slot] = alone.cases
         if gains:
             best = max(gains, key=gains.__getitem__)
             self._keep([best], cases[best])
@@ -305,47 +315,45 @@ class Campaign:
         patches = self._patches(self.proposed[-1], [dropping] if dropping else slots)
         programs = self._programs(slots)
         note = partial(self.ledger.note, self.round, name, patches)
-        if same := self._same_prompts(name, programs, dropping):
-            note("rejected", same)
+        # Candidates are told apart by the fingerprints of their programs, of all folds and the final one. Those of what
+        # is kept mean that no edit fits the program. Those of an earlier candidate mean that its test was of the same
+        # prompts; to test them again would give the edit a second chance at the same level. Leave-one-out is the
+        # exception: there the candidate may be the program of an earlier test, but it is compared with another one.
+        versions = tuple(map(fingerprint, programs))
+        if versions == tuple(map(fingerprint, self.programs)):
+            note("rejected", "the prompt stays the same: nothing of it fits the program")
+            return None
+        twin = self.tested_prompts.setdefault(versions, name)
+        if twin != name and not dropping:
+            note("rejected", f"identical with {twin}, which was measured: the same prompts")
             return None
         base = self.cases if against is None else against
         result = self.bench.test(name, programs[:-1], self.folds, base, futility=not dropping)
         if result.effect is not None:
             for patch in patches:
                 patch.effects = [result.effect.reversed if dropping else result.effect]
+        objection = self._objection(result, base, keep, dropping)
         if dropping:
-            objection = self._objection_to_dropping(result, base)
             note("needed" if objection else "dropped", objection or f"no worse without {dropping}", result.effect)
-        elif objection := self._objection(result, base, keep):
+        elif objection:
             note("rejected", objection, result.effect)
         else:
             how = "accepted early" if result.ended == Outcome.ACCEPT else "on all examples"
             note("better" if name.endswith(" alone") else "kept", f"better, {how}", result.effect)
         return None if objection else result
 
-    def _same_prompts(self, name: str, programs: Sequence[Module], dropping: str) -> str:
-        """Why a candidate need not be measured: its prompts are those of another one; empty if they are new.
-
-        Candidates are told apart by the fingerprints of their programs, of all folds and the final one. Those of what
-        is kept mean that no edit fits the program. Those of an earlier candidate mean that its test was of the same
-        prompts; to test them again would give the edit a second chance at the same level. Leave-one-out is the
-        exception: there the candidate may be the program of an earlier test, but it is compared with another one.
-        """
-        versions = tuple(map(fingerprint, programs))
-        if versions == tuple(map(fingerprint, self.programs)):
-            return "the prompt stays the same: nothing of it fits the program"
-        twin = self.tested_prompts.setdefault(versions, name)
-        return "" if twin == name or dropping else f"identical with {twin}, which was measured: the same prompts"
-
-    def _objection(self, result: CandidateResult, base: Mapping[int, Case], keep: float) -> str:
-        """Why a candidate is not kept; empty if it is."""
+    def _objection(self, result: CandidateResult, base: Mapping[int, Case], keep: float, dropping: str) -> str:
+        """Why a candidate is not kept, or a slot is not dropped; empty if it is."""
         effect = result.effect
         if effect is None:
             return f"not available: the program {result.failure}"
         indices = sorted(result.cases)
         after = [result.cases[index] for index in indices]
         before = [base[index] for index in indices]
-        if _same_results(after, before):
+        is_same = all(new.evidence.state() == old.evidence.state() for new, old in zip(after, before, strict=True))
+        if dropping:
+            return f"worse without it ({effect.difference:+z.3f})" if is_needed(result) and not is_same else ""
+        if is_same:
             return f"changes the prompt, but the result of none of {effect.n} examples"
         if result.ended == Outcome.REJECT:
             return f"lost the race after {effect.n} of {len(base)} examples"
@@ -354,16 +362,6 @@ class Campaign:
         documents = clusters([self.bench.examples[index] for index in indices])
         drops = self.bench.drops(after, before, documents)
         return f"worsens {drops}" if drops else ""
-
-    @staticmethod
-    def _objection_to_dropping(result: CandidateResult, base: Mapping[int, Case]) -> str:
-        """Why a slot is not dropped; empty if it is."""
-        if result.effect is None:
-            return f"not available: the program {result.failure}"
-        indices = sorted(result.cases)
-        if _same_results([result.cases[index] for index in indices], [base[index] for index in indices]):
-            return ""
-        return f"worse without it ({result.effect.difference:+z.3f})" if is_needed(result) else ""
 
     @staticmethod
     def _patches(bundle: Slots, slots: Sequence[str] | None = None) -> list[Patch]:
@@ -398,31 +396,28 @@ class Campaign:
         diagnosis = Diagnosis(patterns, self.programs[fold], train, self.ledger.tried, self.race)
         final = fold == self.options.folds
         bundle = Slots()
-        seen: set[str] = set()
+        seen = set()
         for number, edit in enumerate(edits, start=1):
             for slot, patches in edit(diagnosis).items():
                 allowed = []
                 for patch in patches:
-                    if patch.id not in seen and self._is_allowed(patch, final):
-                        allowed.append(patch)
-                        seen.add(patch.id)
+                    if patch.id in seen:
+                        continue
+                    try:
+                        check_patch(patch, {**self.options.held_out, "dev": self.dev})
+                    except LeakError as error:
+                        if final and all(patch.id != earlier.id for earlier in self.ledger.patches):
+                            self.ledger.patches.append(patch)
+                            self.ledger.note(0, "leak guard", [patch], "rejected", str(error))
+                        continue
+                    allowed.append(patch)
+                    seen.add(patch.id)
                 if allowed:
                     bundle[f"{slot} ({number})" if slot in bundle else slot] = allowed
         if final:
             self.ledger.patterns.append(patterns)
             self.ledger.failures += [text for text in diagnosis.failures if text not in self.ledger.failures]
         return bundle
-
-    def _is_allowed(self, patch: Patch, final: bool) -> bool:
-        """Whether a patch shows and copies nothing that is held out; the ledger notes one of the final program."""
-        try:
-            check_patch(patch, {**self.options.held_out, "dev": self.dev})
-        except LeakError as error:
-            if final and all(patch.id != earlier.id for earlier in self.ledger.patches):
-                self.ledger.patches.append(patch)
-                self.ledger.note(0, "leak guard", [patch], "rejected", str(error))
-            return False
-        return True
 
     def _report(self) -> None:
         if self.options.on_candidate is not None:
@@ -442,39 +437,3 @@ class Campaign:
         for patch in self.ledger.patches:
             if patch.status == Status.PROPOSED:
                 patch.reason = f"{'no verdict' if patch.effects else 'not tested'}: the tuning ended before"
-
-
-def chosen_examples(
-    student: Module, trainset: list[Example], dev: list[Example], options: PatchOptions, races: bool
-) -> tuple[list[Example], list[Example]]:
-    """Train in the order in which it is used, and the examples that a campaign measures: dev, and the first of train.
-
-    Args:
-        student: The program; train examples that its prompts show come last and are not measured.
-        trainset: The examples that edits may show.
-        dev: The examples that are measured and never shown.
-        options: How many are measured, the seed, and whether other splits are held out.
-        races: Whether sets of demonstrations are raced, on train examples that are not measured.
-
-    Raises:
-        DataError: They are too few to show anything.
-    """
-    leaking = {
-        leak.index for leak in find_leaks(student, trainset)
-    }  # measured, they would flatter: they are only shown
-    order = [index for document in shuffled_documents(trainset, options.seed) for index in document]
-    train = [trainset[index] for index in sorted(order, key=leaking.__contains__)]
-    measurable = len(train) - len(leaking)
-    count = race.count_measured(len(train), len(dev), options.most, races)
-    examples = [*dev, *train[: min(measurable, count)]]
-    if len(race.spare(train, examples)) < 2 * race.LEAST_RACED:  # one document leaves no race
-        examples = [*dev, *train[: min(measurable, max(0, options.most - len(dev)))]]
-    if len(examples) < measuring.LEAST_WINS and not options.held_out:
-        few = f"nothing can be shown on fewer than {measuring.LEAST_WINS}; add some"
-        raise DataError(f"train and dev have {len(examples)} examples: {few}")
-    return train, examples
-
-
-def _same_results(after: Sequence[Case], before: Sequence[Case]) -> bool:
-    """Whether no example has other evidence than before."""
-    return all(new.evidence.state() == old.evidence.state() for new, old in zip(after, before, strict=True))

@@ -1,7 +1,7 @@
 """Edits of a program's prompts: the diagnosis that they are made from, and those that show examples.
 
 They show a set that covers the costly errors, an empty answer, the nearest ones, or the same few for every input,
-chosen by a race (`goldassay.tuning.race.Race`). `goldassay.tuning.instructions` has the edits in words.
+chosen by a race (`goldassay.tuning.measuring.Race`). `goldassay.tuning.instructions` has the edits in words.
 
 A set is chosen by the greedy algorithm for a submodular function (Nemhauser, Wolsey, Fisher 1978: at least 1 − 1/e of
 the best): the weight of the patterns that it covers, how well it spreads over the labels, less its length.
@@ -30,9 +30,9 @@ from goldassay.core.steps import is_made_by
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import text_of
 from goldassay.running.run import Case
+from goldassay.tuning.measuring import Race
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import PRED_KINDS, Pattern
-from goldassay.tuning.race import Race
 from goldassay.tuning.wrappers import Examples, NearestDemos, fits, inmost, predictors, shows_nearest
 
 LABEL_SPREAD = 0.5  # the weight of the spread over labels

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import dspy
 from dspy import Module
@@ -24,11 +24,9 @@ from goldassay.core.fields import Fields, read
 from goldassay.models.lm.terse import TerseAdapter
 from goldassay.running.leaks import text_of
 from goldassay.tuning.edits import Diagnosis, Slots, by_pattern, leaves, predictor_for
+from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern
 from goldassay.tuning.wrappers import Examples, Wrapped, fits, inmost, predictors
-
-if TYPE_CHECKING:
-    from goldassay.tuning.patches import Patch
 
 RULES: dict[str, Fields] = files.resource("rules.json")
 """Rules for each kind of error in a field of a record and in names and answers (these are left out if there is no

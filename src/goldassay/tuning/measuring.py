@@ -3,6 +3,10 @@
 A `Bench` keeps what was measured, by the program's prompts and the example, on disk too if it has a journal: a tuning
 that was killed resumes without asking anything twice. A candidate is measured on documents in a random order; at each
 stage the sequential test by betting (`goldassay.statistics.sequential_test`) may accept or reject it.
+
+A `Race` chooses between sets of demonstrations by successive halving (Jamieson and Talwalkar 2016): all are measured on
+a third of the examples, the better half of them on the next third, and so on. Its examples are train examples that the
+campaign does not measure and that no set shows, so they have no part in the test that follows.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import shutil
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +25,7 @@ from dspy import Module
 from goldassay._support import jsonl
 from goldassay._support.exceptions import GoldassayError, RunStopped
 from goldassay.core.evidence import contributions
-from goldassay.core.fields import Fields, clusters, shuffled_documents
+from goldassay.core.fields import clusters, read, shuffled_documents
 from goldassay.core.metric import AnyMetric, Metric
 from goldassay.core.tally import Evidence
 from goldassay.running import Run
@@ -157,8 +162,16 @@ class Bench:
             before = [base[index] for index in seen]
             examples = [self.examples[index] for index in seen]
             cost = {key: self.cost[key] - cost_before[key] for key in COSTS}
-            draws = {"seed": self.options.seed, "resamples": self.resamples}
-            difference = effect(after, before, examples, "train+dev", cost, zero=self.zero, **draws)
+            difference = effect(
+                after,
+                before,
+                examples,
+                "train+dev",
+                cost,
+                zero=self.zero,
+                seed=self.options.seed,
+                resamples=self.resamples,
+            )
             decision = sequential_test(
                 [case.evidence for case in after],
                 [case.evidence for case in before],
@@ -219,7 +232,13 @@ def effect(
     documents = clusters(examples)
     old = [case.evidence for case in before]
     new = [case.evidence for case in after]
-    design = _design(examples, split)
+    design = Design.of(examples) if split in ("test", REVIEWED_SPLIT) else SIMPLE
+    if split != "test":
+        # Records that were drafted for their likely errors are a random sample inside each stratum, so a difference can
+        # be weighed though the question was another one. Without a record of some stratum those that are there count
+        # the same.
+        level = replace(design, first=design.first.model_copy(update={"question": "level"}))
+        design = SIMPLE if level.why_no_estimate else level
     if design.drafted:
         difference = compare_weighted(old, new, zero, design, documents)
         value = design.interval(old, zero, clusters=documents).value
@@ -240,19 +259,6 @@ def effect(
         tokens=int(cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)),
         seconds=round(float(cost.get("seconds", 0.0)), 3),
     )
-
-
-def _design(examples: Examples, split: str) -> Design:
-    """How the examples of a split are weighed.
-
-    Records that were drafted for their likely errors are a random sample inside each stratum, so a difference can be
-    weighed though the question was another one. Without a record of some stratum those that are there count the same.
-    """
-    design = Design.of(examples) if split in ("test", REVIEWED_SPLIT) else SIMPLE
-    if split == "test":
-        return design
-    level = replace(design, first=design.first.model_copy(update={"question": "level"}))
-    return SIMPLE if level.why_no_estimate else level
 
 
 def evaluated(program: Module, examples: Examples, metric: AnyMetric, options: RunOptions = QUIET_OPTIONS) -> Run:
@@ -294,9 +300,17 @@ def measured(
     folder = options.folder and options.folder / name
     if folder is not None and not resume:
         shutil.rmtree(folder, ignore_errors=True)
-    keys = ("lm", "adapter", "threads", "repeats", "seed", "progress")
-    running: Fields = {key: getattr(options, key) for key in keys} | {"folder": folder}
-    run = evaluated(program, examples, metric, RunOptions(name=name, **running))
+    running = RunOptions(
+        name=name,
+        lm=options.lm,
+        adapter=options.adapter,
+        threads=options.threads,
+        repeats=options.repeats,
+        seed=options.seed,
+        progress=options.progress,
+        folder=folder,
+    )
+    run = evaluated(program, examples, metric, running)
     if why := failure(run):
         split, _, which = name.partition("-")
         subject = {"before": "the program", "after": "the tuned program"}.get(which, which)
@@ -348,3 +362,75 @@ def guards(metric: AnyMetric, guarded: Mapping[str, float] | None) -> dict[str, 
     if unknown := [name for name in guarded if name not in measured.zero]:
         raise GoldassayError(f"{unknown[0]!r} cannot be guarded: the metric has {', '.join(measured.zero)}")
     return dict(guarded)
+
+
+MOST_MEASURED = 240  # examples that a campaign measures by default, at most
+LEAST_RACED = 8  # examples of a race, at least
+MOST_RACED = 24  # examples of a race, at most
+RUNGS = 3  # steps in which it goes through them
+
+
+def count_measured(train: int, dev: int, most: int = MOST_MEASURED, races: bool = True) -> int:
+    """How many of ``train`` examples a campaign measures beside those of dev: ``most`` together.
+
+    A third of train is left for a race, half to race on and half to show: no more than a race takes, and none if they
+    would be too few for one.
+
+    >>> count_measured(160, 34), count_measured(30, 30), count_measured(160, 34, most=100)
+    (112, 30, 66)
+    """
+    left_out = min(2 * MOST_RACED, train // 3)
+    return max(0, min(most - dev, train - left_out if races and left_out >= 2 * LEAST_RACED else train))
+
+
+def spare(train: Examples, measured: Examples) -> list[Any]:
+    """The train examples that are not measured and share no document with one that is."""
+    ids = {id(example) for example in measured}
+    documents = {read(example, "document", None) for example in measured} - {None}
+    left = [example for example in train if id(example) not in ids]
+    return [example for example in left if read(example, "document", None) not in documents]
+
+
+def race_calls(left: int, sets: int = 6) -> int:
+    """How many calls a race of ``sets`` takes if so many examples are left to race on and to show.
+
+    >>> race_calls(48)
+    88
+    """
+    count = min(MOST_RACED, left // 2)
+    calls = 0
+    for rung in range(1, RUNGS + 1):
+        calls += sets * (ceil(count * rung / RUNGS) - ceil(count * (rung - 1) / RUNGS))
+        sets = ceil(sets / 2)
+    return calls if count >= LEAST_RACED else 0
+
+
+@dataclass(frozen=True)
+class Race:
+    """Where sets are raced: ``bench`` has train examples that the campaign does not measure, ``pool`` those to show."""
+
+    bench: Bench
+    pool: Examples
+
+    @classmethod
+    def on(cls, bench: Bench, train: Examples) -> Race | None:
+        """A race beside a campaign's bench, on what that leaves of train; None if that is too little."""
+        left = spare(train, bench.examples)
+        if len(left) < 2 * LEAST_RACED:
+            return None
+        count = min(MOST_RACED, len(left) // 2)
+        journal = bench.journal and bench.journal.with_name("raced.jsonl")
+        raced = Bench(left[:count], bench.metric, options=bench.options, journal=journal, on_progress=bench.on_progress)
+        return cls(raced, left[count:])
+
+    def winner(self, programs: Sequence[Module]) -> tuple[int, list[float]]:
+        """The number of the best program, and the value of each when it was last measured."""
+        order = [index for document in self.bench.order for index in document]
+        left = list(range(len(programs)))
+        values = [0.0] * len(programs)
+        for rung in range(1, RUNGS + 1):
+            seen = order[: ceil(len(order) * rung / RUNGS)]
+            for number in left:
+                values[number] = self.bench.run(programs[number], seen, f"set {number + 1}").value
+            left = sorted(left, key=lambda number: (-values[number], number))[: ceil(len(left) / 2)]
+        return left[0], values

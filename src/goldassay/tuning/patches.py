@@ -20,8 +20,7 @@ from goldassay._support import files
 from goldassay._support.dspy_compat import input_keys, signature_of
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.fields import Fields
-from goldassay.results.cells import p_value, shortened, signed
-from goldassay.results.view import Cell, Diff, Sentence, Table, TableRow, View
+from goldassay.results.view import Cell, Diff, Sentence, Table, View, p_value, shortened, signed
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import TEXT_FIELDS, check_examples, check_instructions
 from goldassay.statistics import Interval
@@ -125,7 +124,7 @@ class Patch(BaseModel):
     def change(self) -> Diff:
         """An edit as removed and added lines, with the reason for it and its outcome."""
         longest = 2000  # characters of an edit
-        example: object = self.example
+        example = self.example
         if self.example and self.action == "show_nearest":  # a choice among all of train is shown in words
             demos = self.example["examples"]
             example = demos if len(demos) <= self.example["k"] else None
@@ -140,7 +139,7 @@ class Patch(BaseModel):
 
     def view(self, diff: Sequence[str]) -> View:
         """The reason, the measured effects, and the diff of the prompt."""
-        view: View = [Sentence(f"{self.id} {self.status} {self.reason}", "head"), Sentence(f"why: {self.rationale}")]
+        view = [Sentence(f"{self.id} {self.status} {self.reason}", "head"), Sentence(f"why: {self.rationale}")]
         for effect in self.effects:
             ends = "" if effect.before is None else f"{effect.before:.4f} → {effect.after:.4f}, "
             values = f"{ends}{signed(effect.difference, effect, 4)}"
@@ -198,8 +197,7 @@ def _change(predictor: Predict, patch: Patch) -> str:
     if patch.action == "describe_field":
         if patch.field not in signature.fields:
             return f"no field {patch.field!r}; there are {', '.join(signature.fields)}"
-        description: Fields = {"desc": text}
-        predictor.signature = signature.with_updated_fields(patch.field, **description)
+        predictor.signature = signature.with_updated_fields(patch.field, desc=text)
     elif patch.action == "add_example":
         filled = {key for key, value in example.items() if value is not None}
         for fields in (signature.input_fields, signature.output_fields):
@@ -223,10 +221,10 @@ def _change(predictor: Predict, patch: Patch) -> str:
 
 def view_of(patches: Sequence[Patch]) -> View:
     """Patches with their edit, the measured effect and the status."""
-    rows: list[TableRow] = []
+    rows = []
     for patch in patches:
         reason = patch.reason if "program" in patch.reason else ""
-        effect: list[str] = ["–", ""]
+        effect = ["–", ""]
         if patch.effects:
             last = patch.effects[-1]
             where = f"on {last.split}, {last.size}{', which chose it' if last.chosen else ''}"
@@ -369,7 +367,7 @@ class Ledger:
         """
         for patch in patches if status == "rejected" else ():
             patch.reject(reason)
-        entry: Fields = {
+        entry = {
             "round": round,
             "candidate": candidate,
             "patches": [patch.id for patch in patches],

@@ -5,41 +5,145 @@ a few examples: with the program as it is and with two probes, the edits that mo
 Tuning can pay if the better of the two passes a paired t test that allows for there being two. The best program of each
 example would tell nothing: it is a maximum over noise, and promises a gain where there is none. Power is that of the
 rule of acceptance: one-sided, at what is left of alpha for the look at the end (`goldassay.tuning.acceptance`).
+
+The pilot also estimates the headroom by kind. *Edits* are tried as they are: demonstrations, the other form of the
+answer. *Form*: if the answers that could not be read were as good as the others. *Spread*: the best of a few tries, as
+a judge that knows gold would choose it (pass@k), over the first of them (pass@1): what better instructions or
+demonstrations may make reliable, and no promise that they do. *Agreement*: the answer that most tries give, which takes
+neither labels nor tuning.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
 
 import dspy
+import numpy as np
 import scipy
 from dspy import Module
 
+from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.evidence import contributions
 from goldassay.core.fields import Fields, Record, clusters
-from goldassay.results.cells import signed
+from goldassay.core.metric import AnyMetric
+from goldassay.core.shape import shape_of
+from goldassay.core.tally import Evidence
+from goldassay.results.view import signed
+from goldassay.running import Run
 from goldassay.running.budget import Meter
 from goldassay.running.engines import FIRST, Failures
 from goldassay.running.leaks import check_splits
 from goldassay.running.options import RunOptions
-from goldassay.statistics import examples_needed, smallest_detectable
+from goldassay.statistics import examples_needed, smallest_detectable, wilson
 from goldassay.tuning.acceptance import ALPHA, EARLY
-from goldassay.tuning.edits import Diagnosis, Edit, counted, nearest_examples
-from goldassay.tuning.headroom import Probe, headroom
+from goldassay.tuning.edits import Diagnosis, counted, nearest_examples
 from goldassay.tuning.instructions import answer_form
-from goldassay.tuning.measuring import LEAST_WINS, QUIET_OPTIONS, Bench
+from goldassay.tuning.measuring import (
+    LEAST_WINS,
+    MOST_MEASURED,
+    QUIET_OPTIONS,
+    Bench,
+    count_measured,
+    evaluated,
+    race_calls,
+)
 from goldassay.tuning.optimizers import WITHOUT_DEV
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find, is_right
-from goldassay.tuning.race import MOST_MEASURED, count_measured, race_calls
-from goldassay.tuning.wrappers import Splits, demonstrations
+from goldassay.tuning.wrappers import Examples, Splits, demonstrations
 
-if TYPE_CHECKING:
-    from goldassay.core.metric import AnyMetric
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a kind of edit gains on the pilot's examples over the program as it is, with its interval and the t.
+
+    ``spread`` is the standard deviation of one document's part in the gain. A ``ceiling`` is a maximum over noise,
+    never below 0, which shows nothing by itself.
+    """
+
+    name: str
+    value: float
+    gain: float
+    t: float
+    low: float
+    high: float
+    spread: float = 0.0
+    ceiling: bool = False
+
+    @classmethod
+    def of(
+        cls, name: str, after: Sequence[Evidence], before: Sequence[Evidence], zero: Evidence, examples: Examples
+    ) -> Probe:
+        """The paired gain of the evidence ``after`` over that ``before``.
+
+        Where only one document differs, the standard error of the mean is about its part divided by n, whatever the
+        others are; of few documents that differ it is estimated too low by chance. So the error is never less than the
+        largest part divided by n.
+
+        Args:
+            name: The kind of edit.
+            after: The evidence of each example with it.
+            before: The evidence as it is.
+            zero: Empty evidence.
+            examples: The examples, which may share documents.
+        """
+        shares = contributions(after, before, zero, clusters=clusters(examples))
+        n = len(shares)
+        shares = n * shares
+        gain = float(shares.mean())
+        spread = float(np.std(shares, ddof=1)) if n > 1 else 0.0
+        error = max(spread / math.sqrt(n), float(np.abs(shares).max()) / n)
+        margin = error * float(scipy.special.stdtrit(n - 1, 0.975)) if n > 1 else math.inf
+        value = float(sum(after, zero).value)
+        return cls(name, value, gain, gain / error if error else 0.0, gain - margin, gain + margin, spread)
+
+
+def headroom(program: Module, examples: Examples, metric: AnyMetric, base: Run, options: RunOptions) -> list[Probe]:
+    """The headroom of form, of spread and of agreement.
+
+    Args:
+        program: The program.
+        examples: The pilot's examples.
+        metric: What measures it.
+        base: The program as it is on them.
+        options: How it is run; its model is asked `TRIES` times more, at temperature 1.
+    """
+    failed = [bool(row.error) for row in base.rows]
+    read = [evidence for evidence, wrong in zip(base.evidence, failed, strict=True) if not wrong]
+    best = float(sum(read, base.zero).value)
+    low, high = wilson(sum(failed), len(failed))
+    share = sum(failed) / len(failed)
+    probes = [Probe("all answers readable", best, best - base.value, 0.0, low * best, high * best)] if share else []
+    lm = options.lm or dspy.settings.lm
+    if not isinstance(lm, dspy.BaseLM):
+        return probes
+    tries = [
+        evaluated(program, examples, metric, options.changed(lm=lm.copy(temperature=1.0, rollout_id=number)))
+        for number in range(1, TRIES + 1)
+    ]
+    shape = shape_of(program)
+    chosen = []
+    agreed = []
+    for index in range(len(examples)):
+        scores = [run.rows[index].score for run in tries]
+        chosen.append(tries[scores.index(max(scores))].evidence[index])
+        answers = []
+        for run in tries:
+            answer = run.rows[index].prediction or {}
+            answers.append(jsonl.dumps({name: answer[name] for name in shape.scored(answer)}))
+        agreed.append(tries[answers.index(Counter(answers).most_common(1)[0][0])].evidence[index])
+    first = list(tries[0].evidence)
+    spread = Probe.of(f"the best of {TRIES} tries (pass@{TRIES})", chosen, first, base.zero, examples)
+    agreement = Probe.of(f"the answer of most of {TRIES} tries", agreed, list(base.evidence), base.zero, examples)
+    return [*probes, replace(spread, ceiling=True), agreement]
+
 
 ASSUMED_SPREAD = 0.6  # of one example's paired difference: 28 % won and 8 % lost have .57
 POWER_LEVEL = 2 * (1 - EARLY) * ALPHA  # two-sided, as power is reckoned
@@ -258,19 +362,6 @@ def recommended(splits: Splits, budget: str | None, reflects: bool) -> list[str]
     return [*WITHOUT_DEV, *costly[:count]]
 
 
-def _with_edit(program: Module, edit: Edit, diagnosis: Diagnosis, options: RunOptions) -> Module | None:
-    """The program with an edit; None if it does not fit this program."""
-    candidate = program
-    try:
-        with dspy.context(adapter=options.adapter or dspy.settings.adapter):
-            patches = [patch for patches in edit(diagnosis).values() for patch in patches]
-        for patch in patches:
-            candidate = apply(candidate, patch, any_version=True)
-    except GoldassayError:
-        return None
-    return None if candidate is program else candidate
-
-
 def from_pilot(
     plan: Plan,
     program: Module,
@@ -279,7 +370,7 @@ def from_pilot(
     options: RunOptions = QUIET_OPTIONS,
 ) -> Plan:
     """The plan with the values of a pilot on `PILOT` examples of dev: as it is, with four nearest examples of train,
-    with answers in the other form, and asked a few times more (`goldassay.tuning.headroom`).
+    with answers in the other form, and asked a few times more (`goldassay.tuning.plan`).
 
     Args:
         plan: The plan from the sizes.
@@ -308,10 +399,17 @@ def from_pilot(
     documents = clusters(dev)
     size = len(dev)
     diagnosis = Diagnosis(find(base.cases), program, demonstrations(program, train))
-    probes: list[Probe] = []
+    probes = []
     for name, edit in {"nearest examples": nearest_examples, "the other form of the answer": answer_form}.items():
-        candidate = _with_edit(program, edit, diagnosis, options)
-        if candidate is None:
+        candidate = program
+        try:
+            with dspy.context(adapter=options.adapter or dspy.settings.adapter):
+                patches = [patch for patches in edit(diagnosis).values() for patch in patches]
+            for patch in patches:
+                candidate = apply(candidate, patch, any_version=True)
+        except GoldassayError:  # the edit does not fit this program
+            continue
+        if candidate is program:
             continue
         run = bench.run(candidate, range(size))
         probes.append(Probe.of(name, list(run.evidence), list(base.evidence), bench.zero, dev))

@@ -8,16 +8,16 @@ is the same stay.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from dspy import Module
+from pydantic import TypeAdapter
 
 from goldassay import workspace
 from goldassay._support import files, jsonl
-from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError, one_line
 from goldassay.results.view import Note, Sentence, View
 from goldassay.tuning.explain import Explanation
 from goldassay.tuning.patches import Patch
@@ -84,7 +84,7 @@ def write_proof(proof: PromptProof, file: Path) -> None:
     measured = {unit.sha256: unit for old in earlier if old.model == proof.model for unit in old.units if unit.n}
     units = [unit if unit.n else _kept(unit, measured.get(unit.sha256)) for unit in proof.units]
     new = replace(proof, units=units, date=datetime.now(UTC).isoformat(timespec="seconds"))
-    proofs: list[object] = []
+    proofs = []
     for written in [*(old for old in earlier if old.model != proof.model), new]:
         rows = [{name: value for name, value in unit.state().items() if name != "index"} for unit in written.units]
         proofs.append({**asdict(written), "units": rows})
@@ -114,7 +114,7 @@ def prove_patched(
         proof: The model and the gold of the tuning that made them, if it was one.
         tuned: The program before that tuning, and the optimizer, which wrote all units that are new.
     """
-    units: list[Unit] = []
+    units = []
     effects = {patch.id: patch.effects[-1] for patch in patches if patch.effects}
     before = {unit.sha256 for unit in units_of(tuned[0])} if tuned else set[str]()
     for unit in units_of(program, patches):
@@ -142,18 +142,14 @@ def read_proofs(file: Path) -> list[PromptProof]:
     content = files.json_value(file)
     if not isinstance(content, dict) or content.get("schema") != PROOF_SCHEMA:
         raise DataError(f"not a proof of schema {PROOF_SCHEMA}", file=file)
-    names = {unit_field.name for unit_field in fields(Unit)} - {"index", "verdict"}
+    proofs = []
     try:
-        proofs: list[PromptProof] = []
         for row in content["proofs"]:
-            units: list[Unit] = []
-            for index, unit in enumerate(row["units"]):
-                values: dict[str, Any] = {name: unit[name] for name in names & unit.keys()}
-                units.append(Unit(**values, index=index, verdict=UnitVerdict(unit["verdict"])))
-            proofs.append(PromptProof(**{**row, "units": units}))
-        return proofs
+            units = [{**unit, "index": index} for index, unit in enumerate(row["units"])]
+            proofs.append(TypeAdapter(PromptProof).validate_python({**row, "units": units}))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"not a proof: {type(error).__name__}: {error}", file=file) from None
+        raise DataError(f"not a proof: {one_line(error)[:200]}", file=file) from None
+    return proofs
 
 
 def check_proof(program: Module, file: Path, model: str | None, gold: Sequence[str] = ()) -> list[str]:

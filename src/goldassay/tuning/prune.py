@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dspy import Module
@@ -13,15 +12,14 @@ from goldassay._support.dspy_compat import serialize_for_json, signature_of
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.fields import Fields
 from goldassay.core.metric import AnyMetric
-from goldassay.results.cells import signed
-from goldassay.results.view import Sentence, Table, TableRow, View
+from goldassay.results.view import Sentence, Table, View, signed
 from goldassay.running.hashing import fingerprint
 from goldassay.running.options import RunOptions
 from goldassay.tuning.acceptance import Effect, Status
 from goldassay.tuning.explain import Explanation
 from goldassay.tuning.measuring import QUIET_OPTIONS, Bench, effect
 from goldassay.tuning.patches import Patch
-from goldassay.tuning.units import Unit, UnitVerdict, omit, short
+from goldassay.tuning.units import UnitVerdict, omit, short
 from goldassay.tuning.wrappers import Examples, predictors
 
 
@@ -59,7 +57,7 @@ class Pruned(Displayed):
 
     def view(self) -> View:
         """The sentence, and the patches."""
-        rows: list[TableRow] = [[patch.id, patch.action, str(patch.status), patch.reason] for patch in self.patches]
+        rows = [[patch.id, patch.action, str(patch.status), patch.reason] for patch in self.patches]
         return [Sentence(self.sentence, "head"), Table(None, ["patch", "action", "status", "why"], rows, left=4)]
 
     def state(self) -> Fields:
@@ -116,42 +114,34 @@ def prune(
     pruned = omit(program, units, removed)
     before = sum(unit.tokens for unit in units)
     tokens = before, before - sum(units[index].tokens for index in removed)
-    zero = Bench([], metric).zero
     loss = ablation.without(sorted(removed))
     dev = Effect(split="dev", difference=-loss.difference, p=loss.p, n=loss.n, chosen=True)
-    result = Pruned(pruned, _patches(program, pruned, units, removed), tokens, explanation.margin, dev)
-    if test and result.patches:
-        bench = Bench(test, metric, options=use.changed(progress=False, max_failures=1.0, folder=None, budget=None))
-        pair = bench.base(pruned).cases, bench.base(program).cases
-        result = replace(
-            result,
-            test=effect(*pair, test, "test", {str(name): number for name, number in bench.cost.items()}, zero=zero),
-        )
-    for patch in result.patches:
-        patch.effects = [found for found in (result.dev, result.test) if found is not None]
-        alone = len(result.patches) == 1
-        patch.status = Status.PROVEN if result.proven and alone else Status.KEPT
-        patch.reason = "proven" if result.proven else "not proven"
-        patch.reason += f" to lose no more than {explanation.margin:g}{'' if alone else ', with the others'}"
-    return result
-
-
-def _patches(program: Module, pruned: Module, units: Sequence[Unit], removed: Collection[int]) -> list[Patch]:
-    """The patches that leave units out: one for each instruction, one for each demonstration."""
+    # the patches that leave units out: one for each instruction, one for each demonstration
     patches: list[Patch] = []
     after = predictors(pruned)
     about: Fields = {"proposer": "explain", "program": fingerprint(program)}
     for name, predictor in predictors(program).items():
         old = signature_of(predictor).instructions
         new = signature_of(after[name]).instructions
-        why = [short(units[index].text, 60) for index in sorted(removed) if units[index].predictor == name]
+        gone = [units[index] for index in sorted(removed) if units[index].predictor == name]
         if old != new:
-            text = f"dev can spare: {'; '.join(why)}"
-            patches.append(
-                Patch(predictor=name, action="replace_instruction", old=old, text=new, rationale=text, **about)
-            )
-        for index in sorted(removed):
-            if units[index].predictor == name and units[index].kind == "demonstration":
-                demo = serialize_for_json(dict(predictor.demos[units[index].index]))
+            text = f"dev can spare: {'; '.join(short(unit.text, 60) for unit in gone)}"
+            edit: Fields = {"action": "replace_instruction", "old": old, "text": new, "rationale": text}
+            patches.append(Patch(predictor=name, **edit, **about))
+        for unit in gone:
+            if unit.kind == "demonstration":
+                demo = serialize_for_json(dict(predictor.demos[unit.index]))
                 patches.append(Patch(predictor=name, action="remove_example", example=demo, **about))
-    return patches
+    proof = None
+    if test and patches:
+        bench = Bench(test, metric, options=use.changed(progress=False, max_failures=1.0, folder=None, budget=None))
+        after_cases = bench.base(pruned).cases
+        proof = effect(after_cases, bench.base(program).cases, test, "test", bench.cost, zero=bench.zero)
+    result = Pruned(pruned, patches, tokens, explanation.margin, dev, proof)
+    alone = len(patches) == 1
+    for patch in patches:
+        patch.effects = [dev] if proof is None else [dev, proof]
+        patch.status = Status.PROVEN if result.proven and alone else Status.KEPT
+        patch.reason = "proven" if result.proven else "not proven"
+        patch.reason += f" to lose no more than {explanation.margin:g}{'' if alone else ', with the others'}"
+    return result

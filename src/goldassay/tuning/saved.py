@@ -37,10 +37,9 @@ from goldassay._support.dspy_compat import signature_of
 from goldassay._support.exceptions import DataError, GoldassayError, StorageError
 from goldassay._support.secrets import scrub
 from goldassay.core.fields import Fields, Record, read
-from goldassay.results.cells import bounds, number, p_value, signed
 from goldassay.results.comparison import METRIC, Comparison, ComparisonVerdict
 from goldassay.results.comparisons import compare_metric
-from goldassay.results.view import Sentence, Table, TableRow, View
+from goldassay.results.view import Sentence, Table, TableRow, View, bounds, number, p_value, signed
 from goldassay.running import Run
 from goldassay.running.folder import locked
 from goldassay.running.hashing import fingerprint
@@ -96,9 +95,29 @@ def load_state(program: Module, place: Path | str) -> Module:
     state = jsonl.value(file.read_bytes(), file=file, unique=False)
     if not isinstance(state, dict):
         raise DataError("not the state of a program, which program.save('x.json') writes", file=file)
+    models = []
     try:
         loaded: Any = rebuilt(program, state)
-        models = _checked(loaded, state, file)
+        # Has the state the predictors of this program, each with as many fields? DSPy takes what fits, without a word.
+        inside = inmost(loaded)
+        body = state if inside is loaded else state["program"]
+        saved = {name: predictor_state for name, predictor_state in body.items() if name != "metadata"}
+        if isinstance(inside, dspy.Predict):
+            saved = {"self": body}
+        parameters = dict(inside.named_parameters())
+        if saved.keys() != parameters.keys():
+            has = ", ".join(sorted(saved)) or "none"
+            needs = ", ".join(sorted(parameters)) or "none"
+            raise DataError(f"not the state of this program: it has {has}, and the program {needs}", file=file)
+        for name, predictor in inside.named_predictors():
+            saved_fields = len(saved[name]["signature"]["fields"])
+            fields = len(signature_of(predictor).fields)
+            if saved_fields != fields:
+                has = f"{saved_fields} fields, and the program's signature has {fields}"
+                raise DataError(f"not the state of this program: {has}", file=file, field=name)
+            if saved[name].get("lm"):
+                models.append(str(saved[name].pop("lm").get("model")))
+                saved[name]["lm"] = None
         models_before = {name: predictor.lm for name, predictor in loaded.named_predictors()}
         loaded.load_state(state)
         for name, predictor in loaded.named_predictors():
@@ -110,34 +129,6 @@ def load_state(program: Module, place: Path | str) -> Module:
         warning = "%s was saved with %s, which is not used: the program runs on the model of this call"
         logging.getLogger("goldassay").warning(warning, file, names)
     return loaded
-
-
-def _checked(program: Module, state: Record, file: Path) -> list[str]:
-    """Take the models out of a state, and name them, if it has the predictors of this program, each with as many
-    fields: DSPy takes what fits, without a word.
-    """
-    inside = inmost(program)
-    if inside is not program:
-        state = state["program"]
-    parts: Fields = {name: predictor_state for name, predictor_state in state.items() if name != "metadata"}
-    if isinstance(inside, dspy.Predict):
-        parts = {"self": state}
-    parameters = dict(inside.named_parameters())
-    models: list[str] = []
-    if parts.keys() != parameters.keys():
-        saved = ", ".join(sorted(parts)) or "none"
-        expected = ", ".join(sorted(parameters)) or "none"
-        raise DataError(f"not the state of this program: it has {saved}, and the program {expected}", file=file)
-    for name, predictor in inside.named_predictors():
-        saved_fields = len(parts[name]["signature"]["fields"])
-        fields = len(signature_of(predictor).fields)
-        if saved_fields != fields:
-            message = f"not the state of this program: {saved_fields} fields, and the program's signature has {fields}"
-            raise DataError(message, file=file, field=name)
-        if parts[name].get("lm"):
-            models.append(str(parts[name].pop("lm").get("model")))
-            parts[name]["lm"] = None
-    return models
 
 
 def read_about(file: Path) -> Fields:
@@ -167,7 +158,7 @@ def state_names(places: Sequence[Path]) -> list[str]:
     """
     paths = [path.resolve() for path in places]
     parts = [list((path.parent if path.name == STATE else path.with_suffix("")).parts[1:]) for path in paths]
-    names: list[str] = []
+    names = []
     for size in range(1, max(map(len, parts), default=0) + 1):
         names = ["-".join(folders[-size:]) for folders in parts]
         if len(set(names)) == len(set(paths)):
@@ -274,9 +265,9 @@ class Tuned(Displayed):
     @property
     def beside(self) -> list[str]:
         """The references in words, and those that the tuned program is not better than; a better one is recommended."""
-        lines: list[str] = []
-        no_better: list[str] = []
-        better: list[str] = []
+        lines = []
+        no_better = []
+        better = []
         for name, trial in self.references.items():
             test = trial.difference
             calls = trial.before.cost.get("calls", 0)
@@ -404,14 +395,7 @@ def check_same(folder: Path, earlier: Record, plan: Record) -> None:
     Raises:
         GoldassayError: It was not.
     """
-    for key in (
-        "optimizer",
-        "seed",
-        "program",
-        "splits",
-        "options",
-        "lm",
-    ):  # parts of a plan that a resumed tuning has too
+    for key in ("optimizer", "seed", "program", "splits", "options", "lm"):  # a resumed tuning has these too
         if earlier.get(key) != plan[key]:
             which = "on other examples" if key == "splits" else f"with another {key}"
             then = _short(earlier.get(key))
@@ -528,12 +512,12 @@ def rendered(program: Module, adapter: dspy.Adapter | None = None, inputs: Mappi
 
     With ``inputs`` it has those, and a program that has nearest examples shows them too.
     """
-    using: dspy.Adapter = adapter or dspy.settings.adapter or dspy.ChatAdapter()
+    using = adapter or dspy.settings.adapter or dspy.ChatAdapter()
     inside = inmost(program)
     if isinstance(program, Wrapped):
         using = program.adapter(using) or using
         inside = program.inside(inputs) if inputs else inside
-    parts: list[str] = []
+    parts = []
     for name, predictor in predictors(inside).items():
         signature = signature_of(predictor)
         values = {key: (inputs or {}).get(key, f"{{{key}}}") for key in signature.input_fields}

@@ -10,11 +10,13 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from dspy import Module
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.fields import identity
+from goldassay.core.metric import AnyMetric
 from goldassay.results.comparison import Comparison
 from goldassay.running import Run
 from goldassay.running.hashing import fingerprint
@@ -39,11 +41,6 @@ from goldassay.tuning.patterns import find
 from goldassay.tuning.proofs import PROOF, prove_patched
 from goldassay.tuning.saved import STATE, diff, load_state
 from goldassay.tuning.wrappers import Examples, demonstrations, saveable
-
-if TYPE_CHECKING:
-    from dspy import Module
-
-    from goldassay.core.metric import AnyMetric
 
 APPLIED = "applied.json"
 SPLITS = ("dev", "test")

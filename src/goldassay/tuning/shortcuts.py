@@ -81,7 +81,7 @@ def shortcuts(examples: Sequence[object], fields: Collection[str] = ()) -> list[
     labels = _labels(sample)
     labels = {name: labels[name] for name in labels if name in fields} or labels
     features = {name: values for name, values in _features(sample, texts, labels).items() if len(set(values)) > 1}
-    tests: list[tuple[str, str, float, float]] = []
+    tests = []
     for field, values in labels.items():
         for feature, marks in features.items():
             if feature != field:
@@ -91,7 +91,11 @@ def shortcuts(examples: Sequence[object], fields: Collection[str] = ()) -> list[
         if p < 0.01 and explained >= max(LARGE, strongest[feature].explained if feature in strongest else 0.0):
             detail = _detail(features[feature], labels[field])
             strongest[feature] = Shortcut(feature, field, explained, float(p), detail)
-    every = [*strongest.values(), *_copies(texts), *_same_place(sample, texts)]
+    every = [*strongest.values(), *_same_place(sample, texts)]
+    copies = len({index for pair in near_pairs([plain(text) for text in texts]) for index in pair[:2]}) / len(texts)
+    if copies >= LARGE:
+        detail = f"{100 * copies:.0f} % of the texts nearly copy another"
+        every.append(Shortcut("near copies", "", copies, 0.0, detail))
     return sorted(every, key=lambda shortcut: -shortcut.explained)
 
 
@@ -184,15 +188,6 @@ def _detail(feature: Sequence[Hashable], label: Sequence[Hashable]) -> str:
         pairs.items(), key=lambda item: item[1] - counts[item[0][0]] * share[item[0][1]] / len(label)
     )
     return f"{value!r} is mostly {commonest} ({count} of {counts[value]})" if isinstance(value, str) and value else ""
-
-
-def _copies(texts: Sequence[str]) -> Iterator[Shortcut]:
-    """Texts that are nearly the same as another one, if they are a tenth or more."""
-    share = len({index for pair in near_pairs([plain(text) for text in texts]) for index in pair[:2]}) / len(texts)
-    if share >= LARGE:
-        yield Shortcut(
-            "near copies", "", share, 0.0, f"{share:.0%} of the texts nearly copy another".replace("%", " %")
-        )
 
 
 def _same_place(examples: Sequence[object], texts: Sequence[str]) -> Iterator[Shortcut]:

@@ -92,7 +92,7 @@ def tune(
         meter = Meter(options.budget)
         job, tuned_program, stopped = optimizers.optimized(name, optimize, program, splits, metric, options, meter)
         leaks.check_program(tuned_program, {name: splits[name] for name in ("dev", "test")}, "the tuned program")
-        references: dict[str, Trial] = {}
+        references = {}
         dev = _trial("dev", program, tuned_program, splits, metric, options)
         patched = name.casefold() == "patches"
         ledger = job.ledger
@@ -117,8 +117,8 @@ def tune(
             blind = replace(job, settings={"k": job.settings.get("nearest") or 4})
             for reference in optimizers.WITHOUT_DEV:
                 try:
-                    shown = unguarded(optimizers.OPTIMIZERS[reference](blind))
-                    run = measured(shown, splits["test"], metric, f"test-{reference}", options)
+                    reference_program = unguarded(optimizers.OPTIMIZERS[reference](blind))
+                    run = measured(reference_program, splits["test"], metric, f"test-{reference}", options)
                     references[reference] = Trial.of(run, test.after, options.seed)
                 except GoldassayError as error:
                     missing = f"{reference} is not available for comparison: {error}"

@@ -1,10 +1,15 @@
-"""The units of a program's prompts: each statement of an instruction, and each demonstration."""
+"""The units of a program's prompts: each statement of an instruction, and each demonstration.
+
+An instruction is cut into its `statements`: sentences, list items, code blocks, tables, and the headings over them. The
+texts of all statements, joined, are the instruction. A heading is not tested: it goes when all that it heads is gone.
+Such are lines with ``#``, lines in bold, and lines that end with a colon.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
@@ -16,14 +21,151 @@ from goldassay._support import jsonl
 from goldassay._support.dspy_compat import serialize_for_json, signature_of
 from goldassay.core.fields import Fields
 from goldassay.results.comparison import ComparisonVerdict
-from goldassay.results.view import Cell, Chart, Point, Table, TableRow, View
+from goldassay.results.view import Cell, Chart, Point, Table, View
 from goldassay.statistics import PairedTest, examples_needed
 from goldassay.statistics.intervals import Interval
 from goldassay.text.near import NEAR_DUPLICATE
 from goldassay.text.normal import plain
 from goldassay.tuning.patches import Patch
-from goldassay.tuning.statements import statements, without
 from goldassay.tuning.wrappers import predictors
+
+HEADING = re.compile(r"(#{1,6})\s|\*\*[^*]+\*\*:?\s*$")
+LIST_ITEM = re.compile(r"(\s*)(?:[-*•+–]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")
+SENTENCE_BREAK = re.compile(r"""[.!?…]["'”’)\]*_]*\s+(?=\S)|[。！？]\s*(?=\S)|:?[ \t]*\n\s*(?=\S)""")
+ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|cf|vs|ca|approx|no|dr|mr|mrs|ms|prof|st|fig|incl|resp|z\.B|d\.h|bzw)|\b\w)$", re.I
+)
+WRAPPED = 60  # a line of so many characters without a full stop goes on in the next one
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement with the blanks after it.
+
+    ``kind`` is ``sentence``, ``item``, ``block`` (code, a table) or ``heading``, which ``heads`` the statements of
+    these indices.
+    """
+
+    text: str
+    kind: str
+    level: int = 0
+    heads: range = range(0)
+
+
+def statements(text: str) -> list[Statement]:
+    """The statements of an instruction, in order.
+
+    >>> [s.text for s in statements("# Task\\nLabel it, e.g. so. No more.\\nRules:\\n- one\\n  goes on\\n- two")]
+    ['# Task\\n', 'Label it, e.g. so. ', 'No more.\\n', 'Rules:\\n', '- one\\n  goes on\\n', '- two']
+    """
+    cut = []
+    for piece in _blocks(text.splitlines(keepends=True)):
+        if piece.kind == "sentence":
+            cut += [Statement(sentence, "sentence") for sentence in _sentences(piece.text)]
+        elif not piece.text.strip() and cut:
+            cut[-1] = replace(cut[-1], text=cut[-1].text + piece.text)
+        else:
+            cut.append(piece)
+    return [_headed(cut, index) for index in range(len(cut))]
+
+
+def without(cut: Sequence[Statement], removed: Collection[int]) -> str:
+    """The instruction without the statements of these indices.
+
+    >>> without(statements("Be brief. Rules:\\n- one\\n- two"), {2, 3})
+    'Be brief.'
+    """
+    left = []
+    for index, statement in enumerate(cut):
+        gone = all(under in removed for under in statement.heads if not cut[under].heads) if statement.heads else False
+        if not gone and index not in removed:
+            left.append(statement.text)
+        elif left and statement.text.count("\n") and len(_blank(left[-1])) < len(_blank(statement.text)):
+            left[-1] = left[-1].rstrip() + _blank(statement.text)
+    return "".join(left) if len(left) == len(cut) else "".join(left).strip()
+
+
+def _blank(text: str) -> str:
+    """The blanks at the end of a text."""
+    return text[len(text.rstrip()) :]
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[Statement]:
+    """Headings, items, code and tables whole; what is between them as one sentence, and blank lines."""
+    start = 0
+    while start < len(lines):
+        line = lines[start]
+        end = start + 1
+        kind = "sentence"
+        level = 0
+        if line.lstrip().startswith(("```", "~~~")):
+            kind = "block"
+            fence = line.lstrip()[:3]
+            while end < len(lines) and not lines[end - 1 + (end == start + 1)].lstrip().startswith(fence):
+                end += 1
+            end += end < len(lines) and lines[end].lstrip().startswith(fence)
+        elif line.lstrip().startswith("|"):
+            kind = "block"
+            while end < len(lines) and lines[end].lstrip().startswith("|"):
+                end += 1
+        elif heading := HEADING.match(line):
+            kind = "heading"
+            level = len(heading[1] or "#######")
+        elif item := LIST_ITEM.match(line):
+            kind = "item"
+            while end < len(lines):  # it, or the next line with text, is indented more
+                text = next((line for line in lines[end:] if line.strip()), "")
+                if len(text) - len(text.lstrip()) <= len(item[1]):
+                    break
+                end += 1
+        elif not line.strip():
+            kind = "blank"
+        else:
+            while end < len(lines) and lines[end].strip() and not _begins(lines[end]):
+                end += 1
+        yield Statement("".join(lines[start:end]), kind, level)
+        start = end
+
+
+def _begins(line: str) -> bool:
+    """Whether a line begins something else than a sentence."""
+    return bool(line.lstrip().startswith(("```", "~~~", "|")) or HEADING.match(line) or LIST_ITEM.match(line))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    start = 0
+    for match in SENTENCE_BREAK.finditer(text):
+        before = text[start : match.start()]
+        following = text[match.end()]
+        stop = match[0][0]
+        if stop in "\n \t":  # the end of a line without a full stop
+            wrapped = following.islower() or len(before.rpartition("\n")[2]) >= WRAPPED
+        else:
+            wrapped = stop == "." and (following.islower() or ABBREVIATION.search(before) is not None)
+        if not wrapped:
+            yield text[start : match.end()]
+            start = match.end()
+    yield text[start:]
+
+
+def _headed(cut: Sequence[Statement], index: int) -> Statement:
+    """The statement, as a heading with what it heads if it is one and heads anything."""
+    statement = cut[index]
+    end = index + 1
+    if statement.kind == "heading":
+        while end < len(cut) and not (cut[end].kind == "heading" and cut[end].level <= statement.level):
+            end += 1
+    elif statement.kind == "sentence" and statement.text.rstrip().endswith(":"):
+        listed = end < len(cut) and cut[end].kind in ("item", "block")
+        while end < len(cut) and (
+            cut[end].kind in ("item", "block")
+            if listed
+            else cut[end].kind == "sentence" and (end == index + 1 or "\n\n" not in cut[end - 1].text)
+        ):
+            end += 1
+    if end == index + 1:
+        return replace(statement, kind="sentence") if statement.kind == "heading" else statement
+    return replace(statement, kind="heading", heads=range(index + 1, end))
 
 
 class UnitVerdict(StrEnum):
@@ -114,7 +256,7 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
         program: The program.
         origins: Patches of this program: a unit that one of them wrote names it.
     """
-    units: list[Unit] = []
+    units = []
     for name, predictor in predictors(program).items():
         signature = signature_of(predictor)
         text = signature.instructions
@@ -128,9 +270,9 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
             units.append(Unit(lines, "demonstration", name, index, tokens(lines)))
     negation = re.compile(r"\b(?:not|never|no|don't|avoid|without|nicht|nie|kein\w*|niet|geen|nooit)\b", re.I)
     texts = [plain(unit.text) for unit in units]
-    noted: list[Unit] = []
+    noted = []
     for index, unit in enumerate(units):
-        notes: list[str] = []
+        notes = []
         for other, text in enumerate(texts):
             if other == index or fuzz.token_set_ratio(texts[index], text) < NEAR_DUPLICATE:
                 continue
@@ -139,7 +281,17 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
                 notes.append(f"contradicts {other + 1}")
             elif fuzz.ratio(texts[index], text) >= NEAR_DUPLICATE:
                 notes.append(f"repeats {other + 1}")
-        origin = next((origin_of(patch) for patch in origins if _wrote(patch, unit)), {})
+        origin: dict[str, str] = {}  # who wrote the unit, and from what: what is known of it
+        if patch := next((patch for patch in origins if _wrote(patch, unit)), None):
+            names = {
+                "optimizer": patch.proposer,
+                "patch": patch.id,
+                "pattern": patch.pattern,
+                "examples": ", ".join(patch.examples),
+                "mode": patch.mode,
+                "review": patch.review,
+            }
+            origin = {name: text for name, text in names.items() if text}
         noted.append(replace(unit, notes=tuple(notes), origin=origin))
     return noted
 
@@ -150,19 +302,6 @@ def _wrote(patch: Patch, unit: Unit) -> bool:
         return bool(patch.text) and " ".join(unit.text.split()) in " ".join(str(patch.text).split())
     lines = {key: f"{key}: {jsonl.dumps(serialize_for_json(value))}" for key, value in (patch.example or {}).items()}
     return patch.action == "add_example" and set(unit.text.splitlines()) <= set(lines.values())
-
-
-def origin_of(patch: Patch) -> dict[str, str]:
-    """Who wrote a patch, and from what: what is known of it."""
-    origin = {
-        "optimizer": patch.proposer,
-        "patch": patch.id,
-        "pattern": patch.pattern,
-        "examples": ", ".join(patch.examples),
-        "mode": patch.mode,
-        "review": patch.review,
-    }
-    return {name: text for name, text in origin.items() if text}
 
 
 def omit(program: Module, units: Sequence[Unit], removed: Collection[int]) -> Module:
@@ -198,27 +337,26 @@ def summary(units: Sequence[Unit]) -> str:
     >>> summary([Unit("Be brief.", "sentence", "self", 0, 3, n=9, verdict=UnitVerdict.HELPS)])
     '1 helps'
     """
-    one = {UnitVerdict.NOTHING: "does nothing", UnitVerdict.OPEN: "is open"}
+    singular = {UnitVerdict.NOTHING: "does nothing", UnitVerdict.OPEN: "is open"}
     many = {"helps": "help", "hurts": "hurt", "nothing": "do nothing", "open": "are open"}
     counts = {verdict: sum(unit.verdict == verdict for unit in units) for verdict in UnitVerdict}
     return ", ".join(
-        f"{count} {one.get(verdict, verdict) if count == 1 else many[verdict]}"
+        f"{count} {singular.get(verdict, verdict) if count == 1 else many[verdict]}"
         for verdict, count in counts.items()
         if count
     )
 
 
-def view_of(units: Sequence[Unit], most: int = 70, in_halves: bool = False, level: float = 0.95) -> View:
+def view_of(units: Sequence[Unit], most: int = 70, in_halves: bool = False) -> View:
     """The units in their order: what each is worth, and a chart of their effects.
 
     Args:
         units: The units.
         most: Characters of a unit that are shown.
         in_halves: Whether to show their effects in random halves, if these were measured.
-        level: That of their intervals.
     """
-    rows: list[TableRow] = []
-    points: list[Point] = []
+    rows = []
+    points = []
     in_halves = in_halves and any(unit.halves for unit in units)
     named = len({unit.predictor for unit in units}) > 1
     for number, unit in enumerate(units, start=1):
@@ -226,9 +364,9 @@ def view_of(units: Sequence[Unit], most: int = 70, in_halves: bool = False, leve
         text = Cell(short(unit.text, most), detail="; ".join([*unit.notes, *origin]))
         effect = None
         if unit.n:
-            effect = Interval(unit.effect, unit.low, unit.high, level, unit.n, "newcombe")
+            effect = Interval(unit.effect, unit.low, unit.high, 0.95, unit.n, "newcombe")
             points.append(Point(f"{number} {short(unit.text, 28)}", unit.effect, unit.low, unit.high))
-        halves = [unit.halves and Interval(*unit.halves, level, unit.n, "newcombe")] if in_halves else []
+        halves = [unit.halves and Interval(*unit.halves, 0.95, unit.n, "newcombe")] if in_halves else []
         verdict = Cell(unit.sentence, unit.verdict.style)
         predictor = [unit.predictor] if named else []
         rows.append([number, text, *predictor, verdict, effect, unit.tokens, *halves])

@@ -18,7 +18,6 @@ import numpy as np
 from goldassay._support.display import Displayed
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Floats, clustered, contributions
-from goldassay.core.fields import Fields
 from goldassay.results.comparison import METRIC, Comparison, ComparisonVerdict, Selection
 from goldassay.results.comparisons import compare_metric
 from goldassay.results.view import Chart, Diff, Point, Sentence, Table, View
@@ -179,7 +178,14 @@ class Audit(Displayed):
                 why = f"none of {self.candidates} candidates is better than {self.baseline}"
             return [f"{self.verdict}: gain 0; {why}", *self.findings]
         was_chosen = self.selection != "none"
-        lines = [self._first_line(was_chosen)]
+        reported = "" if self.naive_gain is None else f"the reported gain is {self.naive_gain:+z.3f}"
+        if self.interval is not None:
+            low, high = self.interval
+            line = f"{self.verdict}: {self.gain:+z.3f} [{low:+z.3f}, {high:+z.3f}]"
+            lines = [f"{line} (95 %) after correction; {reported}" if was_chosen else line]
+        else:
+            known = f"{reported}, luck included" if reported else "nothing is known of the gain yet"
+            lines = [f"{self.verdict}: {known}"]
         if self.examples:
             size = f"{self.examples} examples"
             if self.clusters < self.examples:
@@ -197,16 +203,6 @@ class Audit(Displayed):
         if self.verdict == ComparisonVerdict.OPEN and ways:
             lines.append(f"to show a gain of {self.target:+z.3f} four times in five: {', or '.join(ways)}")
         return [*lines, *self.findings]
-
-    def _first_line(self, several: bool) -> str:
-        """The verdict with the gain, and with the reported one if several candidates were to choose from."""
-        reported = "" if self.naive_gain is None else f"the reported gain is {self.naive_gain:+z.3f}"
-        if self.interval is None:
-            known = f"{reported}, luck included" if reported else "nothing is known of the gain yet"
-            return f"{self.verdict}: {known}"
-        low, high = self.interval
-        line = f"{self.verdict}: {self.gain:+z.3f} [{low:+z.3f}, {high:+z.3f}]"
-        return f"{line} (95 %) after correction; {reported}" if several else line
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -318,13 +314,19 @@ def of_arms(before: Run, runs: Mapping[str, Run], seed: int) -> dict[str, Audit]
         gains = size * np.stack(parts, axis=1)
     audits: dict[str, Audit] = {}
     for number, (name, run) in enumerate(runs.items()):
-        about: Fields = {"source": "arena", "baseline": "before", "chosen": name}
         if gains is None:
             test = compare_metric(before.result, run.result, seed=seed)
-            audits[name] = of_comparison(test, examples=size, **about)
+            audits[name] = of_comparison(test, examples=size, source="arena", chosen=name)
         else:
-            about |= {"pick": number, "held_out": True}
-            audits[name] = judge(gains, selection="independent", clusters=before.clusters, **about)
+            audits[name] = judge(
+                gains,
+                selection="independent",
+                clusters=before.clusters,
+                pick=number,
+                held_out=True,
+                source="arena",
+                chosen=name,
+            )
     return audits
 
 
@@ -367,7 +369,7 @@ def of_runs(
         names = [str(run.folder or run.name) for run in runs]
         about |= {"chosen": names[column], "baseline": names[0]} if len(others) > 1 else {}
         audit = judge(gains, selection=selection or "independent", clusters=clusters, **about)
-    noise: list[str] = []
+    noise = []
     for run in runs:  # warnings about its program come first, and those about its noise after that
         count = len(run.head.warnings)
         leaks = [*leaks, *(f"{run.name}: {text}" for text in run.warnings[:count])]

@@ -73,16 +73,16 @@ class Wrapped(Module):  # type: ignore[misc]
         If there are no more than ``k``, all are shown, in their own order.
         """
         question = self._inputs(inputs)
-        others = [
+        candidates = [
             index
             for index, example in enumerate(self._questions)
             if any(example.get(key) != text for key, text in question.items())
         ]
         if len(self.examples) <= self.k:
-            return [self.examples[i] for i in others]  # always in the same order, so that the prefix can be cached
+            return [self.examples[i] for i in candidates]  # always in the same order, so that the prefix can be cached
         vector: Any = self._vectorizer.transform([self._text(inputs)])
         similarity = (self._vectors @ vector.T).toarray().ravel()
-        chosen = sorted(others, key=lambda i: (-similarity[i], i))[: self.k]
+        chosen = sorted(candidates, key=lambda i: (-similarity[i], i))[: self.k]
         return [self.examples[i] for i in reversed(chosen)]
 
     def _inputs(self, example: Mapping[str, object]) -> dict[str, str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from goldassay.results.cells import bounds, number
-from goldassay.results.view import Note, Sentence, Table, TableRow, View
+from goldassay.results.view import Note, Sentence, Table, TableRow, View, bounds, number
 from goldassay.statistics import Interval, wilson
 
 

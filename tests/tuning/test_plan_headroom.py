@@ -10,8 +10,7 @@ import pytest
 
 from goldassay import Metric
 from goldassay.running.options import RunOptions
-from goldassay.tuning.headroom import TRIES
-from goldassay.tuning.plan import Plan, from_pilot, from_sizes
+from goldassay.tuning.plan import TRIES, Plan, from_pilot, from_sizes
 
 METRIC = Metric.of(lambda gold, pred: gold["label"] == pred["label"])
 

@@ -15,9 +15,8 @@ from goldassay import Metric
 from goldassay.measures import extraction
 from goldassay.tuning import Patches
 from goldassay.tuning.edits import Diagnosis, nearest_examples, selected_examples, show_nearest
-from goldassay.tuning.measuring import Bench
+from goldassay.tuning.measuring import Bench, Race, count_measured, race_calls
 from goldassay.tuning.patches import apply
-from goldassay.tuning.race import Race, count_measured, race_calls
 from goldassay.tuning.wrappers import NearestDemos, demonstrations, inmost
 
 METRIC = Metric(extraction.SpanF1())

@@ -12,8 +12,7 @@ from goldassay import Counts, Metric
 from goldassay.core.tally import Evidence
 from goldassay.measures import extraction
 from goldassay.tuning import tune
-from goldassay.tuning.credit import Credit
-from goldassay.tuning.watch import Watch
+from goldassay.tuning.watch import Credit, Watch
 
 METRIC = Metric(extraction.SpanF1())
 LONG = [(5 * at, 5 * at + 4, "TOP") for at in range(20)]
