@@ -125,7 +125,8 @@ def value_rows(values: Sequence[ReportedValue]) -> tuple[list[str], list[TableRo
         if with_rates:
             row += ["" if rate is None else rate for rate in (value.precision, value.recall)]
         if with_targets:
-            target = "" if value.target is None else f"{value.target:.2f} {'✓' if value.met else '✗'}"
+            mark = "✓" if value.met else "✗"
+            target = "" if value.target is None else f"{value.target:.2f} {mark}"
             row.append(Cell(target, "better" if value.met else "worse"))
         rows.append(row)
     return columns, rows
