@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import dspy
 import pytest
 
 from goldassay import Metric
 from goldassay._support.exceptions import ConventionError, GoldassayError
-from goldassay.measures import answering
+from goldassay.measures import answering, extraction
 from goldassay.reporting import ranking, terminal
 from goldassay.running import summary
-from goldassay.running.comparing import compare
+from goldassay.running.comparing import compare, from_predictions
 from goldassay.running.evaluate import evaluate
 from goldassay.running.run import Run
 from goldassay.statistics import holm
@@ -54,6 +55,18 @@ def test_runs_on_edited_gold_are_not_compared_in_memory_either(tmp_path: Path) -
     with pytest.raises(ConventionError, match="different gold"):
         compare(first, run(upper, same))
     assert compare(run(upper), run(upper, folder=tmp_path / "r"))  # one in memory, one on disk
+
+
+def test_predictions_are_counted_together_as_one_by_one() -> None:
+    spans = [[(0, 3, "A")], [(0, 3, "A"), (5, 9, "B")], []]
+    gold = [{"text": "word by word", "entities": spans[i % 3]} for i in range(30)]
+    pred = [{"entities": spans[i % 2]} for i in range(30)]
+    measures = {"strict_f1": extraction.SpanF1(), "macro_f1": extraction.SpanF1(average="macro")}
+    one_by_one = [{key: measure(*pair) for key, measure in measures.items()} for pair in zip(gold, pred, strict=True)]
+    with patch.object(extraction.SpanF1, "tallies", autospec=True, side_effect=extraction.SpanF1.tallies) as tallies:
+        rows = from_predictions(gold, pred, measures, name="a").rows
+    assert [call.args[1].n for call in tallies.call_args_list] == [30, 30]
+    assert [row.tallies for row in rows] == [{k: a.tally.state() for k, a in by.items()} for by in one_by_one]
 
 
 def test_diagnostics_take_no_part_in_the_correction() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from goldassay import Counts, Error
-from goldassay.core.tally import RATE_TALLIES, Evidence
+from goldassay.core.tally import RATE_TALLIES, Confusion, Evidence
+from goldassay.measures.classification import LabelF1
 from goldassay.measures.extraction import SemEval, SpanF1
+from goldassay.running.comparing import from_predictions
 from goldassay.running.run import Case
 from goldassay.tuning.patterns import find
 
@@ -92,6 +95,17 @@ def test_forms_that_look_different_are_different_patterns() -> None:
     names = [Error("missed", "m", gold=f"Koninklijke Bibliotheek {c}", gold_type="IDENTIFIER") for c in "abcdefgh"]
     cases = [case(str(i), Counts(0, 0, 1), error) for i, error in enumerate([*isil, *names])]
     assert sorted(p.count for p in find(cases)) == [8, 8]
+
+
+def test_all_losses_take_a_few_walks_over_the_labels() -> None:
+    rng = random.Random(1)
+    labels = [(f"L{rng.randrange(20)}", f"L{rng.randrange(20)}") for _ in range(400)]
+    gold = [{"label": label} for label, _ in labels]
+    run = from_predictions(gold, [{"label": label} for _, label in labels], {"f1": LabelF1()}, name="a")
+    cases = run.cases
+    with patch.object(Confusion, "by_label", autospec=True, side_effect=Confusion.by_label) as by_label:
+        assert len(find(cases)) > 200
+    assert by_label.call_count < 5
 
 
 def test_no_errors_no_patterns() -> None:

@@ -19,7 +19,7 @@ from goldassay._support.workspace import nearest
 from goldassay.core import tally
 from goldassay.core.evidence import row, stacked
 from goldassay.core.fields import ABSENT, Record, Renamed, is_example, names, read
-from goldassay.core.tally import T
+from goldassay.core.tally import By, Sums, T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records", "trajectories")
 RAISED = "the metric raised"  # the first words of that error and its warning
@@ -255,6 +255,26 @@ class Batches:
         for start in range(0, len(self.gold), EXAMPLES_AT_ONCE):
             end = start + EXAMPLES_AT_ONCE
             yield Batches(list(self.gold[start:end]), list(self.pred[start:end]))
+
+    def assessed(self, measures: Mapping[str, Measure]) -> Iterator[dict[str, Assessment]]:
+        """What each measure says of each example: the evidence is counted for many at once, errors one by one."""
+        from goldassay.core.evidence import rows
+
+        at_once = {name: measure for name, measure in measures.items() if isinstance(measure.zero, (Sums, By))}
+        at_once = {name: measure for name, measure in at_once.items() if type(measure).__call__ is Measure.__call__}
+        for chunk in self.chunks():
+            tallies = {name: rows(m.tallies(chunk.of(m)), len(chunk.gold)) for name, m in at_once.items()}
+            for index, pair in enumerate(zip(chunk.gold, chunk.pred, strict=True)):
+                shared = Batches(*([side] for side in pair))
+                assessments = {}
+                for name, measure in measures.items():
+                    batch = shared.of(measure)
+                    if name in tallies:
+                        review = measure.review(batch) or measure.errors(*pair)
+                        assessments[name] = Assessment(tallies[name][index], *review)
+                    else:
+                        assessments[name] = measure(*pair, batch)
+                yield assessments
 
 
 def target_met(value: float, target: float, *, lower_is_better: bool = False) -> bool:

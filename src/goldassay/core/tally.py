@@ -12,9 +12,9 @@ since where there was nothing to find nothing was got wrong (``empty=1``). The b
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
-from functools import cache
+from functools import cache, reduce
 from operator import add, attrgetter
 from types import MappingProxyType
 from typing import Any, Self, TypeAlias
@@ -282,6 +282,24 @@ class Keyed(dict[K, V], Tally):
         for key, more in other.items():
             total[key] = self.add(total[key], more) if key in total else more
         return total
+
+
+def total(tallies: Sequence[T]) -> T:
+    """The sum of at least one tally. A plain sum copies the keys seen so far at each step.
+
+    >>> total([Confusion({("M", "M"): 3}), Confusion({("M", "M"): 1, ("M", "G"): 1})])
+    {('M', 'M'): 4, ('M', 'G'): 1}
+    """
+    first: Any = tallies[0]
+    if not isinstance(first, Keyed):
+        return reduce(add, tallies)
+    by_key: dict[Any, list[Any]] = {}
+    for tally in tallies:
+        for key, entry in tally.items():  # type: ignore[attr-defined]
+            by_key.setdefault(key, []).append(entry)
+    sums = {k: total(v) if isinstance(v[0], Keyed) else reduce(first.add, v) for k, v in by_key.items()}
+    summed: Any = first.with_items(sums)
+    return summed  # type: ignore[no-any-return]
 
 
 @dataclass(eq=False, repr=False)

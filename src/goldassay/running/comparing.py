@@ -155,15 +155,14 @@ def from_predictions(
     ({'accuracy': 1.0}, 'a')
     """
     check_unique(gold)
-    matched = list(zip(gold, predictions, strict=True))
     if isinstance(measures, Mapping):
         named = measures
         weights: Mapping[str, float] = {}
-        assessed = [{key: measure(*pair) for key, measure in named.items()} for pair in matched]
+        assessed = list(Batches(gold, predictions).assessed(named))
     else:
         named = measures.measures
         weights = measures.weights
-        assessed = [measures.assess_or_fail(*pair)[0] for pair in matched]
+        assessed = [measures.assess_or_fail(*pair)[0] for pair in zip(gold, predictions, strict=True)]
     settings: Fields = {"protocol": protocol} if protocol else {}
     if file is not None:
         settings[STORED] = str(file)

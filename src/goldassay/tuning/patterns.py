@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+from goldassay.core.evidence import gains
 from goldassay.core.measure import RECORD_ERRORS, Error
-from goldassay.core.tally import By, Evidence, T
+from goldassay.core.tally import By, Evidence, T, Tally, total
 from goldassay.running.run import Case
 
 GOLD_KINDS = ("missed", "missing_field", "missing_item")
@@ -91,18 +92,17 @@ def find(cases: Sequence[Case]) -> list[Pattern]:
             groups.setdefault((error.kind, *types, error.step), []).append((index, error))
     if not groups:
         return []
-    total = sum((case.evidence for case in cases[1:]), cases[0].evidence)
     patterns = []
+    changes: list[Tally] = []
     for (kind, gold_type, pred_type, step), members in groups.items():
         for cluster in _clusters(members):
             of_case: dict[int, list[Error]] = {}
             for index, error in cluster:
                 of_case.setdefault(index, []).append(error)
             pairs = [(cases[index], errors) for index, errors in sorted(of_case.items())]
-            repaired = total
+            changes.append(total([repair(case.evidence, errors, case.errors) for case, errors in pairs]))
             strata: dict[str, Counter[str]] = {}
-            for case, errors in pairs:
-                repaired = repaired + repair(case.evidence, errors, case.errors)
+            for case, _ in pairs:
                 for name, value in case.strata.items():
                     strata.setdefault(str(name), Counter())[str(value)] += 1
             forms = Counter(form for _, error in cluster if (form := error.gold or error.pred))
@@ -113,12 +113,14 @@ def find(cases: Sequence[Case]) -> list[Pattern]:
                 surfaces=tuple(form for form, _ in forms.most_common(12)),
                 errors=tuple(error for _, error in cluster),
                 documents=tuple(case.id for case, _ in pairs),
-                loss=float(repaired.value) - float(total.value),
+                loss=0.0,
                 strata={name: dict(values.most_common()) for name, values in strata.items()},
                 step=step,
             )
             patterns.append(pattern)
-    return sorted(patterns, key=lambda pattern: (-pattern.loss, -pattern.count, pattern.name))
+    losses = gains(total([case.evidence for case in cases]), changes)
+    patterns = [replace(pattern, loss=loss) for pattern, loss in zip(patterns, losses, strict=True)]
+    return sorted(patterns, key=lambda pattern: (-round(pattern.loss, 12), -pattern.count, pattern.name))
 
 
 def _clusters(members: list[tuple[int, Error]]) -> list[list[tuple[int, Error]]]:
@@ -133,10 +135,11 @@ def _clusters(members: list[tuple[int, Error]]) -> list[list[tuple[int, Error]]]
     from sklearn.cluster import AgglomerativeClustering
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    vectors: Any = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit_transform(forms)
+    vectors: Any = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit_transform(forms)  # of length 1
     none: Any = None  # scikit-learn's stubs expect a number
-    model = AgglomerativeClustering(n_clusters=none, distance_threshold=0.6, metric="cosine", linkage="average")
-    label = dict(zip(forms, model.fit_predict(vectors.toarray()).tolist(), strict=True))
+    model = AgglomerativeClustering(n_clusters=none, distance_threshold=0.6, metric="precomputed", linkage="average")
+    distances = 1 - (vectors @ vectors.T).toarray()
+    label = dict(zip(forms, model.fit_predict(distances).tolist(), strict=True))
     sizes = Counter(label.get(error.gold or error.pred, -1) for _, error in members)
     clusters: dict[int, list[tuple[int, Error]]] = {}
     for index, error in members:
