@@ -85,7 +85,22 @@ def test_filled_in_forms_have_a_bounded_number_of_candidates() -> None:
     forms = [
         f"The museum of Delft number {i} was opened in 18{i % 90:02} with {rng.random()} prints" for i in range(3000)
     ]
-    assert len(candidates(forms)) < 120 * len(forms)  # 350 a text with thirty neighbours in each band
+    pairs = candidates(forms).tolist()
+    assert len(pairs) < 120 * len(forms)  # 210 a text with six neighbours in each band, without what repeats
+    near = [pair for pair in pairs if fuzz.ratio(*(forms[index] for index in pair)) >= similarity.NEAR_DUPLICATE]
+    assert len(near) > 75  # of 157; 82 with 89 candidates a text
+
+
+def test_strangers_of_the_same_words_have_few_candidates() -> None:
+    rng = random.Random(5)
+    syllables = ["mu", "sa", "del", "go", "ri", "ter", "van", "lo", "ka", "stein"]
+    syllables += ["ber", "po", "ne", "ta", "ro", "wi", "cha", "li", "ost", "um"]
+    words = ["".join(rng.choices(syllables, k=rng.randint(1, 4))) for _ in range(3000)]
+    weights = [1 / rank for rank in range(1, 3001)]
+    strangers = [" ".join(rng.choices(words, weights, k=25)) for _ in range(3000)]
+    pairs = candidates(strangers).tolist()
+    assert all(i < j for i, j in pairs)
+    assert len(pairs) < 60 * len(strangers)
 
 
 @pytest.mark.parametrize("near", [70.0, 90.0, 100.0])

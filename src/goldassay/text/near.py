@@ -6,8 +6,11 @@ characters. Two sets with the Jaccard index J have the same smallest hash with p
 make a band, and texts that agree in one of ``MINHASH_BANDS`` bands are candidates, which happens with probability
 1 - (1 - J^rows)^bands: 0.66 for J = 0.3, 0.93 for 0.4, 0.995 for 0.5, 1.000 for 0.6. A text of 150 characters in which
 a year or a name is changed has J above 0.8. In a band with more than ``BAND_LIMIT`` equal texts (a form that was filled
-in many times) each is paired with the next ``BAND_LIMIT`` only. Broder, *On the resemblance and containment of
-documents*, 1997; Leskovec, Rajaraman and Ullman, *Mining of Massive Datasets*, chapter 3.
+in many times) each is paired with the next ``BAND_LIMIT`` only, and next to it are texts that agree in hashes of the
+next band, too. Of 50,000 forms these six propose 144 pairs a text, 16.0 of them near; ten in the order of the
+collection propose 162, 15.8 of them near, and of 50,000 texts of few syllables 42 instead of 29, none near. Broder,
+*On the resemblance and containment of documents*, 1997; Leskovec, Rajaraman and Ullman, *Mining of Massive Datasets*,
+chapter 3.
 
 Of the candidates, only those are compared whose counts of characters differ by no more than two near texts can: each
 insertion or deletion changes one count by one, so the counts lose no pair. Of texts of 25 words by Zipf's law they
@@ -32,7 +35,7 @@ NEAR_DUPLICATE = 90.0  # per cent of similar characters, as for the leak guard o
 ALL = 2_000  # texts of which all pairs are compared; their time grows with the square
 MINHASH_ROWS = 3
 MINHASH_BANDS = 40
-BAND_LIMIT = 10  # texts with the same band that each is paired with
+BAND_LIMIT = 6  # texts with the same band that each is paired with
 GRAM = 4
 CHARACTER_CLASSES = 32
 
@@ -80,15 +83,21 @@ def candidates(texts: Sequence[str], near: float = 0.0) -> NDArray[np.int64]:
     size = len(texts)
     lengths = np.fromiter(map(len, texts), dtype=np.int64, count=size)
     places = np.arange(size, dtype=np.uint64)
-    mask = np.uint64((1 << size.bit_length()) - 1)
+    bits = size.bit_length()
+    mask = np.uint64((1 << bits) - 1)
+    upper = ~np.uint64((1 << (bits + 14)) - 1)
     pairs = np.empty(0, dtype=np.int64)
     new: list[NDArray[np.int64]] = []
     for band in range(MINHASH_BANDS):
         keys = np.zeros(size, dtype=np.uint64)
         for row in range(MINHASH_ROWS):
             keys = keys * np.uint64(1_000_000_007) + signs[:, band * MINHASH_ROWS + row]
-        # Sorting numbers is five times as fast as sorting places, so a place takes the lower bits of its mixed key.
-        order = (np.sort((keys * np.uint64(0x9E3779B97F4A7C15)) & ~mask | places) & mask).astype(np.int64)
+        # Sorting numbers is five times as fast as sorting places, so a place takes the lower bits of its mixed key, and
+        # hashes of the next band come before it.
+        following = (band + 1) % MINHASH_BANDS * MINHASH_ROWS
+        beside = (signs[:, following] % 128 * 128 + signs[:, following + 1] % 128).astype(np.uint64)
+        lower = beside << np.uint64(bits) | places
+        order = (np.sort((keys * np.uint64(0x9E3779B97F4A7C15)) & upper | lower) & mask).astype(np.int64)
         ordered = keys[order]
         for step in range(1, BAND_LIMIT + 1):
             equal = np.flatnonzero(ordered[step:] == ordered[:-step])
@@ -96,8 +105,8 @@ def candidates(texts: Sequence[str], near: float = 0.0) -> NDArray[np.int64]:
                 break
             for start in range(0, len(equal), 1 << 14):  # pairs, whose counts fit a processor's cache
                 some = equal[start : start + (1 << 14)]
-                firsts = order[some]
-                seconds = order[some + step]  # the first is lower
+                firsts = np.minimum(order[some], order[some + step])
+                seconds = np.maximum(order[some], order[some + step])
                 more = np.maximum(counts[firsts], counts[seconds])
                 less = np.minimum(counts[firsts], counts[seconds])
                 changes = (more - less) @ np.ones(CHARACTER_CLASSES, dtype=np.float32)
