@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("GOLDASSAY_LM_THREADS", "1")  # tests share the processors
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # without a net, litellm waits eight seconds for prices
 
 
 def pytest_collection_finish() -> None:

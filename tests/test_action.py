@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import importlib.util
+import io
 import json
 import os
 import re
@@ -11,13 +13,19 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import yaml
+from tests import processes
+
+from goldassay.ext.labelling.review.folder import Folder
 
 TOKEN = "a-token-of-the-job"
 GOLD = ["question", "question", "complaint", "praise", "complaint", "question", "praise", "complaint"] * 5
@@ -121,18 +129,19 @@ class Runner:
     workspace: Path
     github: GitHub
     event: str = "pull_request"
+    shell: bool = (
+        False  # the step runs in a shell, as ``action.yml`` writes it; else its script alone, whose commands fork
+    )
+    decided: bool = False  # the verdict is there, so that only what follows is at work
 
     def step(self, **inputs: str) -> Ran:
-        """The step that decides, as ``action.yml`` writes it."""
+        """The step that decides."""
         action = yaml.safe_load((self.checkout / "action.yml").read_text(encoding="utf-8"))
         (step,) = [each for each in action["runs"]["steps"] if each.get("id") == "gate"]
         given = {name: str(about["default"]) for name, about in action["inputs"].items()}
         given |= {"token": TOKEN} | {name.replace("_", "-"): value for name, value in inputs.items()}
         temp = self.workspace.parent / "temp"
-        python = temp / "goldassay" / "bin" / "python"
-        python.parent.mkdir(parents=True, exist_ok=True)
-        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
-        python.chmod(0o755)
+        temp.mkdir(exist_ok=True)
         event = temp / "event.json"
         event.write_text(EVENTS.get(self.event, self.event))
         for name in ("output", "summary"):
@@ -149,14 +158,7 @@ class Runner:
             "GITHUB_OUTPUT": str(temp / "output"),
             "GITHUB_STEP_SUMMARY": str(temp / "summary"),
         }
-        done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=self.workspace,
-            env={**os.environ, **environment},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
+        done = self.in_a_shell(step["run"], environment) if self.shell else self.script(environment)
         assert "Traceback" not in done.stderr, done.stderr
         outputs = dict(line.split("=", 1) for line in (temp / "output").read_text(encoding="utf-8").splitlines())
         folder = self.workspace / outputs["folder"]
@@ -165,6 +167,37 @@ class Runner:
         assert (temp / "summary").read_text(encoding="utf-8") == comment
         assert TOKEN not in comment + done.stdout
         return Ran(done.returncode, comment, done.stdout, folder)
+
+    def in_a_shell(self, line: str, environment: dict[str, str]) -> processes.Done:
+        """The line of a shell, with an interpreter where the action has installed one."""
+        python = Path(environment["RUNNER_TEMP"], "goldassay", "bin", "python")
+        python.parent.mkdir(parents=True, exist_ok=True)
+        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+        python.chmod(0o755)
+        return subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", line],
+            cwd=self.workspace,
+            env={**os.environ, **environment},
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+
+    def script(self, environment: dict[str, str]) -> processes.Done:
+        """The script, whose commands are forked."""
+        spec = importlib.util.spec_from_file_location("gate", self.checkout / "action" / "gate.py")
+        assert spec
+        assert spec.loader
+        gate = importlib.util.module_from_spec(spec)
+        with patch.dict(os.environ, environment), patch.dict(sys.modules, gate=gate):
+            spec.loader.exec_module(gate)
+            forked = SimpleNamespace(run=lambda command, **_: processes.run(*command[3:]))
+            vars(gate)["subprocess"] = forked
+            if self.decided:
+                vars(gate)["sections"] = lambda out: [gate.Section(["decided"])]
+            with chdir(self.workspace), redirect_stdout(io.StringIO()) as stdout:
+                status = gate.main()
+        return subprocess.CompletedProcess([], status, stdout.getvalue(), "")
 
 
 @pytest.fixture
@@ -187,6 +220,7 @@ PREDICTIONS = {"task": "classification", "gold": "gold.jsonl", "pred": "before.j
 
 
 def test_a_comparison_is_a_comment_a_report_and_status_0(runner: Runner) -> None:
+    runner.shell = True
     done = runner.step(**PREDICTIONS, fail_under="accuracy=.8\nmacro_f1=.5", fail_if_worse="true")
     assert done.status == 0, done.log
     (comment,) = runner.github.comments
@@ -248,6 +282,7 @@ def test_a_wrong_call_is_status_2_and_says_why(runner: Runner, inputs: dict[str,
 
 
 def test_what_a_shell_or_markdown_would_take_for_its_own_stays_text(runner: Runner) -> None:
+    runner.shell = True
     name = f"{HOSTILE} @team [a](http:b) <img src=x> | cell ::error::no"
     shutil.copy(runner.workspace / "after.jsonl", runner.workspace / f"{name.replace('/', '')}.jsonl")
     done = runner.step(**{**PREDICTIONS, "pred": f"before.jsonl\n{name}.jsonl"}, name=name)
@@ -264,6 +299,7 @@ def test_what_a_shell_or_markdown_would_take_for_its_own_stays_text(runner: Runn
 
 
 def test_nothing_is_posted_without_a_pull_request_or_a_token(runner: Runner) -> None:
+    runner.decided = True
     assert runner.step(**PREDICTIONS, token="").status == 0
     runner.event = "push"
     assert runner.step(**PREDICTIONS).status == 0
@@ -271,6 +307,7 @@ def test_nothing_is_posted_without_a_pull_request_or_a_token(runner: Runner) -> 
 
 
 def test_a_token_that_may_only_read_leaves_the_verdict(runner: Runner) -> None:
+    runner.decided = True
     runner.github.status = 403
     done = runner.step(**PREDICTIONS)
     assert done.status == 0
@@ -280,6 +317,7 @@ def test_a_token_that_may_only_read_leaves_the_verdict(runner: Runner) -> None:
 @pytest.mark.parametrize("raw", [b"<html>busy</html>", b"[", b'{"a": 1}', b"[1]", b"\xff"])
 def test_an_answer_of_another_shape_leaves_the_verdict(runner: Runner, raw: bytes) -> None:
     """GitHub sends HTML when it is busy, and an answer may be cut off."""
+    runner.decided = True
     runner.github.raw = raw
     done = runner.step(**PREDICTIONS)
     assert done.status == 0
@@ -287,6 +325,7 @@ def test_an_answer_of_another_shape_leaves_the_verdict(runner: Runner, raw: byte
 
 
 def test_comments_without_a_user_or_a_body_are_passed_over(runner: Runner) -> None:
+    runner.decided = True
     runner.github.comments += [{"id": 1, "user": None, "body": "x"}, {"id": 2, "user": {"type": "Bot"}, "body": None}]
     assert runner.step(**PREDICTIONS, name="two\nlines").status == 0
     assert "two lines" in runner.github.comments[2]["body"]
@@ -294,12 +333,14 @@ def test_comments_without_a_user_or_a_body_are_passed_over(runner: Runner) -> No
 
 @pytest.mark.parametrize("event", [{"pull_request": None}, [], "x"])
 def test_an_event_without_a_pull_request_leaves_the_verdict(runner: Runner, event: object) -> None:
+    runner.decided = True
     runner.event = json.dumps(event)
     assert runner.step(**PREDICTIONS).status == 0
     assert runner.github.calls == []
 
 
 def test_a_folder_that_is_a_file_is_a_wrong_call(runner: Runner) -> None:
+    runner.shell = True
     (runner.workspace / "report").write_text("x")
     done = runner.step(**PREDICTIONS, out="report")
     assert done.status == 2
@@ -310,10 +351,10 @@ def test_runs_are_compared_and_held_against_floors(runner: Runner) -> None:
     program = "import dspy\n\n\nclass P(dspy.Module):\n    def forward(self, text):\n"
     program += "        return dspy.Prediction(label='question')\n\n\nprogram = P()\n"
     (runner.workspace / "program.py").write_text(program, encoding="utf-8")
-    command = [sys.executable, "-m", "goldassay", "eval", "program.py:program", "--task", "classification"]
-    command += ["--gold", "gold.jsonl", "--split", "all", "--quiet"]
+    words = ["eval", "program.py:program", "--task", "classification", "--gold", "gold.jsonl", "--split", "all"]
     for folder in ("first", "second"):
-        subprocess.run([*command, "--runs", folder], cwd=runner.workspace, check=True, capture_output=True)
+        done = processes.run(*words, "--quiet", "--runs", folder, cwd=runner.workspace)
+        assert done.returncode == 0, done.stderr
     places = [next((runner.workspace / folder).iterdir()) for folder in ("first", "second")]
     runs = [str(place.relative_to(runner.workspace)) for place in places]
     assert runner.step(runs="\n".join(runs), fail_under="accuracy=.3").status == 0
@@ -327,9 +368,8 @@ def test_a_failure_mode_that_is_too_frequent_fails(runner: Runner) -> None:
     """A review of ten letters, of which three lack the total."""
     rows = [{"id": f"d{number}", "text": f"letter {number}", "label": "praise"} for number in range(10)]
     write(runner.workspace / "traces.jsonl", rows)
-    draft = "from goldassay.ext.labelling.review.folder import Folder; from pathlib import Path; "
-    draft += "Folder.open([Path('traces.jsonl')], 'classification', question='errors', n=10)"
-    subprocess.run([sys.executable, "-c", draft], cwd=runner.workspace, check=True, capture_output=True)
+    with chdir(runner.workspace):
+        Folder.open([Path("traces.jsonl")], "classification", question="errors", n=10)
     folder = runner.workspace / "traces.review"
     ids = [json.loads(line)["id"] for line in (folder / "draft.jsonl").read_text(encoding="utf-8").splitlines()]
     lines = []

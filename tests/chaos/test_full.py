@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.processes import Done, run, whole
 
 from goldassay.running import Run
 
@@ -39,11 +40,13 @@ def like_anybody() -> None:
             ctypes.CDLL(None).prctl(24, override)  # PR_CAPBSET_DROP
 
 
-def goldassay(*more: object, cwd: Path, limit: str = "", plain: bool = False) -> subprocess.CompletedProcess[str]:
-    words = f"{sys.executable} -m goldassay eval extraction.py:program --gold gold.jsonl {' '.join(map(str, more))}"
-    before = like_anybody if plain else None
-    command = ["bash", "-c", f"{limit} {words}"]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, preexec_fn=before)
+def small_files() -> None:
+    """No file becomes longer than 60 kB, as `ulimit -f 60` says."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60 * 1024, 60 * 1024))
+
+
+def goldassay(*more: object, cwd: Path, before: Callable[[], None] | None = None) -> Done:
+    return run("eval", "extraction.py:program", "--gold", "gold.jsonl", *more, cwd=cwd, before=before)
 
 
 @pytest.fixture
@@ -78,7 +81,7 @@ def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
 
 def test_a_limit_of_a_files_size(tmp_path: Path) -> None:
     workspace(tmp_path)
-    done = goldassay("--runs", "runs", cwd=tmp_path, limit="ulimit -f 60;")
+    done = goldassay("--runs", "runs", cwd=tmp_path, before=small_files)
     assert done.returncode == 3
     assert "cannot be written: File too large; what was done is safe" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
@@ -94,8 +97,8 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
     workspace(tmp_path)
-    whole = goldassay("--runs", "runs", "--limit", 3, cwd=tmp_path)
-    assert whole.returncode == 0, whole.stderr
+    done = goldassay("--runs", "runs", "--limit", 3, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     (tmp_path / "locked").mkdir(mode=0o500)
     (run,) = (tmp_path / "runs").iterdir()
     (run / "run.json").write_text((run / "run.json").read_text().replace("finished", "stopped", 1), encoding="utf-8")
@@ -107,7 +110,7 @@ def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
         (("--runs", "locked"), "locked: cannot be written: Permission denied"),
         (("--limit", 3, "--resume", run), f"{run}: cannot be written: Permission denied"),
     ):
-        done = goldassay(*words, cwd=tmp_path, plain=True)
+        done = whole("eval", "extraction.py:program", "--gold", "gold.jsonl", *words, cwd=tmp_path, before=like_anybody)
         assert done.returncode == 2, done.stderr
         assert done.stderr.splitlines()[-1] == f"goldassay: error: {message}"
         assert "Traceback" not in done.stderr

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.processes import Process, run, whole
 
 from goldassay.judges.judge import Verdicts
 from goldassay.running import Run
@@ -37,8 +38,7 @@ def gold(folder: Path, n: int) -> None:
 
 
 def command(*more: object) -> list[str]:
-    words = ["eval", "extraction.py:program", "--gold", "gold.jsonl", "--threads", "2", "--json", *map(str, more)]
-    return [sys.executable, "-m", "goldassay", *words]
+    return ["eval", "extraction.py:program", "--gold", "gold.jsonl", "--threads", "2", "--json", *map(str, more)]
 
 
 def written(runs: Path) -> int:
@@ -56,56 +56,65 @@ def made(folder: Path) -> list[dict[str, object]]:
     return sorted(rows, key=lambda row: row["index"])
 
 
-@pytest.mark.parametrize(("engine", "kills"), [("threads", 3), ("ray", 1)])
-def test_a_run_killed_at_random_moments_comes_to_the_same_values(tmp_path: Path, engine: str, kills: int) -> None:
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, float]]:
+    """A run that nobody disturbed, and its values."""
+    folder = tmp_path_factory.mktemp("sound")
+    gold(folder, 60)
+    done = whole(*command(), cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return next((folder / "runs").iterdir()), json.loads(done.stdout)["values"]  # JSON, whatever the program prints
+
+
+@pytest.mark.parametrize(
+    ("engine", "kills", "ends"),
+    [("threads", 3, "threads"), ("ray", 1, "threads"), pytest.param("ray", 2, "ray", marks=pytest.mark.nightly)],
+)
+def test_a_run_killed_at_random_moments_comes_to_the_same_values(
+    tmp_path: Path, sound: tuple[Path, dict[str, float]], engine: str, kills: int, ends: str
+) -> None:
     if engine == "ray":
         pytest.importorskip("ray", reason="the extra ray is not installed")
     gold(tmp_path, 60)
-    whole = subprocess.run(command("--runs", "whole"), capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert whole.returncode == 0, whole.stderr
-    wanted = json.loads(whole.stdout)["values"]  # one JSON object alone, whatever the program prints
-    (sound,) = (tmp_path / "whole").iterdir()
     draw, rows_before = random.Random(7), 0
-    where: tuple[object, ...] = ("--engine", f"{engine}:2") if engine != "threads" else ()
+    ray = ("--engine", "ray:2")
     more: tuple[object, ...] = ("--runs", "killed")
     for _ in range(kills):
-        process = subprocess.Popen(
-            command(*where, *more), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=tmp_path
-        )
+        process = Process(*command(*(ray if engine == "ray" else ()), *more), cwd=tmp_path)
         until = time.monotonic() + 120
         while written(tmp_path / "killed") <= rows_before and process.poll() is None and time.monotonic() < until:
             time.sleep(0.01)
         time.sleep(draw.uniform(0.0, 0.15))
         process.kill()  # the driver alone: its processes and actors have to see that it is gone
-        process.communicate()
+        process.wait()
         (folder,) = (tmp_path / "killed").iterdir()
         rows = len(Run.load(folder).rows)
         assert rows >= rows_before  # nothing that was written is lost
         rows_before, more = rows, ("--resume", folder)
     assert rows_before > 0
-    done = subprocess.run(command(*where, *more), capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = run(*command(*(ray if ends == "ray" else ()), *more), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert (result["values"], result["examples"]) == (wanted, 60)
+    assert (result["values"], result["examples"]) == (sound[1], 60)
     (folder,) = (tmp_path / "killed").iterdir()
-    assert made(folder) == made(sound)  # row for row, whatever the kills have lost
+    assert made(folder) == made(sound[0])  # row for row, whatever the kills have lost
     before = (folder / "rows.jsonl").read_bytes()
-    again = subprocess.run(command(*more), capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert json.loads(again.stdout)["values"] == wanted  # finished: asked for again it is as it is
+    again = run(*command(*more), cwd=tmp_path)
+    assert json.loads(again.stdout)["values"] == sound[1]  # finished: asked for again it is as it is
     assert (folder / "rows.jsonl").read_bytes() == before
 
 
 def test_the_same_command_finds_its_unfinished_run(tmp_path: Path) -> None:
     gold(tmp_path, 60)
-    process = subprocess.Popen(command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
+    process = Process(*command(), cwd=tmp_path)
     until = time.monotonic() + 60
     while time.monotonic() < until and not list(tmp_path.glob("runs/*/rows.jsonl")):
         time.sleep(0.02)
     time.sleep(0.1)
     process.kill()
-    process.communicate()
+    process.wait()
     (folder,) = (tmp_path / "runs").iterdir()
-    done = subprocess.run(command(), capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = run(*command(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     message = " ".join(done.stderr.split())
     assert f"runs/{folder.name} is an unfinished run of the same, which can be resumed" in message
@@ -113,6 +122,8 @@ def test_the_same_command_finds_its_unfinished_run(tmp_path: Path) -> None:
 
 VERDICTS = """
 import sys
+from tests.processes import Process, run, whole
+
 from goldassay.judges.judge import Verdicts
 found = Verdicts(sys.argv[1])
 for number in range(300):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
+import resource
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from dspy.lm15 import TextPart
+from tests.processes import Process, run
 
 from goldassay import Metric, tune
 from goldassay._support.exceptions import GoldassayError
@@ -32,7 +33,7 @@ def workspace(folder: Path, names_gold: list[Any], names_source: str) -> None:
 def command(endpoint: Any, *optimizers: str) -> list[str]:
     options = {"api_base": endpoint.url, "api_key": "none", "cache": "false"}
     model = ",".join(["openai/m", *(f"{name}={value}" for name, value in options.items())])
-    tunes = [sys.executable, "-m", "goldassay", "tune", "extraction.py:program", "--gold", "gold.jsonl"]
+    tunes = ["tune", "extraction.py:program", "--gold", "gold.jsonl"]
     return [*tunes, "--optimizer", ",".join(optimizers), "--lm", model]
 
 
@@ -55,22 +56,22 @@ def test_a_tuning_killed_twice_comes_to_the_same_program(
     endpoint.reply = answer_as(learner)
     workspace(tmp_path, names_gold, names_source)
     words = command(endpoint, "patches")
-    whole = subprocess.run([*words, "--out", "whole"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    whole = run(*words, "--out", "whole", cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     calls, draw, journal = endpoint.calls, random.Random(5), tmp_path / "t" / "measured.jsonl"
     endpoint.calls, lines_before = 0, 0
     for more in (["--out", "t"], ["--resume", "t"]):
-        process = subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
+        process = Process(*words, *more, cwd=tmp_path)
         until = time.monotonic() + 90
         while not (journal.exists() and journal.read_bytes().count(b"\n") > lines_before) and time.monotonic() < until:
             assert process.poll() is None
             time.sleep(0.02)
         time.sleep(draw.uniform(0.1, 0.4))
         process.kill()
-        process.communicate()
+        process.wait()
         assert journal.read_bytes().count(b"\n") > lines_before
         lines_before = journal.read_bytes().count(b"\n")
-    done = subprocess.run([*words, "--resume", "t"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = run(*words, "--resume", "t", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "t" / "state.json").read_text() == (tmp_path / "whole" / "state.json").read_text()
     about = [json.loads((tmp_path / name / "tuning.json").read_text()) for name in ("t", "whole")]
@@ -85,18 +86,18 @@ def test_an_arena_that_is_killed_goes_on_with_the_arms_that_did_not_end(
     endpoint.reply = answer_as(learner)
     workspace(tmp_path, names_gold, names_source)
     words = [*command(endpoint, "labeled", "bootstrap", "patches"), "--budget", "calls=400"]
-    whole = subprocess.run([*words, "--out", "whole"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    whole = run(*words, "--out", "whole", cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     calls, endpoint.calls = endpoint.calls, 0
     for more, arms in ((["--out", "t"], 1), (["--resume", "t"], 2)):
-        process = subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
+        process = Process(*words, *more, cwd=tmp_path)
         until = time.monotonic() + 90
         while len([*(tmp_path / "t" / "arms").glob("*/arm.json")]) < arms and time.monotonic() < until:
             assert process.poll() is None
             time.sleep(0.02)
         process.kill()
-        process.communicate()
-    done = subprocess.run([*words, "--resume", "t"], capture_output=True, text=True, check=False, cwd=tmp_path)
+        process.wait()
+    done = run(*words, "--resume", "t", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     about = [json.loads((tmp_path / name / "tuning.json").read_text()) for name in ("t", "whole")]
     for key in ("chosen", "dev", "test", "verdict"):
@@ -113,21 +114,24 @@ def test_a_tunings_folder_belongs_to_one_process(names_program: Any, names_gold:
     assert not list((tmp_path / "t").iterdir())
 
 
+def limit(blocks: int) -> None:
+    """No file becomes longer than so many blocks, as `ulimit -f` says."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024 * blocks, 1024 * blocks))
+
+
 def test_a_full_disk_stops_a_tuning_with_one_line(
     tmp_path: Path, endpoint: Any, names_gold: list[Any], names_source: str
 ) -> None:
     workspace(tmp_path, names_gold, names_source)
-    limited = ["bash", "-c", 'ulimit -f 20; exec "$@"', "bash", *command(endpoint, "patches"), "--out", "t"]
-    done = subprocess.run(limited, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = run(*command(endpoint, "patches"), "--out", "t", cwd=tmp_path, before=partial(limit, 20))
     message = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 3, done.stderr
     assert message.startswith("goldassay: error: ")
     assert "t/measured.jsonl: cannot be written: File too large; finished measurements are" in message
     assert message.endswith("solve this, then continue with --resume t")
     assert "Traceback" not in done.stderr
-    limited[2] = 'ulimit -f 4; exec "$@"'  # what measures the program on dev and test comes last, and is stopped, too
-    others = [*command(endpoint, "labeled"), "--out", "l"]
-    done = subprocess.run([*limited[:4], *others], capture_output=True, text=True, check=False, cwd=tmp_path)
+    # what measures the program on dev and test comes last, and is stopped, too
+    done = run(*command(endpoint, "labeled"), "--out", "l", cwd=tmp_path, before=partial(limit, 4))
     message = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 3, done.stderr
     assert "l/dev-before/rows.jsonl: cannot be written: File too large" in message

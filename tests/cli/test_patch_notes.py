@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ import pytest
 import yaml
 from dspy.lm15 import Message, Response, TextPart, Usage
 from tests.ext.labelling.review.conftest import Client, text_of
+from tests.processes import Process
 from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError
@@ -182,16 +180,13 @@ def test_from_notes_to_a_proven_patch(workspace: Path) -> None:
     ]
 
 
-def process(*words: object) -> subprocess.Popen[str]:
+def process(*words: object) -> Process:
     """The command as a process of its own, which Ctrl-C ends."""
-    command = [sys.executable, "-m", "goldassay", *map(str, words)]
-    environment = {**os.environ, "BROWSER": "true"}  # a browser that shows nothing
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    return Process(*words, env={"BROWSER": "true"})  # a browser that shows nothing
 
 
-def address(process: subprocess.Popen[str]) -> str:
+def address(process: Process) -> str:
     """The address that it prints."""
-    assert process.stderr is not None
     lines = []
     while line := process.stderr.readline():
         lines.append(line)
@@ -206,13 +201,13 @@ def test_the_verdict_is_the_patchs_when_the_review_ends(workspace: Path) -> None
     ]
     save("fresh.jsonl", letters(400, 300))
     words = ("patch", "test", "classification", rule["id"], "--unlabelled", "fresh.jsonl", "--json")
-    with process(*words) as proof:
-        client = Client(address(proof))
-        choose(client)
-        client.post("end", {})
-        assert proof.stdout is not None
-        result = json.loads(proof.stdout.read())
-    assert proof.returncode == 0
+    proof = process(*words)
+    client = Client(address(proof))
+    choose(client)
+    client.post("end", {})
+    done = proof.wait()
+    assert done.returncode == 0
+    result = json.loads(done.stdout)
     assert result["patch"]["status"] == "proven"
     assert body_of(workspace / "programs" / "patches" / "classification", rule["id"])["status"] == "proven"
 
@@ -231,12 +226,11 @@ def test_a_tuning_from_notes_is_proven_by_labels(workspace: Path) -> None:
     folder = label(Path("t/draft.jsonl"))
     audit = json.loads(run("audit", "t", "--program", "classification", "--draft", folder, "--json"))
     assert audit["verdict"] == "better"
-    with process(*words, "u") as proof:
-        client = Client(address(proof))
-        choose(client)
-        client.post("end", {})
-        assert proof.stdout is not None
-        output = " ".join(proof.stdout.read().split())
+    proof = process(*words, "u")
+    client = Client(address(proof))
+    choose(client)
+    client.post("end", {})
+    output = " ".join(proof.wait().stdout.split())
     assert "The program is proven by 40 labels." in output
     assert "after is better than before" in output
     assert "No failure mode is shown to have become more frequent." in output

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, sleep
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from benchmarks import wikibase_rdf as rdf
+from tests.processes import Process
 from typer.testing import CliRunner, Result
 
 from goldassay._support.exceptions import GoldassayError, RunStopped
@@ -165,7 +164,7 @@ def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
         "evaluate", "--dataset", "bench.yaml", "--profile", "slow.py:Slow", "--endpoint", endpoint(), "--cache-only",
         "--out", "out/k.json",
     ]  # fmt: skip
-    process = subprocess.Popen([sys.executable, "-m", "goldassay", "wikidata", *command], cwd=place)
+    process = Process("wikidata", *command, cwd=place)
     deadline = monotonic() + 60
     while monotonic() < deadline and not any(
         rows.read_bytes().count(b"\n") for rows in place.glob("out/k-run-*/rows.jsonl")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.ext.labelling.review.conftest import LABELS, Client, Start, classification, extraction, write_draft
+from tests.processes import run
 from typer.testing import CliRunner
 
 from goldassay._support.exceptions import DataError, GoldassayError
@@ -287,8 +286,7 @@ def test_a_refused_call_writes_nothing(start: Start, options: list[str]) -> None
     """Another process is at work: what it goes by stays what it is."""
     opened = start(classification(40)[:20])
     before = bytes_of(opened.folder)
-    command = [sys.executable, "-m", "goldassay", "review", str(opened.folder), "--no-browser", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = run("review", opened.folder, "--no-browser", *options)
     assert done.returncode == 2
     assert "is being reviewed by another process" in done.stderr
     assert bytes_of(opened.folder) == before

@@ -6,39 +6,31 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import processes
 from tests.ext.labelling.review.conftest import Client, decision, extraction, write_draft
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.ext.labelling.review import review
 
-START = """
-import runpy, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is born without it
-runpy.run_module("goldassay", run_name="__main__", alter_sys=True)
-"""
+HEAR_CTRL_C = partial(signal.signal, signal.SIGINT, signal.default_int_handler)  # a job in the background does not
 
 
-class Process:
+class Process(processes.Process):
     """`goldassay review` as people start it."""
 
-    def __init__(self, source: Path, *options: str, start: str = START) -> None:
-        command = [sys.executable, "-c", start, "review", str(source), "--no-browser", "--json", *options]
-        self.popen = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self.popen.stdout
-        self.answer = json.loads(self.popen.stdout.readline())
+    def __init__(self, source: Path, before: Callable[[], object] = HEAR_CTRL_C) -> None:
+        super().__init__("review", source, "--no-browser", "--json", before=before)
+        self.answer = json.loads(self.stdout.readline())
 
     def end(self, number: int = signal.SIGKILL) -> int:
-        os.kill(self.popen.pid, number)
-        code = self.popen.wait(20)
-        assert self.popen.stdout
-        self.popen.stdout.close()
-        return code
+        os.kill(self.pid, number)
+        return self.wait().returncode
 
 
 @pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.nightly)])
@@ -94,8 +86,8 @@ def test_a_folder_is_open_once_and_ctrl_c_ends_it(tmp_path: Path) -> None:
 
 def test_without_ctrl_c_a_signal_to_terminate_ends_it(tmp_path: Path) -> None:
     source = write_draft(tmp_path / "draft.jsonl", extraction())
-    process = Process(source, start=START.replace("signal.default_int_handler", "signal.SIG_IGN"))
-    os.kill(process.popen.pid, signal.SIGINT)
+    process = Process(source, before=partial(signal.signal, signal.SIGINT, signal.SIG_IGN))
+    os.kill(process.pid, signal.SIGINT)
     Client(process.answer["url"]).decide("0", value={"entities": []})  # a job in the background hears no Ctrl-C
     assert process.end(signal.SIGTERM) == 0
     assert len((tmp_path / "draft.review" / "labels.jsonl").read_text().splitlines()) == 1
