@@ -10,6 +10,7 @@ from typing import Any
 
 import dspy
 import pytest
+from tests.axe import violations
 
 from goldassay import Metric
 from goldassay.judges.agreement import JudgeAgreement
@@ -49,27 +50,20 @@ class Opened:
             assert time.monotonic() < deadline, condition
             time.sleep(0.05)
 
+    def draw(self) -> None:
+        """Draw all charts, those of closed tabs, too; each takes a while, and else is drawn when it is seen."""
+        self.page.evaluate("goldassay.charts()")
+
     def search(self, words: str) -> str:
         """Type into the search field; how many examples are left."""
         self.page.fill("#search", words)
         return self.count()
 
-    def violations(self) -> list[Any]:
-        """The violations that axe reports on any tab with all charts drawn, and whether it scrolls sideways."""
-        sync = pytest.importorskip(
-            "axe_playwright_python.sync_playwright", reason="no axe: pip install axe-playwright-python"
-        )
-        tabs = self.page.evaluate("[...document.querySelectorAll('section.tab')].map((tab) => tab.id)") or [""]
-        rules = []
-        for tab in tabs:
-            self.page.evaluate(f"goldassay.open('{tab}')")
-            nodes = [
-                (each["id"], each["nodes"][0]["html"][:120])
-                for each in sync.Axe().run(self.page).response["violations"]
-            ]
-            wide = self.page.evaluate("document.documentElement.scrollWidth > innerWidth")
-            rules += [(tab, *node) for node in nodes] + ([(tab, "it scrolls sideways")] if wide else [])
-        return rules
+    def violations(self, *tabs: str) -> list[Any]:
+        """What axe reports in both looks with all charts drawn, on the tabs or on those alone that are named."""
+        self.draw()
+        every = self.page.evaluate("[...document.querySelectorAll('section.tab')].map((tab) => tab.id)") or [""]
+        return violations(self.page, tabs or tuple(every))
 
     def quiet(self) -> None:
         """The console is empty, and only the file itself was requested."""
@@ -93,7 +87,6 @@ def opened(chromium: Any) -> Iterator[Callable[..., Opened]]:
         opened_page.page.goto(f"{file.resolve().as_uri()}{hash}")
         if opened_page.page.query_selector("#list"):
             opened_page.page.wait_for_selector("html[data-ready=yes]")
-        opened_page.page.evaluate("goldassay.charts()")
         return opened_page
 
     yield open_file

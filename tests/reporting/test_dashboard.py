@@ -149,6 +149,7 @@ def test_the_dashboard_opens_from_disk(runs: Path, tmp_path: Path, opened: Calla
     seen.page.fill("#search", "20260103")
     assert seen.page.inner_text("#count") == "1 of 5"
     assert "gold changed from" in seen.page.inner_text("#history")
+    seen.draw()
     assert seen.page.query_selector("[data-chart] svg") is not None
     assert seen.console == []
     assert [Path(address).name for address in seen.requests] == ["index.html", "plotly.js"]
@@ -171,7 +172,9 @@ def test_the_list_shows_the_interval_of_a_weighted_metric_sorts_and_folds_tuning
     assert (child.value, child.interval) == (two[1].value, (ends.low, ends.high))
     file = tmp_path / "list.html"
     file.write_text(listing(listed, runs, live=True), encoding="utf-8")
-    page = opened(file).page
+    seen = opened(file)
+    seen.draw()
+    page = seen.page
     rows = page.inner_text("#table tbody")
     assert "a tuning with 2 runs" in rows
     assert not page.is_visible("tr[data-key='20260106-tune/after']")

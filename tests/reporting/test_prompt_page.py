@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from goldassay.reporting import pages
 from goldassay.tuning.proofs import PromptProof, write_proof
 from goldassay.tuning.units import Unit, UnitVerdict
@@ -28,13 +26,13 @@ def unit(index: int) -> Unit:
     return Unit(text, "item", "self", index, 9, *shown, 200, verdict, halves=shown)
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_a_prompt_of_sixty_units(theme: str, width: int, opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_prompt_of_sixty_units(opened: Callable[..., Any], tmp_path: Path) -> None:
     file = tmp_path / "labels.proof.json"
     write_proof(PromptProof("m", [unit(index) for index in range(60)], gold="g", n=200, value=0.7), file)
     html = tmp_path / "prompt.html"
     html.write_text(pages.report(**pages.sources([file])), encoding="utf-8")
-    seen = opened(html, theme=theme, width=width)
+    seen = opened(html)
+    seen.draw()
     page = seen.page
     assert len(page.query_selector_all("table.bars tbody tr")) == 60
     assert len(page.query_selector_all("table.bars svg.effect")) == 60
@@ -45,6 +43,9 @@ def test_a_prompt_of_sixty_units(theme: str, width: int, opened: Callable[..., A
         page.keyboard.press(key)
         rows = "[...document.querySelectorAll('table.bars tbody tr')]"
         assert page.evaluate(f"{rows}.indexOf(document.activeElement)") == line
+    assert page.evaluate(CUT) == []
     assert seen.violations() == []
     assert page.evaluate(CUT) == []
+    page.set_viewport_size({"width": 390, "height": 900})
+    seen.until(f"{CUT}.length === 0")
     seen.quiet()

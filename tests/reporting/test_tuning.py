@@ -83,6 +83,7 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     seen.page.click("#tuning details.edit >> nth=0 >> summary >> nth=0")
     seen.page.wait_for_selector("#tuning .edit pre.diff .plus")
     assert seen.page.inner_text("#tuning pre.diff >> nth=-1").startswith("---")
+    seen.draw()
     assert seen.page.query_selector("#tuning [data-chart] svg") is not None
     assert not seen.page.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert seen.violations() == []

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
+from tests.axe import violations
 from tests.ext.labelling.review.desk import Desk
 
 PATIENCE = 90.0  # seconds: a machine that does much else is no failure
@@ -61,9 +61,5 @@ class Screen:
         return float(next(metric["value"] for metric in metrics if metric["name"] == "ProcessTime"))
 
     def violations(self) -> list[Any]:
-        """What axe finds, and whether the page scrolls sideways."""
-        sync = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe: axe-playwright-python")
-        response = sync.Axe().run(self.page).response
-        rules = [(each["id"], each["nodes"][0]["html"][:160]) for each in response["violations"]]
-        wide = self.page.evaluate("document.documentElement.scrollWidth > innerWidth")
-        return [*rules, *(["it scrolls sideways"] if wide else [])]
+        """What axe finds in both looks, and whether the page scrolls sideways."""
+        return violations(self.page)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import pytest
 from tests.ext.labelling.review.desk import Desk
 from tests.ext.labelling.review.screen import PATIENCE
 
@@ -280,9 +279,8 @@ def test_hostile_names_notes_and_ids_stay_text(show: Any) -> None:
     assert screen.console == []
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
-def test_axe_finds_nothing(show: Any, theme: str, width: int) -> None:
-    screen = show(read(desk(20)), theme=theme, width=width)
+def test_axe_finds_nothing(show: Any) -> None:
+    screen = show(read(desk(20)))
     name_mode(screen, "wrong tone")
     violations = screen.violations()
     screen.press("1")
@@ -291,6 +289,6 @@ def test_axe_finds_nothing(show: Any, theme: str, width: int) -> None:
     violations += screen.violations()
     screen.press("m")
     violations += screen.violations()
-    empty = show(desk(2), theme=theme, width=width)
+    empty = show(desk(2))
     empty.press("f")
     assert [*violations, *empty.violations()] == []

@@ -393,9 +393,8 @@ def test_dragging_with_the_real_server(start: Start, browse: Any) -> None:
     assert screen.console == []
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
-def test_axe_finds_nothing_on_the_modes_of_the_real_server(start: Start, browse: Any, theme: str, width: int) -> None:
-    screen = browse(start(letters(8), task="reply").url, theme=theme, width=width)
+def test_axe_finds_nothing_on_the_modes_of_the_real_server(start: Start, browse: Any) -> None:
+    screen = browse(start(letters(8), task="reply").url)
     for typed in ("missing total", "wrong tone", "tone"):
         name_mode(screen, typed, "2")
         screen.press("Enter")
