@@ -148,7 +148,7 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def serve() -> Iterator[Callable[[Path], Server]]:
     """Starts a server of a file of statements."""
     pytest.importorskip("pyoxigraph", reason="the SPARQL service of this server is pyoxigraph (extra wikidata)")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -33,29 +35,29 @@ def time(value: str) -> ItemStatement:
     return ItemStatement("P569", about, "time")
 
 
-@pytest.fixture
-def stock(serve: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stock:
-    """Puts articles by their titles, and the items of a service that has these, into the cache of a folder."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def stock(serve: Callable[[Path], Any]) -> Stock:
+    """Puts articles by title, and the items of a service that has these, into the cache of the current folder."""
 
     def fill(items: list[Item], texts: dict[str, str]) -> str:
-        rdf.write(items, tmp_path / "items.nt")
-        sources = open_sources(endpoint=serve(tmp_path / "items.nt").sparql)
+        rdf.write(items, Path("items.nt"))
+        sources = open_sources(endpoint=serve(Path("items.nt")).sparql)
         sources.wikidata.web.pause = 0.0  # the server is our own
         client = WikipediaClient()
         for title, text in texts.items():
             page: dict[str, Any] = {"title": title, "text": text}
             client.cache.get("en", f"{client.base} {title}", lambda page=page: page)  # type: ignore[misc]
             fetch_article(ArticleRef(title, items[0].id), sources)
-        (tmp_path / "endpoint").write_text(sources.endpoint)
+        Path("endpoint").write_text(sources.endpoint)
         return sources.endpoint
 
     return fill
 
 
-@pytest.fixture
-def place(tmp_path: Path, stock: Stock) -> Path:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory, stock: Stock) -> Path:
     """A folder with a benchmark, and a cache in which one article is lacking."""
+    folder = tmp_path_factory.mktemp("filled")
     items = [
         Item(
             f"Q{i + 1}",
@@ -74,11 +76,20 @@ def place(tmp_path: Path, stock: Stock) -> Path:
         name: f"{name} (2 January 19{i}0) was a poet. {name} won the Golden Goose Prize."
         for i, name in enumerate(PEOPLE[:3])
     }
-    stock([*items, Item("Q5", {"en": "human"}), Item("Q100", {"en": "poet"})], texts)
+    with chdir(folder):
+        stock([*items, Item("Q5", {"en": "human"}), Item("Q100", {"en": "poet"})], texts)
     articles = [{"title": name, "qid": f"Q{i + 1}", "domain": "biography_living"} for i, name in enumerate(PEOPLE)]
-    (tmp_path / "bench.yaml").write_text(
+    (folder / "bench.yaml").write_text(
         yaml.safe_dump({"dataset_name": "four", "stratified_sampling": {"biography_living": 5}, "articles": articles})
     )
+    return folder
+
+
+@pytest.fixture
+def place(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
