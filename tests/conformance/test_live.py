@@ -28,6 +28,12 @@ LEAST = {
 """About as many numbers as there are; a set that lost its cases would have far fewer."""
 
 
+@pytest.fixture(autouse=True)
+def no_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """statsmodels collects all garbage of the process each time that it corrects p-values: half a second."""
+    monkeypatch.setattr("gc.collect", lambda *_: 0)
+
+
 @pytest.mark.parametrize("name", live.ORACLES)
 def test_every_number_is_that_of_the_oracle(name: str) -> None:
     (result,) = live.run([name])

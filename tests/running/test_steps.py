@@ -54,7 +54,7 @@ def search(query: str) -> list[str]:
 def read(page: int) -> str:
     if page == 0:
         raise KeyError("no such page")
-    return "x" * 2_000_000
+    return "x" * 200_000
 
 class Shelf(dspy.Retrieve):
     def forward(self, query):
@@ -125,7 +125,7 @@ def test_rows_hold_the_tree_of_steps_and_give_it_back(agent: Any, tmp_path: Path
         assert (shelf.args, shelf.output) == ({"args": [question]}, {"passages": [f"about {question}"]})
         assert (search.args, search.output) == ({"query": "Delft"}, ["1: Delft", "2: [hidden]"])
         assert (missing.error, missing.output) == ("KeyError: 'no such page'", None)
-        assert found.output == "x" * STEP_CHARACTERS + "… (cut, 2,000,000 characters in all)"
+        assert found.output == "x" * STEP_CHARACTERS + "… (cut, 200,000 characters in all)"
         assert all(step.seconds is not None and step.seconds >= 0 for step in row.steps)
         models = [step for step in row.steps if step.kind == "model"]
         assert len(models) == len(row.calls) == 5
