@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test nightly oracles format format-check lint types dspy-matrix interop core doors check bench docs release-check conformance clean
+.PHONY: install demo test nightly oracles format format-check lint types mypy pyright dspy-matrix interop core doors check bench docs release-check conformance clean
 
 install: .venv/installed
 
@@ -17,12 +17,13 @@ install: .venv/installed
 demo: install
 	$(BIN)/goldassay demo
 
+# Each worker takes half of the files as they stand, so that what a file starts (a browser, Ray) is started once.
 test: install
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # The simulations with all their draws: that intervals cover the truth and tests keep their level.
 nightly: install
-	$(BIN)/python -m pytest -n 2 -m nightly
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m nightly
 
 # PyTorch by itself first: where a build for the processor lies on disk, that one is taken.
 .venv/oracles: .venv/installed
@@ -30,8 +31,10 @@ nightly: install
 	$(BIN)/python -m pip install -q --prefer-binary -c constraints.txt --group oracles
 	touch .venv/oracles
 
+# Those that `make test` skips without PyTorch and agentevals.
+ORACLES := $(addprefix tests/conformance/test_,answering_bert_score.py answering_semantic.py answering_squad_oracles.py trajectories_agentevals.py)
 oracles: .venv/oracles
-	$(BIN)/python -m pytest tests/conformance tests/models/test_embedding.py
+	$(BIN)/python -m pytest $(ORACLES) tests/models/test_embedding.py
 
 format: install
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
@@ -44,8 +47,13 @@ lint: install
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python .ci/style.py
 
-types: install
-	$(BIN)/mypy && $(BIN)/pyright
+types: mypy pyright
+
+mypy: install
+	$(BIN)/mypy
+
+pyright: install
+	$(BIN)/pyright
 
 # What touches DSPy, against older releases; the newest is that of .venv.
 DSPY_VERSIONS ?= 3.0.4 3.2.1
