@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.axe import violations
+from tests.axe import LOOKS, violations
 
 WIDTHS = (390, 1400)
 
@@ -71,14 +71,16 @@ def test_every_link_has_a_target(site: Path) -> None:
     assert dead == []
 
 
-def test_axe_finds_nothing(site: Path, chromium: Any) -> None:
-    context = chromium.new_context(offline=True)
+@pytest.mark.parametrize(("look", "scheme"), zip(LOOKS, ("default", "slate"), strict=True))
+def test_axe_finds_nothing(site: Path, chromium: Any, look: tuple[str, int], scheme: str) -> None:
+    context = chromium.new_context(color_scheme=look[0], offline=True)
     try:
         page = context.new_page()
         for name in ("index", "how-to/reports", "reference/records"):
             page.goto((site / f"{name}.html").as_uri())
             page.wait_for_selector(".md-search[aria-label]", state="attached")
-            assert violations(page) == [], name
+            assert page.evaluate("document.body.dataset.mdColorScheme") == scheme
+            assert violations(page, looks=(look,)) == [], name
     finally:
         context.close()
 
