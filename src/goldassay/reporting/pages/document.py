@@ -63,6 +63,7 @@ def plotly() -> str | None:
     return str(get_plotlyjs())
 
 
+@cache
 def digest(text: str) -> str:
     """The hash by which a policy allows an inline script or style.
 
@@ -72,6 +73,7 @@ def digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
+@cache
 def own_styles(library: str) -> list[str]:
     """The style sheets that a library writes into the page, so that the policy can allow exactly these.
 
@@ -85,6 +87,12 @@ def own_styles(library: str) -> list[str]:
 def packed(text: str) -> str:
     """Text as gzip in base64: small, and unable to close the element that holds it."""
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), compresslevel=6, mtime=0)).decode()
+
+
+@cache
+def packed_plotly() -> str:
+    """The chart library, which is packed once: that takes as long as all else of a small page."""
+    return packed(plotly() or "")
 
 
 def policy(scripts: Iterable[str], styles: Iterable[str], *, connect: bool = False, beside: bool = False) -> str:
@@ -253,7 +261,7 @@ def page(
         if drawn:
             texts["charts-data"] = packed(json.dumps(drawn))
             if not library:
-                texts["plotly-source"] = packed(source)
+                texts["plotly-source"] = packed_plotly()
         return {name: Markup(text) for name, text in {**texts, **data}.items()}
 
     allowed = [*sources, *([source] if source and not library else [])]
