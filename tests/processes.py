@@ -67,7 +67,7 @@ class Process:
         """Kill -9."""
         self._process.kill()
 
-    def wait(self, timeout: float = 120) -> Done:
+    def wait(self, timeout: float = 250) -> Done:
         """Its exit code and what it printed and was not read yet, when it has ended.
 
         Raises:
