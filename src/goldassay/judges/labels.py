@@ -125,7 +125,7 @@ def read(
     truths = {*TRUTHS, f"not_{_folded(question.positive)}"} - {_folded(label) for label in question.labels}
     narrowed = question.yes_or_no() if tokens & truths and not question.levels else question
 
-    def item(row: Fields) -> JudgedItem:
+    def _item(row: Fields) -> JudgedItem:
         source = _inputs(row)
         inputs = {name: str(source[name]) for name in narrowed.inputs if source.get(name) is not None}
         missing = [name for name in narrowed.inputs if name not in inputs]
@@ -142,7 +142,7 @@ def read(
             notes={name: str(row[name]) for name in ("quote", "reason") if row.get(name)},
         )
 
-    items = list(_parsed(path, rows, item))
+    items = list(_parsed(path, rows, _item))
     fields.check_unique(items, path)
     return LabelFile(items, narrowed, judged, str(path))
 
@@ -280,7 +280,7 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
         worths[name] = YES if "yes" in worth else steps
     labels: RunLabels = {name: {} for name in judged}
 
-    def keep(row: Fields) -> None:
+    def _keep(row: Fields) -> None:
         """A label, with the judge's verdict where the row brings the text that was judged and that verdict is known."""
         inputs = _inputs(row)
         answers = [_folded(label) for label in labels_of(row).values()]
@@ -302,7 +302,7 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
             of_measure[str(row["id"])] = [label, float(tally.value)]
 
     rows = [(line, row) for line, row in labelled_rows(path) if labels_of(row)]
-    list(_parsed(path, rows, keep))
+    list(_parsed(path, rows, _keep))
     if not any(labels.values()):
         raise DataError("no row has a label; write id and label", file=path)
     return {name: of_measure for name, of_measure in labels.items() if of_measure}
