@@ -16,7 +16,7 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.cli.options import SystemOptions
 from goldassay.core.measure import RAISED, TASKS
 from goldassay.ext.interop.exports import save_ranking
-from goldassay.ext.interop.logs import runs_at, split_name
+from goldassay.ext.interop.logs import split_name
 from goldassay.ext.labelling.labelled import from_file
 from goldassay.gold import anyfields
 from goldassay.reporting import runs as shown
@@ -28,6 +28,7 @@ from goldassay.running import Run
 from goldassay.running.comparing import compare as compare_runs
 from goldassay.running.comparing import remeasured, rescore
 from goldassay.running.matrix import recommend
+from goldassay.running.run import open_runs
 from goldassay.running.summary import noise_lines, protocol
 
 FILES_HELP = "files are compared as: goldassay compare TASK --gold FILE --pred FILE --pred FILE"
@@ -102,7 +103,7 @@ def _loaded(places: Sequence[str], systems: SystemOptions) -> list[Run]:
         if columns if name == "map" else getattr(systems, name):
             raise GoldassayError(f"--{name.removesuffix('s')} is for files; {FILES_HELP}")
     are_places = len(places) > 1 or split_name(places[0])[0].exists()
-    runs = [run for place in places for run in runs_at(place, document=document)] if are_places else []
+    runs = [run for place in places for run in open_runs(place, document=document)] if are_places else []
     if len(runs) < 2:
         raise GoldassayError(f"compare needs two runs or more; {FILES_HELP}")
     return runs

@@ -13,7 +13,6 @@ from goldassay._support.exceptions import GoldassayError, RunStopped
 from goldassay.cli.options import SystemOptions, resume_line
 from goldassay.cli.settings import settings
 from goldassay.ext.compat.models import CACHES, OUTPUT_FILES, ModelRanking, ScorePack, reading
-from goldassay.ext.interop.logs import runs_at
 from goldassay.ext.labelling.proof import prove_by_labels
 from goldassay.measures.answering.ranking import FINAL_SCORE_WEIGHTS
 from goldassay.models.embedding import available
@@ -25,6 +24,7 @@ from goldassay.running.budget import BudgetSpent, EndpointDown, Meter
 from goldassay.running.evaluate import evaluate
 from goldassay.running.folder import earlier_folder, safe_name
 from goldassay.running.leaks import find_leaks, leak_warning
+from goldassay.running.run import open_runs
 from goldassay.tuning import systems as library
 from goldassay.tuning.arena import shares
 from goldassay.tuning.options import TuneOptions
@@ -83,7 +83,7 @@ def run_programs(
                 with _resumable(out, system.name), terminal.quiet():
                     tuned = system.tuned(splits, metric, systems.tune, replace(options, folder=folder))
                 programs[number - 1] = tuned
-    runs = [run for path in systems.pred or [] for run in runs_at(path)]
+    runs = [run for path in systems.pred or [] for run in open_runs(path)]
     if len(programs) + len(runs) < 2:
         raise GoldassayError(
             "compare needs two systems or more, by --program, --state, --lm or --pred RUN after the task: "

@@ -20,12 +20,13 @@ from typer.testing import CliRunner
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import lines
 from goldassay.cli import app
-from goldassay.ext.interop.logs import read_log, runs_at
+from goldassay.ext.interop.logs import read_log
 from goldassay.ext.interop.logs.tools import LARGEST_HEAD
 from goldassay.reporting.pages import report, sources
 from goldassay.running import Run
 from goldassay.running.comparing import compare
 from goldassay.running.rows import Usage
+from goldassay.running.run import open_runs
 from goldassay.tuning.audit import audit
 
 FILES = Path(__file__).parent / "files"
@@ -188,10 +189,10 @@ def test_logs_are_taken_where_runs_are(before: str, after: str, name: str, tmp_p
 
 
 def test_a_field_of_the_metadata_can_name_the_document() -> None:
-    (run,) = runs_at(FILES / "inspect_bad.json", document="country")
+    (run,) = open_runs(FILES / "inspect_bad.json", document="country")
     assert run.unit == "6 examples"
     with pytest.raises(DataError, match="no 'town' in the metadata, which has document, country"):
-        runs_at(FILES / "inspect_bad.json", document="town")
+        open_runs(FILES / "inspect_bad.json", document="town")
 
 
 def test_logs_of_other_examples_are_not_compared() -> None:
@@ -329,10 +330,10 @@ def test_an_archive_whose_head_unpacks_to_too_much_is_refused_before_it_is_read(
 def test_folders_of_logs_are_read_and_what_is_not_there_is_no_run(tmp_path: Path) -> None:
     for file in ("inspect_good.eval", "inspect_bad.json"):
         (tmp_path / file).write_bytes((FILES / file).read_bytes())
-    assert len(runs_at(tmp_path)) == 2
+    assert len(open_runs(tmp_path)) == 2
     assert len(call("compare", tmp_path)["runs"]) == 2
     with pytest.raises(DataError, match=r"^missing\.eval: no such file$"):
-        runs_at("missing.eval")
+        open_runs("missing.eval")
 
 
 def test_a_folder_of_logs_is_a_report_and_an_audit(tmp_path: Path) -> None:

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.ext.interop.logs.tools import LOG_KINDS, foreign, systems_in
+from goldassay._support.exceptions import GoldassayError
+from goldassay.ext.interop.logs.tools import foreign, systems_in
 from goldassay.running.evaluated import DOCUMENT_FIELD, as_run
 from goldassay.running.folder import run_at
 from goldassay.running.head import HEAD
-from goldassay.running.run import Run, stored
+from goldassay.running.run import Run, open_runs
 
 
 def read_log(path: Path | str, document: str = DOCUMENT_FIELD) -> list[Run]:
@@ -45,19 +45,6 @@ def read_log(path: Path | str, document: str = DOCUMENT_FIELD) -> list[Run]:
         return [as_run(item, file if len(systems) == 1 else Path(f"{file}:{item.name}"), document) for item in chosen]
 
 
-def runs_at(path: Path | str, document: str = DOCUMENT_FIELD) -> list[Run]:
-    """The run of a folder, or the runs of another tool's log or of a folder of logs.
-
-    Raises:
-        DataError: It is neither, or it is damaged.
-    """
-    file, _ = split_name(path)
-    runs = read_place(path, document)
-    if runs is None and file.is_file():
-        raise DataError(f"not a run folder and no log that can be read; there are readers for {LOG_KINDS}", file=file)
-    return [stored(file)] if runs is None else runs
-
-
 def read_place(path: Path | str, document: str = DOCUMENT_FIELD) -> list[Run] | None:
     """The runs of another tool's log, or of a folder of logs; None if it is neither.
 
@@ -68,7 +55,7 @@ def read_place(path: Path | str, document: str = DOCUMENT_FIELD) -> list[Run] | 
     if file.is_file():
         return read_log(path, document) or None
     logs = [] if (file / HEAD).exists() else sorted(log for kind in ("*.eval", "*.json") for log in file.glob(kind))
-    return [run for log in logs for run in runs_at(log, document)] or None
+    return [run for log in logs for run in open_runs(log, document=document)] or None
 
 
 def split_name(path: Path | str) -> tuple[Path, str]:

@@ -47,10 +47,6 @@ from goldassay.gold.formats.tables import table
 from goldassay.measures.trajectories.steps import of_messages, text_of
 from goldassay.running.evaluated import PROGRAM_RAISED, LogSystem, Sample, number
 
-LOG_KINDS = (
-    "Inspect (.eval, .json), promptfoo, deepeval, MLflow (tables and traces), OpenTelemetry, Phoenix, Langfuse, "
-    "LangSmith, chats and dspy.Evaluate (JSON, CSV)"
-)
 LARGEST_SAMPLES = 2**31  # bytes that the samples of an archive may unpack to
 LARGEST_HEAD = 2**28  # bytes that its head may
 TOKEN_NAMES = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
