@@ -200,8 +200,7 @@ LOGS = Path(__file__).parent.parent / "tests" / "ext" / "interop" / "logs" / "fi
 
 def _logs() -> Iterator[Reader]:
     """The logs of other tools, and run folders, as a report shows them and an audit reads them."""
-    from goldassay.reporting.pages import report
-    from goldassay.reporting.pages.report_sources import sources
+    from goldassay.reporting.pages import report, sources
     from goldassay.tuning.audit import audit
 
     def shown(file: Path) -> object:

@@ -22,7 +22,7 @@ from playwright.sync_api import Playwright, sync_playwright
 from goldassay import review
 from goldassay._support.server import LocalServer
 from goldassay.reporting import pages
-from goldassay.reporting.pages.served import application
+from goldassay.reporting.pages.dashboard import application
 
 IMAGES = Path(__file__).parent / "images"
 WIDTH = 1180

@@ -21,8 +21,7 @@ from goldassay._support.server import LocalServer
 from goldassay.cli import app
 from goldassay.reporting import runs as tables
 from goldassay.reporting.pages import charts
-from goldassay.reporting.pages.dashboard import dashboard, entries, lines, listing
-from goldassay.reporting.pages.served import application
+from goldassay.reporting.pages.dashboard import application, dashboard, entries, lines, listing
 from goldassay.results.view import Chart, Point
 from goldassay.running import Run
 

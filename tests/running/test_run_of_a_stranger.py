@@ -99,7 +99,7 @@ def test_reading_a_run_runs_nothing(stranger: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_dashboard_runs_nothing(stranger: Path) -> None:
     from goldassay._support.server import LocalServer
-    from goldassay.reporting.pages.served import application
+    from goldassay.reporting.pages.dashboard import application
 
     with LocalServer(application(stranger)) as server:
         for page in ("", "progress", "report?run=RUN&run=OTHER"):

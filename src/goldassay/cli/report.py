@@ -15,8 +15,7 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay._support.server import LocalServer
 from goldassay.reporting import pages, terminal
 from goldassay.reporting import runs as tables
-from goldassay.reporting.pages.dashboard import dashboard, entries
-from goldassay.reporting.pages.served import application
+from goldassay.reporting.pages.dashboard import application, dashboard, entries
 
 RunsFolder = Annotated[Path, use.argument("[RUNS]", "The folder of runs.")]
 

@@ -30,7 +30,7 @@ from goldassay.gold.outputs import output_of
 from goldassay.gold.records import empty_prediction, is_labelled
 from goldassay.gold.shapes import Record
 from goldassay.results.comparison import Comparison, adjusted_for_pairs
-from goldassay.running.predictions import measured_by, of_pairs
+from goldassay.running.comparing import measured_by, of_pairs
 from goldassay.running.scoring import read
 from goldassay.statistics.design import Design
 from goldassay.statistics.labels import PairedLabels, decide

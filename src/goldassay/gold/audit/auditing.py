@@ -15,9 +15,8 @@ from goldassay.core.measure import TASKS
 from goldassay.gold import sets
 from goldassay.gold.audit import records
 from goldassay.gold.audit.cards import check_card
-from goldassay.gold.audit.findings import Finding, GoldAudit, LocatedRecord, unreadable
+from goldassay.gold.audit.findings import Finding, GoldAudit, LocatedRecord, located_records, unreadable
 from goldassay.gold.audit.kits import audit_kit
-from goldassay.gold.audit.locating import located_records
 from goldassay.gold.formats import ReadOptions
 from goldassay.gold.shapes import Record
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from goldassay._support.exceptions import DataError
 from goldassay.gold.audit import records
-from goldassay.gold.audit.findings import Finding, GoldAudit, differences, mapping, unreadable
-from goldassay.gold.audit.locating import located_records
+from goldassay.gold.audit.findings import Finding, GoldAudit, differences, located_records, mapping, unreadable
 from goldassay.gold.formats import kits
 from goldassay.gold.shapes import Record
 from goldassay.measures.triples import VERDICTS, novel_discovery_rate

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from goldassay.reporting.pages.report_page import report
-from goldassay.reporting.pages.report_sources import sources
+from goldassay.reporting.pages.report_page import report, sources
 from goldassay.reporting.tuning import Tuning
 
 __all__ = ["Tuning", "report", "sources"]

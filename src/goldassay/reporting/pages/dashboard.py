@@ -1,4 +1,4 @@
-"""A folder of runs: what is in it, and its pages: a list, the history of each program, reports of any runs.
+"""A folder of runs: what is in it, its server, and its pages: a list, the history of each program, reports of any runs.
 
 A line of a history joins two values only if the model with its settings, the conventions and the gold are the same.
 Where one of them changed, the line breaks and says what changed.
@@ -11,6 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
 
 from goldassay._support import files
 from goldassay._support.exceptions import GoldassayError
@@ -202,3 +207,38 @@ def file_names(texts: Iterable[str]) -> list[str]:
         taken = f"{name}.html".casefold() in map(str.casefold, names)
         names.append(f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:6]}.html" if taken else f"{name}.html")
     return names
+
+
+def application(runs: Path) -> Starlette:
+    """The application of a folder of runs, for `goldassay._support.server.LocalServer`.
+
+    Raises:
+        GoldassayError: The folder does not exist.
+    """
+    entries(runs)  # a missing folder is an error now, not at the first request
+
+    def show_list(request: Request) -> Response:
+        return HTMLResponse(encoded(listing(entries(runs), runs, live=True)))
+
+    def show_progress(request: Request) -> Response:
+        return JSONResponse({"runs": [run.progress() for run in entries(runs)]})
+
+    def show_report(request: Request) -> Response:
+        folders = {run.key: run.folder for run in entries(runs)}
+        keys = request.query_params.getlist("run") or [""]
+        if unknown := [key for key in keys if key not in folders]:
+            raise GoldassayError(f"no run {unknown[0]!r} in {runs}")
+        return HTMLResponse(encoded(report(sources([folders[key] for key in keys])["runs"])))
+
+    routes = [Route("/", show_list), Route("/progress", show_progress), Route("/report", show_report)]
+    return Starlette(routes=routes, exception_handlers={GoldassayError: show_error})
+
+
+def encoded(page: str) -> bytes:
+    """A page as UTF-8; half of a character becomes ``?``."""
+    return page.encode("utf-8", "replace")
+
+
+def show_error(request: Request, error: Exception) -> Response:
+    """The message of an error of ours; others are reported as usual."""
+    return PlainTextResponse(encoded(str(error)), 404)
