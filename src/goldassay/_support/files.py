@@ -171,6 +171,12 @@ def csv_text(rows: Iterable[Sequence[object]]) -> str:
     return "".join(f"{','.join(map(quoted, row)) or EMPTY_CELL}\n" for row in rows)
 
 
+def csv_of_records(rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows with named cells as csv; the columns are those of all rows."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return csv_text([columns, *([row.get(name) for name in columns] for row in rows)])
+
+
 def guarded(text: str) -> str:
     """A text that no spreadsheet reads as a formula."""
     return f"'{text}" if FORMULA.match(text) else text

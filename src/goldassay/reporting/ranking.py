@@ -170,12 +170,6 @@ def front(costs: Sequence[float | None], values: Sequence[float]) -> list[bool]:
     ]
 
 
-def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows as csv; the columns are those of all rows."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    return files.csv_text([columns, *([row.get(name) for name in columns] for row in rows)])
-
-
 def leader(systems: Sequence[RankedRun]) -> list[str]:
     """The winner, and who may be as good."""
     best, *followers = systems
@@ -229,7 +223,7 @@ def texts(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> dict[str, 
             }
         )
     return {
-        "model_rankings.csv": to_csv(table),
-        "model_responses.csv": to_csv(responses),
+        "model_rankings.csv": files.csv_of_records(table),
+        "model_responses.csv": files.csv_of_records(responses),
         "evaluation_summary.txt": summary(systems, notes),
     }

@@ -16,9 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError
+from goldassay._support.files import csv_of_records
 from goldassay.cli import app
 from goldassay.ext.interop import exports
-from goldassay.reporting import ranking
 from goldassay.running import Run
 
 CLI = CliRunner()
@@ -44,7 +44,7 @@ def test_csv_holds_the_same_and_no_formula(two: list[Run]) -> None:
 
 
 def test_a_head_is_no_formula_either() -> None:
-    assert ranking.to_csv([{"=cmd()": 1, "-1": -1}]) == "'=cmd(),-1\n1,-1\n"
+    assert csv_of_records([{"=cmd()": 1, "-1": -1}]) == "'=cmd(),-1\n1,-1\n"
 
 
 def test_an_id_leads_out_of_no_archive(two: list[Run], tmp_path: Path) -> None:

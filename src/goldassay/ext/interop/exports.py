@@ -137,7 +137,7 @@ def _sample(row: Row, run: Run) -> Fields:
 
 
 FORMS: dict[str, Callable[[Run], str | bytes]] = {
-    "csv": lambda run: ranking.to_csv(run.records()),
+    "csv": lambda run: files.csv_of_records(run.records()),
     "latex": lambda run: to_latex([run], [run.name]),
     "junit": to_junit,
     "inspect": to_inspect,

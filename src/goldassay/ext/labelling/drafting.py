@@ -16,7 +16,7 @@ from goldassay.core.fields import Fields, Record
 from goldassay.ext.interop.logs.sources import pool_of
 from goldassay.ext.interop.logs.tools import rows_of_table
 from goldassay.ext.labelling.drafts import Draft, Pool, draft
-from goldassay.ext.labelling.review.folder import DRAFT_FILE, Folder, json_lines
+from goldassay.ext.labelling.review.folder import Folder
 from goldassay.gold import read, write
 
 
@@ -75,8 +75,7 @@ def draft_sources(
 def _append(out: Path, records: Sequence[Fields], form: str | None, task: str) -> None:
     """Write records behind those of a draft."""
     if out.is_dir():
-        draft = (out / DRAFT_FILE).read_bytes().removesuffix(b"\n")
-        Folder.read(out).write({out / DRAFT_FILE: draft + b"\n" + json_lines(records)})
+        Folder.read(out).append(records)
         return
     more = out.with_name(f".{out.stem}.more{out.suffix}")
     try:
@@ -85,9 +84,7 @@ def _append(out: Path, records: Sequence[Fields], form: str | None, task: str) -
             tasks = [*files.json_value(out), *files.json_value(more)]
             text = json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
         elif out.suffix == ".csv":
-            rows = [*rows_of_table(out), *rows_of_table(more)]
-            columns = list(dict.fromkeys(column for row in rows for column in row))
-            text = files.csv_text([columns, *([row.get(column) or "" for column in columns] for row in rows)])
+            text = files.csv_of_records([*rows_of_table(out), *rows_of_table(more)])
         else:
             text = "".join(f"{line}\n" for file in (out, more) for line in files.lines(file))
         files.save(out, text)

@@ -29,7 +29,7 @@ import copy
 import hashlib
 import random
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -84,18 +84,15 @@ class ModeJudge:
         """The ids of the traces that it is shown."""
         return [demo["id"] for demo in self.demos]
 
-    def verdicts(
-        self, cases: Sequence[Case], *, threads: int = 1, on_vote: Callable[[int], object] | None = None
-    ) -> list[bool | None]:
+    def verdicts(self, cases: Sequence[Case], *, threads: int = 1) -> list[bool | None]:
         """Whether each output has the failure; None is unknown.
 
         Args:
             cases: The inputs and the output of each trace.
             threads: How many at once.
-            on_vote: Called with how many are done.
         """
         items = [JudgedItem(str(index), _inputs(case)) for index, case in enumerate(cases)]
-        votes = poll(self.judge, self.question, items, threads=threads, on_vote=on_vote)
+        votes = poll(self.judge, self.question, items, threads=threads)
         return [None if vote.label is None else vote.label == "yes" for vote in votes]
 
     def save(self, folder: Path | str, alignment: ModeAlignment) -> Path:
@@ -204,12 +201,7 @@ class ModeAlignment(Report):
 
 
 def align(
-    judge: ModeJudge,
-    traces: Sequence[ReviewedTrace],
-    population: Mapping[str, Case],
-    *,
-    threads: int = 1,
-    on_vote: Callable[[int], object] | None = None,
+    judge: ModeJudge, traces: Sequence[ReviewedTrace], population: Mapping[str, Case], *, threads: int = 1
 ) -> ModeAlignment:
     """A judge beside the labels that it has not seen, and the share of its mode among all traces.
 
@@ -218,14 +210,13 @@ def align(
         traces: The traces that a person read.
         population: All traces by id; those that were read may be among them.
         threads: How many traces are judged at once.
-        on_vote: Called with how many are done.
 
     Raises:
         ModelError: The judge's model gives no answer.
     """
     cases = {**population, **{trace.id: (trace.fields, trace.output) for trace in traces}}
     unseen = [name for name in cases if name not in judge.shown]
-    votes = judge.verdicts([cases[name] for name in unseen], threads=threads, on_vote=on_vote)
+    votes = judge.verdicts([cases[name] for name in unseen], threads=threads)
     return alignment(judge.mode.name, traces, dict(zip(unseen, votes, strict=True)), population)
 
 

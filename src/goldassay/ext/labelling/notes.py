@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from goldassay.ext.labelling.review.exporting import reviewed_traces
 from goldassay.ext.labelling.review.folder import Folder
 from goldassay.gold.records import INPUT_FIELDS, as_gold
 from goldassay.measures.trajectories.steps import steps_of
+from goldassay.running.head import now
 from goldassay.running.leaks import text_of
 from goldassay.running.run import Case
 from goldassay.statistics.design import SAMPLING
@@ -171,9 +171,8 @@ def note_change(patch: Patch, change: str) -> str:
         return ""
     if not folder.is_dir():
         return f"{folder} is not there, so it does not say that {patch.id} was {change}; `review` of the patch names it"
-    when = datetime.now(UTC).isoformat(timespec="seconds")
     with jsonl.Log(folder / "patches.jsonl") as log:
-        log.add({"when": when, "patch": patch.id, "mode": patch.mode, "change": change})
+        log.add({"when": now(), "patch": patch.id, "mode": patch.mode, "change": change})
     return ""
 
 

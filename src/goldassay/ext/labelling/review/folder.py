@@ -218,6 +218,16 @@ class Folder:
         finally:
             self.close()
 
+    def append(self, records: Iterable[Record], contents: Mapping[Path, str | bytes] = {}) -> None:
+        """Write records behind those of the draft, and other files of the folder with them.
+
+        Raises:
+            GoldassayError: Another process has it open.
+            StorageError: A file cannot be written.
+        """
+        draft = (self.path / DRAFT_FILE).read_bytes().removesuffix(b"\n")
+        self.write({self.path / DRAFT_FILE: draft + b"\n" + json_lines(records), **contents})
+
     @classmethod
     def read(cls, path: Path) -> Folder:
         """The folder of a review as it is, of which nothing is changed.
@@ -529,12 +539,7 @@ def add_wave(folder: Folder, sources: Sequence[Path], *, n: int = 40, seed: int 
     records = [{**record, SAMPLING: {**record[SAMPLING], "wave": wave}} for record in drafted.records]
     places = [relpath(source, folder.path) for source in sources]
     settings = folder.settings.model_copy(update={"sources": [*folder.settings.sources, *places]})
-    old = (folder.path / DRAFT_FILE).read_bytes().removesuffix(b"\n") + b"\n"
-    contents: dict[Path, str | bytes] = {
-        folder.path / DRAFT_FILE: old + "".join(f"{jsonl.dumps(record)}\n" for record in records).encode(),
-        folder.path / REVIEW: f"{jsonl.dumps(settings.model_dump(), 2)}\n",
-    }
-    folder.write(contents)
+    folder.append(records, {folder.path / REVIEW: f"{jsonl.dumps(settings.model_dump(), 2)}\n"})
     messages = [f"drafted: {len(records)} of {len(pool.inputs)} new traces", *drafted.warnings]
     if left_out:
         messages.append(f"left out, since the review was drafted from them before: {left_out}")

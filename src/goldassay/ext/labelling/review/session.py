@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from statistics import median
 
 from goldassay._support.exceptions import DataError
@@ -31,6 +30,7 @@ from goldassay.gold import anyfields
 from goldassay.gold.records import candidate_ids
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measures.trajectories.steps import TRAJECTORY, steps_of
+from goldassay.running.head import now
 
 SLOW = 0.5  # seconds from which figures are computed rarely: people do not wait for them
 VOCABULARY = {"type": "types", "predicate": "predicates"} | dict.fromkeys(
@@ -240,7 +240,7 @@ class Session:
 
     def _line(self, decision: Decision, who: str, sitting: str) -> Line:
         """A checked decision with all that the journal says of it."""
-        about: Fields = {"who": who, "sitting": sitting, "when": datetime.now(UTC).isoformat(timespec="seconds")}
+        about: Fields = {"who": who, "sitting": sitting, "when": now()}
         if decision.kind == "undo":
             last = self.journal.lines.get(decision.undoes) if decision.undoes else self.journal.last(who)
             if last is None or last is not self.journal.current(last.index, who, last.visit):
