@@ -16,6 +16,7 @@ from goldassay.tuning.patches import apply
 from goldassay.tuning.proofs import PromptProof, check_proof, write_proof
 from goldassay.tuning.prune import prune
 from goldassay.tuning.units import Unit, UnitVerdict, statements, units_of, without
+from goldassay.tuning.wrappers import NearestDemos
 
 
 def program(text: str = "\n".join(LINES)) -> Any:
@@ -91,6 +92,45 @@ def test_demonstrations_are_units_and_repetitions_are_named(lm: Any) -> None:
     assert explained.units[0].notes == ("repeats 2", "contradicts 3")
     with pytest.raises(GoldassayError, match="nothing to explain"):
         explain(dspy.Predict("text -> label"), examples(World(0.1, 20, seed=1)), exact, lm=lm)
+
+
+class Shown:
+    """An engine of ``dspy.LM`` that is right if its prompt shows an example that is a museum."""
+
+    def complete(self, request: Any) -> Any:
+        turns = ["".join(str(getattr(part, "text", "")) for part in message.parts) for message in request.messages]
+        is_shown = any("the museum" in turn for turn in turns[:-1])
+        return answered(request, turns[-1].rpartition("item ")[2].split()[0] if is_shown else "other")
+
+
+def answered(request: Any, label: str) -> Any:
+    from dspy.lm15 import Message, Response, TextPart, Usage
+
+    message = Message.assistant([TextPart(f"[[ ## label ## ]]\n{label}\n\n[[ ## completed ## ]]")])
+    usage = Usage(input_tokens=9, output_tokens=1, total_tokens=10)
+    return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=usage)
+
+
+@pytest.mark.parametrize("k", [3, 2], ids=["a set", "the nearest"])
+def test_the_examples_that_patches_show_are_units(k: int) -> None:
+    rows = [
+        {"text": f"{text} {number}", "label": "yes"} for number, text in enumerate(("a house", "the museum", "a ship"))
+    ]
+    shown = NearestDemos(k).compile(program(), trainset=[dspy.Example(**row).with_inputs("text") for row in rows])
+    gold = [dspy.Example(text=f"the museum item yes {i}", label="yes").with_inputs("text") for i in range(30)]
+    lm = dspy.LM("scripted/shown", engine=Shown(), cache=False)
+    explained = explain(shown, gold, exact, lm=lm)
+    examples = [unit for unit in explained.units if unit.kind == "example"]
+    verdicts = {unit.text: str(unit.verdict) for unit in examples}
+    if k == 2:
+        assert verdicts == {"the 2 nearest of 3 examples, for each input": "helps"}
+        return
+    assert {text for text, verdict in verdicts.items() if verdict == "helps"} == {'text: "the museum 1"\nlabel: "yes"'}
+    pruned = prune(shown, explained, gold, exact, gold, lm=lm)
+    patch = pruned.patches[-1]
+    assert patch.action == "show_nearest"
+    assert [row["text"] for row in pruned.program.examples] == ["the museum 1"]
+    assert apply(shown, patch).examples == pruned.program.examples
 
 
 TEXT = """You label texts, e.g. letters. Be brief.

@@ -90,7 +90,7 @@ class Patch(BaseModel):
         blank = self.section == "system"  # an instruction of blanks is none
         if missing := [name for name, value in values.items() if value is None or (blank and not value.strip())]:
             raise ValueError(f"{self.action} needs {' and '.join(missing)}")
-        if self.action == "show_nearest" and not all((self.example or {}).get(key) for key in ("keys", "examples")):
+        if self.action == "show_nearest" and not {"keys", "examples"} <= (self.example or {}).keys():
             raise ValueError("show_nearest needs an example with k, keys and examples")
         if self.action == "set_form" and self.text not in ANSWER_FORMS:
             raise ValueError(f"no form of answers {self.text!r}; there are {', '.join(ANSWER_FORMS)}")
@@ -115,6 +115,8 @@ class Patch(BaseModel):
         if self.action == "show_nearest" and self.example:
             k = int(self.example.get("k", 4))
             count = len(self.example["examples"])
+            if not count:
+                return "no examples beside those of the prompt"
             return (
                 f"the same {count} examples for every input" if count <= k else f"the {k} nearest of {count} examples"
             )

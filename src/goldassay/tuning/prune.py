@@ -20,7 +20,7 @@ from goldassay.tuning.explain import Explanation
 from goldassay.tuning.measuring import QUIET_OPTIONS, Bench, effect
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.units import UnitVerdict, omit, short
-from goldassay.tuning.wrappers import Examples, predictors
+from goldassay.tuning.wrappers import Examples, Wrapped, predictors
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def prune(
     tokens = before, before - sum(units[index].tokens for index in removed)
     loss = ablation.without(sorted(removed))
     dev = Effect(split="dev", difference=-loss.difference, p=loss.p, n=loss.n, chosen=True)
-    # the patches that leave units out: one for each instruction, one for each demonstration
+    # what leaves units out: a patch for each instruction and demonstration, one for examples that all predictors show
     patches: list[Patch] = []
     after = predictors(pruned)
     about: Fields = {"proposer": "explain", "program": fingerprint(program)}
@@ -132,6 +132,12 @@ def prune(
             if unit.kind == "demonstration":
                 demo = serialize_for_json(dict(predictor.demos[unit.index]))
                 patches.append(Patch(predictor=name, action="remove_example", example=demo, **about))
+    gone = [units[index] for index in sorted(removed) if units[index].kind == "example"]
+    if gone and isinstance(pruned, Wrapped):
+        shown = {"k": pruned.k, "keys": pruned.keys, "examples": serialize_for_json(pruned.examples)}
+        text = f"dev can spare: {'; '.join(short(unit.text, 60) for unit in gone)}"
+        first = next(iter(after))
+        patches.append(Patch(predictor=first, action="show_nearest", example=shown, rationale=text, **about))
     proof = None
     if test and patches:
         bench = Bench(test, metric, options=use.changed(progress=False, max_failures=1.0, folder=None, budget=None))

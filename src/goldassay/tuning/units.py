@@ -27,7 +27,7 @@ from goldassay.statistics.intervals import Interval
 from goldassay.text.near import NEAR_DUPLICATE
 from goldassay.text.normal import plain
 from goldassay.tuning.patches import Patch
-from goldassay.tuning.wrappers import predictors
+from goldassay.tuning.wrappers import Wrapped, predictors
 
 HEADING = re.compile(r"(#{1,6})\s|\*\*[^*]+\*\*:?\s*$")
 LIST_ITEM = re.compile(r"(\s*)(?:[-*•+–]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")
@@ -194,6 +194,9 @@ OF_GAIN = {
 class Unit:
     """A statement of an instruction, or a demonstration: what it is worth, and what it costs.
 
+    ``kind`` is that of a `Statement`, ``demonstration``, or ``example``: one of a set that patches show all predictors,
+    or all of those that each input is shown its nearest of.
+
     ``effect`` is the value of the whole program less that without the unit, with the ends of its interval, on ``n``
     examples (0: not measured); ``halves``
     is its mean effect beside random halves of the other units, with the ends of its interval. ``needed`` is how many
@@ -216,6 +219,11 @@ class Unit:
     halves: tuple[float, float, float] | None = None
     notes: tuple[str, ...] = ()
     origin: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_statement(self) -> bool:
+        """Whether it is part of an instruction."""
+        return self.kind not in ("demonstration", "example")
 
     @property
     def sha256(self) -> str:
@@ -268,6 +276,8 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
             values = {key: demo[key] for key in signature.fields if key in demo}
             lines = "\n".join(f"{key}: {jsonl.dumps(serialize_for_json(value))}" for key, value in values.items())
             units.append(Unit(lines, "demonstration", name, index, tokens(lines)))
+    if isinstance(program, Wrapped):
+        units += _examples_of(program)
     negation = re.compile(r"\b(?:not|never|no|don't|avoid|without|nicht|nie|kein\w*|niet|geen|nooit)\b", re.I)
     texts = [plain(unit.text) for unit in units]
     noted = []
@@ -277,7 +287,7 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
             if other == index or fuzz.token_set_ratio(texts[index], text) < NEAR_DUPLICATE:
                 continue
             opposite = bool(negation.search(text)) != bool(negation.search(texts[index]))
-            if "demonstration" not in (unit.kind, units[other].kind) and opposite:
+            if unit.is_statement and units[other].is_statement and opposite:
                 notes.append(f"contradicts {other + 1}")
             elif fuzz.ratio(texts[index], text) >= NEAR_DUPLICATE:
                 notes.append(f"repeats {other + 1}")
@@ -296,9 +306,32 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
     return noted
 
 
+def _examples_of(program: Wrapped) -> list[Unit]:
+    """The examples that a program shows beside its predictors' own; those that are chosen for each input are one unit.
+
+    Such a unit costs as many tokens as ``k`` of them do on average.
+    """
+    named = predictors(program)
+    fields = {key for predictor in named.values() for key in signature_of(predictor).fields}
+    texts = []
+    for example in program.examples:
+        values = {key: value for key, value in example.items() if key in fields}
+        texts.append("\n".join(f"{key}: {jsonl.dumps(value)}" for key, value in values.items()))
+    costs = [tokens(text) for text in texts]
+    names = ", ".join(named)
+    if len(texts) > program.k:
+        text = f"the {program.k} nearest of {len(texts)} examples, for each input"
+        return [Unit(text, "example", names, 0, round(program.k * sum(costs) / len(costs)))]
+    return [
+        Unit(text, "example", names, index, cost) for index, (text, cost) in enumerate(zip(texts, costs, strict=True))
+    ]
+
+
 def _wrote(patch: Patch, unit: Unit) -> bool:
     """Whether a patch wrote a unit."""
-    if unit.kind != "demonstration":
+    if unit.kind == "example":
+        return patch.action == "show_nearest"
+    if unit.is_statement:
         return bool(patch.text) and " ".join(unit.text.split()) in " ".join(str(patch.text).split())
     lines = {key: f"{key}: {jsonl.dumps(serialize_for_json(value))}" for key, value in (patch.example or {}).items()}
     return patch.action == "add_example" and set(unit.text.splitlines()) <= set(lines.values())
@@ -308,8 +341,13 @@ def omit(program: Module, units: Sequence[Unit], removed: Collection[int]) -> Mo
     """A copy of a program without some of its units."""
     copy = program.deepcopy()
     gone = [units[index] for index in removed]
+    examples = {unit.index for unit in gone if unit.kind == "example"}
+    if isinstance(copy, Wrapped) and examples:
+        at_choice = len(copy.examples) > copy.k
+        kept = [] if at_choice else [example for index, example in enumerate(copy.examples) if index not in examples]
+        copy.learn(kept, copy.keys, copy.k)
     for name, predictor in predictors(copy).items():
-        lines = {unit.index for unit in gone if unit.predictor == name and unit.kind != "demonstration"}
+        lines = {unit.index for unit in gone if unit.predictor == name and unit.is_statement}
         demos = {unit.index for unit in gone if unit.predictor == name and unit.kind == "demonstration"}
         if lines:
             signature = signature_of(predictor)

@@ -50,7 +50,7 @@ class Wrapped(Module):  # type: ignore[misc]
         self.keys: list[str] = []
 
     def learn(self, examples: list[Fields], keys: Sequence[str], k: int) -> None:
-        """Take the examples of which ``k`` are shown, compared by their fields ``keys``.
+        """Take the examples of which ``k`` are shown, compared by their fields ``keys``; of none, none are shown.
 
         Raises:
             GoldassayError: The examples have no text in these fields.
@@ -60,6 +60,8 @@ class Wrapped(Module):  # type: ignore[misc]
         self.examples = examples
         self.keys = list(keys)
         self.k = k
+        if not examples:
+            return
         self._questions = [self._inputs(example) for example in examples]
         self._vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
         try:
