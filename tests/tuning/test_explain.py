@@ -129,8 +129,9 @@ def test_the_examples_that_patches_show_are_units(k: int) -> None:
     pruned = prune(shown, explained, gold, exact, gold, lm=lm)
     patch = pruned.patches[-1]
     assert patch.action == "show_nearest"
-    assert [row["text"] for row in pruned.program.examples] == ["the museum 1"]
-    assert apply(shown, patch).examples == pruned.program.examples
+    left: Any = pruned.program
+    assert [row["text"] for row in left.examples] == ["the museum 1"]
+    assert apply(shown, patch).examples == left.examples
 
 
 TEXT = """You label texts, e.g. letters. Be brief.

@@ -173,7 +173,8 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
     """
     signature = _signature(program)
     named_predictors: Any = getattr(program, "named_predictors", None)
-    predictors = [_signature(predictor) for _, predictor in named_predictors()] if callable(named_predictors) else []
+    pairs: Any = named_predictors() if callable(named_predictors) else ()
+    predictors = [_signature(predictor) for _, predictor in pairs]
     signatures = [item for item in [signature, *predictors] if item is not None]
     answered = {name: output for item in signatures for name, output in item.output_fields.items()}
     input_fields = dict.fromkeys(name for item in signatures for name in item.input_fields)

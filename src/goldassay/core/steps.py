@@ -57,7 +57,7 @@ predictor='', parent=0)
 
     def state(self) -> Fields:
         """As JSON: kind and name, then what this step has."""
-        state = {"kind": self.kind, "name": self.name}
+        state: Fields = {"kind": self.kind, "name": self.name}
         for name in ("args", "output", "error", "seconds", "tokens", "predictor", "parent"):
             if (value := getattr(self, name)) not in (None, "", {}, 0) or (name == "parent" and value == 0):
                 state[name] = value

@@ -70,7 +70,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.order = shuffled_documents(self.examples, self.options.seed)
         self.zero: Evidence = with_tallies(self.metric).zero
-        self.cost = dict.fromkeys(COSTS, 0.0)
+        self.cost: dict[str, float] = dict.fromkeys(COSTS, 0.0)
         self._rows: dict[tuple[str, int], Row] = {}
         if self.journal and self.journal.is_file():
             read = jsonl.parsed_rows(self.journal, lambda row: (row["program"], Row.of(row)), what="a measured example")

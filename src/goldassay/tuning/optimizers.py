@@ -201,10 +201,8 @@ def gepa(job: Job) -> Module:
             job.metric.keep(value, with_instructions(job.student, candidate))
         check_gepa_state(log)
     job.use_credit()
-    optimizer = dspy.GEPA(
-        metric=job.metric, reflection_lm=job.writer, num_threads=job.threads, seed=job.seed, **settings
-    )
-    evolved = job.compiled(optimizer)
+    settings |= {"metric": job.metric, "reflection_lm": job.writer, "num_threads": job.threads, "seed": job.seed}
+    evolved = job.compiled(dspy.GEPA(**settings))
     if not job.metric.candidates:
         return evolved
     best, _ = max(job.metric.candidates, key=lambda pair: pair[1])  # GEPA itself goes by the mean of the examples

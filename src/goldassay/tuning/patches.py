@@ -199,7 +199,8 @@ def _change(predictor: Predict, patch: Patch) -> str:
     if patch.action == "describe_field":
         if patch.field not in signature.fields:
             return f"no field {patch.field!r}; there are {', '.join(signature.fields)}"
-        predictor.signature = signature.with_updated_fields(patch.field, desc=text)
+        description: Fields = {"desc": text}
+        predictor.signature = signature.with_updated_fields(patch.field, **description)
     elif patch.action == "add_example":
         filled = {key for key, value in example.items() if value is not None}
         for fields in (signature.input_fields, signature.output_fields):
