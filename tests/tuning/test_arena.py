@@ -19,7 +19,7 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.measures import extraction
 from goldassay.reporting.pages import report, sources
 from goldassay.reporting.tuning import arena
-from goldassay.results.view import Chart
+from goldassay.results.view import Chart, typeset
 from goldassay.running.hashing import fingerprint
 from goldassay.tuning import tune
 from goldassay.tuning.audit import audit
@@ -135,6 +135,8 @@ def test_every_optimizer_has_a_row_and_one_is_chosen(
     page = report(**sources([tmp_path]))
     assert "Optimizers, an equal share of the budget each" in page
     assert page.count("data-chart=") >= 2
+    low, high = about["audit"]["interval"]
+    assert f'<span class="ends">[{typeset(f"{low:+z.3f}, {high:+z.3f}")}]</span>, p' in page  # as in the headline
     assert "failed: Broken failed: ValueError: no such proposer" in page
 
 

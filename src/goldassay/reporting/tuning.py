@@ -63,13 +63,13 @@ class Tuning:
         if not trial:
             return f"{self.title} changed nothing ({spent})."
         test = trial["difference"]
-        ends = self._corrected["interval"] if self._corrected else (test["interval"]["low"], test["interval"]["high"])
+        ends = self.corrected["interval"] if self.corrected else (test["interval"]["low"], test["interval"]["high"])
         gap = signed(test["difference"], tuple(ends))
         verdict = f": {self.about['verdict']}" if self.about.get("verdict") else ""
         return f"{self.title}: {gap} on {test['n']} {split} examples{verdict} ({spent})."
 
     @property
-    def _corrected(self) -> Record | None:
+    def corrected(self) -> Record | None:
         """Of several optimizers the verdict on the chosen one, which is corrected for their number."""
         audit: Record = self.about.get("audit") or {}
         return audit if self.about.get("arms") and self.about.get("test") and audit.get("interval") else None
@@ -94,9 +94,9 @@ class Tuning:
                 test = trial["difference"]
                 ends = test["interval"] and (test["interval"]["low"], test["interval"]["high"])
                 p = test["p"]
-                if split == "test" and self._corrected:
-                    ends = tuple(self._corrected["interval"])
-                    p = self._corrected["p"]
+                if split == "test" and self.corrected:
+                    ends = tuple(self.corrected["interval"])
+                    p = self.corrected["p"]
                 gap = Cell(signed(test["difference"], ends), detail="" if ends else "chosen on these examples")
                 pairs = [(name, trial["before"].get(name), after) for name, after in trial["after"].items()]
                 texts = [f"{name} {number(before, 3)} → {number(after, 3)}" for name, before, after in pairs]
