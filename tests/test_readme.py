@@ -43,7 +43,7 @@ def test_the_python_example_prints_what_it_says(readme: str, tmp_path: Path) -> 
 def test_it_opens_one_door(readme: str) -> None:
     assert len(readme.splitlines()) <= 100
     assert len(re.findall(r"^!\[", readme, flags=re.MULTILINE)) == 1
-    assert len(re.findall(r"^- .*\]\(", readme, flags=re.MULTILINE)) == 5
+    assert len(re.findall(r"^- .*\]\[", readme, flags=re.MULTILINE)) == 5
 
 
 def test_the_guide_for_assistants_is_printed_and_names_commands_and_options_that_exist(root: Path) -> None:

@@ -71,7 +71,7 @@ def test_every_link_has_a_target(site: Path) -> None:
     assert dead == []
 
 
-@pytest.mark.parametrize(("look", "scheme"), zip(LOOKS, ("default", "slate"), strict=True))
+@pytest.mark.parametrize(("look", "scheme"), [*zip(LOOKS, ("default", "slate"), strict=True)])
 def test_axe_finds_nothing(site: Path, chromium: Any, look: tuple[str, int], scheme: str) -> None:
     context = chromium.new_context(color_scheme=look[0], offline=True)
     try:

@@ -17,7 +17,6 @@ from goldassay._support import extensions
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError
 from goldassay._support.workspace import nearest
 from goldassay.core import tally
-from goldassay.core.evidence import row, stacked
 from goldassay.core.fields import ABSENT, Record, Renamed, is_example, names, read
 from goldassay.core.tally import By, Sums, T
 
@@ -151,6 +150,8 @@ class Measure(Generic[T, B]):
             pred: The prediction.
             batch: The `batch` of this pair, if the caller has it already.
         """
+        from goldassay.core.evidence import row  # loads numpy
+
         batch = self.batch([gold], [pred]) if batch is None else batch
         return Assessment(row(self.tallies(batch), 0), *(self.review(batch) or self.errors(gold, pred)))
 
@@ -186,6 +187,8 @@ class Measure(Generic[T, B]):
         By default it is made of the `tally` of each item: of the gold and the prediction of a pair, of anything else
         that a batch lists as it is.
         """
+        from goldassay.core.evidence import stacked
+
         items = cast("Iterable[Any]", batch)
         return stacked([self.tally(*item) if type(item) is tuple else self.tally(item) for item in items], self.zero)
 
@@ -302,6 +305,8 @@ def check_tally(measure: Measure) -> None:
     """Raise a `GoldassayError` if the tally of a user's own measure cannot hold the evidence of many examples."""
     if type(measure).__module__.startswith("goldassay."):
         return
+    from goldassay.core.evidence import stacked
+
     zero = measure.zero
     try:
         stacked([zero, zero], zero)

@@ -19,7 +19,6 @@ from operator import add, attrgetter
 from types import MappingProxyType
 from typing import Any, Self, TypeAlias
 
-import numpy as np
 from typing_extensions import TypeVar
 
 from goldassay.core.fields import Fields, Record
@@ -108,6 +107,8 @@ class Tally(ABC):
     @property
     def summed(self) -> Self:
         """The evidence of all examples together, of a tally whose fields are arrays."""
+        import numpy as np
+
         return self.from_state(nested({path: np.sum(column).item() for path, column in flat(self.state()).items()}))
 
     @property
@@ -174,6 +175,8 @@ def divide(above: Number, below: Number, empty: float = 0.0) -> Number:
     """
     if isinstance(below, (int, float)):
         return above / below if below else empty
+    import numpy as np
+
     out = np.full(np.shape(below), empty)
     return np.divide(above, below, out=out, where=np.asarray(below) != 0)
 
@@ -354,6 +357,8 @@ class Bins(Keyed[int, tuple[Number, Number, Number]]):
     @property
     def correlation(self) -> float | None:
         """Pearson's ρ of midpoints and accuracy; None where it is not defined."""
+        import numpy as np
+
         filled = sorted(index for index, (n, _, _) in self.items() if n)
         accuracy = np.array([self[index][2] / self[index][0] for index in filled], float)
         if len(filled) < 2 or np.ptp(accuracy) < 1e-12:
@@ -376,6 +381,8 @@ class Bins(Keyed[int, tuple[Number, Number, Number]]):
         """A value of these bins, or of each row where they hold arrays."""
         if all(isinstance(n, (int, float)) for n, _, _ in self.values()):
             return value(self)
+        import numpy as np
+
         columns = [np.stack(np.broadcast_arrays(*evidence), axis=-1).tolist() for evidence in self.values()]
         return np.array(
             [value(self.with_items(dict(zip(self, row, strict=True)))) for row in zip(*columns, strict=True)]
