@@ -127,14 +127,14 @@ def test_the_protocol_stands_in_the_title_of_every_table(tmp_path: Path) -> None
     assert body["protocol"] == "hipe"
 
 
-@pytest.mark.parametrize("command", ["compare", "report"])
-def test_a_program_in_place_of_a_run_names_the_line_for_programs(tmp_path: Path, command: str) -> None:
-    (tmp_path / "mine.py").write_text("program = print\n")
-    done = CliRunner().invoke(app, [command, *[str(tmp_path / "mine.py")] * (2 if command == "compare" else 1)])
-    assert (
-        f"is a program, not a run; compare programs with goldassay compare TASK --program {tmp_path / 'mine.py'}"
-        in str(done.exception)
-    )
+def test_a_program_in_place_of_a_run_names_the_line_for_programs(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("program = print\n")
+    done = CliRunner().invoke(app, ["report", str(file)])
+    line = f"is a program, not a run; compare programs with goldassay compare TASK --program {file}"
+    assert line in str(done.exception)
+    done = CliRunner().invoke(app, ["compare", f"{file}:one", f"{file}:two"])
+    assert f"goldassay compare mine --program {file}:one {file}:two --gold FILE" in str(done.exception)
 
 
 def test_findings_of_gold_name_the_options_of_the_command(tmp_path: Path) -> None:

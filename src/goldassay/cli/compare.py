@@ -102,6 +102,9 @@ def _loaded(places: Sequence[str], systems: SystemOptions) -> list[Run]:
     for name in ("format", "map", "protocol", "measures", "option"):
         if columns if name == "map" else getattr(systems, name):
             raise GoldassayError(f"--{name.removesuffix('s')} is for files; {FILES_HELP}")
+    if len(places) > 1 and all(place.partition(":")[0].endswith(".py") for place in places):
+        line = f"goldassay compare {Path(places[0]).name.partition('.')[0]} --program {' '.join(places)}"
+        raise GoldassayError(f"these are programs, not runs; they are compared as: {line} --gold FILE")
     are_places = len(places) > 1 or split_name(places[0])[0].exists()
     runs = [run for place in places for run in open_runs(place, document=document)] if are_places else []
     if len(runs) < 2:

@@ -263,8 +263,11 @@ class Batches:
         """What each measure says of each example: the evidence is counted for many at once, errors one by one."""
         from goldassay.core.evidence import rows
 
-        at_once = {name: measure for name, measure in measures.items() if isinstance(measure.zero, (Sums, By))}
-        at_once = {name: measure for name, measure in at_once.items() if type(measure).__call__ is Measure.__call__}
+        at_once = {
+            name: measure
+            for name, measure in measures.items()
+            if isinstance(measure.zero, (Sums, By)) and type(measure).__call__ is Measure.__call__
+        }
         for chunk in self.chunks():
             tallies = {name: rows(m.tallies(chunk.of(m)), len(chunk.gold)) for name, m in at_once.items()}
             for index, pair in enumerate(zip(chunk.gold, chunk.pred, strict=True)):
