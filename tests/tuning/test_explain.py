@@ -11,7 +11,7 @@ from benchmarks.explain import KINDS, LINES, PAIR, Obedient, World, examples
 
 from goldassay import evaluate, explain
 from goldassay._support.exceptions import GoldassayError
-from goldassay.tuning.explain import Ablation
+from goldassay.tuning.explain import Ablation, lm_name
 from goldassay.tuning.patches import apply
 from goldassay.tuning.proofs import PromptProof, check_proof, write_proof
 from goldassay.tuning.prune import prune
@@ -132,6 +132,11 @@ def test_the_examples_that_patches_show_are_units(k: int) -> None:
     left: Any = pruned.program
     assert [row["text"] for row in left.examples] == ["the museum 1"]
     assert apply(shown, patch).examples == left.examples
+
+
+def test_a_model_file_has_one_name_on_every_machine() -> None:
+    assert lm_name("local:/home/ann/qwen.gguf") == lm_name("local:/srv/models/qwen.gguf") == "local:qwen.gguf"
+    assert lm_name(None) is None
 
 
 TEXT = """You label texts, e.g. letters. Be brief.

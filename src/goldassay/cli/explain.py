@@ -14,7 +14,7 @@ from goldassay.models.lm import for_program
 from goldassay.reporting import terminal
 from goldassay.running.hashing import gold_hash
 from goldassay.running.options import RunOptions
-from goldassay.tuning.explain import Explanation, ModelChange, model_name
+from goldassay.tuning.explain import Explanation, ModelChange, lm_name
 from goldassay.tuning.explain import explain as explain_program
 from goldassay.tuning.patches import read, write
 from goldassay.tuning.proofs import PromptProof, check_proof, proof_places, write_proof
@@ -63,7 +63,7 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
         _, part = task_gold(explaining.gold, target)
         if about.is_file() and (data.train or not part.splits):  # the proof of a tuning is on the dev that it took
             hashes.append(gold_hash(splits_of(part, read_about(about)["seed"])["dev"][: explaining.limit]))
-        checks = [check_proof(module, file, model_name(model.lm), hashes) for model in models]
+        checks = [check_proof(module, file, lm_name(model.lm), hashes) for model in models]
         changes = list(dict.fromkeys(change for check in checks for change in check))
         terminal.output(
             {"proof": str(file), "changes": changes}, json, lambda _: terminal.line(*(changes or ["The proof holds."]))

@@ -39,6 +39,7 @@ from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View
 from goldassay.running.budget import Meter
 from goldassay.running.hashing import fingerprint, gold_hash
 from goldassay.running.options import RunOptions
+from goldassay.running.summary import model_name
 from goldassay.statistics import PairedTest, compare
 from goldassay.statistics.intervals import Interval
 from goldassay.tuning.acceptance import ALPHA, EARLY, MARGIN
@@ -365,16 +366,16 @@ def explain(
         margin,
         fingerprint(program),
         gold_hash(gold),
-        model_name(use.lm),
+        lm_name(use.lm),
         bench.cost,
         (*notes, *map(str, shortcuts(gold, output_fields(program)))),
         ablation,
     )
 
 
-def model_name(lm: BaseLM | str | None) -> str | None:
-    """The name of a model; None for a program that asks none, or the one that DSPy is configured with."""
-    return None if lm is None else str(getattr(lm, "model", lm))
+def lm_name(lm: BaseLM | str | None) -> str | None:
+    """The name of a model, the same on every machine; None for a program that asks none, or the one that DSPy has."""
+    return None if lm is None else model_name(getattr(lm, "model", str(lm)))
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ from goldassay.running.leaks import text_of
 from goldassay.running.summary import breakdown_tables, noise_lines, run_value, spent
 from goldassay.statistics import PairedTest
 from goldassay.tuning.acceptance import MARGIN
-from goldassay.tuning.explain import model_name
+from goldassay.tuning.explain import lm_name
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.patches import Ledger, view_of, write
 from goldassay.tuning.proofs import PROOF, PromptProof, prove_patched
@@ -448,7 +448,7 @@ def save(
     saveable(tuned.program).save(str(folder / STATE))
     jsonl.replace(folder / "prompt.diff", diff(student, tuned.program, options.adapter, dict(inputs)))
     dev = tuned.dev.after
-    model = model_name(options.lm)
+    model = lm_name(options.lm)
     proof = PromptProof(model, [], gold=dev.head.gold.sha256 or "", n=len(dev.rows), value=float(dev.value))
     prove_patched(tuned.program, tuned.ledger.kept, folder / PROOF, proof, (student, tuned.optimizer))
     about = {
