@@ -204,11 +204,13 @@ class Trajectories(Common, total=False):
     """A question and the calls that answer it, or several acceptable lists of calls; ``order`` says whether it counts.
 
     ``answers`` are the acceptable final answers, ``functions`` the schemas of the tools, ``state`` what must be true at
-    the end, ``category`` a kind of example that values are broken down by, ``documents`` what the answer rests on.
+    the end, ``category`` a kind of example that values are broken down by, ``documents`` what the answer rests on,
+    ``messages`` a conversation with these calls.
     """
 
     question: str
     calls: Required[list[ToolCall] | list[list[ToolCall]]]
+    messages: list[dict[str, Any]]
     order: Literal["strict", "any"]
     answers: list[str]
     functions: list[dict[str, Any]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,3 +65,16 @@ def test_a_failed_program_and_another_trajectory_that_is_acceptable() -> None:
     assessment = AgentMatch()(gold, {"calls": calls("c")})
     assert [(error.kind, error.message) for error in assessment.errors] == [("no_strict_match", "expected a().")]
     assert AgentMatch("subset")(gold, {"goldassay_failure": "ValueError: no", "calls": []}).tally.value == 0
+
+
+def test_files_of_messages(tmp_path: Path) -> None:
+    def chat(*roles: str) -> list[dict[str, Any]]:
+        call = {"function": {"name": "f", "arguments": "{}"}}
+        return [{"role": role, "content": "", "tool_calls": [call] * (role == "assistant")} for role in roles]
+
+    (tmp_path / "gold.jsonl").write_text(json.dumps({"id": 1, "messages": chat("user", "assistant")}))
+    for field in ("messages", "trajectory"):
+        for roles, value in ((("user", "assistant"), 1), (("assistant",), 0)):
+            (tmp_path / "pred.jsonl").write_text(json.dumps({"id": 1, field: chat(*roles)}))
+            card = score("trajectories", tmp_path / "gold.jsonl", tmp_path / "pred.jsonl", protocol="agentevals")
+            assert list(card.values.values()) == [value, 1, 1, 1]

@@ -104,11 +104,44 @@ def test_the_pair_of_files_of_the_leaderboard(tmp_path: Path) -> None:
             assert (example.question, example.document) == ("Area?", "geometry")
 
 
+@pytest.mark.parametrize(
+    ("category", "result", "error"),
+    [
+        ("live_irrelevance", "I cannot help.", ""),
+        ("irrelevance", "[area(base=1)]", "irrelevance_error:decoder_success"),
+        ("live_relevance", [{"area": {"base": 1}}], ""),
+        ("live_relevance", [], "relevance_error:decoder_failed"),
+    ],
+)
+def test_tasks_without_an_answer(tmp_path: Path, category: str, result: Any, error: str) -> None:
+    name = f"{category}_0-0-0"
+    (tmp_path / "gold.json").write_text(json.dumps({"id": name, "question": [], "function": [AREA]}))
+    (tmp_path / "pred.json").write_text(json.dumps({"id": name, "result": result}))
+    scorecard = score("trajectories", tmp_path / "gold.json", tmp_path / "pred.json", protocol="bfcl")
+    assert scorecard.values["ast_accuracy"] == (not error)
+    assert list(scorecard.by.get("error", {})) == [error][: bool(error)]
+
+
 def test_a_text_is_read_and_never_run(tmp_path: Path) -> None:
     marker = tmp_path / "run"
     assert written_calls(f"[area(base=open({str(marker)!r}, 'w'))]")[0]["area"]["base"].startswith("open(")
     assert not marker.exists()
     assert written_calls("(" * 5000) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "args"),
+    [
+        ("[area(base=4+1, tags=[a, 'b'])]", {"base": 5, "tags": ["a", "b"]}),
+        ("```\narea(base=2**3)]", {"base": 8}),
+        ("[area(base=+5, box={'w': c})", {"base": -5, "box": {"w": "c"}}),  # the script negates whatever the sign is
+        ("[area(base=side(n=2))", {"base": {"side": {"n": 2}}}),
+        ("[area(base=Unit.M)]", None),
+        ("[area(base=9**9**9)]", None),
+    ],
+)
+def test_a_text_is_read_as_the_script_reads_it(text: str, args: Any) -> None:
+    assert written_calls(text) == ([] if args is None else [{"area": args}])
 
 
 def test_an_error_is_named_as_the_script_names_it() -> None:
@@ -122,6 +155,8 @@ def test_an_error_is_named_as_the_script_names_it() -> None:
     [
         ({"name": "area", "parameters": {"properties": {"base": {"type": "number"}}}}, "float for number"),
         ({"name": "area", "parameters": {"properties": {"base": {"type": "array"}}}}, "the type of items"),
+        ({"name": "area"}, "not laid out as BFCL has it: it has no 'parameters'"),
+        ({"name": "area", "parameters": {"properties": {"base": {"type": []}}}}, "not laid out as BFCL has it"),
         ({"name": "volume", "parameters": {"properties": {}}}, "no function is called 'area': there is volume"),
     ],
 )

@@ -2,7 +2,7 @@
 
 ``superset``: each reference call has a call of its own in the prediction; ``subset``: each predicted call has one in
 the reference; ``unordered``: both. ``strict``: as many messages, of the same roles, and in each as many calls, in any
-order. Where a side has no ``messages``, calls alone are compared, one after the other.
+order. Where a side has no ``messages`` (in ``trajectory``, too), calls alone are compared, one after the other.
 
 Arguments match by ``arguments``: ``exact``, ``ignore``, ``subset`` (none that the other call lacks) or ``superset``
 (all of the other's). ``compare`` has another way for some tools: one of these four, or the names of the arguments that
@@ -56,10 +56,14 @@ class Turns(NamedTuple):
 def turns(record: object) -> Turns | None:
     """The messages of gold or of a prediction; None without any."""
     messages = read(record, "messages", None)
+    if messages is None:
+        messages = read(record, "trajectory", None)
     if isinstance(messages, Mapping):
         messages = messages.get("messages")
     if not isinstance(messages, Sequence) or isinstance(messages, str):
         return None
+    if any(read(message, "role", None) is None for message in messages):
+        return None  # steps
     roles = []
     sizes = []
     calls: list[Call] = []
@@ -215,4 +219,7 @@ def scorecard(shared: Batches, *, arguments: str = "exact", compare: Any = ()) -
 
 
 MEASURES = tuple(map(AgentMatch, MODES))
-AGENTEVALS = Protocol("agentevals", ("trajectories",), scorecard, options=("arguments", "compare"))
+OPTIONS = ("arguments", "compare")
+AGENTEVALS = Protocol(
+    "agentevals", ("trajectories",), scorecard, format="agentevals", reads_records=True, options=OPTIONS
+)

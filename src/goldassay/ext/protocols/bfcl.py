@@ -9,6 +9,8 @@ left out. Parallel calls are assigned one to one in any order, greedily in the o
 What nobody expects, and is done as the script does it: ``any`` is a text; items of a list are checked against one
 level of types, and pass if any acceptable answer passes; an empty list passes where the argument may be left out.
 
+Of tasks of the categories ``irrelevance`` no call is right, and any of ``relevance``. Java and JavaScript are not read.
+
 Source: Patil et al. 2025, The Berkeley Function Calling Leaderboard; bfcl-eval 2026.3.23
 """
 
@@ -62,6 +64,10 @@ def ast_error(functions: Sequence[Mapping[str, Any]], gold: Sequence[Call], pred
     >>> ast_error([area], gold, [Call("area", {"base": "10"})], "simple_python")
     'type_error:simple'
     """
+    if not gold and "relevance" in category:  # where no call is right, or any
+        if bool(pred) is ("irrelevance" not in category):
+            return ""
+        return "irrelevance_error:decoder_success" if pred else "relevance_error:decoder_failed"
     by_name = {str(function["name"]): function for function in functions}
     kind = next((kind for kind in ("parallel", "multiple") if kind in category), "simple")
     if len(pred) != len(gold):
@@ -70,7 +76,7 @@ def ast_error(functions: Sequence[Mapping[str, Any]], gold: Sequence[Call], pred
     for call in gold if kind != "simple" else ():
         if call.name not in by_name:
             raise DataError(f"no function is called {call.name!r}: there is {', '.join(by_name)}", field="functions")
-    if kind != "parallel":
+    if kind != "parallel" and gold:
         schema = functions[0] if kind == "simple" else by_name[gold[0].name]
         return call_error(schema, gold[0], pred[0])
     free = list(pred)
@@ -225,14 +231,18 @@ class AstMatch(Measure[Mean, list[str]]):
         """The kind of error of each pair; empty without one. Gold without schemas is checked by its own names."""
         errors = []
         for index, (example, prediction) in enumerate(zip(gold, pred, strict=True), start=1):
-            expected = reference(example).alternatives[0]
-            functions = read(example, "functions", None) or [_schema_of(call) for call in expected]
-            calls = trajectory(prediction)
-            category = str(read(example, "category", None) or ("parallel" if len(expected) != 1 else "multiple"))
             try:
+                expected = reference(example).alternatives[0]
+                functions = read(example, "functions", None) or [_schema_of(call) for call in expected]
+                calls = trajectory(prediction)
+                category = str(read(example, "category", None) or ("parallel" if len(expected) != 1 else "multiple"))
                 error = "no prediction" if calls.failure else ast_error(functions, expected, calls.calls, category)
             except DataError as fault:
                 raise fault.at(record=identity(example, index)) from None
+            except (KeyError, TypeError, AttributeError) as fault:
+                detail = f"it has no {fault}" if isinstance(fault, KeyError) else str(fault)
+                message = f"not laid out as BFCL has it: {detail}"
+                raise DataError(message, field="functions", record=identity(example, index)) from None
             errors.append(error)
         return errors
 

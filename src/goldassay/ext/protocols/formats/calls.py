@@ -1,10 +1,11 @@
-"""``bfcl``: the files of the Berkeley Function Calling Leaderboard, an object a line.
+"""The files of the Berkeley Function Calling Leaderboard, an object a line, and records with messages (``agentevals``).
 
 Gold is one file with ``id``, ``question``, ``functions`` (or ``function``) and ``ground_truth``; or BFCL's own pair: a
 file of questions, and the acceptable answers in the folder ``possible_answer`` beside it under the same name. Either
-file of the pair may be named. Predictions have ``calls``, ``[{name: {argument: value}}]``, or BFCL's ``result``: the
-same with arguments as JSON texts, or a text such as ``[area(base=10, height=5)]``, whose literal arguments are read and
-of which nothing is executed. Records of ours are read as they are.
+file of the pair may be named. Tasks of the categories ``irrelevance`` and ``relevance`` have no answers. Predictions
+have ``calls``, ``[{name: {argument: value}}]``, or BFCL's ``result``: the same with arguments as JSON texts, or a text
+such as ``[area(base=10, height=5)]``, which is read as BFCL's ``default_decode_ast_prompting`` reads it; nothing in it
+is executed. Records of ours are read as they are.
 
 Source: bfcl-eval 2026.3.23
 """
@@ -12,16 +13,22 @@ Source: bfcl-eval 2026.3.23
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
 from goldassay.core.fields import Fields
-from goldassay.gold.formats import Format, Source, SourceRecord
+from goldassay.gold.formats import Format, Source, SourceRecord, guess, named
+from goldassay.measures.trajectories.records import of_messages
 
 BFCL_ANSWERS = "possible_answer"  # the folder of the acceptable answers
+ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv},
+    **{ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow},
+}
 
 
 def _rows(source: Source) -> Iterator[SourceRecord]:
@@ -47,7 +54,8 @@ def _gold(line: Fields, answers: Mapping[str, Any]) -> Fields:
     if "calls" in line:
         return line
     name = str(line["id"])
-    truth = line.get("ground_truth", answers.get(name))
+    category = line.get("category") or name.rpartition("_")[0] or None
+    truth = line.get("ground_truth", answers.get(name, [] if "relevance" in str(category) else None))
     if truth is None:
         message = f"no ground_truth, and no file of this name in {BFCL_ANSWERS}/ that has one"
         raise DataError(message, field="ground_truth")
@@ -57,7 +65,6 @@ def _gold(line: Fields, answers: Mapping[str, Any]) -> Fields:
         question = question[-1]  # of several turns the last, of its messages the last
     text = question.get("content", "") if isinstance(question, dict) else question
     functions = line.get("functions", line.get("function", []))
-    category = line.get("category") or name.rpartition("_")[0] or None
     return {
         "id": name,
         **{key: line[key] for key in ("split", "document") if key in line},
@@ -86,25 +93,61 @@ def written_calls(text: str) -> list[Fields]:
     >>> written_calls("I cannot help.")
     []
     """
-    code = text.strip().strip("`\n ").removeprefix("python").strip()
+    code = text.strip("`\n ")
+    code = f"{'' if code.startswith('[') else '['}{code}{'' if code.endswith(']') else ']'}"
     try:
-        tree = ast.parse(code if code.startswith("[") else f"[{code}]", mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = ast.parse(code.strip("'"), mode="eval").body
+        nodes = tree.elts if isinstance(tree, ast.List) else []
+        return [_call(node) for node in nodes] if all(isinstance(node, ast.Call) for node in nodes) else []
+    except (SyntaxError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError):
         return []
-    calls: list[Fields] = []
-    for node in tree.elts if isinstance(tree, ast.List) else ():
-        if not isinstance(node, ast.Call):
-            return []
-        calls.append({ast.unparse(node.func): {str(item.arg): _literal(item.value) for item in node.keywords}})
-    return calls
 
 
-def _literal(node: ast.expr) -> Any:
-    """A literal value; anything else, such as a variable, as its text."""
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError):
-        return ast.unparse(node)
+def _call(node: Any) -> Fields:
+    return {ast.unparse(node.func): {str(item.arg): _literal(item.value) for item in node.keywords}}
+
+
+def _literal(node: Any) -> Any:
+    """The value of a node as BFCL's ``resolve_ast_by_type`` has it, the names of variables as texts.
+
+    Raises:
+        ValueError: It is not one that the script reads, or arithmetic with anything but moderate numbers.
+    """
+    match node:
+        case ast.Constant():
+            return "..." if node.value is ... else node.value
+        case ast.UnaryOp():
+            return -node.operand.value  # type: ignore[attr-defined]
+        case ast.List() | ast.Tuple():
+            values = map(_literal, node.elts)
+            return [*values] if isinstance(node, ast.List) else (*values,)
+        case ast.Dict():
+            return {_literal(key): _literal(value) for key, value in zip(node.keys, node.values, strict=True)}
+        case ast.BinOp() if type(node.op) in ARITHMETIC:
+            left = _literal(node.left)
+            right = _literal(node.right)
+            if max(abs(left), abs(right)) < 1e100 and (not isinstance(node.op, ast.Pow) or abs(right) < 64):
+                return ARITHMETIC[type(node.op)](left, right)
+        case ast.Name():
+            return node.id
+        case ast.Call():
+            return _call(node) if node.keywords else ast.unparse(node)
+        case ast.Subscript():
+            return ast.unparse(node)
+    raise ValueError("not a value")
 
 
 bfcl = Format(("trajectories",), _rows)
+
+
+def _chats(source: Source) -> Iterator[SourceRecord]:
+    """Records of ours; gold may have ``messages`` in place of ``calls``."""
+    source.format = guess(source.path, source.task)
+    for row in named(source.format).rows(source):
+        messages = row.record.get("messages")
+        if source.side == "gold" and isinstance(messages, list) and "calls" not in row.record:
+            row.record["calls"] = [{"name": call.name, "args": call.args} for call in of_messages(messages).calls]
+        yield row
+
+
+agentevals = Format(("trajectories",), _chats)
