@@ -13,7 +13,7 @@ TEXT = "In 1885 verhuisde het Rijksmuseum naar Amsterdam Zuid, waar het nog stee
 
 
 def errors(gold: list[Span], pred: list[Span], text: str = "") -> Review:
-    return SpanBatch([{"text": text, "entities": gold}], [pred]).review
+    return SpanBatch([{"text": text, "entities": gold}], [pred]).reviews[0]
 
 
 def place(words: str, kind: str) -> Span:

@@ -18,7 +18,7 @@ from goldassay._support.exceptions import DataError, FieldError, GoldassayError
 from goldassay._support.workspace import nearest
 from goldassay.core import tally
 from goldassay.core.fields import ABSENT, Record, Renamed, is_example, names, read
-from goldassay.core.tally import By, Sums, T
+from goldassay.core.tally import By, Confusion, Sums, T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records", "trajectories")
 RAISED = "the metric raised"  # the first words of that error and its warning
@@ -153,10 +153,11 @@ class Measure(Generic[T, B]):
         from goldassay.core.evidence import row  # loads numpy
 
         batch = self.batch([gold], [pred]) if batch is None else batch
-        return Assessment(row(self.tallies(batch), 0), *(self.review(batch) or self.errors(gold, pred)))
+        reviews = self.reviews(batch) or [self.errors(gold, pred)]
+        return Assessment(row(self.tallies(batch), 0), *reviews[0])
 
-    def review(self, batch: B) -> Review | None:
-        """`errors`, of a measure that takes them from the batch of one pair."""
+    def reviews(self, batch: B) -> Sequence[Review] | None:
+        """`errors` of every example, of a measure that takes them from a batch."""
         return None
 
     def errors(self, gold: object, pred: object) -> Review:
@@ -260,27 +261,22 @@ class Batches:
             yield Batches(list(self.gold[start:end]), list(self.pred[start:end]))
 
     def assessed(self, measures: Mapping[str, Measure]) -> Iterator[dict[str, Assessment]]:
-        """What each measure says of each example: the evidence is counted for many at once, errors one by one."""
+        """What each measure says of each example, counted for many at once where its evidence can be."""
         from goldassay.core.evidence import rows
 
-        at_once = {
-            name: measure
-            for name, measure in measures.items()
-            if isinstance(measure.zero, (Sums, By)) and type(measure).__call__ is Measure.__call__
-        }
         for chunk in self.chunks():
-            tallies = {name: rows(m.tallies(chunk.of(m)), len(chunk.gold)) for name, m in at_once.items()}
-            for index, pair in enumerate(zip(chunk.gold, chunk.pred, strict=True)):
-                shared = Batches(*([side] for side in pair))
-                assessments = {}
-                for name, measure in measures.items():
-                    batch = shared.of(measure)
-                    if name in tallies:
-                        review = measure.review(batch) or measure.errors(*pair)
-                        assessments[name] = Assessment(tallies[name][index], *review)
-                    else:
-                        assessments[name] = measure(*pair, batch)
-                yield assessments
+            pairs = list(zip(chunk.gold, chunk.pred, strict=True))
+            singles = [Batches([gold], [pred]) for gold, pred in pairs]
+            columns: list[list[Assessment]] = []
+            for measure in measures.values():
+                if isinstance(measure.zero, (Sums, By, Confusion)) and type(measure).__call__ is Measure.__call__:
+                    batch = chunk.of(measure)
+                    tallies = rows(measure.tallies(batch), len(pairs))
+                    reviews = measure.reviews(batch) or [measure.errors(*pair) for pair in pairs]
+                    columns.append([Assessment(tally, *review) for tally, review in zip(tallies, reviews, strict=True)])
+                else:
+                    columns.append([measure(*pair, one.of(measure)) for pair, one in zip(pairs, singles, strict=True)])
+            yield from (dict(zip(measures, assessments, strict=True)) for assessments in zip(*columns, strict=True))
 
 
 def target_met(value: float, target: float, *, lower_is_better: bool = False) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, fields
 from functools import cache, reduce
 from operator import add, attrgetter
 from types import MappingProxyType
@@ -260,6 +260,11 @@ class Mean(Sums):
         return divide(self.total, self.weight, empty=1.0)
 
 
+@cache
+def _settings(kind: Any) -> tuple[str, ...]:
+    return tuple(setting.name for setting in fields(kind) if setting.init)
+
+
 @dataclass(eq=False, repr=False)
 class Keyed(dict[K, V], Tally):
     """Evidence by key, which adds up key by key; other fields of a dataclass say what ``value`` is."""
@@ -276,7 +281,9 @@ class Keyed(dict[K, V], Tally):
 
     def with_items(self, items: Mapping[K, V]) -> Self:
         """A tally of the same kind and settings that holds these items."""
-        return replace(self, evidence=items)
+        kind: Any = type(self)  # `dataclasses.replace` asks for its fields at every call
+        tally: Self = kind(evidence=items, **{name: getattr(self, name) for name in _settings(kind)})
+        return tally
 
     def __add__(self, other: Mapping[K, V], /) -> Self:
         if not isinstance(other, dict):

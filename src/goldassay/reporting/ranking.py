@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -119,7 +120,7 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
             shared = [name for name in first.zero if all(name in run.zero for run in usable)]
             raise ConventionError(f"not every run has {name!r}; all have {', '.join(shared)}")
     zero = Evidence({name: first.zero[name] for name in weights}, weights, first.zero.worst)
-    evidence = [[zero.with_items({name: row[name] for name in weights}) for row in run.evidence] for run in usable]
+    evidence: list[Any] = [zero.with_items({name: run.result.columns[name] for name in weights}) for run in usable]
     values = [interval(rows, zero, clusters=first.clusters, seed=seed) for rows in evidence]
     points = [value.value for value in values]
     scores = [{name: float(run.total.score(name)) if name in run.values else 0.0 for name in weights} for run in usable]

@@ -316,10 +316,10 @@ class Clusters(LinkMeasure[Clusterings | Overlaps]):
                 chains[key] = [name if name not in ("", NIL) else alone for name in names]
         return chains
 
-    def review(self, batch: MentionBatch) -> Review:
+    def reviews(self, batch: MentionBatch) -> list[Review]:
         """The mentions that are missed or spurious, and those that are found."""
-        errors, right = super().review(batch)
-        return tuple(error for error in errors if error.kind in MENTION_ERRORS), right
+        reviews = super().reviews(batch)
+        return [(tuple(error for error in errors if error.kind in MENTION_ERRORS), right) for errors, right in reviews]
 
 
 # With scope="corpus" clusters are counted again in every resample, which takes a law half a minute: not among them.

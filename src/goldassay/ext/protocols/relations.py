@@ -143,9 +143,9 @@ class DocRED(TripleMeasure[Counts | Unseen, Matchings]):
             expected = sum(map(len, gold))
         return Counts(tp, predicted - tp, expected - tp)
 
-    def review(self, batch: Matchings) -> Review:
+    def reviews(self, batch: Matchings) -> list[Review]:
         """Missed and spurious statements."""
-        return mistakes.errors(batch[0])
+        return list(map(mistakes.errors, batch))
 
 
 def _key(statement: Triple) -> tuple[object, ...]:

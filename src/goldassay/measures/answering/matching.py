@@ -336,18 +336,19 @@ class AnswerMeasure(Measure[T, AnswerBatch]):
         """Both sides, read once."""
         return AnswerBatch(gold, pred)
 
-    def review(self, batch: AnswerBatch) -> Review:
-        """The error of an answer whose value is low."""
-        if not self.enough:
-            return (), ()
-        tally: Any = self.tallies(batch)
-        is_low = tally.weight[0] and tally.total[0] < self.enough
-        return wrong_answer(batch.questions[0]) if is_low else ((), ())
+    def reviews(self, batch: AnswerBatch) -> list[Review]:
+        """The errors of answers whose value is low."""
+        reviews: list[Review] = [((), ()) for _ in batch.questions]
+        if self.enough:
+            tally: Any = self.tallies(batch)
+            for index in np.flatnonzero((tally.weight != 0) & (tally.total < self.enough)):
+                reviews[index] = wrong_answer(batch.questions[index])
+        return reviews
 
 
 class Assessed(AnswerMeasure[T]):
     """A measure whose evidence and errors come from one reading of a pair."""
 
-    def review(self, batch: AnswerBatch) -> Review:
-        """The errors of one pair."""
-        return self.assess(batch.questions[0]).errors, ()
+    def reviews(self, batch: AnswerBatch) -> list[Review]:
+        """The errors of each pair."""
+        return [(self.assess(question).errors, ()) for question in batch.questions]

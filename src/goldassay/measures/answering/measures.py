@@ -149,11 +149,13 @@ class ExactMatch(AnswerMeasure[Mean]):
             return float(answer in expected)
         return max(overlap(answer, gold) for gold in expected) if answer or self.empty == "equal" else 0.0
 
-    def review(self, batch: AnswerBatch) -> Review:
+    def reviews(self, batch: AnswerBatch) -> list[Review]:
         """The error of a wrong answer, or the right answer in words."""
-        right = f"the answer “{batch.answers[0]}”" if batch.golds[0] else "no answer where there is none"
-        errors, _ = super().review(batch)
-        return errors, () if errors or batch.failed[0] else (right,)
+        reviews: list[Review] = []
+        for index, (errors, _) in enumerate(super().reviews(batch)):
+            right = f"the answer “{batch.answers[index]}”" if batch.golds[index] else "no answer where there is none"
+            reviews.append((errors, () if errors or batch.failed[index] else (right,)))
+        return reviews
 
 
 @dataclass(frozen=True)

@@ -83,9 +83,10 @@ class LabelMeasure(ClassificationMeasure[T]):
     Source: Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0
     """
 
-    def review(self, batch: LabelBatch) -> Review:
-        """Which label was taken for which."""
-        return review(batch.labels[0])
+    def reviews(self, batch: LabelBatch) -> list[Review]:
+        """Which label was taken for which, written once for all measures that share the batch."""
+        batch.reviews = batch.reviews or list(map(review, batch.labels))
+        return batch.reviews
 
 
 @dataclass(frozen=True)

@@ -44,12 +44,16 @@ class SetMeasure(ClassificationMeasure[T]):
         """The counts of its labels."""
         return self.key
 
-    def review(self, batch: LabelBatch) -> Review:
+    def reviews(self, batch: LabelBatch) -> list[Review]:
         """The labels that are missing and those that are too many."""
-        expected, predicted = batch.sets[0]
-        missed = [Error("missed", f"{x} was missed.", x, "", x, "", field="labels") for x in expected - predicted]
-        extra = [Error("spurious", f"{x} does not hold.", "", x, "", x, field="labels") for x in predicted - expected]
-        return (*missed, *extra), tuple(sorted(expected & predicted))
+        reviews: list[Review] = []
+        for expected, predicted in batch.sets:
+            missed = [Error("missed", f"{x} was missed.", x, "", x, "", field="labels") for x in expected - predicted]
+            extra = [
+                Error("spurious", f"{x} does not hold.", "", x, "", x, field="labels") for x in predicted - expected
+            ]
+            reviews.append(((*missed, *extra), tuple(sorted(expected & predicted))))
+        return reviews
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import chain
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay._support.exceptions import DataError, FieldError
-from goldassay.core.measure import failed, gold_field, pred_field
+from goldassay.core.measure import Review, failed, gold_field, pred_field
 from goldassay.measures import Examples
 from goldassay.measures.classification.tally import NONE
 
@@ -126,6 +126,7 @@ class LabelBatch:
 
     gold: Examples
     pred: Examples
+    reviews: list[Review] = field(default_factory=list)
 
     @cached_property
     def labels(self) -> list[LabelPair]:

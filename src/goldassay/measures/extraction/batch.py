@@ -107,11 +107,20 @@ class SpanBatch:
         return overlaps(self.gold, self.pred, np.cumsum(extent) - extent + 1)
 
     @cached_property
-    def review(self) -> Review:
-        """The errors of the one document of a batch of one, and what is right in it."""
-        gold, pred, text = self.documents[0]
-        pairs = list(zip(*(column.tolist() for column in matched(self.pairs, "strict")), strict=True))
-        return review(sorted(gold, key=text_order), sorted(pred, key=text_order), text, pairs)
+    def reviews(self) -> list[Review]:
+        """The errors of each document, and what is right in it."""
+        left, right, equal = matched(self.pairs, "strict")
+        document = self.gold.document[left]
+        left, right = [
+            rows - np.searchsorted(side.document, document) for rows, side in ((left, self.gold), (right, self.pred))
+        ]
+        pairs: list[list[tuple[int, int, bool]]] = [[] for _ in range(self.n)]
+        for index, *pair in zip(*(column.tolist() for column in (document, left, right, equal)), strict=True):
+            pairs[index].append(tuple(pair))
+        return [
+            review(sorted(gold, key=text_order), sorted(pred, key=text_order), text, matches)
+            for (gold, pred, text), matches in zip(self.documents, pairs, strict=True)
+        ]
 
     @property
     def confusion(self) -> Counter[tuple[str, str]]:

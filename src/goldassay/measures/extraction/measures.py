@@ -65,9 +65,9 @@ class SpanMeasure(Measure[T, SpanBatch]):
         """The spans of all documents, matched."""
         return SpanBatch(gold, pred, bounds=self.bounds)
 
-    def review(self, batch: SpanBatch) -> Review:
+    def reviews(self, batch: SpanBatch) -> list[Review]:
         """The spans that are missed, spurious, of the wrong type or with the wrong boundaries."""
-        return batch.review
+        return batch.reviews
 
 
 @dataclass(frozen=True)

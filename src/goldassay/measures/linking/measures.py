@@ -81,9 +81,9 @@ class LinkMeasure(Measure[T, MentionBatch]):
         pairs = zip(gold, pred, strict=True)
         return [Matching(sides(*pair, self.equivalent, self.bounds, typed=self.typed)) for pair in pairs]
 
-    def review(self, batch: MentionBatch) -> Review:
-        """The errors of one document."""
-        return batch[0].review
+    def reviews(self, batch: MentionBatch) -> list[Review]:
+        """The errors of each document."""
+        return [matching.review for matching in batch]
 
     @property
     def key(self) -> str:

@@ -42,9 +42,9 @@ class RecordBatch:
         return [sum((By({leaf.field: leaf.counts}) for leaf in leaves), By()) for leaves in self.matches]
 
     @cached_property
-    def review(self) -> Review:
-        """The errors of the one pair of a batch of one."""
-        return mistakes.review(self.read[0], self.matches[0])
+    def reviews(self) -> list[Review]:
+        """The errors of each pair."""
+        return list(map(mistakes.review, self.read, self.matches))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,9 +98,9 @@ class RecordMeasure(Measure[T, RecordBatch]):
         comparing = matching.RecordComparison(self.comparators, self.blank, self.ordered)
         return RecordBatch([sides(*pair, self.schema) for pair in zip(gold, pred, strict=True)], comparing)
 
-    def review(self, batch: RecordBatch) -> Review:
-        """The errors of one pair, written once for all measures that share its batch."""
-        return batch.review
+    def reviews(self, batch: RecordBatch) -> list[Review]:
+        """The errors of each pair, written once for all measures that share its batch."""
+        return batch.reviews
 
     @property
     def chosen(self) -> Record:
@@ -212,9 +212,9 @@ class SchemaValid(RecordMeasure[Mean]):
         """1 for a valid prediction."""
         return means(float(read.pred is not None) for read in batch.read)
 
-    def review(self, batch: RecordBatch) -> Review:
-        """The reason why the prediction is invalid, if it is."""
-        return batch.review if batch.read[0].reason else ((), ())
+    def reviews(self, batch: RecordBatch) -> list[Review]:
+        """The reason why a prediction is invalid, if it is."""
+        return [review if read.reason else ((), ()) for read, review in zip(batch.read, batch.reviews, strict=True)]
 
 
 @dataclass(frozen=True)

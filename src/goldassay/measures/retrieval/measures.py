@@ -79,9 +79,9 @@ class Ranked(Measure[Mean, RankingBatch]):
         weights = self.weights(batch)
         return Mean(self.values(batch) * weights, weights)
 
-    def review(self, batch: RankingBatch) -> Review:
+    def reviews(self, batch: RankingBatch) -> list[Review]:
         """Relevant documents that are missing or are ranked below less relevant ones."""
-        return review(batch, self.ties)
+        return [review(batch, index, self.ties) for index in range(batch.n)]
 
     @property
     def key(self) -> str:

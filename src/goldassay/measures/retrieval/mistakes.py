@@ -9,16 +9,16 @@ from goldassay.measures.retrieval.records import RankingBatch
 DEEP = 100  # below this rank the documents above a relevant one are not listed
 
 
-def review(batch: RankingBatch, ties: str = "docno_desc") -> Review:
-    """The errors of the one query of a batch, and what was right.
+def review(batch: RankingBatch, index: int, ties: str = "docno_desc") -> Review:
+    """The errors of one query of a batch, and what was right.
 
-    >>> review(RankingBatch.of([{"relevant": ["a"]}], [{"results": ["b"]}]))[0][0].message
+    >>> review(RankingBatch.of([{"relevant": ["a"]}], [{"results": ["b"]}]), 0)[0][0].message
     'Relevant document a (grade 1) was not retrieved: it is not among the 1 results.'
     """
     limit = 3
-    judged = batch.judged[0]
-    ranking = batch.ranking(0, ties)
-    pred = batch.predictions[0]
+    judged = batch.judged[index]
+    ranking = batch.ranking(index, ties)
+    pred = batch.predictions[index]
     results = read(pred, "results", None)
     rows = results if isinstance(results, (list, tuple)) else ()
     texts = {str(read(row, "doc_id", "")): " ".join(str(read(row, "text", None) or "").split())[:60] for row in rows}

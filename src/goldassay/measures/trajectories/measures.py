@@ -77,9 +77,9 @@ class TrajectoryMeasure(Measure[T, list[CallPair]]):
                 raise error.at(record=identity(example, index)) from None
         return pairs
 
-    def review(self, batch: list[CallPair]) -> Review:
-        """The errors of one pair."""
-        return mistakes.review(batch[0])
+    def reviews(self, batch: list[CallPair]) -> list[Review]:
+        """The errors of each pair."""
+        return list(map(mistakes.review, batch))
 
     @property
     def chosen(self) -> Mapping[str, Any]:
@@ -280,9 +280,9 @@ class Steps(TrajectoryMeasure[Mean]):
         """The steps of each prediction; a program that failed took none that are known."""
         return means(None if pair.trajectory.failure else float(pair.trajectory.steps) for pair in batch)
 
-    def review(self, batch: list[CallPair]) -> Review:
+    def reviews(self, batch: list[CallPair]) -> list[Review]:
         """Long ways are no errors of their own."""
-        return (), ()
+        return [((), ()) for _ in batch]
 
 
 @dataclass(frozen=True)

@@ -79,11 +79,13 @@ class Matched(TripleMatching, TripleMeasure[T, Matchings]):
         """Every example, matched once, which `tally` gets."""
         return [match(*pair, self) for pair in zip(gold, pred, strict=True)]
 
-    def review(self, batch: Matchings) -> Review:
-        """The errors of one example, written once for all measures that share its batch."""
-        (matching,) = batch
-        matching.review = matching.review or mistakes.errors(matching)
-        return matching.review
+    def reviews(self, batch: Matchings) -> list[Review]:
+        """The errors of each example, written once for all measures that share its batch."""
+        reviews = []
+        for matching in batch:
+            matching.review = matching.review or mistakes.errors(matching)
+            reviews.append(matching.review)
+        return reviews
 
     @property
     def chosen(self) -> Record:
