@@ -24,6 +24,7 @@ from goldassay.running.hashing import fingerprint
 from goldassay.tuning import tune
 from goldassay.tuning.audit import audit
 from goldassay.tuning.plan import from_sizes, settings_for
+from goldassay.tuning.saved import load_state
 
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 ARMS = ["bootstrap", "labeled"]
@@ -103,6 +104,9 @@ def test_every_optimizer_has_a_row_and_one_is_chosen(
         names_program, gold, METRIC, arms, lm=lm, budget="calls=800", settings=FAST, folder=tmp_path, progress=False
     )
     assert fingerprint(names_program) == before
+    for name in ("bootstrap", "labeled"):  # each program can be opened, not only the chosen one
+        assert fingerprint(load_state(names_program, tmp_path / "arms" / name)) != before
+    assert fingerprint(load_state(names_program, tmp_path / "arms" / "Idle")) == before
     about = json.loads((tmp_path / "tuning.json").read_text())
     rows = {row["optimizer"]: row for row in about["arms"]}
     assert list(rows) == ["bootstrap", "labeled", "Broken", "Idle"]

@@ -51,6 +51,7 @@ from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.plan import settings_for
 from goldassay.tuning.saved import Arm, Trial, Tuned
 from goldassay.tuning.verdict import Audit, of_arms
+from goldassay.tuning.wrappers import saveable
 
 FIRST_SHARE = 0.25  # of its share that an arm gets before a race decides
 ENDED = "arm.json"
@@ -282,12 +283,13 @@ class Arena:
             return
         folder = arm.options.folder
         stage = "last" if last else "first"
+        file = saved.STATE if last else "first.json"
         ended = saved.read_about(folder / ENDED) if folder is not None and (folder / ENDED).is_file() else {}
         result = self.program
         if stage in ended and folder is not None:
             arm.failure = str(ended[stage]["failure"])
             arm.stopped = str(ended[stage]["stopped"])
-            result = result if arm.failure else saved.load_state(result, folder / f"{stage}.json")
+            result = result if arm.failure else saved.load_state(result, folder / file)
         else:
             sized = settings_for(arm.name, arm.share.limits.get("calls"), result, self.splits)
             options = replace(arm.options, settings={**sized, **arm.options.settings})
@@ -307,7 +309,7 @@ class Arena:
                 leaks.check_program(result, held_out, "the tuned program")
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
-                result.save(str(folder / f"{stage}.json"))
+                saveable(result).save(str(folder / file))
                 ended[stage] = {"failure": arm.failure, "stopped": arm.stopped}
                 jsonl.replace(folder / ENDED, f"{jsonl.dumps(ended)}\n")
         run = self.base
