@@ -55,6 +55,18 @@ def test_standard_output_that_is_full_closed_or_left(into: str, code: int, says:
     assert (done.returncode, done.stderr) == (code, says)
 
 
+def test_values_that_are_nested_too_deeply_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "gold.jsonl"
+    file.write_text(f'{{"id": "a", "record": {{"x": {"[" * 900}{"]" * 900}}}}}\n')
+    monkeypatch.setattr("sys.argv", ["goldassay", "score", "records", "--gold", str(file), "--pred", str(file)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 2
+    assert capsys.readouterr().err == "goldassay: error: a value in these files is nested too deeply to be read\n"
+
+
 def test_other_exit_codes_stay(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.argv", ["goldassay", "--version"])
     cli.main()

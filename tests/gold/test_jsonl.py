@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldassay._support.exceptions import DataError
-from goldassay.gold import read
+from goldassay.gold import read, write
 from goldassay.gold.audit import audit
 from goldassay.gold.shapes import SHAPES, Side
 
@@ -127,6 +127,12 @@ def test_a_repeated_key_of_a_card_is_refused(tmp_path: Path) -> None:
     (tmp_path / "card.yaml").write_text("name: x\ntasks:\n  classification: {records: 1, records: 2}\n")
     with pytest.raises(DataError, match=r"card.yaml:3: 'records' is repeated in one mapping; keep one"):
         audit(tmp_path)
+
+
+def test_nan_of_a_log_is_null(tmp_path: Path) -> None:
+    record = {"id": "a", "label": "A", "meta": {"score": float("nan"), "name": "é"}}
+    write(tmp_path / "gold.jsonl", [record], task="classification", format="jsonl")
+    assert json.loads((tmp_path / "gold.jsonl").read_text("utf-8"))["meta"] == {"score": None, "name": "é"}
 
 
 values = st.recursive(

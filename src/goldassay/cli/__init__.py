@@ -53,6 +53,9 @@ def main() -> None:
     except GoldassayError as error:
         print(f"goldassay: error: {visible(with_flags(str(error)))}", file=sys.stderr)
         sys.exit(3 if isinstance(error, RunStopped) else 2)
+    except RecursionError:
+        print("goldassay: error: a value in these files is nested too deeply to be read", file=sys.stderr)
+        sys.exit(2)
     except SystemExit as error:
         sys.exit(0 if isinstance(error.__context__, BrokenPipeError) else error.code)  # the reader left, as with | head
     except OSError as error:

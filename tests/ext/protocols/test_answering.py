@@ -179,11 +179,22 @@ def scored(tmp_path: Path, protocol: str, gold: Any, pred: Any) -> dict[str, flo
     return values
 
 
+SUPPORTED = {"answer": "Delft", "supporting_facts": [["A", 0]]}
+MUSIQUE: dict[str, Any] = {"question": "?", "answer": "x", "paragraphs": [{"idx": 0, "is_supporting": True}]}
+MUSIQUE_ANSWER = {"predicted_answer": "x", "predicted_support_idxs": [0], "predicted_answerable": True}
+
+
 def test_a_protocol_by_name_takes_records_of_ours(tmp_path: Path) -> None:
     record = {"id": "1", "question": "Where?", "answers": ["in Delft"], "supporting_facts": [["A", 0]]}
-    values = scored(tmp_path, "hotpotqa", [record], [{"id": "1", "answer": "Delft", "supporting_facts": [["A", 0]]}])
+    values = scored(tmp_path, "hotpotqa", [record], [{"id": "1", **SUPPORTED}])
     want = {"em": 0.0, "f1": 2 / 3, "prec": 1.0, "recall": 0.5, "joint_em": 0.0, "joint_f1": 2 / 3}
     assert {name: values[name] for name in want} == pytest.approx(want)
+    with pytest.raises(GoldassayError, match="record 1, supporting_facts"):
+        answering.scorecard([{**record, "supporting_facts": [{}]}], [SUPPORTED], protocol="hotpotqa")
+    (tmp_path / "gold.json").write_text(json.dumps([{**MUSIQUE, "id": "a"}]))
+    (tmp_path / "pred.jsonl").write_text(json.dumps({"id": [], **MUSIQUE_ANSWER}))
+    with pytest.raises(GoldassayError, match="id"):
+        score("answering", tmp_path / "gold.json", tmp_path / "pred.jsonl", protocol="musique")
     with pytest.raises(GoldassayError, match="no protocol .squab.*squad2 .answering.*hotpotqa .answering"):
         answering.scorecard([record], [{"answer": "x"}], protocol="squab")
 

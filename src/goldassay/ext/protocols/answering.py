@@ -19,7 +19,8 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from goldassay.core.fields import Record
+from goldassay._support.exceptions import DataError
+from goldassay.core.fields import Record, identity
 from goldassay.core.measure import Batches, Conventions, Measure, gold_field, pred_field
 from goldassay.core.tally import Mean, divide, harmonic
 from goldassay.measures.answering.abstention import Gated
@@ -44,7 +45,11 @@ def _facts(pair: AnswerPair) -> Sequence[float]:
     if predicted is None:
         return NOTHING
     fact_lists = (gold_field(pair.gold, "supporting_facts"), predicted)
-    gold, pred = [{tuple(fact) if isinstance(fact, list) else fact for fact in facts} for facts in fact_lists]
+    try:
+        gold, pred = [{tuple(fact) if isinstance(fact, list) else fact for fact in facts} for facts in fact_lists]
+    except TypeError:
+        message = "supporting facts are a list of names or numbers, or of lists of these"
+        raise DataError(message, field="supporting_facts", record=identity(pair.gold, 0)) from None
     hits = len(gold & pred)
     return divide(hits, len(pred)), divide(hits, len(gold)), float(gold == pred)
 

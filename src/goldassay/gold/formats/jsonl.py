@@ -96,7 +96,11 @@ def dumps(records: Iterable[Mapping[str, object]]) -> str:
             grades = row["relevant"].items()
             row["relevant"] = {key: int(grade) if float(grade).is_integer() else grade for key, grade in grades}
         row |= {key: record[key] for key in at_the_end if key in record}
-        lines.append(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+        try:
+            text = json.dumps(row, ensure_ascii=False, allow_nan=False)
+        except (ValueError, RecursionError):  # NaN, as logs have it, is null
+            text = strict.dumps(row)
+        lines.append(f"{text}\n")
     return "".join(lines)
 
 

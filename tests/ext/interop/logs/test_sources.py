@@ -213,6 +213,13 @@ def test_hostile_files_are_one_line(tmp_path: Path, name: str, content: str) -> 
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(("content", "paths"), [("[1]\n", None), ('null\n{"id": "c"}\n', {"question": "input"})])
+def test_rows_that_are_no_objects_are_one_line(tmp_path: Path, content: str, paths: Any) -> None:
+    (tmp_path / "a.jsonl").write_text(content)
+    with pytest.raises(GoldassayError):
+        pool_of([tmp_path / "a.jsonl"], "trajectories", map=paths)
+
+
 FILES = Path(__file__).parent / "files"
 
 

@@ -46,6 +46,7 @@ def test_another_draft_is_refused(start: Start, tmp_path: Path) -> None:
         ('{"id": "a", "sampling": {"question": "x"}, "suggestions": {"s": {"label": "M"}}}', "sampling.question"),
         ('{"id": "a"}', "is not a draft; name the task"),
         ('{"id": "a", "meta": "x", "suggestions": {"s": {"label": "M"}}}', "meta"),
+        ('{"id": "a", "text": "x", "suggestions": {"s": {"entities": ["M"]}}}', "record a: the answer of s is not one"),
     ],
 )
 def test_a_broken_draft_is_one_line(tmp_path: Path, text: str, message: str) -> None:

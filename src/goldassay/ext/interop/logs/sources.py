@@ -219,7 +219,8 @@ def _sources(path: Path, pool: Pool, paths: Mapping[str, str]) -> list[LogSource
         if not any(answers.values()):
             _check_inputs(inputs.values() or rows, path, pool)
             return [LogSource(path, inputs=inputs)]
-    if any(row.get("id") in (None, "") and "inputs" not in row for row in rows) and "id" not in paths:
+    named = [row for row in rows if isinstance(row, Mapping)]
+    if any(row.get("id") in (None, "") and "inputs" not in row for row in named) and "id" not in paths:
         hint = 'name its column (`map={"id": "COLUMN"}`), or leave out the answers to read inputs alone'
         raise DataError(f"predictions need an id, by which labelled gold is compared with them; {hint}", file=path)
     return [LogSource(path, path.stem, inputs, answers)]
@@ -326,9 +327,11 @@ def _inputs_of(
     names -= {*GOLD_FIELDS.get(task, ()), *OUTPUT_FIELDS.get(task, ()), *ABOUT_RECORD[-2:]}
     inputs: dict[str, Fields] = {}
     for index, row in enumerate(rows, start=1):
-        record = flat(row, paths, predicted=False) if isinstance(row, Mapping) else row
+        if not isinstance(row, Mapping):
+            return {}
+        record = flat(row, paths, predicted=False)
         record = renamed(record, paths, predicted=True) if paths else record
-        if not isinstance(record, Mapping) or not (is_own_task or record.get(INPUT_FIELDS[task])):
+        if not is_own_task and not record.get(INPUT_FIELDS[task]):
             return {}
         hidden = _answer(record, pool.shape) if is_own_task else ()
         fields = {key: record[key] for key in record if key not in hidden and (is_own_task or alone or key in names)}

@@ -109,6 +109,13 @@ class Folder:
 
     def __post_init__(self) -> None:
         self.design = Design.of(self.records, self.path / DRAFT_FILE)
+        for record in self.records:
+            for name, output in (record.get(SUGGESTIONS) or {}).items():
+                try:
+                    as_gold(output, self.task)
+                except (AttributeError, TypeError, KeyError, ValueError):
+                    message = f"the answer of {name} is not one of {self.task}"
+                    raise DataError(message, file=self.path / DRAFT_FILE, record=record["id"]) from None
         self._lock = FileLock(self.path / ".lock")
 
     def lock(self) -> None:

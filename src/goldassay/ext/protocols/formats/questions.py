@@ -225,8 +225,8 @@ def _pair_rows(gold: Source, pred: Source) -> tuple[list[SourceRecord], list[Sou
     golds = list(_questions(gold))
     answers = defaultdict[Any, list[Any]](list)
     for row in _questions(pred):
-        answers[row.record.get("id")].append(row.record)
-    for name, answerable in ((row.record.get("id"), row.record.get("answerable", ())) for row in golds):
+        answers[str(row.record.get("id"))].append(row.record)
+    for name, answerable in ((str(row.record.get("id")), row.record.get("answerable", ())) for row in golds):
         if len(group := answers.get(name, [])) == len(answerable) > 1:
             flags = [flag for record in group for flag in record["answerable"]]
             answers[name] = [{**_answerable(group, answerable), "answerable": flags}]
