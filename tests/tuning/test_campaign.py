@@ -16,7 +16,7 @@ from goldassay.core.fields import assign_folds, clusters
 from goldassay.measures import extraction
 from goldassay.running.hashing import fingerprint
 from goldassay.tuning import Patches
-from goldassay.tuning.edits import Diagnosis, by_pattern
+from goldassay.tuning.edits import Diagnosis, by_pattern, nearest_examples
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patching import strongest_first
 from goldassay.tuning.wrappers import demonstrations
@@ -159,6 +159,37 @@ def test_a_program_whose_gold_fits_no_predictor_is_told_how_to_write_to_demo(
 
     with dspy.context(lm=lm), pytest.raises(GoldassayError, match=r"needs mentions.*def to_demo\(self, example\)"):
         Patches(METRIC).compile(Silent(), trainset=names_gold[:20], valset=names_gold[20:])
+
+
+def test_a_program_that_answers_from_what_it_makes_itself_is_edited_in_words() -> None:
+    """A ReAct's trajectory is in no gold: no example can be shown, and rules in words still help."""
+
+    class Agent:
+        def complete(self, request: Any) -> Any:
+            from dspy.lm15 import Message, Response, TextPart, Usage
+
+            late = "beta" in str(request.messages[-1]) and "beta is late" in str(request.system)
+            text = f"[[ ## notes ## ]]\nread\n\n[[ ## label ## ]]\n{'late' if late else 'early'}\n\n[[ ## completed ## ]]"
+            message = Message.assistant([TextPart(text)])
+            return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=Usage())
+
+    class TwoSteps(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.look = dspy.Predict("text -> notes")
+            self.decide = dspy.Predict("notes, text -> label")
+
+        def forward(self, text: str) -> Any:
+            return self.decide(notes=self.look(text=text).notes, text=text)
+
+    words = [f"{word}{number}" for number in range(15) for word in ("alpha", "beta")]
+    gold = [dspy.Example(text=w, label="late" if "beta" in w else "early").with_inputs("text") for w in words]
+    edits = partial(rule, name="rule", action="add_instruction", predictor="decide", text="beta is late")
+    optimizer = Patches(Metric.of(lambda gold, pred: gold.label == pred.label), bundles=[[nearest_examples, edits]])
+    with dspy.context(lm=dspy.LM("scripted/agent", engine=Agent(), cache=False)):
+        tuned = optimizer.compile(TwoSteps(), trainset=gold[:20], valset=gold[20:])
+    assert "beta is late" in tuned.decide.signature.instructions
+    assert "it needs notes" in optimizer.ledger.failures[0]
 
 
 def test_what_changes_nothing_is_said_to_change_nothing(names_program: Any, names_gold: list[Any]) -> None:

@@ -201,25 +201,37 @@ def shows_none(program: Module) -> bool:
     return bool(pairs) and not any(fits(*pair) for pair in pairs)
 
 
-def check_fits(program: Module, train: Examples) -> None:
+def check_fits(program: Module, train: Examples, *, required: bool = True) -> str:
     """Check that an example can be shown to a predictor.
+
+    Args:
+        program: The program.
+        train: The examples.
+        required: Whether it is an error, too, that the answering predictor reads what other parts of the program make,
+            such as a trajectory or passages: only edits in words fit such a program.
+
+    Returns:
+        Why none can be shown, if that is no error; else nothing.
 
     Raises:
         GoldassayError: None can: the message names the missing fields, and how ``to_demo`` gives them.
     """
     named = program.named_predictors()
     if any(fits(example, signature_of(p)) for example in train for _, p in named):
-        return
+        return ""
     name, predictor = named[-1]
     present = sorted({key for example in train[:20] for key, value in example.items() if value is not None})
     outputs = list(signature_of(predictor).output_fields)
     inputs = [key for key in signature_of(predictor).input_fields if key not in present]
     missing = ", ".join(inputs + [key for key in outputs if not set(outputs) & set(present)])
     fields = ", ".join(f'"{key}": …' for key in [*inputs, *outputs])
-    raise GoldassayError(
+    message = (
         f"no train example can be shown to {name!r}: it needs {missing}, and the examples have {', '.join(present)}; "
         f"give the program a method  def to_demo(self, example): return {{{fields}}}"
     )
+    if required or not inputs:
+        raise GoldassayError(message)
+    return message
 
 
 class NearestDemos(Teleprompter):  # type: ignore[misc]
