@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.shape import ProgramShape
 from goldassay.gold import TaskSet, load
 from goldassay.gold.audit import audit
 
@@ -149,3 +150,16 @@ def test_gold_that_is_too_much_alike_to_be_split_says_what_to_do() -> None:
     rows = [{"id": str(n), "body": f"Where is my order A{n}? It is not here.", "team": "AB"[n % 2]} for n in range(20)]
     with pytest.raises(DataError, match=r"too much alike .*train 20, dev 0.* give each a field split"):
         load(rows, task="own").task("own").for_tuning()
+
+
+def test_a_program_of_a_task_gets_its_own_columns_or_the_question_before_any_call(tmp_path: Path) -> None:
+    save(tmp_path / "t.jsonl", [{"subject": f"Bin {n}", "body": f"It is full, {n}.", "team": "parks"} for n in range(9)])
+    gold = load(tmp_path / "t.jsonl", task="classification", map={"label": "team"}).classification
+    assert gold.content() == ["meta.subject", "meta.body"]  # what says that two are near duplicates
+    gold.program = ProgramShape(inputs=("subject", "body"))
+    example = gold.all[0]
+    assert example.inputs().toDict() == {"subject": "Bin 0", "body": "It is full, 0."}
+    assert example.label == "parks"
+    gold.program = ProgramShape(inputs=("subject", "letter"))
+    with pytest.raises(DataError, match=r"no record has letter, .* there are label, subject, body"):
+        _ = gold.inputs

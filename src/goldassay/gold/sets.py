@@ -110,7 +110,11 @@ class TaskSet:
         import dspy
 
         inputs = self.inputs
-        examples = [dspy.Example(**record) for record in self.records]
+        examples = []
+        for record in self.records:
+            columns = record.get("meta") or {}
+            lifted = {name: columns[name] for name in inputs if name in columns and name not in record}
+            examples.append(dspy.Example(**lifted, **record))
         return [example.with_inputs(*inputs) for example in examples] if inputs else examples
 
     @property
@@ -124,16 +128,20 @@ class TaskSet:
             GoldassayError: The program takes any fields, and several may be inputs.
         """
         present = dict.fromkeys(name for record in self.records for name in record)
-        if self.task in INPUT_FIELDS:
-            return (self.program or UNKNOWN_SHAPE).task_inputs(INPUT_FIELDS[self.task], present)
-        shape = self.program or shape_of_task(self.task)
+        shape = self.program or (None if self.task in INPUT_FIELDS else shape_of_task(self.task))
         names = list(self.program_inputs)
-        if shape is not None:
+        if self.task in INPUT_FIELDS:  # columns that are no field of the task are in meta
+            present |= dict.fromkeys(name for record in self.records for name in record.get("meta") or ())
+            names = (shape or UNKNOWN_SHAPE).task_inputs(INPUT_FIELDS[self.task], present)
+            if shape is None or shape.inputs is None or {*names} <= {*shape.inputs}:
+                return names
+            names = list(shape.inputs)
+        elif shape is not None:
             fields = [name for name in present if name not in anyfields.ABOUT_RECORD or name in shape.asked]
             names = shape.inputs_among(fields, str(self.program_file or f"programs/{self.task}.py"), names)
         absent = [name for name in names if name not in present]
         if absent:
-            there = anyfields.fields(self.records)
+            there = [name for name in present if name not in anyfields.ABOUT_RECORD]
             other = next((name for name in there if name not in names), "COLUMN")
             message = f"no record has {', '.join(absent)}, which the program takes; there are {', '.join(there)}"
             raise DataError(f'{message}; name its column (`map={{"{absent[0]}": "{other}"}}`)', file=self.place)
@@ -147,9 +155,11 @@ class TaskSet:
         Args:
             records: The records, if they are already read.
         """
-        if self.task in INPUT_FIELDS:
-            return [INPUT_FIELDS[self.task]]
         records = self.records if records is None else records
+        if (name := INPUT_FIELDS.get(self.task)) and any(name in record for record in records):
+            return [name]
+        if name:  # the inputs have other names
+            return [f"meta.{column}" for column in anyfields.texts(record.get("meta") or {} for record in records)]
         shape = self.program or shape_of_task(self.task) or UNKNOWN_SHAPE
         present = {name for record in records for name in record}
         inputs = [name for name in shape.inputs or self.program_inputs or shape.candidates if name in present]
