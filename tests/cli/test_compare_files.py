@@ -139,5 +139,20 @@ def test_a_program_in_place_of_a_run_names_the_line_for_programs(tmp_path: Path)
 
 def test_findings_of_gold_name_the_options_of_the_command(tmp_path: Path) -> None:
     (tmp_path / "letters.csv").write_text("text,tone\na,b\n")
-    done = CliRunner().invoke(app, ["gold", "validate", str(tmp_path / "letters.csv"), "--json"])
+    done = CliRunner().invoke(
+        app, ["gold", "validate", str(tmp_path / "letters.csv"), "--task", "classification", "--json"]
+    )
     assert (done.exit_code, "set --map label=COLUMN" in done.stdout) == (1, True)
+
+
+def test_predictions_alone_are_no_scores_and_the_line_compares_them(files: dict[str, Path], tmp_path: Path) -> None:
+    """A last field that is a number or a bool is an answer, not what dspy.Evaluate measured."""
+    places = []
+    for name in ("before", "after"):
+        places.append(str(tmp_path / f"{name}.jsonl"))
+        Path(places[-1]).write_text('{"id": "a", "team": "x", "urgent": true}\n{"id": "b", "team": "y", "stars": 4}\n')
+    refused = CliRunner().invoke(app, ["compare", *places])
+    assert f"compare TASK --gold FILE --pred {places[0]} --pred {places[1]}" in str(refused.exception)
+    named = CliRunner().invoke(app, ["compare", str(files["half"]), str(files["all"]), "--gold", str(files["gold"])])
+    line = str(named.exception).split("files are compared as: goldassay ")[1]
+    assert CliRunner().invoke(app, line.split()).exit_code == 0

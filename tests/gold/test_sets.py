@@ -131,6 +131,14 @@ def test_hostile_and_broken_cards(folder: Path, card: str, expected: str) -> Non
     assert "\n" not in str(caught.value)
 
 
+def test_a_csv_without_a_label_column_is_not_guessed_to_be_classification(tmp_path: Path) -> None:
+    file = tmp_path / "tickets.csv"
+    file.write_text("body,team\nWhere is my parcel?,shipping\n", encoding="utf-8")
+    with pytest.raises(DataError, match="which task is this gold for.*any other name for a task of your own"):
+        load(file)
+    assert list(load(file, map={"label": "team"}).tasks) == ["classification"]
+
+
 def test_a_json_file_tells_its_task_where_it_has_one(own: Path, tmp_path: Path) -> None:
     assert list(load(own / "squad.json").tasks) == ["answering"]
     file = tmp_path / "gold.json"
@@ -153,7 +161,9 @@ def test_gold_that_is_too_much_alike_to_be_split_says_what_to_do() -> None:
 
 
 def test_a_program_of_a_task_gets_its_own_columns_or_the_question_before_any_call(tmp_path: Path) -> None:
-    save(tmp_path / "t.jsonl", [{"subject": f"Bin {n}", "body": f"It is full, {n}.", "team": "parks"} for n in range(9)])
+    save(
+        tmp_path / "t.jsonl", [{"subject": f"Bin {n}", "body": f"It is full, {n}.", "team": "parks"} for n in range(9)]
+    )
     gold = load(tmp_path / "t.jsonl", task="classification", map={"label": "team"}).classification
     assert gold.content() == ["meta.subject", "meta.body"]  # what says that two are near duplicates
     gold.program = ProgramShape(inputs=("subject", "body"))

@@ -169,7 +169,9 @@ def test_a_program_that_answers_from_what_it_makes_itself_is_edited_in_words() -
             from dspy.lm15 import Message, Response, TextPart, Usage
 
             late = "beta" in str(request.messages[-1]) and "beta is late" in str(request.system)
-            text = f"[[ ## notes ## ]]\nread\n\n[[ ## label ## ]]\n{'late' if late else 'early'}\n\n[[ ## completed ## ]]"
+            text = (
+                f"[[ ## notes ## ]]\nread\n\n[[ ## label ## ]]\n{'late' if late else 'early'}\n\n[[ ## completed ## ]]"
+            )
             message = Message.assistant([TextPart(text)])
             return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=Usage())
 

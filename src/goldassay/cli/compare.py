@@ -7,6 +7,7 @@ Whatever is compared becomes a run: files of predictions are measured, programs 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from goldassay.ext.interop.exports import save_ranking
 from goldassay.ext.interop.logs import split_name
 from goldassay.ext.labelling.labelled import from_file
 from goldassay.gold import anyfields
+from goldassay.gold.formats import task_of
 from goldassay.reporting import runs as shown
 from goldassay.reporting import terminal
 from goldassay.reporting.ranking import Ranking, unranked
@@ -31,7 +33,8 @@ from goldassay.running.matrix import recommend
 from goldassay.running.run import open_runs
 from goldassay.running.summary import noise_lines, protocol
 
-FILES_HELP = "files are compared as: goldassay compare TASK --gold FILE --pred FILE --pred FILE"
+HOW = "files are compared as: "
+FILES_HELP = f"{HOW}goldassay compare TASK --gold FILE --pred FILE --pred FILE"
 
 
 def compare(
@@ -70,7 +73,8 @@ def compare(
     elif systems.gold is None and not systems.pred:
         loaded = _loaded(runs, systems)
     elif systems.gold is None or len(runs) != 1:
-        raise GoldassayError(FILES_HELP)
+        are_files = len(runs) > 1 and all(Path(place).is_file() for place in runs)
+        raise GoldassayError(f"{HOW}{_files_line(runs, systems.gold)}" if systems.gold and are_files else FILES_HELP)
     elif not systems.pred:
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")
     elif len(systems.pred) == 1 and not systems.out:  # scored again
@@ -106,10 +110,23 @@ def _loaded(places: Sequence[str], systems: SystemOptions) -> list[Run]:
         line = f"goldassay compare {Path(places[0]).name.partition('.')[0]} --program {' '.join(places)}"
         raise GoldassayError(f"these are programs, not runs; they are compared as: {line} --gold FILE")
     are_places = len(places) > 1 or split_name(places[0])[0].exists()
-    runs = [run for place in places for run in open_runs(place, document=document)] if are_places else []
+    try:
+        runs = [run for place in places for run in open_runs(place, document=document)] if are_places else []
+    except GoldassayError as error:
+        if len(places) > 1 and all(Path(place).is_file() for place in places):
+            raise GoldassayError(f"{error}; predictions are compared as: {_files_line(places, 'FILE')}") from None
+        raise
     if len(runs) < 2:
         raise GoldassayError(f"compare needs two runs or more; {FILES_HELP}")
     return runs
+
+
+def _files_line(places: Sequence[str], gold: str) -> str:
+    """The command that compares files of predictions."""
+    task = "TASK"
+    with suppress(GoldassayError):
+        task = task_of(Path(gold))
+    return f"goldassay compare {task} --gold {gold} {' '.join(f'--pred {place}' for place in places)}"
 
 
 def _show(

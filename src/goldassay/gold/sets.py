@@ -297,7 +297,8 @@ def load(
                 raise GoldassayError(what)
             return _folder(path, task)
         task = task or "extraction"
-    job = task or formats.task_of(path, format, options.get("column"))
+    mapped = anyfields.mapping(options.get("map")) or ()
+    job = task or formats.task_of(path, format, options.get("column"), mapped)
     return GoldSet(path.stem, {job: TaskSet(job, [{"path": path, **chosen}])})
 
 

@@ -27,6 +27,8 @@ FORMAT_NAMES: dict[str, dict[str, str]] = files.resource("formats.json")
 BUILT_IN = FORMAT_NAMES["formats"]  # a reference to each, as extensions have it
 EXTENSIONS = FORMAT_NAMES["extensions"]
 TASK_OF_FIELD = FORMAT_NAMES["task_of_field"]  # a question comes first, because it may name entities
+CLASSIFIED = files.resource("columns.json")["classification"].values()
+LABEL_COLUMNS = {name for side in CLASSIFIED for field in ("label", "labels", "score") for name in side[field]}
 SPLIT_NAMES = {"train": "train", "dev": "dev", "test": "test", "validation": "dev"}
 """The names that splits have, and what they are called here."""
 HEAD_BYTES = 1_000_000  # bytes of a file that are looked at to guess its format
@@ -246,8 +248,14 @@ def first_line(file: Path) -> str:
     return next(iter(_head(file).splitlines()), "")
 
 
-def task_of(file: Path, format: str | None = None, column: str | None = None) -> str:
+def task_of(file: Path, format: str | None = None, column: str | None = None, mapped: Iterable[str] = ()) -> str:
     """The task of a single file, from its name, its format, or its content.
+
+    Args:
+        file: The file.
+        format: Its format; guessed if not given.
+        column: The column of tags.
+        mapped: The fields that a mapping names.
 
     Raises:
         DataError: Nothing tells the task.
@@ -257,8 +265,9 @@ def task_of(file: Path, format: str | None = None, column: str | None = None) ->
     name = "dataset" if not exists(file) else format or guess(file, "")
     task: str | None = None
     if name in ("tsv", "csv"):
-        asks = "question" in re.split('[,;\t"]', first_line(file).lower())
-        task = "answering" if asks else "classification"
+        columns = {*re.split('[,;\t"]', first_line(file).lower()), *mapped}
+        is_labelled = not LABEL_COLUMNS.isdisjoint(columns)
+        task = "answering" if "question" in columns else "classification" if is_labelled else None
     elif name == "hipe":
         task = "linking" if str(column).startswith("NEL") else "extraction"
     elif name == "jsonl":
@@ -268,7 +277,8 @@ def task_of(file: Path, format: str | None = None, column: str | None = None) ->
         form = named(name)
         task = form.task_of(file) if form.task_of else form.tasks[0]
     if task is None:
-        raise DataError(f"which task is this gold for? Name it (`task=NAME`): {', '.join(TASKS)}", file=file)
+        answer = f"Name it (`task=NAME`): {', '.join(TASKS)}, or any other name for a task of your own"
+        raise DataError(f"which task is this gold for? {answer}", file=file)
     return task
 
 

@@ -422,11 +422,16 @@ def _attributes(holder: Record) -> Fields:
 
 
 def _dspy(content: Content, file: Path) -> list[LogSystem]:
-    if not isinstance(content, list) or not content or not all(isinstance(row, dict) and row for row in content):
+    is_lines = file.suffix.lower() == ".jsonl"  # which dspy.Evaluate never writes: these are predictions
+    if is_lines or not isinstance(content, list) or not content:
+        return []
+    if not all(isinstance(row, dict) and row for row in content):
         return []
     *names, score = max(content, key=len)
     values = [number(row.get(score)) for row in content]
-    if "candidate" in names or None in values:
+    beside = any(name.startswith(("example_", "pred_")) for name in names)  # gold beside an answer of the same name
+    is_answer = not beside and str(content[0].get(score)) in ("True", "False")
+    if "candidate" in names or None in values or is_answer:
         return []
     first = next((index for index, name in enumerate(names) if name.startswith("example_")), 1)
     samples: list[Sample] = []
