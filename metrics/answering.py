@@ -21,8 +21,8 @@ from goldassay.measures.judged import can_answer
 
 
 def relevant(gold: Any) -> Any:
-    """The passages that hold the answer; none where gold does not name them."""
-    return read(gold, "documents", None) or [] if answering.answers(gold) else []
+    """The passages that hold the answer: none where there is no answer, ``None`` where gold does not name them."""
+    return read(gold, "documents", None) or None if answering.answers(gold) else []
 
 
 def results(pred: Any) -> Any:

@@ -156,3 +156,19 @@ def test_predictions_alone_are_no_scores_and_the_line_compares_them(files: dict[
     named = CliRunner().invoke(app, ["compare", str(files["half"]), str(files["all"]), "--gold", str(files["gold"])])
     line = str(named.exception).split("files are compared as: goldassay ")[1]
     assert CliRunner().invoke(app, line.split()).exit_code == 0
+
+
+def test_a_split_of_files_is_compared_and_a_metric_makes_any_name_a_task(tmp_path: Path) -> None:
+    """--split was ignored, and `triage` was taken for a misspelt `triples`."""
+    splits = {"gold": ["dev", "dev", "test", "test"], "a": [], "b": []}
+    for name in splits:
+        rows = [{"id": f"e{n}", "team": "x" if name == "gold" or (n < 2) == (name == "a") else "y"} for n in range(4)]
+        rows = [{**row, **({"split": splits[name][n]} if splits[name] else {})} for n, row in enumerate(rows)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (tmp_path / "mine.py").write_text("def right(gold, pred):\n    return gold.team == pred.team\n")
+    gold, a, b = (str(tmp_path / f"{name}.jsonl") for name in splits)
+    line = ["compare", "triage", "--gold", gold, "--pred", a, "--pred", b, "--measure", f"{tmp_path / 'mine.py'}:right"]
+    done = CliRunner().invoke(app, [*line, "--split", "test", "--json"])
+    assert [run["values"]["score"] for run in json.loads(done.stdout)["runs"]] == [0.0, 1.0]
+    one = CliRunner().invoke(app, ["compare", "extraction", "--gold", gold, "--pred", a, "--split", "test"])
+    assert f"goldassay score extraction --gold {gold} --pred {a} --split test" in str(one.exception)

@@ -10,8 +10,10 @@ from benchmarks.perfect import attains_one, perfect_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from goldassay._support.exceptions import DataError
 from goldassay.ext.compat import compute_retrieval_metrics, ndcg_at_k, retrieval_source_analysis
 from goldassay.measures import retrieval as r
+from goldassay.workspace import load, metric_file
 
 GOLD = {"id": "q", "query": "museum", "relevant": {"a": 3, "b": 2, "c": 1, "x": 0}}
 
@@ -148,3 +150,14 @@ def test_the_perfect_ranking_has_value_one() -> None:
     for measure in r.MEASURES:
         value = measure(GOLD, perfect_for("retrieval")(GOLD)).tally.value
         assert value == pytest.approx(1.0) or not attains_one(measure)
+
+
+def test_gold_that_names_no_documents_is_left_out_and_no_result_is_spurious() -> None:
+    unnamed = {"id": "3", "relevant": None}
+    recall = r.R(1, missing="skip")
+    assessment = recall(unnamed, PRED)
+    assert (assessment.tally.weight, assessment.errors) == (0.0, ())
+    with pytest.raises(DataError, match="'relevant' is a list of ids"):
+        r.R(1)(unnamed, PRED)
+    by_words = load(metric_file("answering")).metric({"question": "When?", "answers": ["1885"]}, {"answer": "", **PRED})
+    assert "No document is relevant" not in by_words.feedback

@@ -108,3 +108,15 @@ def test_a_program_whose_model_cannot_be_saved_is_saved_without_it(learner: Any,
     saveable(wrapped(program)).save(str(tmp_path / "state.json"))
     loaded = load_state(program, tmp_path / "state.json")
     assert [str(predictor.lm.model) for predictor in loaded.predictors()] == ["scripted/learner"]
+
+
+def test_a_saved_model_that_the_program_has_itself_is_no_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    program = Labels()
+    program.set_lm(dspy.LM("openai/small"))
+    program.save(str(tmp_path / "a.json"))
+    load_state(program, tmp_path / "a.json")
+    assert not caplog.records
+    load_state(Labels(), tmp_path / "a.json")
+    assert "was saved with openai/small, which is not used" in caplog.text

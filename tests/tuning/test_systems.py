@@ -70,3 +70,13 @@ def test_a_split_of_gold_without_splits_is_all_of_it_and_says_so(
     assert len(caplog.messages) == warnings
     expected = f"{file} has no splits, so all of its 1 records are the test split; goldassay gold split makes splits"
     assert caplog.messages in ([], [expected])
+
+
+def test_a_task_of_the_user_without_gold_is_a_question_not_heritage(tmp_path: Path) -> None:
+    program = tmp_path / "triage.py"
+    program.write_text("def program(ticket):\n    return {}\n\n\ndef right(gold, pred):\n    return True\n")
+    target = workspace.target(str(program))
+    with pytest.raises(GoldassayError, match="^no gold of triage is named: `gold=FILE`"):
+        examples(None, target, "dev")
+    with pytest.raises(GoldassayError, match=r"did you mean `metric=\S*triage\.py:right`"):
+        workspace.metric(target, "right")

@@ -67,7 +67,8 @@ def main() -> None:
         if not hasattr(error, "format_message"):  # typer's usage errors
             raise
         path = getattr(getattr(error, "ctx", None), "command_path", "goldassay")
-        print(f"goldassay: error: {' '.join(error.format_message().split())} See: {path} --help", file=sys.stderr)  # pyright: ignore[reportAttributeAccessIssue]
+        message = " ".join(error.format_message().split())  # pyright: ignore[reportAttributeAccessIssue]
+        print(f"goldassay: error: {message}{'' if message[-1] in '.?!' else '.'} See: {path} --help", file=sys.stderr)
         sys.exit(2)
     if code == INTERRUPTED:
         print("goldassay: interrupted", file=sys.stderr)

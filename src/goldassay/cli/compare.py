@@ -78,12 +78,15 @@ def compare(
     elif not systems.pred:
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")
     elif len(systems.pred) == 1 and not systems.out:  # scored again
+        if systems.split:
+            line = f"goldassay score {task} --gold {systems.gold} --pred {systems.pred[0]} --split {systems.split}"
+            raise GoldassayError(f"one file is scored, not compared: {line}")
         form = systems.reading()["format"]
         card = rescore(task, Path(systems.gold), systems.pred[0], systems.measures or (), format=form)
         terminal.output(card, json)
         return
     else:
-        options = {"measures": (), **systems.chosen(task), "limit": systems.limit}
+        options = {"measures": (), **systems.chosen(task), "split": systems.split, "limit": systems.limit}
         if systems.metric and task not in TASKS:
             options["measures"] = [systems.metric]
         loaded = [from_file(task, Path(systems.gold), file, **options) for file in systems.pred]
@@ -103,7 +106,7 @@ def _loaded(places: Sequence[str], systems: SystemOptions) -> list[Run]:
     """Runs and logs of other tools, which know how they were read."""
     columns = dict(anyfields.mapping(systems.map) or {})
     document = columns.pop("document", "document")
-    for name in ("format", "map", "protocol", "measures", "option"):
+    for name in ("format", "map", "protocol", "measures", "option", "split"):
         if columns if name == "map" else getattr(systems, name):
             raise GoldassayError(f"--{name.removesuffix('s')} is for files; {FILES_HELP}")
     if len(places) > 1 and all(place.partition(":")[0].endswith(".py") for place in places):

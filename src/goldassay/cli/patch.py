@@ -81,7 +81,14 @@ def propose(
     else:
         run = Run.load(source)
         edits: list[Edit] = [*WORD_EDITS, *([partial(reflection, lm=lm)] if lm else [])]
-        train = examples(run.head.settings.get("gold"), target, "train").examples
+        gold = run.head.settings.get("gold")
+        try:
+            train = examples(gold, target, "train").examples
+        except GoldassayError:
+            if gold:
+                raise
+            line = f"goldassay eval {program} --gold FILE --split train"
+            raise GoldassayError(f"{source} does not say which gold it is of; a run that does: {line}") from None
         proposed = folder.propose(run, train, edits=edits, most=n)
     if not proposed and not json:
         terminal.line(f"{source} has no errors that a patch could be made from.")

@@ -26,6 +26,7 @@ from goldassay.running.head import HEAD, NO_MEASURES, RunHead, read_head
 from goldassay.running.noise import Noise, noise
 from goldassay.running.rows import Row, RowColumns, Rows, example_row, record
 from goldassay.running.summary import run_view
+from goldassay.running.summary import warnings as doubts
 from goldassay.statistics import Interval
 from goldassay.statistics.design import SAMPLING
 from goldassay.statistics.intervals import effective_labels
@@ -353,7 +354,7 @@ class Run(Displayed):
             "examples": len(self.rows),
             "failed": self.columns.failed,
             "truncated": self.columns.truncated,
-            **({"warnings": self.warnings} if self.warnings else {}),
+            **({"warnings": warnings} if (warnings := doubts(self)) else {}),
             **self.results,
             "by": self.breakdowns | self.by_stratum,
             **({"repeats": self.repeats, "noise": self.noise.state()} if self.noise else {}),

@@ -145,8 +145,11 @@ def read(
     Raises:
         GoldassayError: There is no such task, protocol or option, or a side cannot be read.
     """
-    if task not in workspace.tasks() and not workspace.own_program(task):
-        raise GoldassayError(f"no task {task!r}{workspace.nearest(task, workspace.tasks())}")
+    if any(".py" in str(name) for name in options.get("measures") or ()):
+        workspace.FILE_TASKS.add(task)  # a metric that is named makes any name a task
+    elif task not in workspace.tasks() and not workspace.own_program(task):
+        near = workspace.nearest(task, workspace.tasks())
+        raise GoldassayError(f"no task {task!r} (one of your own needs its metric, `measures=FILE.py:NAME`){near}")
     chosen = {name: value for name, value in options.items() if value is not None}
     official = None if protocol is None else protocols.named(protocol, task)
     reading = {name: chosen.pop(name) for name in READING_OPTIONS if name in chosen}

@@ -242,7 +242,7 @@ def spent(cost: Record) -> str:
     """The cost of a run or a tuning, in words."""
     cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
     total = cost.get("tokens", tokens(cost))
-    return f"{cost.get('calls', 0)} calls{cached}, {total} tokens, {cost.get('seconds', 0):.1f} s"
+    return f"{round(cost.get('calls', 0))} calls{cached}, {total} tokens, {cost.get('seconds', 0):.1f} s"
 
 
 def model_name(name: str | float) -> str:

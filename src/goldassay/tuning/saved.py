@@ -116,7 +116,8 @@ def load_state(program: Module, place: Path | str) -> Module:
                 has = f"{saved_fields} fields, and the program's signature has {fields}"
                 raise DataError(f"not the state of this program: {has}", file=file, field=name)
             if saved[name].get("lm"):
-                models.append(str(saved[name].pop("lm").get("model")))
+                model = str(saved[name].pop("lm").get("model"))
+                models += [model] if model != getattr(predictor.lm, "model", None) else []
                 saved[name]["lm"] = None
         models_before = {name: predictor.lm for name, predictor in loaded.named_predictors()}
         loaded.load_state(state)

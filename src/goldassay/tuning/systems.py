@@ -20,7 +20,7 @@ import dspy
 from goldassay import workspace
 from goldassay._support.dspy_compat import input_keys
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.measure import target_met
+from goldassay.core.measure import TASKS, target_met
 from goldassay.core.metric import AnyMetric, Metric
 from goldassay.core.shape import ProgramShape, shape_of
 from goldassay.gold import TaskSet, anyfields, load
@@ -85,8 +85,14 @@ def task_gold(gold: str | None, target: Target, **reading: Any) -> tuple[str, Ta
         gold: The name of a gold set, or a file; by default ``gold/TASK`` of the workspace, else heritage.
         target: The program.
         reading: How a file is read (`goldassay.gold.load`).
+
+    Raises:
+        GoldassayError: No gold is named of a task of your own, or it cannot be read.
     """
-    name = gold or (target.task if (workspace.root() / "gold" / target.task).is_dir() else "heritage")
+    is_own_set = (workspace.root() / "gold" / target.task).is_dir()
+    if not (gold or is_own_set or target.task in TASKS):
+        raise GoldassayError(f"no gold of {target.task} is named: `gold=FILE`, or write it to gold/{target.task}/")
+    name = gold or (target.task if is_own_set else "heritage")
     task_set = load(name, task=target.task, **reading).task(target.task)
     if target.file.is_file():
         task_set.program = target.shape

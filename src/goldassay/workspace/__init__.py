@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -178,6 +179,8 @@ def metric(task: str | Target, place: str | None = None) -> Metric:
             f"the task {task} has no metric: write `metric` in {home}, or in the file of the program (any function of "
             "gold and prediction), or name a metric's file (`metric=FILE`; of predictions that exist `measures=FILE`)"
         )
+    if isinstance(task, Target) and not name and file.suffix != ".py" and hasattr(load(task.file), text):
+        raise GoldassayError(f"no such file: {text}; did you mean `metric={relpath(task.file)}:{text}`?")
     value = attribute(file, name or "metric")
     return value if isinstance(value, Metric) else Metric.of(value)
 

@@ -347,7 +347,8 @@ def from_file(
         GoldassayError: A side cannot be read, or the task has no value of a name.
         DataError: Nothing of a draft is labelled.
     """
-    aligned, chosen = read(task, gold, file, drafts=True, **options)
+    aligned, chosen = read(task, gold, file, drafts=True, measures=measures, **options)
+    del chosen["measures"]
     protocol = chosen.get("protocol")
     if not aligned.design.drafted:
         aligned = replace(aligned, gold=aligned.gold[:limit], pred=aligned.pred[:limit])

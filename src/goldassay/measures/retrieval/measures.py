@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from goldassay._support.exceptions import GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.evidence import Floats
 from goldassay.core.fields import Record
 from goldassay.core.measure import Conventions, Measure, Review
@@ -28,7 +28,8 @@ class Ranked(Measure[Mean, RankingBatch]):
     Args:
         ties: Documents of one score are ordered by document id, descending (``docno_desc``, as trec_eval), as in the
             input (``stable``), or so that the value is the ``best`` or the ``worst``.
-        missing: A query without results counts 0, or is left out (``skip``) unless the program failed on it.
+        missing: A query without results counts 0, or is left out (``skip``) unless the program failed on it; so is one
+            whose gold does not name what is relevant (``relevant`` is None).
     """
 
     task = "retrieval"
@@ -66,9 +67,17 @@ class Ranked(Measure[Mean, RankingBatch]):
         return batch.top(self.ties, options["rel"], options["k"])
 
     def weights(self, batch: RankingBatch) -> Floats:
-        """1 for each query that counts, 0 for those left out."""
-        counts = (batch.retrieved > 0) | batch.failed
-        return counts.astype(float) if self.missing == "skip" else np.ones(batch.n)
+        """1 for each query that counts, 0 for those left out.
+
+        Raises:
+            DataError: Gold does not name what is relevant to a query, and none is left out.
+        """
+        if self.missing == "skip":
+            return (((batch.retrieved > 0) | batch.failed) & batch.named).astype(float)
+        for at in np.flatnonzero(~batch.named)[:1].tolist():
+            message = "'relevant' is a list of ids or a mapping from ids to grades, not None"
+            raise DataError(message, record=batch.names[at])
+        return np.ones(batch.n)
 
     def batch(self, gold: Examples, pred: Examples) -> RankingBatch:
         """The ranks of the judged documents of every query."""

@@ -33,11 +33,13 @@ from goldassay.measures import Examples, cached
 Numbers = Mapping[str, float]
 """Grades or scores by document."""
 UNJUDGED = -1.0
+NOT_NAMED: Numbers = {}
+"""The judgements of a query whose gold names no documents: nobody knows what is relevant to it."""
 TIES = ("docno_desc", "stable", "best", "worst")
 
 
 def grades(gold: object) -> Numbers:
-    """The judged documents of a gold example and their grades.
+    """The judged documents of a gold example and their grades; `NOT_NAMED` where ``relevant`` is None.
 
     Raises:
         DataError: they are neither a list nor a mapping, or a document is judged twice.
@@ -48,7 +50,9 @@ def grades(gold: object) -> Numbers:
     relevant = gold_field(gold, "relevant")
     if isinstance(relevant, Mapping):
         return relevant
-    if relevant is None or isinstance(relevant, str):
+    if relevant is None:
+        return NOT_NAMED
+    if isinstance(relevant, str):
         raise DataError(f"'relevant' is a list of ids or a mapping from ids to grades, not {relevant!r}")
     documents = [str(document) for document in relevant]
     judged = dict.fromkeys(documents, 1.0)
@@ -148,6 +152,7 @@ class RankingBatch:
         self.names = [f"#{at}" if name is None else name for at, name in enumerate(names or [None] * self.n, 1)]
         self.retrieved = np.fromiter(map(len, runs), np.int64, self.n)
         self.failed = np.zeros(self.n, bool)
+        self.named = np.fromiter((row is not NOT_NAMED for row in judged), bool, self.n)
         self.predictions: Examples = ()
         self._starts = np.cumsum(self.retrieved) - self.retrieved
         self.grade = self._numbers(judged, "grade", "relevant")
