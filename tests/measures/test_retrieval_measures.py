@@ -157,6 +157,8 @@ def test_gold_that_names_no_documents_is_left_out_and_no_result_is_spurious() ->
     recall = r.R(1, missing="skip")
     assessment = recall(unnamed, PRED)
     assert (assessment.tally.weight, assessment.errors) == (0.0, ())
+    batch = recall.batch([GOLD, unnamed], [PRED, PRED])
+    assert [len(errors) > 0 for errors, _ in recall.reviews(batch)] == [True, False]
     with pytest.raises(DataError, match="'relevant' is a list of ids"):
         r.R(1)(unnamed, PRED)
     by_words = load(metric_file("answering")).metric({"question": "When?", "answers": ["1885"]}, {"answer": "", **PRED})

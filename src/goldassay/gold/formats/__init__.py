@@ -266,8 +266,10 @@ def task_of(file: Path, format: str | None = None, column: str | None = None, ma
     task: str | None = None
     if name in ("tsv", "csv"):
         columns = {*re.split('[,;\t"]', first_line(file).lower()), *mapped}
-        is_labelled = not LABEL_COLUMNS.isdisjoint(columns)
-        task = "answering" if "question" in columns else "classification" if is_labelled else None
+        if "question" in columns:
+            task = "answering"
+        elif not LABEL_COLUMNS.isdisjoint(columns):
+            task = "classification"
     elif name == "hipe":
         task = "linking" if str(column).startswith("NEL") else "extraction"
     elif name == "jsonl":

@@ -49,7 +49,7 @@ def review(batch: RankingBatch, index: int, ties: str = "docno_desc") -> Review:
             mistakes.append(Error("outranked", message, gold=document, pred=above[0], context=text, field="results"))
         else:
             right.append(f"{graded} at rank {position + 1}")
-    if not relevant and ranking and batch.named[0]:
+    if not relevant and ranking and batch.named[index]:
         message = f"No document is relevant to this query, and {len(ranking)} were retrieved."
         mistakes.append(Error("spurious", message, pred=ranking[0], field="results"))
     return tuple(mistakes), tuple(right)
