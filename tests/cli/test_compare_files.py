@@ -172,3 +172,19 @@ def test_a_split_of_files_is_compared_and_a_metric_makes_any_name_a_task(tmp_pat
     assert [run["values"]["score"] for run in json.loads(done.stdout)["runs"]] == [0.0, 1.0]
     one = CliRunner().invoke(app, ["compare", "extraction", "--gold", gold, "--pred", a, "--split", "test"])
     assert f"goldassay score extraction --gold {gold} --pred {a} --split test" in str(one.exception)
+
+
+def test_a_program_file_is_the_task_wherever_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gold in a folder was looked for as `mine.py:long.jsonl`."""
+    monkeypatch.chdir(tmp_path)
+    code = "def short(text):\n    return {'label': text[0]}\n\n\ndef long(text):\n    return {'label': text}\n"
+    Path("mine.py").write_text(f"{code}\n\ndef metric(gold, pred):\n    return gold.label == pred['label']\n")
+    Path("set").mkdir()
+    rows = [{"id": str(n), "text": f"{'ab'[n % 2]}{n}", "label": "ab"[n % 2]} for n in range(8)]
+    Path("set/mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for number, words in enumerate((["--program", "mine.py:short", "mine.py:long"], ["mine.py:long", "mine.py:short"])):
+        line = [*words[:1], *(["--program"] if number else []), *words[1:], "--gold", "set", "--out", f"out{number}"]
+        done = CliRunner().invoke(app, ["compare", *line, "--json"])
+        assert done.exit_code == 0, (done.output, done.exception)
+        values = {run["name"]: run["values"]["score"] for run in json.loads(done.stdout)["runs"]}
+        assert values == {"mine-short": 1.0, "mine-long": 0.0}

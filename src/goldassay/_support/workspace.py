@@ -95,8 +95,8 @@ def attribute(file: Path, name: str, also: Iterable[str] = ()) -> Any:
         modules = [key for key in listed if hasattr(type(own.get(key)), "forward")]
         listed = listed or [key for key, value in own.items() if hasattr(value, "forward")]
         hint = nearest(name, sorted(listed)) if listed else "; it has nothing to run"
-        if name == "program" and len(modules) == 1:  # the name if none is given
-            hint = f"; did you mean {file.name}:{modules[0]}?"
+        if name == "program" and modules:  # the name if none is given
+            hint = f"; did you mean {' or '.join(f'{file.name}:{key}' for key in modules)}?"
         raise GoldassayError(f"{file} has no {name!r}{hint}")
     return getattr(module, name)
 

@@ -33,8 +33,7 @@ from goldassay.running.matrix import recommend
 from goldassay.running.run import open_runs
 from goldassay.running.summary import noise_lines, protocol
 
-HOW = "files are compared as: "
-FILES_HELP = f"{HOW}goldassay compare TASK --gold FILE --pred FILE --pred FILE"
+FILES_HELP = "files are compared as: goldassay compare TASK --gold FILE --pred FILE --pred FILE"
 
 
 def compare(
@@ -73,8 +72,7 @@ def compare(
     elif systems.gold is None and not systems.pred:
         loaded = _loaded(runs, systems)
     elif systems.gold is None or len(runs) != 1:
-        are_files = len(runs) > 1 and all(Path(place).is_file() for place in runs)
-        raise GoldassayError(f"{HOW}{_files_line(runs, systems.gold)}" if systems.gold and are_files else FILES_HELP)
+        raise GoldassayError(_how(runs, systems.gold))
     elif not systems.pred:
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")
     elif len(systems.pred) == 1 and not systems.out:  # scored again
@@ -110,26 +108,32 @@ def _loaded(places: Sequence[str], systems: SystemOptions) -> list[Run]:
         if columns if name == "map" else getattr(systems, name):
             raise GoldassayError(f"--{name.removesuffix('s')} is for files; {FILES_HELP}")
     if len(places) > 1 and all(place.partition(":")[0].endswith(".py") for place in places):
-        line = f"goldassay compare {Path(places[0]).name.partition('.')[0]} --program {' '.join(places)}"
-        raise GoldassayError(f"these are programs, not runs; they are compared as: {line} --gold FILE")
+        raise GoldassayError(_how(places))
     are_places = len(places) > 1 or split_name(places[0])[0].exists()
     try:
         runs = [run for place in places for run in open_runs(place, document=document)] if are_places else []
     except GoldassayError as error:
         if len(places) > 1 and all(Path(place).is_file() for place in places):
-            raise GoldassayError(f"{error}; predictions are compared as: {_files_line(places, 'FILE')}") from None
+            raise GoldassayError(f"{error}; {_how(places)}") from None
         raise
     if len(runs) < 2:
         raise GoldassayError(f"compare needs two runs or more; {FILES_HELP}")
     return runs
 
 
-def _files_line(places: Sequence[str], gold: str) -> str:
-    """The command that compares files of predictions."""
+def _how(places: Sequence[str], gold: str | None = None) -> str:
+    """The command that compares programs or files of predictions."""
+    if len(places) > 1 and all(place.partition(":")[0].endswith(".py") for place in places):
+        line = f"goldassay compare {Path(places[0]).name.partition('.')[0]} --program {' '.join(places)}"
+        return f"these are programs, not runs; they are compared as: {line} --gold {gold or 'FILE'}"
+    if len(places) < 2 or not all(Path(place).is_file() for place in places):
+        return FILES_HELP
     task = "TASK"
-    with suppress(GoldassayError):
-        task = task_of(Path(gold))
-    return f"goldassay compare {task} --gold {gold} {' '.join(f'--pred {place}' for place in places)}"
+    if gold:
+        with suppress(GoldassayError):
+            task = task_of(Path(gold))
+    files = " ".join(f"--pred {place}" for place in places)
+    return f"files are compared as: goldassay compare {task} --gold {gold or 'FILE'} {files}"
 
 
 def _show(

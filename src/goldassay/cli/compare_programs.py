@@ -51,7 +51,10 @@ def run_programs(
     if systems.unlabelled:
         _prove_by_labels(task, systems, out, seed, json)
         return []
-    target = workspace.Target(task, Path(), "program")
+    is_file = task.partition(":")[0].endswith(".py")
+    target = workspace.target(task) if is_file else workspace.Target(task, Path(), "program")
+    named = systems.program or []
+    named = [*named, task] if is_file and named and task not in named else named
     if systems.tune and systems.split not in (None, "test"):
         raise GoldassayError("--tune learns from train and dev, and compares on test: leave --split out")
     split = "test" if systems.tune else systems.split or "dev"
@@ -62,7 +65,7 @@ def run_programs(
     programs = library.systems(
         task,
         data,
-        programs=systems.program or (),
+        programs=named,
         states=systems.state or (),
         models=systems.lm or (),
         alone=not systems.pred,

@@ -149,7 +149,8 @@ def read(
         workspace.FILE_TASKS.add(task)  # a metric that is named makes any name a task
     elif task not in workspace.tasks() and not workspace.own_program(task):
         near = workspace.nearest(task, workspace.tasks())
-        raise GoldassayError(f"no task {task!r} (one of your own needs its metric, `measures=FILE.py:NAME`){near}")
+        own = "One of your own needs its metric: `measures=FILE.py:NAME`"
+        raise GoldassayError(f"no task {task!r}{near}{' ' if near.endswith('?') else '. '}{own}")
     chosen = {name: value for name, value in options.items() if value is not None}
     official = None if protocol is None else protocols.named(protocol, task)
     reading = {name: chosen.pop(name) for name in READING_OPTIONS if name in chosen}

@@ -279,9 +279,14 @@ def systems(
 
 
 def target_of(task: str, program: str) -> Target:
-    """A program of the task by its name, unless a file is named."""
-    is_file = Path(program.partition(":")[0]).is_file()
-    return workspace.target(program if is_file else f"{task}:{program}", task)
+    """A program of the task by its name, unless a file is named; the task may itself be the file of a program."""
+    source, _, name = task.partition(":")
+    of_task = None if source.endswith(".py") else task
+    if Path(program.partition(":")[0]).is_file():
+        return workspace.target(program, of_task)
+    if of_task is None and name and program == "program":
+        return workspace.target(task)
+    return workspace.target(f"{source}:{program}", of_task)
 
 
 class MarkedTest:
