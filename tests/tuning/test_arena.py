@@ -249,3 +249,26 @@ def test_calls_that_cannot_work_are_one_line(lm: Any, names_program: Any, gold: 
             tune(names_program, gold, METRIC, arms, lm=lm, progress=False, **options)
     with pytest.raises(GoldassayError, match="a race is between optimizers"):
         tune(names_program, gold, METRIC, "labeled", lm=lm, race=True)
+
+
+class Asking(Teleprompter):
+    """Asks the program, and changes what changes no answer."""
+
+    def compile(self, student: Any, *, trainset: Any, **_: Any) -> Any:
+        student = student.deepcopy()
+        student(text=trainset[0].text)
+        (predictor,) = student.predictors()
+        predictor.signature = predictor.signature.with_instructions(f"{predictor.signature.instructions} Thank you.")
+        return student
+
+
+def test_an_arm_that_changes_no_answer_has_the_interval_of_a_share_and_its_own_models_calls_count(
+    lm: Any, names_program: Any, gold: dict[str, list[Any]]
+) -> None:
+    program = names_program.deepcopy()
+    program.set_lm(lm)
+    tuned = tune(program, gold, METRIC, [Asking(), "bootstrap"], lm=lm, settings=FAST, progress=False)
+    row = tuned.arms[0]
+    assert row.calls == row.task_calls == 1
+    bound = float(row.verdict.removeprefix("no larger than ")) if row.verdict.startswith("no larger") else 1.0
+    assert bound > 1 / len(gold["test"])  # it was a fortieth of that

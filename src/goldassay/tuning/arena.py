@@ -378,7 +378,7 @@ class Arena:
                 prompt_tokens=length,
                 minutes=round(arm.share.elapsed / 60, 3),
                 verdict=verdict,
-                task_calls=arm.share.roles["task"],
+                task_calls=round(used["calls"]) - arm.share.roles["reflection"],  # also of the program's own models
                 reflection_calls=arm.share.roles["reflection"],
                 stopped=arm.stopped,
             )

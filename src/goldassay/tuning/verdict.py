@@ -314,7 +314,7 @@ def of_arms(before: Run, runs: Mapping[str, Run], seed: int) -> dict[str, Audit]
         gains = size * np.stack(parts, axis=1)
     audits: dict[str, Audit] = {}
     for number, (name, run) in enumerate(runs.items()):
-        if gains is None:
+        if gains is None or not gains[:, number].any():  # equal on all: the interval of a share, not of a variance of 0
             test = compare_metric(before.result, run.result, seed=seed)
             audits[name] = of_comparison(test, examples=size, source="arena", chosen=name)
         else:
