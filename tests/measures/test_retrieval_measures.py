@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from goldassay._support.exceptions import DataError
 from goldassay.ext.compat import compute_retrieval_metrics, ndcg_at_k, retrieval_source_analysis
 from goldassay.measures import retrieval as r
-from goldassay.workspace import load, metric_file
+from goldassay.workspace import metric as workspace_metric
 
 GOLD = {"id": "q", "query": "museum", "relevant": {"a": 3, "b": 2, "c": 1, "x": 0}}
 
@@ -161,5 +161,5 @@ def test_gold_that_names_no_documents_is_left_out_and_no_result_is_spurious() ->
     assert [len(errors) > 0 for errors, _ in recall.reviews(batch)] == [True, False]
     with pytest.raises(DataError, match="'relevant' is a list of ids"):
         r.R(1)(unnamed, PRED)
-    by_words = load(metric_file("answering")).metric({"question": "When?", "answers": ["1885"]}, {"answer": "", **PRED})
+    by_words = workspace_metric("answering")({"question": "When?", "answers": ["1885"]}, {"answer": "", **PRED})
     assert "No document is relevant" not in by_words.feedback

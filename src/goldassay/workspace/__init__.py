@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Program: TypeAlias = dspy.Module | Callable[..., Any]
 
 __all__ = [
+    "FILE_TASKS",
     "Target",
     "attribute",
     "installed",

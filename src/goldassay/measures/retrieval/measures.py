@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.evidence import Floats
+from goldassay.core.evidence import Flags, Floats
 from goldassay.core.fields import Record
 from goldassay.core.measure import Conventions, Measure, Review
 from goldassay.core.tally import Mean, Number, divide
@@ -73,7 +73,8 @@ class Ranked(Measure[Mean, RankingBatch]):
             DataError: Gold does not name what is relevant to a query, and none is left out.
         """
         if self.missing == "skip":
-            return (((batch.retrieved > 0) | batch.failed) & batch.named).astype(float)
+            counts: Flags = ((batch.retrieved > 0) | batch.failed) & batch.named
+            return counts.astype(float)
         for at in np.flatnonzero(~batch.named)[:1].tolist():
             message = "'relevant' is a list of ids or a mapping from ids to grades, not None"
             raise DataError(message, record=batch.names[at])
