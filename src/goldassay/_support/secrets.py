@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SECRET_NAMES = re.compile(r"key|token|secret|password|passwd|credential", re.IGNORECASE)
 SETTING = re.compile(r"(?:^|[_-])(?:key|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
-PREFIX = "(?:sk|pk|rk|hf|gh[pousr]|github_pat|glpat|gsk|nvapi|xai|r8|pplx|tgp|xox[abeprs])"
+PREFIX = "(?:sk|pk|rk|hf|gh[pousr]|github_pat|glpat|gsk|nvapi|xai|r8|pplx|tgp|lsv2|tvly|xox[abeprs])"
 RANDOM = "(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])"
 """Letters and digits mixed: what a key glued to a word must have, or "risk-management" would hold one."""
 KEY_SHAPES = [
@@ -30,10 +30,10 @@ KEY_SHAPES = [
     for signs, shape in (
         (
             "sk- sk_ pk- pk_ rk_ rk- hf_ hf- ghp_ gho_ ghu_ ghs_ ghr_ ghp- github_pat_ glpat- gsk_ nvapi- xai- r8_ xox "
-            "pplx- tgp_",
+            "pplx- tgp_ lsv2_ tvly-",
             rf"\b{PREFIX}[-_][A-Za-z0-9_\-]{{8,}}"
             rf"|{PREFIX}[-_](?:[A-Za-z0-9]+[-_]){{0,3}}?{RANDOM}[A-Za-z0-9]{{12,}}[A-Za-z0-9_\-]*"
-            r"|tgp_v\d_[A-Za-z0-9_\-]{8,}",
+            r"|tgp_v\d_[A-Za-z0-9_\-]{8,}|[sp]k-lf(?:-[0-9a-f]{4,8}){4}-[0-9a-f]{12}",
         ),
         (
             "aiza akia asia eyj ya29.",
