@@ -122,6 +122,13 @@ def test_tasks_without_an_answer(tmp_path: Path, category: str, result: Any, err
     assert list(scorecard.by.get("error", {})) == [error][: bool(error)]
 
 
+def test_a_tool_that_is_called_finish_is_a_tool() -> None:
+    gold = {"calls": [{"name": "finish", "args": {"text": ["x"]}}], "category": "multiple"}
+    for pred in ({"calls": [{"finish": {"text": "x"}}]}, {"trajectory": [{"name": "finish", "args": {"text": "x"}}]}):
+        assert AstMatch()(gold, pred).tally.value == 1
+    assert not trajectory({"trajectory": [{"name": "finish", "args": {}}]}).calls
+
+
 def test_a_text_is_read_and_never_run(tmp_path: Path) -> None:
     marker = tmp_path / "run"
     assert written_calls(f"[area(base=open({str(marker)!r}, 'w'))]")[0]["area"]["base"].startswith("open(")

@@ -114,7 +114,7 @@ def trajectory(pred: object) -> Trajectory:
     for index, step in enumerate(steps):
         if str(read(step, "kind", "") or "") in CALLING:
             call = call_of(step, index)
-            if call.name != FINISH:
+            if call.name != FINISH or call.args or name == "calls":  # that of ReAct has no arguments
                 calls.append(call)
     finished = read(pred, "finished", True)
     return Trajectory(tuple(calls), len(steps), finished is not False)
