@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from goldassay import score
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import read
 
@@ -125,3 +126,10 @@ def test_what_is_wrong_is_said(tmp_path: Path, change: dict[str, Any], task: str
 def test_a_file_without_the_part(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no entry has qa_pairs"):
         read(save(tmp_path, {"id": "a", "text": "x"}), format="json", task="answering")
+
+
+@pytest.mark.parametrize("content", ["[0]", "0", "null", '[{"id": "a"}, 1]'])
+def test_a_file_without_objects_is_one_line(tmp_path: Path, content: str) -> None:
+    (tmp_path / "gold.json").write_text(content)
+    with pytest.raises(GoldassayError):
+        score("answering", tmp_path / "gold.json", tmp_path / "gold.json", protocol="squad2")

@@ -78,3 +78,6 @@ def test_files_of_messages(tmp_path: Path) -> None:
             (tmp_path / "pred.jsonl").write_text(json.dumps({"id": 1, field: chat(*roles)}))
             card = score("trajectories", tmp_path / "gold.jsonl", tmp_path / "pred.jsonl", protocol="agentevals")
             assert list(card.values.values()) == [value, 1, 1, 1]
+    (tmp_path / "gold.jsonl").write_text('"x"')
+    with pytest.raises(GoldassayError, match="gold.jsonl:1"):
+        score("trajectories", tmp_path / "gold.jsonl", tmp_path / "pred.jsonl", protocol="agentevals")

@@ -37,7 +37,9 @@ def _is_flat(content: Any) -> bool:
     """Whether a JSON file is a list of a task's records, or such lists by split, and holds no whole entries."""
     if is_by_split(content):
         return all(map(_is_flat, content.values()))
-    return isinstance(content, list) and not any(key in entry for key in ENTRY_PARTS.values() for entry in content)
+    return isinstance(content, list) and not any(
+        isinstance(entry, Mapping) and key in entry for key in ENTRY_PARTS.values() for entry in content
+    )
 
 
 def _task_of(file: Path) -> str | None:
@@ -45,9 +47,9 @@ def _task_of(file: Path) -> str | None:
     content = files.json_value(file)
     if _is_flat(content):
         return task_of_record(next(iter(anyfields.objects(content)), None))
-    if "data" in content:
+    entries = [entry for entry in (content if isinstance(content, list) else [content]) if isinstance(entry, Mapping)]
+    if isinstance(content, Mapping) and "data" in content:
         return "answering"
-    entries = content if isinstance(content, list) else [content]
     tasks = [task for task, key in ENTRY_PARTS.items() if any(key in entry for entry in entries)]
     return tasks[0] if len(tasks) == 1 else None
 

@@ -144,7 +144,7 @@ def _chats(source: Source) -> Iterator[SourceRecord]:
     """Records of ours; gold may have ``messages`` in place of ``calls``."""
     source.format = guess(source.path, source.task)
     for row in named(source.format).rows(source):
-        messages = row.record.get("messages")
+        messages = row.record.get("messages") if isinstance(row.record, dict) else None
         if source.side == "gold" and isinstance(messages, list) and "calls" not in row.record:
             row.record["calls"] = [{"name": call.name, "args": call.args} for call in of_messages(messages).calls]
         yield row
