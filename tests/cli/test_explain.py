@@ -46,6 +46,9 @@ def test_explained_pruned_applied_and_checked(tmp_path: Path, monkeypatch: pytes
 
     result = json.loads(run("explain", "labels", "--lm", "old", "--margin", "0.1", "--prune", "--json"))
     assert [unit["verdict"] for unit in result["units"]][:3] == ["helps"] * 3
+    words = ["explain", "labels", "--lm", "old", "--margin", "0.1", "--prune", "--budget", "calls=9999", "--json"]
+    bounded = CliRunner().invoke(app, words)
+    assert "for the explanation; --prune takes a run over 80 examples" in bounded.stderr
     assert result["pruned"]["proven"]
     assert run("explain", "labels", "--lm", "old", "--check").strip() == "The proof holds."
     assert "the proof is of scripted/old" in run("explain", "labels", "--lm", "new", "--check", code=1)

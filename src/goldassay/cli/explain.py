@@ -95,6 +95,11 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
     if explaining.prune:
         _, part = task_gold(explaining.gold, target)
         test = part.split("test") if "test" in part.splits else []
+        if explaining.budget:
+            costs = (
+                f"a run over {len(gold)} examples for each set of units that it tries, and two over {len(test)} of test"
+            )
+            terminal.warn(f"--budget {explaining.budget} is for the explanation; --prune takes {costs}")
         with terminal.working("the shortest prompt"):
             pruned = prune(module, first, gold, metric, test, options)
         more |= {"pruned": {**pruned.state(), "files": [str(write(patch, patches)) for patch in pruned.patches]}}
