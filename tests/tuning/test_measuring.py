@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import dspy
 import pytest
 
 from goldassay import Counts, Metric
@@ -30,3 +34,23 @@ def test_a_measure_that_weighs_nothing_is_guarded_and_must_not_drop() -> None:
     assert bench.drops(after, before) == "partial_f1 by 0.2000"
     assert bench.drops(before, after) == ""
     assert Bench([], METRIC, {"partial_f1": 0.2}).drops(after, before) == ""
+
+
+class Echo(dspy.Module):  # type: ignore[misc]
+    def forward(self, text: str) -> Any:
+        return dspy.Prediction(label=text)
+
+
+def test_a_function_that_returns_a_dict_is_measured_and_read_back_from_a_journal(tmp_path: Path) -> None:
+    """Its names are known after its first example: patches and explain failed on them."""
+
+    def both(gold: Any, pred: Any) -> dict[str, float]:
+        return {"score": float(gold.label == pred.label), "brief": float(len(pred.label) < 2)}
+
+    gold = [dspy.Example(text=text, label="a").with_inputs("text") for text in ("a", "b", "aa")]
+    for _ in range(2):  # the second bench has all of it from the journal
+        bench = Bench(gold, both, journal=tmp_path / "measured.jsonl")
+        run = bench.run(Echo(), range(3))
+        assert run.available
+        assert run.values == pytest.approx({"score": 1 / 3, "brief": 2 / 3})
+        assert run.value == pytest.approx(1 / 3)

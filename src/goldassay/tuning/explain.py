@@ -334,8 +334,8 @@ def explain(
         return memory[key]
 
     documents = clusters([bench.examples[index] for index in order])
-    ablation = Ablation(measure, len(order), bench.zero, documents, margin, seed=use.seed)
     bench.run(program, order[:LEAST_MEASURED], "the whole program")
+    ablation = Ablation(measure, len(order), bench.zero, documents, margin, seed=use.seed)
     purse = _Purse(bench, Meter(use.budget).limits, len(units))
     if purse.limits:
         purse.check(str(use.budget))
