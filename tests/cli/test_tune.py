@@ -29,7 +29,7 @@ def test_a_tuned_program_is_tuned_further(tmp_path: Path) -> None:
     runner, small = CliRunner(), ["tune", "classification", "--limit", "3"]
     first = runner.invoke(app, [*small, "--optimizer", "labeled", "--out", str(tmp_path / "first")])
     assert first.exit_code == 0, first.output
-    more = ["--optimizer", "patches", "--budget", "calls=30", "--state", str(tmp_path / "first")]
+    more = ["--optimizer", "patches", "--budget", "calls=6", "--state", str(tmp_path / "first")]
     second = runner.invoke(app, [*small, *more, "--out", str(tmp_path / "second")])
     assert second.exit_code == 0, second.output
     states = [json.loads((tmp_path / name / "state.json").read_text(encoding="utf-8")) for name in ("first", "second")]
