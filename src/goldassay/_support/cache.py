@@ -32,8 +32,8 @@ Key = TypeVar("Key", str, bytes)
 
 def user_cache() -> Path:
     """The user's cache: ``$GOLDASSAY_CACHE``, or ``goldassay`` in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
-    own = os.environ.get("GOLDASSAY_CACHE")
-    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "goldassay"
+    named = os.environ.get("GOLDASSAY_CACHE")
+    return Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "goldassay"
 
 
 class Store:

@@ -106,7 +106,7 @@ def was_cut(entry: Mapping[str, Any]) -> bool:
     """Whether an entry of a model's history holds an answer that was cut off at ``max_tokens``."""
     response: Any = entry.get("response")
     parts = [response, *(getattr(response, "choices", None) or ())]
-    reasons = {getattr(part, "finish_reason", None) for part in parts} | {getattr(response, "status", None)}
+    reasons = {getattr(output, "finish_reason", None) for output in parts} | {getattr(response, "status", None)}
     return not reasons.isdisjoint(("length", "incomplete"))
 
 

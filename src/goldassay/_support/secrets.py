@@ -126,7 +126,7 @@ def _in_settings(settings: Mapping[str, object], model: str, headers: bool = Fal
         elif isinstance(value, str):
             if _rare(value) and (SETTING.search(name) or (headers and not PUBLIC_HEADERS.match(name))):
                 yield value
-            yield from (part for part in _in_address(value) if part.strip("/") not in model)
+            yield from (word for word in _in_address(value) if word.strip("/") not in model)
 
 
 def _in_address(text: str, path: bool = True) -> Iterator[str]:

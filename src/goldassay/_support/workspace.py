@@ -39,9 +39,9 @@ def root(start: Path | None = None) -> Path:
 
 def own_root() -> Path:
     """The workspace that a command writes to; outside of any the current folder, never that of the installation."""
-    place = root()
+    folder = root()
     current = Path.cwd().resolve()
-    return place if current.is_relative_to(place) else current
+    return folder if current.is_relative_to(folder) else current
 
 
 def installed() -> Path:
@@ -51,14 +51,14 @@ def installed() -> Path:
     return inside if inside.is_dir() else package.parents[1]
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, names: Iterable[str]) -> str:
     """A hint for an error message: the word that was probably meant, or all there are.
 
     >>> nearest("extracton", ["extraction", "linking"]), nearest("x", ["extraction", "linking"])
     ("; did you mean 'extraction'?", '; there are extraction, linking')
     """
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}"
+    close = difflib.get_close_matches(word, list(names), n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names)}"
 
 
 def program_in(file: Path, name: str = "program", others: Iterable[str] = ()) -> Callable[..., Any]:
@@ -86,14 +86,14 @@ def attribute(file: Path, name: str, also: Iterable[str] = ()) -> Any:
     if not hasattr(module, name):
         # where programs and metrics of the file are defined
         homes = (module.__name__, "goldassay.core.metric", "dspy.")
-        own = {
+        fields = {
             key: value
             for key, value in vars(module).items()
             if str(getattr(value, "__module__", "")).startswith(homes) and not key.startswith("_")
         }
-        listed = [*also, *(key for key, value in own.items() if not isinstance(value, type))]
-        modules = [key for key in listed if hasattr(type(own.get(key)), "forward")]
-        listed = listed or [key for key, value in own.items() if hasattr(value, "forward")]
+        listed = [*also, *(key for key, value in fields.items() if not isinstance(value, type))]
+        modules = [key for key in listed if hasattr(type(fields.get(key)), "forward")]
+        listed = listed or [key for key, value in fields.items() if hasattr(value, "forward")]
         hint = nearest(name, sorted(listed)) if listed else "; it has nothing to run"
         if name == "program" and modules:  # the name if none is given
             hint = f"; did you mean {' or '.join(f'{file.name}:{key}' for key in modules)}?"

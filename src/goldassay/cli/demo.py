@@ -117,7 +117,9 @@ def run(
     for name, candidate in candidates.items():
         run_folder = folder / name.replace(" ", "-")
         rows.append(evaluate(candidate, test, metric, name=name, folder=run_folder, **options))
-    _print_table(rows)
+    costs = [[row.cost.get("calls", 0), tokens(row.cost), f"{row.cost.get('seconds', 0):.1f}"] for row in rows]
+    cells = [[row.name, run_value(row, VALUE), *cost] for row, cost in zip(rows, costs, strict=True)]
+    terminal.print_table(f"{TASK} on test", ["program", f"{VALUE} [95 %]", "calls", "tokens", "seconds"], cells)
     _print_comparisons(rows, metric)
     wall = time.monotonic() - started[0]
     cpu = time.process_time() - started[1]
@@ -130,13 +132,6 @@ def _rules(diagnosis: Diagnosis) -> Slots:
     texts = {"places": "TOP after te, uit, bei, aus, am, à, près de.", "archives": "GRP.HER.ARC also archief, archiv."}
     texts["libraries"] = "GRP.HER.LIB also bibliotheek, bibliothek, médiathèque."
     return {name: [diagnosis.draft(action="add_instruction", text=text)] for name, text in texts.items()}
-
-
-def _print_table(rows: Sequence[Run]) -> None:
-    """Each program's value on test and what it cost."""
-    costs = [[row.cost.get("calls", 0), tokens(row.cost), f"{row.cost.get('seconds', 0):.1f}"] for row in rows]
-    cells = [[row.name, run_value(row, VALUE), *cost] for row, cost in zip(rows, costs, strict=True)]
-    terminal.print_table(f"{TASK} on test", ["program", f"{VALUE} [95 %]", "calls", "tokens", "seconds"], cells)
 
 
 def _model(program: dspy.Module, lm: str | None) -> Model:

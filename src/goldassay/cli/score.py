@@ -67,9 +67,9 @@ def score(
             state["claimed"] = [explanation.state() for explanation in explanations]
         terminal.answer(state)
     else:
-        asked = scoring.all or scoring.measures or scoring.protocol
-        terminal.show(card.view() if asked else headline_view(card, "--all"))
-        if not asked and not options and not scoring.split:
+        named = scoring.all or scoring.measures or scoring.protocol
+        terminal.show(card.view() if named else headline_view(card, "--all"))
+        if not named and not options and not scoring.split:
             page = f"goldassay compare {task} --gold {gold} --pred {pred} --out report"
             terminal.echo(f"Each error, on a page: {page}", f"Against another system: {page} --pred OTHER")
         terminal.echo(*(text for explanation in explanations for text in ("", *explanation.lines())))

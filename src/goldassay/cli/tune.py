@@ -206,12 +206,12 @@ def _tune_judge(
     chosen["unlabelled"] = tuning.unlabelled
     if unused := next((name for name, value in chosen.items() if value and name not in taken), None):
         raise GoldassayError(f"tune --judge takes no --{unused.replace('_', '-')}, which is for programs")
-    asked, state = question_named(judge)
+    question, state = question_named(judge)
     if state:
         raise GoldassayError(f"{state} is a tuned judge; tune --judge takes the question, and tunes it anew")
     labels, _ = read_unseen(Path(source.gold or "heritage"), judge, anyfields.mapping(source.map), labelled=True)
     model = lms.resolve(models.lm)
-    folder = tuning.folder(f"tune-judge-{asked.name}-{tuning.optimizer}")
+    folder = tuning.folder(f"tune-judge-{question.name}-{tuning.optimizer}")
     options = tuning.keywords(seed) | {"lm": model, "adapter": lms.adapter(model), "folder": folder}
     with terminal.quiet():
         tuned = tune_judge(limited(labels, source.limit), tuning.optimizer, **options)

@@ -70,10 +70,10 @@ def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool) -> Re
     """
     if not isinstance(row.get("inputs"), Mapping) or "outputs" not in row:
         return row
-    sides = [name for name in ("inputs", "outputs") if isinstance(row[name], Mapping)]
+    groups = [name for name in ("inputs", "outputs") if isinstance(row[name], Mapping)]
     mapped = {path.partition(".")[0] for path in (paths or {}).values()}
-    merged: Fields = {key: row[key] for key in row if key not in sides or key in mapped}
-    for name in sides if predicted else sides[::-1]:
+    merged: Fields = {key: row[key] for key in row if key not in groups or key in mapped}
+    for name in groups if predicted else groups[::-1]:
         merged |= row[name]
     return merged
 

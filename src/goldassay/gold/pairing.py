@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -91,7 +91,17 @@ def _read_both(left: Source, right: Source) -> tuple[Records, Records]:
     golds = Records.of(left)
     predictions = _predictions(right)
     if left.numbered or right.numbered:
-        _name_by_row(golds, predictions)
+        file = predictions.source.path
+        if len(golds) != len(predictions):
+            message = f"{len(predictions)} rows where gold has {len(golds)}; without an id column both need the same"
+            raise DataError(message, file=file)
+        content = "question" if golds.source.task == "answering" else "text"
+        for record, prediction in zip(golds, predictions, strict=True):
+            predicted = prediction.get("meta", {}).get("question") if content == "question" else prediction.get("text")
+            if predicted is not None and record.get(content) is not None and predicted != record[content]:
+                message = f"row {prediction['id']} has another text than gold's; add an id column"
+                raise DataError(message, file=file)
+            prediction["id"] = record["id"]
     if left.repeats:  # the prediction of an id that gold repeats counts for each of its questions
         by_id = dict(zip(predictions.ids, predictions, strict=True))
         for name, original in left.repeats.items():
@@ -118,21 +128,6 @@ def _predictions(source: Source) -> Records:
         source.faults.errors += as_gold.faults.errors
         source.warnings.append(f"{source.path} holds gold, not predictions; each record counts as its own prediction")
         return Records((as_prediction(record, source.task) for record in golds), source, format=golds.format)
-
-
-def _name_by_row(golds: Records, predictions: Records) -> None:
-    """Give predictions of a table without ids the ids of gold, row by row; the texts must be the same."""
-    file = predictions.source.path
-    if len(golds) != len(predictions):
-        message = f"{len(predictions)} rows where gold has {len(golds)}; without an id column both need the same"
-        raise DataError(message, file=file)
-    content = "question" if golds.source.task == "answering" else "text"
-    for record, prediction in zip(golds, predictions, strict=True):
-        predicted = prediction.get("meta", {}).get("question") if content == "question" else prediction.get("text")
-        if predicted is not None and record.get(content) is not None and predicted != record[content]:
-            message = f"row {prediction['id']} has another text than gold's; add an id column"
-            raise DataError(message, file=file)
-        prediction["id"] = record["id"]
 
 
 def join(gold: Records, predictions: Records, *, split: str | None = None, overlap: bool = False) -> Pairs:
@@ -237,17 +232,13 @@ def _settle_unknown(golds: Records, preds: Records) -> tuple[Records, Records]:
         preds.warnings.append(f"{message}, as the official scorer does ({_listed(unknown)})")
         return golds, preds.select(gold_ids)
     if form.spurious:
-        return Records([*golds, *_without_gold(preds, set(unknown), form.spurious)], golds.source), preds
+        empty: list[Fields] = []  # gold for these; evidence for what is not there is left out, as DocRED does
+        for record in preds.select(unknown):
+            for item in record[form.spurious]:
+                item.pop("evidence", None)
+            empty.append({"id": record["id"], "text": "", form.spurious: []})
+        return Records([*golds, *empty], golds.source), preds
     return golds, preds
-
-
-def _without_gold(preds: Records, unknown: Container[str], field: str) -> list[Fields]:
-    """Empty gold for predictions that have none; evidence for what is not there is left out, as DocRED does."""
-    records = [record for record in preds if record["id"] in unknown]
-    for record in records:
-        for item in record[field]:
-            item.pop("evidence", None)
-    return [{"id": record["id"], "text": "", field: []} for record in records]
 
 
 def _listed(names: Sequence[str], most: int = 3) -> str:

@@ -216,8 +216,17 @@ def as_prediction(record: Record, task: str) -> Fields:
     if task == "answering":
         return answer | {"answer": next(iter(record["answers"]), "")}
     if task == "trajectories":
+        steps = []
+        for call in first_acceptable(record["calls"]):
+            args = {}
+            for name, value in (call.get("args") or {}).items():
+                has_alternatives = isinstance(value, list) and bool(value)
+                first = value[0] if has_alternatives else value
+                if not has_alternatives or first not in ("", None):
+                    args[name] = first
+            steps.append({"kind": "tool", "name": call["name"], "args": args})
         return answer | {
-            "trajectory": _acceptable_steps(record["calls"]),
+            "trajectory": steps,
             "answer": next(iter(record.get("answers") or ()), None),
         }
     if task == "linking":
@@ -238,20 +247,6 @@ def first_acceptable(calls: Sequence[Any]) -> Sequence[Fields]:
     [{'name': 'search'}]
     """
     return calls[0] if calls and isinstance(calls[0], list) else calls
-
-
-def _acceptable_steps(calls: Sequence[Any]) -> list[Fields]:
-    """The steps of the first acceptable list of calls, each argument with its first acceptable value."""
-    steps = []
-    for call in first_acceptable(calls):
-        args = {}
-        for name, value in (call.get("args") or {}).items():
-            has_alternatives = isinstance(value, list) and bool(value)
-            first = value[0] if has_alternatives else value
-            if not has_alternatives or first not in ("", None):
-                args[name] = first
-        steps.append({"kind": "tool", "name": call["name"], "args": args})
-    return steps
 
 
 def as_gold(output: Record, task: str) -> Fields:

@@ -100,8 +100,8 @@ def moved(difference: Difference, places: tuple[int, int]) -> None:
     """
     title = "{} against {}".format(*places)
     rows: list[TableRow] = []
-    for part in difference.moved[:MOST_DIFFERENCES]:
-        change = Cell(signed(part.after - part.before, (part.low, part.high)), part.change)
-        rows.append([f"{part.facet} {part.key}", part.n, part.before, part.after, change])
+    for moved in difference.moved[:MOST_DIFFERENCES]:
+        change = Cell(signed(moved.after - moved.before, (moved.low, moved.high)), moved.change)
+        rows.append([f"{moved.facet} {moved.key}", moved.n, moved.before, moved.after, change])
     print_table(f"{title}, by stratum", ["stratum", "n", "before", "after", "change [95 %]"], rows)
     print_table(f"{title}, errors by type", ["type", "before", "after"], difference.kinds[:MOST_DIFFERENCES])

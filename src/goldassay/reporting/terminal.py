@@ -227,10 +227,10 @@ def _narrowed(widths: Sequence[int], words: Sequence[int], room: int) -> list[in
     narrowed = list(widths)
     for floors in (words, [PADDING + 1] * len(words)):
         while sum(narrowed) > room:
-            wide = [place for place, floor in enumerate(floors) if narrowed[place] > floor]
+            wide = [column for column, floor in enumerate(floors) if narrowed[column] > floor]
             if not wide:
                 break
-            narrowed[max(wide, key=lambda place: narrowed[place])] -= 1
+            narrowed[max(wide, key=lambda column: narrowed[column])] -= 1
     return narrowed
 
 

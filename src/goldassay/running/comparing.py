@@ -286,8 +286,8 @@ def of_pairs(
         protocol: The official protocol under which they were read.
         measured: What is measured, if that is not what the rows show.
     """
-    both = measured or aligned
-    run = from_predictions(both.gold, both.pred, measures, name=file.name, file=file, protocol=protocol)
+    shared = measured or aligned
+    run = from_predictions(shared.gold, shared.pred, measures, name=file.name, file=file, protocol=protocol)
     run.head.warnings = [*aligned.warnings, *run.head.warnings]
     for row, record, prediction in zip(run.rows, aligned.gold, aligned.pred, strict=True):
         gold_fields = {name: fields.read(record, name) for name in fields.names(record)}

@@ -214,12 +214,12 @@ class _Evaluation:
         """Read the rows of the run to resume; whether nothing is left to do."""
         before = read_head(folder)
         if isinstance(self.metric, FunctionMetric) and before.measures.keys() != self.metric.measures.keys():
-            measures = {name: parse(each.measure) for name, each in before.measures.items()}
+            measures = {name: parse(described.measure) for name, described in before.measures.items()}
             self.metric.fix_names(measures, zero_of(before, folder).weights)
             self.head.measures = described_measures(self.metric.measures, self.metric.weights, self.metric.targets)
         if what := self.head.difference(before):
-            both = f" ({getattr(before, what)!s:.200} then, {getattr(self.head, what)!s:.200} now)"
-            detail = both if what in ("model", "adapter") else ""
+            values = f" ({getattr(before, what)!s:.200} then, {getattr(self.head, what)!s:.200} now)"
+            detail = values if what in ("model", "adapter") else ""
             raise ConventionError(f"{folder} was started with {RESUMED[what]}{detail}; start a new run")
         if before.repeats > self.options.repeats:
             raise ConventionError(f"{folder} has {before.repeats} repeats; resume it with as many, or with more")
@@ -291,9 +291,9 @@ class _Evaluation:
         total = sum((row.usage for row in self.rows), Usage.of(outside))
         cost = {"calls": total.calls, "cached": total.cached, **{name: getattr(total, name) for name in TOKEN_COUNTS}}
         usd = round(self.meter.used["usd"] + float(before.get("usd", 0.0)), 6)
-        rest = {"usd": usd, "outside_rows": dict(outside)}
+        more = {"usd": usd, "outside_rows": dict(outside)}
         seconds = round(seconds + float(before.get("seconds", 0.0)), 3)
-        return {**cost, "seconds": seconds, **{name: value for name, value in rest.items() if value}}
+        return {**cost, "seconds": seconds, **{name: value for name, value in more.items() if value}}
 
     def _explained(self, reason: str) -> str:
         """Why the run stopped, after how much, and how to continue."""
@@ -327,6 +327,6 @@ class _RunningTotal:
         """The value, with the rows that wait."""
         while self.waiting:
             tallies = self.waiting.popleft().tallies
-            known = {key: state for key, state in tallies.items() if key in self._zero}
-            self._total = self._total + self._zero.from_state(known)
+            counted = {key: state for key, state in tallies.items() if key in self._zero}
+            self._total = self._total + self._zero.from_state(counted)
         return float(self._total.value)

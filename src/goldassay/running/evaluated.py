@@ -77,9 +77,9 @@ def system_of(evaluation: Any) -> LogSystem:
         inputs = dict(example.inputs())
         fields = example.toDict()
         gold = {key: value for key, value in fields.items() if key not in inputs}
-        sides = {"inputs": inputs, "gold": gold, "prediction": dict(prediction.items()), "metadata": fields}
+        parts = {"inputs": inputs, "gold": gold, "prediction": dict(prediction.items()), "metadata": fields}
         error = "" if len(prediction) else f"{PROGRAM_RAISED} an error"
-        samples.append({"id": identity(example, at), **sides, "values": {"score": score}, "error": error})
+        samples.append({"id": identity(example, at), **parts, "values": {"score": score}, "error": error})
     return LogSystem("dspy.Evaluate", "dspy.Evaluate", samples)
 
 

@@ -226,8 +226,8 @@ def _parsed(source: bytes) -> ast.Module:
 
 def _origins(name: str, folders: Sequence[str] | None) -> Iterator[Path]:
     """The user's own files that an import of this name runs: packages, then the module, looked for in these folders."""
-    for part in name.split("."):
-        spec = PathFinder.find_spec(part, folders)
+    for step in name.split("."):
+        spec = PathFinder.find_spec(step, folders)
         origin = Path(spec.origin or "") if spec else Path()
         if origin.suffix == ".py" and _own(origin):
             yield origin.resolve()

@@ -80,36 +80,36 @@ def find_leaks(program: Program, gold: Sequence[object]) -> list[Leak]:
         return []
     named = input_keys(gold[0]) or {*(shape_of(program).inputs or ()), *TEXT_FIELDS}
     keys = frozenset(key for key in named if read(gold[0], key, None) is not None)
-    shown: dict[frozenset[str], list[tuple[str, str]]] = defaultdict(list)  # texts by the fields to compare them with
+    texts_of: dict[frozenset[str], list[tuple[str, str]]] = defaultdict(list)  # texts by the fields to compare them with
     prompts: list[str] = []
     for name, predictor in predictors:
         signature = signature_of(predictor)
-        place = f"a demonstration of {name!r}"
+        origin = f"a demonstration of {name!r}"
         prompts += [str((field.json_schema_extra or {}).get("desc", "")) for field in signature.fields.values()]
         prompts.append(str(signature.instructions))
         for demo in predictor.demos or []:
             values = {key: read(demo, key, None) for key in (*signature.input_fields, *keys)}
             filled = {key: value for key, value in values.items() if value not in (None, "")}
             if shared := keys.intersection(filled):
-                shown[shared].append((text_of(filled, shared), place))
+                texts_of[shared].append((text_of(filled, shared), origin))
             elif keys:
                 alone = [" ".join(str(value).split()) for value in filled.values()]
-                shown[keys] += [(text, place) for text in dict.fromkeys([" ".join(alone), *alone])]
+                texts_of[keys] += [(text, origin) for text in dict.fromkeys([" ".join(alone), *alone])]
     parts: list[Any] = getattr(program, "prompt_parts", list)()
     pool = [example for part in parts if isinstance(part, Mapping) for example in part.get("examples", ())]
     if pool:
-        shown[keys] += [(text_of(example, keys), NEAREST) for example in pool]
+        texts_of[keys] += [(text_of(example, keys), NEAREST) for example in pool]
 
     similar: dict[int, tuple[float, str]] = {}
-    for shared, pairs in shown.items():
+    for shared, pairs in texts_of.items():
         originals = [text_of(example, shared) for example in gold]
         texts = list(map(plain, originals))
         count = Counter(texts)  # what several examples share, such as their language, is none of them
         for mine, other, similarity in _near([plain(text) for text, _ in pairs], texts):
-            text, place = pairs[mine]
-            itself = place == NEAREST and text == originals[other]
+            text, origin = pairs[mine]
+            itself = origin == NEAREST and text == originals[other]
             if not itself and (shared == keys or count[texts[other]] == 1) and similarity > similar.get(other, (0,))[0]:
-                similar[other] = similarity, place
+                similar[other] = similarity, origin
     copied = _copies(prompts)
     texts = [text_of(example, keys) for example in gold]
     words = {text: copied(text) for text in texts}
@@ -117,7 +117,7 @@ def find_leaks(program: Program, gold: Sequence[object]) -> list[Leak]:
     for index, text in enumerate(texts):
         if any(count[gram] == 1 for gram in words[text]):
             similar.setdefault(index, (100.0, "the instructions"))
-    return [Leak(at, identity(gold[at], at), place, score) for at, (score, place) in sorted(similar.items())]
+    return [Leak(at, identity(gold[at], at), origin, score) for at, (score, origin) in sorted(similar.items())]
 
 
 def leak_warning(leaks: Sequence[Leak], gold: Sequence[object]) -> str:

@@ -415,18 +415,18 @@ def logged_runs(place: Path | str, **options: str) -> list[Run]:
     return next((runs for reader in readers if (runs := reader(place, **options))), [])
 
 
-def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
+def stored(folder: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
     """A run from its folder, whose rows are numbered for at least so many repeats.
 
     Raises:
         GoldassayError: There is no run.
         DataError: It is damaged.
     """
-    head = read_head(place)
-    zero = zero_of(head, place) if metric is None else metric.zero
+    head = read_head(folder)
+    zero = zero_of(head, folder) if metric is None else metric.zero
     more = head.of_function
     repeats = max(repeats, head.repeats)
-    rows = Rows(place / ROWS, repeats)
+    rows = Rows(folder / ROWS, repeats)
 
     def row_of(state: Fields) -> Row:
         """The row, if it is one of this run; rows of a function may hold values of other names."""
@@ -434,20 +434,20 @@ def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
         new = dict.fromkeys(row.tallies if more else (), Mean())
         evidence = zero.with_items({**new, **zero}).from_state(row.tallies)
         repeat = 1 if row.repeat is None else row.repeat
-        known = 0 <= row.index < MOST_EXAMPLES and 1 <= repeat <= repeats and (more or evidence.keys() == zero.keys())
-        if not known or not math.isfinite(float(evidence.value) + row.score):
+        fits = 0 <= row.index < MOST_EXAMPLES and 1 <= repeat <= repeats and (more or evidence.keys() == zero.keys())
+        if not fits or not math.isfinite(float(evidence.value) + row.score):
             raise ValueError
         row.check()
         return row
 
-    if (place / ROWS).exists():
+    if (folder / ROWS).exists():
         what = "a row of this run: an index, an id, and the tallies of its measures"
-        for row, start in jsonl.parsed_rows(place / ROWS, row_of, what=what):
+        for row, start in jsonl.parsed_rows(folder / ROWS, row_of, what=what):
             rows.add(row, start)
-    return Run(head, rows, zero, place)
+    return Run(head, rows, zero, folder)
 
 
-def zero_of(head: RunHead, place: Path) -> Evidence:
+def zero_of(head: RunHead, folder: Path) -> Evidence:
     """The empty evidence of the measures that a run names.
 
     Raises:
@@ -459,4 +459,4 @@ def zero_of(head: RunHead, place: Path) -> Evidence:
             raise ValueError
         return Evidence.empty({name: parse(measure.measure) for name, measure in head.measures.items()}, weights)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
-        raise DataError(NO_MEASURES, file=place / HEAD) from None
+        raise DataError(NO_MEASURES, file=folder / HEAD) from None

@@ -115,7 +115,7 @@ def score(
     {'ours': 1.0, 'theirs': 0.5}
     """
     if isinstance(predictions, Mapping):
-        return Results({name: score(task, gold, part, **options) for name, part in predictions.items()})
+        return Results({name: score(task, gold, side, **options) for name, side in predictions.items()})
     intervals = options.pop("intervals", None)
     aligned, chosen = read(task, gold, predictions, **options)
     return card_of(task, aligned, chosen, intervals)

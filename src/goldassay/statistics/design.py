@@ -169,7 +169,7 @@ class Design:
 
     def only(self, places: Sequence[int]) -> Design:
         """The design with only the records at these places; what the others say of their strata stays."""
-        return replace(self, samplings=tuple(self.samplings[place] for place in places))
+        return replace(self, samplings=tuple(self.samplings[index] for index in places))
 
     @property
     def drafted(self) -> bool:

@@ -156,7 +156,12 @@ def estimate(
     >>> round(gain.value, 3), round(gain.low, 3), round(gain.high, 3), gain.n
     (0.06, 0.013, 0.107, 40)
     """
-    strata = _with_labels(strata)
+    strata = [stratum for stratum in strata if stratum.size]
+    if not strata:
+        raise GoldassayError("a population without examples has no value")
+    for stratum in strata:
+        if not len(stratum.evidence):
+            raise GoldassayError(f"a stratum of {stratum.size} examples has no label, so nothing is known of it")
     ones = all((stratum.evidence[:, 1] == 1).all() for stratum in strata)
     is_rate = isinstance(evidences.zero, Mean) and ones and systems == 1
     if is_rate and bounds and _is_sparse(strata):
@@ -215,21 +220,6 @@ def _width_unjudged(
     return alone.high - alone.low
 
 
-def _with_labels(strata: Sequence[Stratum]) -> list[Stratum]:
-    """The strata that have examples.
-
-    Raises:
-        GoldassayError: One has no label, or there is none.
-    """
-    strata = [stratum for stratum in strata if stratum.size]
-    if not strata:
-        raise GoldassayError("a population without examples has no value")
-    for stratum in strata:
-        if not len(stratum.evidence):
-            raise GoldassayError(f"a stratum of {stratum.size} examples has no label, so nothing is known of it")
-    return strata
-
-
 def _judged(strata: Sequence[Stratum], trust: float) -> float:
     """What a judge's verdicts on all examples add to the value of the labelled ones."""
     added = 0.0
@@ -257,7 +247,13 @@ def _mover(strata: Sequence[Stratum], bounds: tuple[float, float], level: float)
     total = sum(stratum.size for stratum in strata)
     values = [(stratum.evidence[:, 0] - least) / (most - least) for stratum in strata]
     weights = [stratum.size / total for stratum in strata]
-    trust = _trust_in_strata(strata, values)
+    # λ, from 0 up: the regression of values on a judge's verdicts over all strata; 0 if one has no verdicts
+    sums = [
+        (stratum.size, len(scaled), *_moments_of(scaled, stratum.verdicts, stratum.verdict_mean)[:2])
+        for stratum, scaled in zip(strata, values, strict=True)
+        if stratum.verdicts is not None
+    ]
+    trust = max(0.0, _regression(sums)) if len(sums) == len(strata) else 0.0
     mean = sum(weight * float(scaled.mean()) for weight, scaled in zip(weights, values, strict=True))
     squares = np.zeros(2)
     for stratum, weight, scaled in zip(strata, weights, values, strict=True):
@@ -300,16 +296,6 @@ def _width_at_random(strata: Sequence[Stratum], value: float, bounds: tuple[floa
     z = float(scipy.special.ndtri((1 + level) / 2))
     low, high = wilson_ends(mean, effective_number(mean, around / number, number), z)
     return float(high - low) * (most - least)
-
-
-def _trust_in_strata(strata: Sequence[Stratum], values: Sequence[Floats]) -> float:
-    """λ, from 0 up: the regression of values on a judge's verdicts over all strata; 0 if one has no verdicts."""
-    sums = [
-        (stratum.size, len(scaled), *_moments_of(scaled, stratum.verdicts, stratum.verdict_mean)[:2])
-        for stratum, scaled in zip(strata, values, strict=True)
-        if stratum.verdicts is not None
-    ]
-    return max(0.0, _regression(sums)) if len(sums) == len(strata) else 0.0
 
 
 def _moments_of(values: Floats, verdicts: Floats, mean: float) -> tuple[float, float, float]:
@@ -450,20 +436,17 @@ def additions(
     together = inputs[:, None] * (a + b)
     amounts: Floats = gaps @ slope(evidences, together.sum(axis=0))
     if running:
-        amounts = _running(gaps, together.cumsum(axis=0), evidences) * inputs.cumsum()
+        # each row of gaps times the derivative at the sums up to it
+        sums = together.cumsum(axis=0)
+        amounts = np.zeros(len(gaps))
+        for column, amount in enumerate(sums.T):
+            step = np.zeros_like(sums)
+            step[:, column] = STEP * amount
+            change = evidences.values(sums + step) - evidences.values(sums - step)
+            derivative = np.divide(change, 2 * STEP * amount, out=np.zeros(len(gaps)), where=amount != 0)
+            amounts += gaps[:, column] * derivative
+        amounts *= inputs.cumsum()
     amounts[np.abs(amounts) < 1e-9 * np.abs(amounts).max(initial=0.0)] = 0.0  # the rounding of the derivative
-    return amounts
-
-
-def _running(gaps: Floats, sums: Floats, evidences: Evidences) -> Floats:
-    """Each row of gaps times the derivative at its row of sums."""
-    amounts: Floats = np.zeros(len(gaps))
-    for column, amount in enumerate(sums.T):
-        step = np.zeros_like(sums)
-        step[:, column] = STEP * amount
-        change = evidences.values(sums + step) - evidences.values(sums - step)
-        derivative = np.divide(change, 2 * STEP * amount, out=np.zeros(len(gaps)), where=amount != 0)
-        amounts += gaps[:, column] * derivative
     return amounts
 
 

@@ -298,7 +298,7 @@ def _opened(item: Any) -> list[Any]:
     selection: Selection = "bred" if trial.get("chosen", not tuning.get("test")) else "none"
     if tuning.get("test") and tuning.get("chosen"):  # of several optimizers: corrected for their number
         places = {arm["optimizer"]: folder / f"test-{arm['optimizer']}" for arm in tuning["arms"]}
-        arms = {name: Run.load(place) for name, place in places.items() if (place / "run.json").is_file()}
+        arms = {name: Run.load(folder_of_arm) for name, folder_of_arm in places.items() if (folder_of_arm / "run.json").is_file()}
         audits = of_arms(Run.load(folder / trial["runs"][0]), arms, tuning["seed"])
         source = f"a tuning with {tuning['chosen']}, one of {len(places)} optimizers"
         return [replace(audits[tuning["chosen"]], source=source)]
@@ -362,10 +362,10 @@ def _of_result(result: OptimizerResult, gold: Examples, train: Examples, baselin
     # the examples that the chosen program's prompts show, by the ids of their scores
     keys = input_keys(scored[0]) or [key for key in names(scored[0]) if key != "id"]
     parts = list(_predictors(result.state))
-    instructions = "\n\n".join(str((part.get("signature") or {}).get("instructions") or "") for part in parts)
+    instructions = "\n\n".join(str((predictor.get("signature") or {}).get("instructions") or "") for predictor in parts)
     signature: Any = dspy.Signature  # one predictor with the prompts of the saved program, whatever its class was
     program = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
-    program.demos = [Example(**demo) for part in parts for demo in part["demos"] if isinstance(demo, dict)]
+    program.demos = [Example(**demo) for predictor in parts for demo in predictor["demos"] if isinstance(demo, dict)]
     leaks = [replace(leak, id=ids[leak.index]) if examples else leak for leak in find_leaks(program, scored)]
     if not leaks:
         return verdict

@@ -134,10 +134,10 @@ def prune(
                 patches.append(Patch(predictor=name, action="remove_example", example=demo, **about))
     gone = [units[index] for index in sorted(removed) if units[index].kind == "example"]
     if gone and isinstance(pruned, Wrapped):
-        shown = {"k": pruned.k, "keys": pruned.keys, "examples": serialize_for_json(pruned.examples)}
+        nearest = {"k": pruned.k, "keys": pruned.keys, "examples": serialize_for_json(pruned.examples)}
         text = f"dev can spare: {'; '.join(short(unit.text, 60) for unit in gone)}"
         first = next(iter(after))
-        patches.append(Patch(predictor=first, action="show_nearest", example=shown, rationale=text, **about))
+        patches.append(Patch(predictor=first, action="show_nearest", example=nearest, rationale=text, **about))
     proof = None
     if test and patches:
         bench = Bench(test, metric, options=use.changed(progress=False, max_failures=1.0, folder=None, budget=None))

@@ -115,8 +115,8 @@ def measure(
 
 def independent(patch: Patch, program: Module, examples: Examples) -> list[int]:
     """The places of the examples that a patch was not made from, and that the program with it does not show."""
-    made = {*patch.examples, *(leak.id for leak in find_leaks(program, examples))}
-    return [index for index, example in enumerate(examples) if identity(example, index) not in made]
+    sources = {*patch.examples, *(leak.id for leak in find_leaks(program, examples))}
+    return [index for index, example in enumerate(examples) if identity(example, index) not in sources]
 
 
 class PatchFolder:

@@ -184,8 +184,8 @@ class Audit(Displayed):
             line = f"{self.verdict}: {self.gain:+z.3f} [{low:+z.3f}, {high:+z.3f}]"
             lines = [f"{line} (95 %) after correction; {reported}" if was_chosen else line]
         else:
-            known = f"{reported}, luck included" if reported else "nothing is known of the gain yet"
-            lines = [f"{self.verdict}: {known}"]
+            gain = f"{reported}, luck included" if reported else "nothing is known of the gain yet"
+            lines = [f"{self.verdict}: {gain}"]
         if self.examples:
             size = f"{self.examples} examples"
             if self.clusters < self.examples:

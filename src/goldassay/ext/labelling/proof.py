@@ -469,8 +469,8 @@ def _judged(
     """How each mode changes that has an aligned judge in a review, by its verdicts on what is answered otherwise."""
     cases: list[tuple[Fields, Fields]] = []
     for name, record in plan.pool.inputs.items():
-        sides = [record, *(answer or {} for answer in plan.pool.outputs(name))]
-        inputs, before, after = [{key: side[key] for key in side if key not in ABOUT_RECORD} for side in sides]
+        records = [record, *(answer or {} for answer in plan.pool.outputs(name))]
+        inputs, before, after = [{key: side[key] for key in side if key not in ABOUT_RECORD} for side in records]
         cases += [(inputs, before), (inputs, after)] if before != after else []
     changes: list[ShareChange | None] = []
     for file in sorted((folder / JUDGES).glob("*.json")):

@@ -212,9 +212,9 @@ def explain(
     measure = card.measures[claim.name]
     conventions = {"": measure} | {repr(other): other for other in _other_conventions(measure)}
     tried: list[Alternative] = []
-    for change, sides in {"": (gold, pred), **(readings or {}), **dict(_other_data(card.task, gold, pred))}.items():
+    for change, data in {"": (gold, pred), **(readings or {}), **dict(_other_data(card.task, gold, pred))}.items():
         with suppress(GoldassayError, ValueError):  # the changed data cannot be measured
-            for name, value, different in _values(fold(card.task, conventions, Batches(*sides)), measure):
+            for name, value, different in _values(fold(card.task, conventions, Batches(*data)), measure):
                 if changes := tuple(filter(None, (change, different))):
                     tried.append(Alternative(value, name, changes))
     return ClaimedValue(claim, card.values[claim.name], tuple(tried))

@@ -391,8 +391,8 @@ def _best(scores: Floats) -> Sequence[int]:
 
 def _normal(triple: object) -> Parts:
     """Words apart at capitals and underscores, in lower case; an object loses a last note in parentheses."""
-    parts = [re.sub(r"([a-z])([A-Z])", r"\1 \2", part) for part in _written(triple)]
-    *heads, value = [re.sub(r"[_\s]+", " ", part).lower() for part in parts]
+    parts = [re.sub(r"([a-z])([A-Z])", r"\1 \2", text) for text in _written(triple)]
+    *heads, value = [re.sub(r"[_\s]+", " ", text).lower() for text in parts]
     return *heads, re.sub(r"^(.*?)\s\(.*?\)$", r"\1", value)
 
 

@@ -38,7 +38,7 @@ from goldassay.measures.triples import novel_discovery_rate, objects, scorecard
 from goldassay.measures.triples.mistakes import indexed
 from goldassay.measures.triples.objects import TripleMatching
 from goldassay.measures.triples.records import MatchedTriples, Triple, related, statements
-from goldassay.results.result import RATE_NAMES, Result, Values, from_columns, rates
+from goldassay.results.result import RATE_NAMES, Result, from_columns, rates
 from goldassay.statistics.intervals import interval
 from goldassay.text.normal import normal
 
@@ -230,6 +230,15 @@ def fold(
         {"predicate": predicate, "property": name, "label": scoring.table.label(name), "support": count}
         for (predicate, name), count in support.most_common()
     ]
+    curve = {}
+    for index, name in enumerate(BUCKETS):
+        count, confidence, correct = map(float, card.totals["calibration_pearson"].get(index, (0, 0, 0)))
+        curve[name] = {
+            "count": int(count),
+            "midpoint": (index + 0.5) / len(BUCKETS),
+            "mean_confidence": confidence / count if count else None,
+            "observed_accuracy": correct / count if count else None,
+        }
     return {
         "schema_version": 2,
         "run_metadata": {
@@ -243,7 +252,7 @@ def fold(
         "aggregate": {**_values(card, stored), "intervals": intervals},
         "by_domain": _by_domain(card, card.batches, stored),
         "by_property": _by_property(card, stored, scoring),
-        "calibration_curve": _calibration_curve(card),
+        "calibration_curve": curve,
         "alignment_gaps": gaps,
         "article_results": results,
         "failed_articles": list(failed),
@@ -325,20 +334,6 @@ def _by_property(card: Result, stored: Rows, scoring: Scoring) -> Fields:
         }
         for name, values in card.by["property"].items()
     }
-
-
-def _calibration_curve(card: Result) -> dict[str, Values]:
-    """Per bucket of confidence: how many, how confident, how often right."""
-    curve = {}
-    for index, name in enumerate(BUCKETS):
-        count, confidence, correct = map(float, card.totals["calibration_pearson"].get(index, (0, 0, 0)))
-        curve[name] = {
-            "count": int(count),
-            "midpoint": (index + 0.5) / len(BUCKETS),
-            "mean_confidence": confidence / count if count else None,
-            "observed_accuracy": correct / count if count else None,
-        }
-    return curve
 
 
 def _age(dates: Sequence[str]) -> Fields:

@@ -38,19 +38,19 @@ def _squad(source: Source) -> Iterator[SourceRecord]:
                     if source.task == "retrieval":
                         record |= {"query": question["question"], "relevant": {name: 1}}
                     else:
-                        record |= _question(question) | {"context": paragraph["context"], "documents": [name]}
-                        record["meta"] = {"title": title, **record["meta"]}
+                        golds = [] if question.get("is_impossible") else question.get("answers", [])
+                        starts = [answer.get("answer_start") for answer in golds]
+                        record |= {"question": question["question"], "answers": [answer["text"] for answer in golds]}
+                        if starts and all(isinstance(start, int) for start in starts):
+                            record["answer_starts"] = starts
+                        about_it = ("id", "question", "answers")
+                        meta = {key: value for key, value in question.items() if key not in about_it}
+                        record |= {
+                            "meta": {"title": title, **meta},
+                            "context": paragraph["context"],
+                            "documents": [name],
+                        }
                     yield SourceRecord(record | about)
-
-
-def _question(question: Record) -> Fields:
-    """The question and its answers with their offsets, if all have one; other fields are ``meta``."""
-    golds = [] if question.get("is_impossible") else question.get("answers", [])
-    starts = [answer.get("answer_start") for answer in golds]
-    meta = {key: value for key, value in question.items() if key not in ("id", "question", "answers")}
-    answers = [answer["text"] for answer in golds]
-    offsets = {"answer_starts": starts} if starts and all(isinstance(start, int) for start in starts) else {}
-    return {"question": question["question"], "answers": answers, **offsets, "meta": meta}
 
 
 def passages(path: str | Path) -> list[Fields]:

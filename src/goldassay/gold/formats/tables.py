@@ -20,7 +20,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import cache
 from math import inf, isfinite
@@ -78,7 +78,11 @@ def rows(source: Source) -> Iterator[SourceRecord]:
                 if isinstance(cell := row.get(name), str):
                     row[name] = jsonl.value(cell) if cell.strip() else None
             if source.format not in ("csv", "tsv", "json", "jsonl"):
-                row = _plain_row(row, paths or row)
+                plain = {}
+                for name, value in row.items():
+                    with suppress(DataError) if name not in (paths or row) else nullcontext():
+                        plain[str(name)] = _plain(value, str(name))
+                row = plain
             record = anyfields.nested(row) if source.task == "records" else row
             record = _record(record, source) if source.task in TASKS else record
             name = record.pop("id", None)
@@ -252,15 +256,6 @@ def _typed(name: str, cells: Sequence[str]) -> list[Any]:
     if name in anyfields.ABOUT_RECORD or kinds not in ({bool}, {int}, {float}, {int, float}):
         return list(cells)
     return [float(value) if float in kinds and value is not None else value for value in values]
-
-
-def _plain_row(row: Record, required: Container[str]) -> Fields:
-    """A row as JSON holds it; what JSON cannot hold, such as a picture, is left out unless it is required."""
-    plain = {}
-    for name, value in row.items():
-        with suppress(DataError) if name not in required else nullcontext():
-            plain[str(name)] = _plain(value, str(name))
-    return plain
 
 
 def _plain(value: Any, name: str) -> Any:

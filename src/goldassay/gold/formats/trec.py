@@ -28,7 +28,14 @@ def _queries(source: Source) -> Iterator[SourceRecord]:
     """One record a query, in the order in which they appear."""
     gold = source.side == "gold"
     layout = "query 0 document grade, or query document grade" if gold else "query Q0 document rank score tag"
-    topics = _topics(source.option("topics"))
+    path = source.option("topics")
+    topics: dict[str, str] = {}
+    for number, line in enumerate(files.lines(path) if path else (), start=1):
+        name, tab, text = line.partition("\t")
+        if line.strip() and (not tab or name in topics):
+            what = f"a topic is an id of its own, a tab and a text, found {line!r:.60}"
+            raise DataError(what, file=path, line=number)
+        topics[name] = text
     negative = 0
     width = 0
     queries: dict[str, Fields] = {}
@@ -70,17 +77,6 @@ def _grade(cell: str) -> int:
     if not digits.removeprefix("-").isdecimal():
         raise DataError(f"a grade is a whole number, not {cell!r}")
     return int(digits)
-
-
-def _topics(path: str | Path | None) -> dict[str, str]:
-    topics: dict[str, str] = {}
-    for number, line in enumerate(files.lines(path) if path else (), start=1):
-        name, tab, text = line.partition("\t")
-        if line.strip() and (not tab or name in topics):
-            what = f"a topic is an id of its own, a tab and a text, found {line!r:.60}"
-            raise DataError(what, file=path, line=number)
-        topics[name] = text
-    return topics
 
 
 def write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:

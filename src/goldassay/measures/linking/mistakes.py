@@ -30,7 +30,9 @@ def errors(document: LinkPair, pairs: Mapping[int, int]) -> Review:
         if answer and rank(mention, answer) == 1 and mention[:2] == answer[:2]:
             right.append(f'"{_words(mention, text)}" ({_ids(mention)})')
             continue
-        message = _wrong(mention, answer, text) if answer else _missed(mention, text)
+        message = ("missed", f'"{_words(mention, text)}" ({_ids(mention)}) was not answered')
+        if answer:
+            message = _wrong(mention, answer, text)
         rows.append(_error(message, mention, answer, text))
     for j, answer in enumerate(document.pred):
         if j not in pairs.values():
@@ -45,10 +47,6 @@ def _spurious(answer: Mention, text: str) -> Message:
     if answer.start < 0:
         return "not_in_text", f'"{words}" ({id_}) is not in the text: copy the words exactly'
     return "spurious", f'"{words}" was linked to {id_}, but no mention is annotated there'
-
-
-def _missed(mention: Mention, text: str) -> Message:
-    return "missed", f'"{_words(mention, text)}" ({_ids(mention)}) was not answered'
 
 
 def _wrong(mention: Mention, answer: Mention, text: str) -> Message:

@@ -173,7 +173,16 @@ def _link(link: object, words: str, typed: bool, predicted: bool) -> tuple[Menti
     if parent:
         first, last = parent
         parent = widened(first, last, words) if words else (first, last)
-    bases = _bases(ids)
+    if isinstance(ids, str):
+        ids = ids.split("|")
+    if isinstance(ids, (list, tuple, set, frozenset)):
+        ids = {"": ids}
+    if not isinstance(ids, (Mapping, type(None))):
+        raise DataError(f"ids are lists by knowledge base, such as {{'wikidata': ['Q42']}}, not {ids!r}")
+    bases: dict[str, list[str]] = {}
+    for base, listed in (ids or {}).items():
+        if listed:
+            bases[str(base)] = [str(listed)] if isinstance(listed, (str, int)) else list(listed)
     if candidates is None or not predicted:
         candidates = [id_ for group in bases.values() for id_ in group]
     kind = str(get("type") or "") if typed else ""
@@ -197,21 +206,6 @@ def _candidate(candidate: object) -> Scored:
     if math.isnan(number):
         raise DataError(f"expected a number as the score, got {score!r}")
     return bare_id(id_), number
-
-
-def _bases(ids: IdsOfLink) -> dict[str, list[str]]:
-    """Ids by knowledge base; a bare id or list has no named base."""
-    if isinstance(ids, str):
-        ids = ids.split("|")
-    if isinstance(ids, (list, tuple, set, frozenset)):
-        ids = {"": ids}
-    if not isinstance(ids, (Mapping, type(None))):
-        raise DataError(f"ids are lists by knowledge base, such as {{'wikidata': ['Q42']}}, not {ids!r}")
-    bases: dict[str, list[str]] = {}
-    for base, listed in (ids or {}).items():
-        if listed:
-            bases[str(base)] = [str(listed)] if isinstance(listed, (str, int)) else list(listed)
-    return bases
 
 
 def bare_id(id_: str | int | None) -> str:

@@ -300,8 +300,8 @@ class CostRatio(Steps):
 
     def tallies(self, batch: list[CallPair]) -> Mean:
         """Calls of each pair, weighed by gold's; a program that failed made none that are known."""
-        known = _array(not pair.trajectory.failure for pair in batch)
-        return Mean(*(_array(len(getattr(pair.best, side)) for pair in batch) * known for side in ("pred", "gold")))
+        readable = _array(not pair.trajectory.failure for pair in batch)
+        return Mean(*(_array(len(getattr(pair.best, side)) for pair in batch) * readable for side in ("pred", "gold")))
 
 
 @dataclass(frozen=True)

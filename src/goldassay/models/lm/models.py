@@ -288,10 +288,10 @@ def check_bound(program: object, lm: object) -> None:
         ...
     goldassay._support.exceptions.GoldassayError: the program's predictors are bound to openai/own, so openai/other ...
     """
-    own = bound_model(program)
+    bound = bound_model(program)
     name = str(getattr(lm, "model", lm))
-    if own is not None and lm is not None and name not in {str(p.lm.model) for p in program.predictors()}:  # type: ignore[attr-defined]
-        raise GoldassayError(answers_instead(own, name))
+    if bound is not None and lm is not None and name not in {str(p.lm.model) for p in program.predictors()}:  # type: ignore[attr-defined]
+        raise GoldassayError(answers_instead(bound, name))
 
 
 def for_program(

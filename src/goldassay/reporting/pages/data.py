@@ -47,14 +47,14 @@ def tables(summaries: Sequence[RunSummary]) -> dict[str, Fields]:
 
     A stratum with a single key repeats the whole set and is left out.
     """
-    strata = [{name: part for name, part in summary.run.by_stratum.items() if len(part) > 1} for summary in summaries]
+    strata = [{name: by_key for name, by_key in summary.run.by_stratum.items() if len(by_key) > 1} for summary in summaries]
     facets = [{**summary.by, **parts, **summary.by} for summary, parts in zip(summaries, strata, strict=True)]
     by_facet = {}
     for facet in dict.fromkeys(facet for side in facets for facet in side):
         of_runs = [side.get(facet, {}) for side in facets]
         rows = {
-            key: [part.get(key, {}) for part in of_runs]
-            for key in dict.fromkeys(key for part in of_runs for key in part)
+            key: [by_key.get(key, {}) for by_key in of_runs]
+            for key in dict.fromkeys(key for by_key in of_runs for key in by_key)
         }
         rows = {key: row for key, row in rows.items() if any(number for cells in row for number in cells.values())}
         names = list(dict.fromkeys(name for row in rows.values() for cells in row for name in cells))

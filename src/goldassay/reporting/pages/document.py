@@ -160,7 +160,7 @@ def cell(value: Value, places: int = 3) -> Markup:
 
 def bar(value: Value, row: TableRow, table: Table) -> Markup:
     """The first interval of a row as a bar from 0, on the scale of those of the table; nothing for another cell."""
-    firsts = [next((each for each in cells if isinstance(each, Interval)), None) for cells in [row, *table.rows]]
+    firsts = [next((cell for cell in cells if isinstance(cell, Interval)), None) for cells in [row, *table.rows]]
     ends = [abs(end) for first in firsts if first is not None for end in first.ends]
     if not isinstance(value, Interval) or value is not firsts[0] or not any(ends):
         return Markup("")

@@ -173,21 +173,21 @@ def sources(places: Sequence[Path]) -> Sources:
     runs: list[Run] = []
     views: list[View] = []
     tuning: Tuning | None = None
-    for place in places:
-        folder = run_at(place)
+    for source in places:
+        folder = run_at(source)
         if (folder / "tuning.json").is_file():
             if tuning is not None:
                 raise GoldassayError(f"{folder}: a report shows one tuning, and it already shows {tuning.folder}")
             tuning = Tuning.load(folder)
             runs += map(Run.load, tuning.runs)
-        elif place.name.endswith(".proof.json"):
-            views += [proof.view() for proof in read_proofs(place)]
-        elif view := next((view for read in of_kind("views").values() if (view := read(place))), None):
+        elif source.name.endswith(".proof.json"):
+            views += [proof.view() for proof in read_proofs(source)]
+        elif view := next((view for read in of_kind("views").values() if (view := read(source))), None):
             views.append(view)  # of the first extension that knows this file or folder
-        elif not (folder / HEAD).is_file() and (logged := logged_runs(place)):
+        elif not (folder / HEAD).is_file() and (logged := logged_runs(source)):
             runs += logged
-        elif place.is_file():
-            views.append(_judge(place))
+        elif source.is_file():
+            views.append(_judge(source))
         else:
             runs.append(Run.load(folder))
     return {"runs": runs, "tuning": tuning, "views": views}

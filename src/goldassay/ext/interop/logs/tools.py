@@ -89,7 +89,14 @@ def _content(file: Path) -> Content:
     with files.opened(file) as stream:
         data = stream.read()
     if data.startswith(b"PK"):
-        return _unzipped(data, file)
+        with suppress(ModuleNotFoundError):
+            import_module("zipfile_zstd")  # Zstandard, which Inspect writes, is in zipfile from Python 3.14 on
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        head = archive.getinfo("header.json")
+        members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
+        if head.file_size > LARGEST_HEAD or sum(info.file_size for info in members) > LARGEST_SAMPLES:
+            raise DataError(f"it unpacks to more than {LARGEST_SAMPLES >> 30} GiB", file=file)
+        return {**next(_members(archive, [head])), "samples": _members(archive, members)}
     try:
         parsed: Content = _json(data)
     except (ValueError, RecursionError):
@@ -108,18 +115,6 @@ def _json(data: bytes) -> Any:
 def rows_of_table(file: Path) -> list[Fields]:
     """The rows of a CSV by the names of its columns."""
     return [dict(row) for _, row in table(file, quoted=True)]
-
-
-def _unzipped(data: bytes, file: Path) -> Fields:
-    """Inspect's archive as the object that a ``.json`` log holds; its samples are unpacked one at a time."""
-    with suppress(ModuleNotFoundError):
-        import_module("zipfile_zstd")  # Zstandard, which Inspect writes, is in zipfile from Python 3.14 on
-    archive = zipfile.ZipFile(io.BytesIO(data))
-    head = archive.getinfo("header.json")
-    members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
-    if head.file_size > LARGEST_HEAD or sum(info.file_size for info in members) > LARGEST_SAMPLES:
-        raise DataError(f"it unpacks to more than {LARGEST_SAMPLES >> 30} GiB", file=file)
-    return {**next(_members(archive, [head])), "samples": _members(archive, members)}
 
 
 def _members(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> Iterator[Any]:

@@ -15,7 +15,6 @@ from goldassay.core.measure import TASKS
 from goldassay.ext.labelling.drafts import draft
 from goldassay.ext.labelling.modes import ReviewedTrace
 from goldassay.ext.labelling.review.folder import Folder, json_lines
-from goldassay.ext.labelling.review.journal import Line
 from goldassay.ext.labelling.review.quality import GOOD
 from goldassay.ext.labelling.review.session import Session
 from goldassay.gold.shapes import Fields
@@ -68,7 +67,14 @@ def export(session: Session) -> Fields:
             **session.quality.state(lines, settled)["quality"],
         },
     }
-    judged = _beside_judge(session, lines)
+    verdicts: dict[str, Fields] = {}
+    for line in lines:
+        good = session.quality.is_good(line)
+        verdict = session.quality.judged(line.index)
+        if line.visit == "first" and good is not None and verdict is not None:
+            row = verdicts.setdefault(line.record, {"id": line.record, "verdict": verdict >= GOOD, "labels": {}})
+            row["labels"][line.who] = good
+    judged = list(verdicts.values())
     contents: dict[str, str | bytes] = {
         GOLD_FILE: json_lines(gold),
         "card.yaml": yaml.safe_dump(card, sort_keys=False, allow_unicode=True),
@@ -87,18 +93,6 @@ def export(session: Session) -> Fields:
         "warnings": [f"{count} {what}" for what, count in counts.items() if count],
         "systems": session.systems(),
     }
-
-
-def _beside_judge(session: Session, lines: Sequence[Line]) -> list[Fields]:
-    """The judge's verdict on each record that has one, with people's labels."""
-    judged: dict[str, Fields] = {}
-    for line in lines:
-        good = session.quality.is_good(line)
-        verdict = session.quality.judged(line.index)
-        if line.visit == "first" and good is not None and verdict is not None:
-            row = judged.setdefault(line.record, {"id": line.record, "verdict": verdict >= GOOD, "labels": {}})
-            row["labels"][line.who] = good
-    return list(judged.values())
 
 
 def reviewed_traces(folder: Path) -> list[ReviewedTrace]:
