@@ -91,7 +91,7 @@ class Store:
                 fix = "; delete the file, all of it can be had again" if type(error) is sqlite3.DatabaseError else ""
                 raise StorageError(f"{self.path}: nothing can be stored here ({error}){fix}") from None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {"path": self.path}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from goldassay._support.secrets import redact
@@ -141,7 +142,7 @@ class MissingExtra(GoldassayError):
         super().__init__(f"this needs {package}, which is not installed: pip install 'goldassay[{extra}]'{otherwise}")
 
 
-def optional(package: str, extra: str) -> Any:
+def optional(package: str, extra: str) -> ModuleType:
     """A module of an extra.
 
     Raises:

@@ -22,7 +22,7 @@ from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import orjson
 
@@ -100,7 +100,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return parsed
 
 
-def _refuse_constant(name: str) -> Any:
+def _refuse_constant(name: str) -> NoReturn:
     raise DataError(f"{name} is not JSON")
 
 

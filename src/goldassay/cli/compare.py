@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from goldassay import workspace
 from goldassay._support import options as use
@@ -168,7 +168,7 @@ def _show(
         advice = recommend(usable, margin)
     if json:
         named = protocol(runs)
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "runs": [{**run.summary(), "available": run.available} for run in runs],
             "comparisons": [comparison.state() for comparison in comparisons],
             "verdicts": [

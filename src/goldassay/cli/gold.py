@@ -5,14 +5,14 @@ from __future__ import annotations
 import json as jsons
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from goldassay import gold as library
 from goldassay._support import options as use
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.cli.options import FormatOptions
 from goldassay.cli.settings import Setting, settings
-from goldassay.gold import load, splits, write
+from goldassay.gold import GoldSet, load, splits, write
 from goldassay.gold.agreement import agree_files
 from goldassay.gold.audit import audit, repaired
 from goldassay.gold.sets import find, view_of_stats
@@ -26,7 +26,7 @@ class ReadingOptions(FormatOptions):
 
     task: str | None = None
 
-    def load(self, gold: str) -> Any:
+    def load(self, gold: str) -> GoldSet:
         """A gold set, or a file of a task."""
         return load(gold, task=self.task, **self.reading())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -62,7 +62,7 @@ def score(
             claimed.explain(card, aligned.gold, aligned.pred, claim, readings=readings) for claim in scoring.claimed
         ]
     if json:
-        state: dict[str, Any] = card.state()
+        state = card.state()
         if explanations:
             state["claimed"] = [explanation.state() for explanation in explanations]
         terminal.answer(state)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from goldassay import workspace
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.jsonl import JSON
 from goldassay.core.measure import TASKS
 
 
@@ -41,7 +42,7 @@ def labels(text: str) -> list[str] | str:
     return list(dict.fromkeys(filter(None, map(str.strip, lines))))
 
 
-def hierarchy(text: str) -> Any:
+def hierarchy(text: str) -> JSON:
     """The labels of each group, from a JSON file, or ``institutions``."""
     return text if text == "institutions" else files.json_value(Path(text))
 
@@ -69,7 +70,7 @@ class Setting(NamedTuple):
     """The tasks that have a setting, how its value is read, and how help texts write the value."""
 
     tasks: Sequence[str]
-    read: Callable[[str], Any] = str
+    read: Callable[[str], object] = str
     form: str = "FILE"
 
 

@@ -13,7 +13,7 @@ on the way from B to A), so that the parts add up to the whole. Derivatives are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any
@@ -147,7 +147,7 @@ def clustered(matrix: Floats, clusters: Sequence[object]) -> Floats:
     """
     if len(clusters) != len(matrix):
         raise GoldassayError(f"{len(clusters)} clusters for {len(matrix)} examples; the lengths must agree")
-    names: dict[Any, int] = {}
+    names: dict[Hashable, int] = {}
     index = [names.setdefault(name, len(names)) for name in clusters]
     sums = np.zeros((len(names), matrix.shape[1]))
     np.add.at(sums, index, matrix)

@@ -139,7 +139,7 @@ def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: l
     elsewhere = Counter(e.predictor for e in errors if e.predictor and not is_made_by(e.predictor, pred_name))
     lines += [f"{count} more are of {name!r}, not of {pred_name!r}." for name, count in elsewhere.items()]
     errors = [error for error in errors if error.predictor not in elsewhere]
-    outputs: dict[str, Any] = {}
+    outputs: dict[str, object] = {}
     inputs = " ".join(str(value) for step in pred_trace or () for value in dict(step[1]).values())
     for step in pred_trace or ():
         outputs |= dict(step[2].items()) if is_example(step[2]) else {}

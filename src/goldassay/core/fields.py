@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +126,7 @@ def shuffled_documents(examples: Sequence[object], seed: int) -> list[list[int]]
 
     Parts of one document resemble each other, so they stay together in folds, in the order of measuring, in resamples.
     """
-    documents: dict[Any, list[int]] = {}
+    documents: dict[Hashable, list[int]] = {}
     for index, example in enumerate(examples):
         documents.setdefault(cluster(example, index), []).append(index)
     return random.Random(seed).sample(list(documents.values()), len(documents))
@@ -204,7 +204,7 @@ class Renamed(Mapping[str, Any]):
             return value
         return column(self.record) if callable(column) else read(self.record, column)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys([*self.columns, *names(self.record)]))
 
     def __len__(self) -> int:

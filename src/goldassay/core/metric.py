@@ -149,7 +149,7 @@ class Metric:
 
     @staticmethod
     def of(
-        function: Callable[..., Any],
+        function: Callable[..., object],
         *,
         name: str = "score",
         pass_mark: float = 1.0,
@@ -317,7 +317,7 @@ class FunctionMetric(Metric):
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[..., object],
         measure: Returned,
         pass_mark: float,
         targets: Mapping[str, float] | None,
@@ -353,7 +353,11 @@ class FunctionMetric(Metric):
             )
 
     def assess(self, gold: object, pred: object) -> Assessments:
-        """The evidence of one pair; a program that failed has the worst value of everything."""
+        """The evidence of one pair; a program that failed has the worst value of everything.
+
+        Raises:
+            MetricError: The function returned what is no number, tally or dict of these.
+        """
         if failed(pred):
             return {
                 key: Assessment(Mean.of(measure.worst or 0.0) if isinstance(measure.zero, Mean) else measure.zero)
@@ -376,7 +380,13 @@ class FunctionMetric(Metric):
         """The evidence in what the function returned."""
         text = ""
         if isinstance(value, Score):
-            return self._from_score(value)
+            # of a function that calls a `Metric`: its values and weights become this one's
+            evidence = value.evidence
+            first = next(iter(evidence), "")
+            measures = {name: self._returned(name, item, evidence.worst) for name, item in evidence.items()}
+            self.fix_names(measures, evidence.weights)
+            self.check_names(evidence)
+            return {name: Assessment(item, value.errors if name == first else ()) for name, item in evidence.items()}
         if isinstance(value, dspy.Prediction):
             text = str(value.get("feedback") or "")
             value = value.get("score")
@@ -400,15 +410,6 @@ class FunctionMetric(Metric):
         errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score)
         main = Assessment(tallies[self.main], errors, (text,) if text and not errors else ())
         return {key: Assessment(entry) for key, entry in tallies.items()} | {self.main: main}
-
-    def _from_score(self, score: Score) -> Assessments:
-        """The score of a function that calls a `Metric` of measures: its values and weights become this one's."""
-        evidence = score.evidence
-        first = next(iter(evidence), "")
-        measures = {key: self._returned(key, entry, evidence.worst) for key, entry in evidence.items()}
-        self.fix_names(measures, evidence.weights)
-        self.check_names(evidence)
-        return {key: Assessment(entry, score.errors if key == first else ()) for key, entry in evidence.items()}
 
     @staticmethod
     def _returned(key: str, value: Tally | float, worst: Mapping[str, float | None]) -> Returned:
@@ -449,7 +450,7 @@ def _overall(parts: Sequence[Any]) -> Any:
     return sum(value if isinstance(value, float) else float(value.value) for value in parts) / len(parts)
 
 
-def _return_type(function: Callable[..., Any]) -> Any:
+def _return_type(function: Callable[..., object]) -> Any:
     """The return annotation; None without one that can be read."""
     try:
         return typing.get_type_hints(function).get("return")
@@ -457,7 +458,7 @@ def _return_type(function: Callable[..., Any]) -> Any:
         return None
 
 
-def _return_kind(function: Callable[..., Any]) -> str:
+def _return_kind(function: Callable[..., object]) -> str:
     """The tally in a function's return annotation, or in that of a dict's values; a mean without one."""
     kind = _return_type(function)
     if typing.get_origin(kind) in (dict, Mapping):
@@ -466,7 +467,7 @@ def _return_kind(function: Callable[..., Any]) -> str:
     return name if getattr(tally, name, None) is kind and isinstance(kind, type) and issubclass(kind, Tally) else "Mean"
 
 
-def extra_arguments(function: Callable[..., Any]) -> int:
+def extra_arguments(function: Callable[..., object]) -> int:
     """How many of DSPy's further arguments a metric takes beside gold and prediction.
 
     One that takes any number gets those two alone, as `Metric.of` calls it.

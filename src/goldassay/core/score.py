@@ -49,14 +49,14 @@ class Total:
     factor: float = 1.0
     failed: int = 0
     failure: str = ""
-    _next: list[Any] = field(default_factory=list, init=False, compare=False)
+    _next: list[Score | Total] = field(default_factory=list, init=False, compare=False)
     """The score that was added last, and the sum with it.
 
     ``Evaluate`` sums all scores again after every example. A sum that knows the next one does not add up the same
     evidence again, so n examples cost n additions of evidence instead of n² / 2.
     """
 
-    def __add__(self, other: Any) -> Total:
+    def __add__(self, other: object) -> Total:
         if isinstance(other, Score):
             if not self._next or self._next[0] is not other:
                 self._next[:] = other, self + other.total
@@ -77,7 +77,7 @@ class Total:
 
     __radd__ = __add__
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """A copy, or a total of another process, has the evidence and not the chain of later sums."""
         return Total, (self.evidence, self.count, self.plain, self.factor, self.failed, self.failure)
 
@@ -200,13 +200,13 @@ class Score(dspy.Prediction, str):
     def __format__(self, spec: str) -> str:
         return format(float(self), spec)
 
-    def __add__(self, other: Any) -> Total:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __add__(self, other: object) -> Total:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         total: Total = self.total + other
         return total
 
     __radd__ = __add__  # pyright: ignore[reportAssignmentType]
 
-    def __mul__(self, factor: Any) -> Total:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __mul__(self, factor: float) -> Total:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.total * float(factor)
 
     __rmul__ = __mul__  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]

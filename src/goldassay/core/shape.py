@@ -33,8 +33,8 @@ DSPY_NOTES = (
 class Signature(Protocol):
     """What is read of a ``dspy.Signature``."""
 
-    input_fields: Mapping[str, Any]
-    output_fields: Mapping[str, Any]
+    input_fields: Mapping[str, object]
+    output_fields: Mapping[str, object]
 
 
 @dataclass(frozen=True)

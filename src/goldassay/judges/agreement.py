@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -57,7 +57,7 @@ def rate(right: Sequence[bool]) -> Interval | None:
     return interval([float(value) for value in right], bounds=(0.0, 1.0)) if right else None
 
 
-def coefficient(units: Sequence[Sequence[Any]], kind: str) -> Interval | None:
+def coefficient(units: Sequence[Sequence[Hashable]], kind: str) -> Interval | None:
     """A coefficient of agreement with its interval; None if nothing varies or nothing can be compared."""
     tallies = [tally for unit in units if (tally := Coefficient.of([unit], kind)).weight]
     if not tallies or sum(tallies, Coefficient(kind=kind)).defined is None:
@@ -142,7 +142,9 @@ def mean_grade(
     )
 
 
-def _corrected(rows: Sequence[tuple[Any, Any]], origin: str, bounds: Bounds | None = None) -> Corrected | None:
+def _corrected(
+    rows: Sequence[tuple[float | None, float]], origin: str, bounds: Bounds | None = None
+) -> Corrected | None:
     """The mean corrected by (label, verdict) pairs, a label or None each; None if too few have one, or all do."""
     labelled = [row for row in rows if row[0] is not None]
     unlabelled = [verdict for label, verdict in rows if label is None]

@@ -142,7 +142,7 @@ class Judge:
     def __str__(self) -> str:
         return f"{getattr(self.lm, 'model', type(self.lm).__name__)}@{self.version}"
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: object) -> Self:
         return self  # optimizers copy modules that hold a judge; its verdicts and counts stay the same
 
     @property

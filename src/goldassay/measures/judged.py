@@ -129,7 +129,7 @@ class JudgedMeasure(Measure[JudgedMean]):
             object.__setattr__(self, "_live", live)
             object.__setattr__(self, "judge", name)
 
-    def __call__(self, gold: object, pred: object, /, batch: Any = None) -> Assessment[JudgedMean]:
+    def __call__(self, gold: object, pred: object, /, batch: object = None) -> Assessment[JudgedMean]:
         """The evidence and the errors of one pair; the judge is asked once."""
         return self.assess(gold, pred)
 

@@ -49,7 +49,7 @@ class RunSummary:
         self.overall = overall(run)
         self.values = values(run)
         self.by: dict[str, Mapping[str, Mapping[str, float | None]]] = {}
-        self.counts: dict[str, Mapping[Any, Counts]] = {}
+        self.counts: dict[str, Mapping[str, Counts]] = {}
         self.confusion: Confusion | None = None
         tasks = {measure.task for measure in run.result.measures.values()}
         facets = ("type", "label", "property", "domain")

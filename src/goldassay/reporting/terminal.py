@@ -73,7 +73,7 @@ def console(error: bool = False) -> Console:
 _answers: IO[str] | None = None
 
 
-def answer(value: Mapping[str, Any]) -> None:
+def answer(value: Mapping[str, object]) -> None:
     """Prints the one JSON object of a command under ``--json``, without secrets."""
     text = jsonl.dumps(value)
     text = text if redact(text) == text else jsonl.dumps(scrub(json.loads(text)))
@@ -83,7 +83,7 @@ def answer(value: Mapping[str, Any]) -> None:
 class Stated(Protocol):
     """A result of the library that is also printed as JSON."""
 
-    def state(self) -> Mapping[str, Any]:
+    def state(self) -> Mapping[str, object]:
         """The result as JSON."""
         ...
 
@@ -92,7 +92,7 @@ class Shown(Stated, Viewable, Protocol):
     """A result that also says of itself what it shows."""
 
 
-R = TypeVar("R", bound="Stated | Mapping[str, Any]")
+R = TypeVar("R", bound="Stated | Mapping[str, object]")
 
 
 @overload

@@ -68,7 +68,7 @@ class _Callbacks(list[BaseCallback]):
         return (self.others if id(own) in self.silent else list(self)) + own
 
 
-def silent_callbacks(parts: Iterable[Any]) -> dict[int, list[BaseCallback]]:
+def silent_callbacks(parts: Iterable[object]) -> dict[int, list[BaseCallback]]:
     """The lists of callbacks of these modules and adapters, for `Account.open`."""
     lists = [getattr(part, "callbacks", None) for part in parts]
     return {id(callbacks): callbacks for callbacks in lists if isinstance(callbacks, list)}
@@ -137,7 +137,7 @@ class Account(BaseCallback):  # type: ignore[misc]
             step.tokens = sum(tokens.values())
             self._recorded[step.index] = _record(call, entry, outputs, exception)
 
-    def on_module_start(self, call_id: str, instance: Any, inputs: Fields) -> None:
+    def on_module_start(self, call_id: str, instance: object, inputs: Fields) -> None:
         """A module begins."""
         predictor = ""
         if isinstance(instance, dspy.Predict):

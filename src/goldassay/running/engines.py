@@ -160,7 +160,11 @@ class Worker:
         self.measuring, self.context = cloudpickle.loads(inner)
 
     def measure(self, index: int, example: dspy.Example) -> tuple[Row, Fields, Usage, tuple[bool, int, str]]:
-        """The row, what the budget lost, calls that belong to no row, and whether models answered."""
+        """The row, what the budget lost, calls that belong to no row, and whether models answered.
+
+        Raises:
+            Interrupted: The program was interrupted; any other error of a run is raised as it is, or by its message.
+        """
         meter = Meter()
         outside_rows = Account(meter)
         with dspy.context(**self.context):

@@ -39,7 +39,7 @@ def fingerprint(program: Program) -> str:
     A program whose prompts hold more than its predictors' demonstrations (such as the nearest examples of
     `goldassay.tuning.wrappers`) returns that from a method ``prompt_parts``.
     """
-    parts: list[Any] = []
+    parts: list[object] = []
     module: Any = program
     for name, predictor in module.named_predictors():
         fields = {key: str(info.json_schema_extra.get("desc", "")) for key, info in predictor.signature.fields.items()}
@@ -87,7 +87,7 @@ def code_hash(code: Program) -> str:
     return digest.hexdigest()[:16]
 
 
-def function_hash(function: Callable[..., Any]) -> str:
+def function_hash(function: Callable[..., object]) -> str:
     """A hash of what a function computes: its code, its settings, and the user's functions that it calls.
 
     Two functions of one file differ, and a file may change around a function. Comments do not count.
@@ -99,7 +99,7 @@ def function_hash(function: Callable[..., Any]) -> str:
     """
     parts: list[str] = []
     waiting: list[Any] = [function]
-    seen: list[Any] = []
+    seen: list[object] = []
     while waiting:
         part = inspect.unwrap(waiting.pop(0))
         if any(part is earlier for earlier in seen):
@@ -164,13 +164,13 @@ def _is_empty(cell: CellType) -> bool:
         return True
 
 
-def modules_of(program: Program) -> list[Any]:
+def modules_of(program: Program) -> list[object]:
     """The modules that a program consists of, itself included; not the histories, which hold thousands of prompts."""
-    modules: list[Any] = []
-    waiting: list[Any] = [program]
+    modules: list[object] = []
+    waiting: list[object] = [program]
     while waiting:
         thing = waiting.pop(0)
-        inner: list[Any] = []
+        inner: list[object] = []
         if isinstance(thing, dict):
             inner = list(thing.values())
         elif isinstance(thing, (list, tuple)):

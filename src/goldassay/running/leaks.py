@@ -80,7 +80,7 @@ def find_leaks(program: Program, gold: Sequence[object]) -> list[Leak]:
         return []
     named = input_keys(gold[0]) or {*(shape_of(program).inputs or ()), *TEXT_FIELDS}
     keys = frozenset(key for key in named if read(gold[0], key, None) is not None)
-    texts_of: dict[frozenset[str], list[tuple[str, str]]] = defaultdict(list)  # texts by the fields to compare them with
+    texts_of: dict[frozenset[str], list[tuple[str, str]]] = defaultdict(list)  # by the fields to compare
     prompts: list[str] = []
     for name, predictor in predictors:
         signature = signature_of(predictor)
@@ -152,7 +152,7 @@ def check_program(program: Program, held_out: Mapping[str, Sequence[object]], wh
             )
 
 
-def check_splits(program: Program, splits: Mapping[str, Sequence[Any]]) -> None:
+def check_splits(program: Program, splits: Mapping[str, Sequence[object]]) -> None:
     """Check that neither train nor the program's prompts hold examples of dev or test.
 
     Raises:

@@ -359,7 +359,7 @@ def record(row: Row, evidence: Evidence) -> Fields:
     return flat_row
 
 
-def measured_row(index: int, example: Any, assessed: Mapping[str, Assessment], score: float) -> Row:
+def measured_row(index: int, example: object, assessed: Mapping[str, Assessment], score: float) -> Row:
     """The row of an example, as far as it comes from its gold and its assessments."""
     document = cluster(example, index)
     return Row(

@@ -12,12 +12,12 @@ for values, and never which kind of gold it is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
@@ -285,7 +285,7 @@ class Design:
         self,
         evidence: Floats,
         groups: Sequence[tuple[list[str], list[int]]],
-        documents: Sequence[Any] | None = None,
+        documents: Sequence[Hashable] | None = None,
         predicted: Mapping[str, tuple[float, float]] = MappingProxyType({}),
     ) -> list[Stratum]:
         """The population, as `goldassay.statistics.sampling.estimate` takes it.
@@ -321,7 +321,7 @@ class Design:
         tallies: Values,
         zero: Tally | None = None,
         *,
-        clusters: Sequence[Any] | None = None,
+        clusters: Sequence[Hashable] | None = None,
         bounds: tuple[float, float] | None = None,
         level: float = 0.95,
     ) -> Interval:

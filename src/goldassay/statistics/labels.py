@@ -10,17 +10,17 @@ the draft says so (``fixed`` of its sampling), once, with the last of these labe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import comb
-from typing import Any, Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import scipy
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.evidence import Evidences, Floats, clustered
+from goldassay.core.evidence import Evidences, Floats, Values, clustered
 from goldassay.core.tally import Mean, Tally
 from goldassay.statistics.design import Design
 from goldassay.statistics.intervals import Interval, unit_bounds
@@ -120,7 +120,7 @@ class PairedLabels:
     differ: Sequence[bool]
     agreeing: Sequence[str] = ()
     predicted: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    documents: Sequence[Any] | None = None
+    documents: Sequence[Hashable] | None = None
     limits: tuple[float, float] | None = (0.0, 1.0)
 
     @cached_property
@@ -176,7 +176,9 @@ def decide(labels: PairedLabels) -> LabelTest:
     race.extend(running)
     test_p = swap_test(weighted)
     sizes = np.abs(weighted[weighted != 0])
-    interval = _difference(labels)
+    interval = estimate(labels.strata, labels.evidences, systems=2) if labels.strata else None
+    if interval is not None and labels.width is not None:
+        interval = replace(interval, low=max(-labels.width, interval.low), high=min(labels.width, interval.high))
     direction = race.direction
     fixed = labels.design.first.fixed
     limit = None
@@ -230,7 +232,7 @@ def adjusted(tests: Sequence[LabelTest]) -> list[LabelTest]:
 
 
 def compare_weighted(
-    before: Sequence[Any], after: Sequence[Any], zero: Tally, design: Design, documents: Sequence[Any] | None = None
+    before: Values, after: Values, zero: Tally, design: Design, documents: Sequence[Hashable] | None = None
 ) -> PairedTest:
     """The difference of two systems on all examples of a level, each weighed by what it stands for.
 
@@ -263,23 +265,13 @@ class DraftedAnswers(Protocol):
         """How the labelled records were chosen."""
         ...
 
-    def paired(self, other: Any, measure: str, labels: PairedLabels) -> PairedLabels:
+    def paired(self, other: Self, measure: str, labels: PairedLabels) -> PairedLabels:
         """The evidence of this system and another one, with where their answers to all inputs differ.
 
         Raises:
             GoldassayError: The draft tells nothing of these systems, or not by this measure.
         """
         ...
-
-
-def _difference(labels: PairedLabels) -> Interval | None:
-    """B − A with its interval; None while labels do not tell it."""
-    if not labels.strata:
-        return None
-    ends = estimate(labels.strata, labels.evidences, systems=2)
-    if labels.width is None:
-        return ends
-    return replace(ends, low=max(-labels.width, ends.low), high=min(labels.width, ends.high))
 
 
 def _settled(interval: Interval, p: float, gap: float) -> tuple[Interval, float]:

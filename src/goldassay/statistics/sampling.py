@@ -195,7 +195,9 @@ def estimate(
         return result
     if is_rate and bounds and len(strata) > 1:
         return _worth(result, _width_at_random(strata, value, bounds, level))
-    return _worth(result, _width_unjudged(strata, evidences, level, systems, bounds))
+    unjudged = [replace(stratum, verdicts=None) for stratum in strata]
+    alone = estimate(unjudged, evidences, level=level, systems=systems, bounds=bounds)
+    return _worth(result, alone.high - alone.low)
 
 
 def _worth(result: Interval, width: float) -> Interval:
@@ -209,15 +211,6 @@ def _satterthwaite(phases: Sequence[tuple[float, float]], level: float) -> tuple
     doubt = sum(phase**2 / max(degrees, 1) for phase, degrees in phases)
     degrees = max(2.0, variance**2 / doubt) if doubt > 0 else 2.0
     return variance, float(scipy.special.stdtrit(degrees, (1 + level) / 2))
-
-
-def _width_unjudged(
-    strata: Sequence[Stratum], evidences: Evidences, level: float, systems: int, bounds: tuple[float, float] | None
-) -> float:
-    """The width of the interval without a judge's verdicts."""
-    unjudged = [replace(stratum, verdicts=None) for stratum in strata]
-    alone = estimate(unjudged, evidences, level=level, systems=systems, bounds=bounds)
-    return alone.high - alone.low
 
 
 def _judged(strata: Sequence[Stratum], trust: float) -> float:

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 from goldassay._support.exceptions import DataError, GoldassayError
 
@@ -54,7 +53,7 @@ def locate(text: str, quotes: Sequence[str]) -> list[Offsets | None]:
     located: list[Offsets | None] = []
     after = 0
 
-    def rank(span: Offsets) -> tuple[Any, ...]:
+    def rank(span: Offsets) -> tuple[bool, bool, bool, bool, Offsets]:
         overlaps = any(span[0] < end and start < span[1] for start, end in taken)
         return span in taken, overlaps, span in nested, span[0] < after, span
 

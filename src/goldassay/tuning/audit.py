@@ -206,7 +206,7 @@ def _long(rows: Sequence[Record]) -> OptimizerResult:
     )
 
 
-def save_result(program: Any, file: Path | str) -> Path:
+def save_result(program: object, file: Path | str) -> Path:
     """Write the result that an optimizer attached to a program, which ``program.save`` drops, as JSON without code.
 
     Args:
@@ -220,8 +220,8 @@ def save_result(program: Any, file: Path | str) -> Path:
 
 
 def audit(
-    result: Any,
-    *more: Any,
+    result: object,
+    *more: object,
     gold: Examples = (),
     train: Examples = (),
     baseline: str | None = None,
@@ -271,7 +271,7 @@ def audit(
     return first if isinstance(first, Audit) else _of_result(first, gold, train, baseline)
 
 
-def _opened(item: Any) -> list[Any]:
+def _opened(item: object) -> list[Any]:
     """The runs in a folder, in another tool's log or in a result of ``dspy.Evaluate``; else the verdict on a tuning, or
     an optimizer's result.
     """
@@ -298,7 +298,7 @@ def _opened(item: Any) -> list[Any]:
     selection: Selection = "bred" if trial.get("chosen", not tuning.get("test")) else "none"
     if tuning.get("test") and tuning.get("chosen"):  # of several optimizers: corrected for their number
         places = {arm["optimizer"]: folder / f"test-{arm['optimizer']}" for arm in tuning["arms"]}
-        arms = {name: Run.load(folder_of_arm) for name, folder_of_arm in places.items() if (folder_of_arm / "run.json").is_file()}
+        arms = {name: Run.load(path) for name, path in places.items() if (path / "run.json").is_file()}
         audits = of_arms(Run.load(folder / trial["runs"][0]), arms, tuning["seed"])
         source = f"a tuning with {tuning['chosen']}, one of {len(places)} optimizers"
         return [replace(audits[tuning["chosen"]], source=source)]
@@ -379,7 +379,7 @@ def _of_result(result: OptimizerResult, gold: Examples, train: Examples, baselin
     return _of_result(clean, clean_examples, train, titles[0]).without(leaks, verdict)
 
 
-def _matched(gold: Examples, ids: Sequence[str]) -> list[Any]:
+def _matched(gold: Examples, ids: Sequence[str]) -> list[Example]:
     """The gold of the scored examples, by their ids or else in their order."""
     by_id = {identity(example, index): example for index, example in enumerate(gold)}
     if by_id.keys() >= set(ids):

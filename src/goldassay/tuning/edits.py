@@ -209,7 +209,7 @@ def covering(diagnosis: Diagnosis, most: int = 6) -> Slots:
 def counter_example(diagnosis: Diagnosis) -> Slots:
     """An example with an empty answer, of middle length, if too much is predicted (slot ``counter-example``)."""
     added = {*PRED_KINDS, "unanswerable", "unsupported"}
-    empty: tuple[Any, ...] = ([], "", {}, None)
+    empty: tuple[object, ...] = ([], "", {}, None)
     if not any(pattern.kind in added for pattern in diagnosis.patterns):
         return {}
     for name, predictor in predictors(diagnosis.program).items():

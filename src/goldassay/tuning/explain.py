@@ -391,7 +391,11 @@ class _Purse:
 
     @property
     def left(self) -> float:
-        """How many examples a program can still be run on."""
+        """How many examples a program can still be run on.
+
+        Raises:
+            GoldassayError: The budget is in a unit that is not counted here.
+        """
         cost = self.bench.cost
         used = {
             "calls": cost["calls"],

@@ -311,7 +311,11 @@ class Rewrite(dspy.Signature):  # type: ignore[misc]
 
 
 def rewritten(diagnosis: Diagnosis, lm: dspy.BaseLM) -> Slots:
-    """The whole instruction as a language model writes it from the costliest patterns (slot ``instruction``)."""
+    """The whole instruction as a language model writes it from the costliest patterns (slot ``instruction``).
+
+    Raises:
+        GoldassayError: The model wrote none.
+    """
     mistakes = [
         f"{pattern.name}, loss {pattern.loss:.4f}: {pattern.errors[0].message}" for pattern in diagnosis.patterns[:6]
     ]

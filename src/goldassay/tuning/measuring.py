@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from dspy import Module
+from dspy import Example, Module
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import GoldassayError, RunStopped
@@ -390,7 +390,7 @@ def count_measured(train: int, dev: int, most: int = MOST_MEASURED, races: bool 
     return max(0, min(most - dev, train - left_out if races and left_out >= 2 * LEAST_RACED else train))
 
 
-def spare(train: Examples, measured: Examples) -> list[Any]:
+def spare(train: Examples, measured: Examples) -> list[Example]:
     """The train examples that are not measured and share no document with one that is."""
     ids = {id(example) for example in measured}
     documents = {read(example, "document", None) for example in measured} - {None}

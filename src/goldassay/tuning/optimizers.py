@@ -284,11 +284,11 @@ def optimized(
     name: str,
     optimize: Optimizer,
     program: Module,
-    splits: dict[str, list[Any]],
+    splits: dict[str, list[Example]],
     metric: AnyMetric,
     options: TuneOptions,
     meter: Meter,
-    guard: Callable[[str, Any], Any] | None = None,
+    guard: Callable[[str, dspy.BaseLM | None], dspy.BaseLM | None] | None = None,
 ) -> tuple[Job, Module, str]:
     """The job, the program that an optimizer makes (or the best one so far), and why it was stopped.
 

@@ -250,9 +250,9 @@ def check_patch(patch: Patch, held_out: Splits) -> None:
             check_examples(rows, {split: examples})
 
 
-def write(patch: Patch, folder: Path) -> Path:
+def write(patch: Patch, path: Path) -> Path:
     """Write a patch to a YAML file, or as ``ID.yaml`` into a folder."""
-    file = folder if folder.suffix == ".yaml" else folder / f"{patch.id}.yaml"
+    file = path if path.suffix == ".yaml" else path / f"{patch.id}.yaml"
     body = {"id": patch.id, "section": patch.section, **patch.model_dump(mode="json", exclude_none=True)}
     text = yaml.dump(body, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
     files.save(file, text)

@@ -34,7 +34,7 @@ from goldassay.tuning.wrappers import Splits, output_fields
 
 def tune(
     program: Module,
-    gold: Any,
+    gold: object,
     metric: AnyMetric,
     optimizer: str | Teleprompter | Sequence[str | Teleprompter] = "bootstrap",
     options: TuneOptions | None = None,
@@ -138,7 +138,7 @@ def tune(
 atune = asynchronous(tune)
 
 
-def splits_of(gold: Any, seed: int = 0) -> dict[str, list[dspy.Example]]:
+def splits_of(gold: object, seed: int = 0) -> dict[str, list[dspy.Example]]:
     """The examples of train, dev and test.
 
     Train and dev need to tell no level, so examples that a draft chose for another question count alike there.

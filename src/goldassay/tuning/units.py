@@ -344,8 +344,8 @@ def omit(program: Module, units: Sequence[Unit], removed: Collection[int]) -> Mo
     examples = {unit.index for unit in gone if unit.kind == "example"}
     if isinstance(copy, Wrapped) and examples:
         at_choice = len(copy.examples) > copy.k
-        examples_left = [] if at_choice else [example for index, example in enumerate(copy.examples) if index not in examples]
-        copy.learn(examples_left, copy.keys, copy.k)
+        left = [] if at_choice else [example for index, example in enumerate(copy.examples) if index not in examples]
+        copy.learn(left, copy.keys, copy.k)
     for name, predictor in predictors(copy).items():
         lines = {unit.index for unit in gone if unit.predictor == name and unit.is_statement}
         demos = {unit.index for unit in gone if unit.predictor == name and unit.kind == "demonstration"}

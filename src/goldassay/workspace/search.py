@@ -221,7 +221,7 @@ class BM25Index:
         hits = [(float(scores[index]), self.passages[index].id) for index in np.flatnonzero(scores > 0)]
         return [(name, score) for score, name in sorted(hits, reverse=True)[:k]]
 
-    def __deepcopy__(self, memo: Mapping[int, Any]) -> BM25Index:
+    def __deepcopy__(self, memo: object) -> BM25Index:
         """Itself: an index does not change, and optimizers copy programs often."""
         return self
 

@@ -52,7 +52,7 @@ def token_level_metrics(
 
 
 def entity_level_metrics(
-    pred_entities: Sequence[Any], gold_entities: Sequence[Any], match_type: str = "strict"
+    pred_entities: Sequence[object], gold_entities: Sequence[object], match_type: str = "strict"
 ) -> Fields:
     """Precision, recall, F1 and counts of entities, strict (span and type) or partial (overlap and type).
 

@@ -228,7 +228,11 @@ class AstMatch(Measure[Mean, list[str]]):
     fixed: ClassVar[Conventions] = {"language": "Python", "order": "any where parallel"}  # type: ignore[misc]
 
     def batch(self, gold: Examples, pred: Examples) -> list[str]:
-        """The kind of error of each pair; empty without one. Gold without schemas is checked by its own names."""
+        """The kind of error of each pair; empty without one. Gold without schemas is checked by its own names.
+
+        Raises:
+            DataError: A schema cannot be read.
+        """
         errors = []
         for index, (example, prediction) in enumerate(zip(gold, pred, strict=True), start=1):
             try:

@@ -210,7 +210,13 @@ def explain(
     if claim.name not in card.measures:
         raise GoldassayError(f"no value {claim.name!r} to explain; there are {', '.join(card.measures)}")
     measure = card.measures[claim.name]
-    conventions = {"": measure} | {repr(other): other for other in _other_conventions(measure)}
+    conventions = {"": measure}  # and those with one parameter chosen differently, which are still the same quantity
+    for parameter in [item.name for item in fields(measure) if item.name not in QUANTITY]:
+        for choice in OPEN.get(parameter, measure.choices.get(parameter, ())):
+            if choice != getattr(measure, parameter):
+                with suppress(GoldassayError):
+                    other = replace(measure, **{parameter: choice})
+                    conventions[repr(other)] = other
     tried: list[Alternative] = []
     for change, data in {"": (gold, pred), **(readings or {}), **dict(_other_data(card.task, gold, pred))}.items():
         with suppress(GoldassayError, ValueError):  # the changed data cannot be measured
@@ -218,15 +224,6 @@ def explain(
                 if changes := tuple(filter(None, (change, different))):
                     tried.append(Alternative(value, name, changes))
     return ClaimedValue(claim, card.values[claim.name], tuple(tried))
-
-
-def _other_conventions(measure: Measure) -> Iterator[Measure]:
-    """The measure with one parameter chosen differently, so that it is still the same quantity."""
-    for name in [item.name for item in fields(measure) if item.name not in QUANTITY]:
-        for choice in OPEN.get(name, measure.choices.get(name, ())):
-            if choice != getattr(measure, name):
-                with suppress(GoldassayError):
-                    yield replace(measure, **{name: choice})
 
 
 def _values(card: Result, measure: Measure) -> Iterator[tuple[str, float, str]]:
@@ -256,7 +253,7 @@ def _conventions(measure: Measure) -> list[str]:
     return measure.conventions.partition("[")[2].removesuffix("]").split(", ")
 
 
-def _other_data(task: str, gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[tuple[str, Sides]]:
+def _other_data(task: str, gold: Sequence[Record], pred: Sequence[Record]) -> Iterator[tuple[str, Sides]]:
     """The examples with a change in them, by its description."""
     ours = LABEL_FIELDS[task][0]
     theirs = OUTPUT_FIELDS[task][0]

@@ -305,7 +305,16 @@ class WebNLG(TripleMeasure[Mean, Totals]):
 
     def batch(self, gold: Examples, pred: Examples) -> Totals:
         """The best pairs of each example."""
-        return [_sums(*pair) for pair in zip(gold, pred, strict=True)]
+        totals: Totals = []
+        for pair in zip(gold, pred, strict=True):
+            triples = as_written(*pair)
+            size = max(map(len, triples))
+            references, candidates = [[*map(_normal, side), *[("", "", "")] * (size - len(side))] for side in triples]
+            rates = [[_rates(reference, candidate) for reference in references] for candidate in candidates]
+            f1 = np.array([[fmean(cell[2:12:3]) for cell in row] for row in rates], float)
+            best = (row[column] for row, column in zip(rates, _best(f1), strict=True))
+            totals.append([size, *sum(best, np.zeros(len(PAIRED)))])
+        return totals
 
     def tally(self, sums: list[float]) -> Mean:
         """The sum and the number of one example."""
@@ -369,15 +378,6 @@ OFFICIAL: dict[str, TripleMeasure[Any, Any]] = {
 """What the evaluation script prints, by name."""
 WEBNLG = Protocol("webnlg", ("triples",), partial(fold, "triples", OFFICIAL), format="webnlg")
 MEASURES = (*map(WebNLG, MATCHINGS), FullTriples())
-
-
-def _sums(gold: object, pred: object) -> list[float]:
-    triples = as_written(gold, pred)
-    size = max(map(len, triples))
-    references, candidates = [[*map(_normal, side), *[("", "", "")] * (size - len(side))] for side in triples]
-    rates = [[_rates(reference, candidate) for reference in references] for candidate in candidates]
-    f1 = np.array([[fmean(cell[2:12:3]) for cell in row] for row in rates], float)
-    return [size, *sum((row[column] for row, column in zip(rates, _best(f1), strict=True)), np.zeros(len(PAIRED)))]
 
 
 def _best(scores: Floats) -> Sequence[int]:

@@ -338,5 +338,5 @@ def evaluate_articles(
     return results.fold(rows, articles, gold, failed, about, scoring, output)
 
 
-def _digest(value: bytes | Sequence[Any]) -> str:
+def _digest(value: bytes | Sequence[object]) -> str:
     return hashlib.sha256(repr(value).encode()).hexdigest()[:16]

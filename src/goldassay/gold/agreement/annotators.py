@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import check_unique, identity
+from goldassay.core.fields import Fields, check_unique, identity
 from goldassay.core.measure import TASKS
 from goldassay.gold.agreement.results import Agreement
 from goldassay.gold.agreement.study import SETS, Records, Study, statements
@@ -97,7 +97,7 @@ def _with_suggestions(file: Path, rows: Records, task: str, level: str | None, s
     drafts = [record for record in rows if record.get("suggestions")]
     if not drafts:
         raise DataError("no record has suggestions, as gold draft writes them", file=file)
-    suggested: dict[str, list[Any]] = {}
+    suggested: dict[str, list[Fields]] = {}
     unchanged = 0
     for record in drafts:
         label = canonical_output(as_prediction(record, task), task)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from goldassay.measures.calibration import ByConfidence, scalar
 class Gated(AnswerMeasure[Mean]):
     """The value of another measure of answering where a condition holds, which a subclass states in `holds`."""
 
-    measure: Any
+    measure: str | Measure
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -45,7 +45,7 @@ class Gated(AnswerMeasure[Mean]):
     @cached_property
     def inner(self) -> Measure:
         """The other measure."""
-        return parse(self.measure)
+        return parse(str(self.measure))
 
     @property
     def attains_one(self) -> bool:

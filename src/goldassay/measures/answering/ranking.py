@@ -129,7 +129,7 @@ class Owned(Sums):
 
     total: Number = 0.0
     n: Number = 0.0
-    stated: Number = 0.0
+    said: Number = 0.0
     unsaid: Number = 0.0
 
     @property

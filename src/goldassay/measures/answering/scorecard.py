@@ -114,7 +114,11 @@ def scorecard(
     models, missing = _models(requested, embedder, tokens, baseline)
     chosen = _chosen(DEFAULT_VALUES if measures is None else measures, models)
     available = {name: measure for name, measure in chosen.items() if measure not in missing}
-    card = fold("answering", available, shared, sections=_sections({*chosen}))
+    failed = "{n} of {examples} questions have no answer because the program failed or made no prediction; they count 0"
+    warnings = {"foreign": SCRIPTS} if {"f1", "rouge1", "rouge2", "rougeL"} & chosen.keys() else {}
+    facets = {facet: partial(_by_facet, facet) for facet in ("answerable", "answer_type", "language")}
+    sections = Sections(_facts, facets, warnings | {"failed": failed})
+    card = fold("answering", available, shared, sections=sections)
     if measures is None:
         empty = {name for name in WITH_EVIDENCE if not card.totals[name].weight}
         chosen = {name: measure for name, measure in chosen.items() if name not in empty}
@@ -248,16 +252,6 @@ def means_by_kind(card: Result, kinds: Sequence[str | None]) -> dict[str, dict[s
         }
         by[kind] = {**means, "support": int(rows.sum())}
     return by or None
-
-
-def _sections(names: Set[str]) -> Sections:
-    """Facets and warnings of a scorecard with these values."""
-    failed = "{n} of {examples} questions have no answer because the program failed or made no prediction; they count 0"
-    by_words = names & {"f1", "rouge1", "rouge2", "rougeL"}
-    warnings = {"foreign": SCRIPTS, "failed": failed} if by_words else {"failed": failed}
-    return Sections(
-        _facts, {facet: partial(_by_facet, facet) for facet in ("answerable", "answer_type", "language")}, warnings
-    )
 
 
 SQUAD = Protocol(

@@ -119,7 +119,13 @@ class AgreementCounts(Confusion):
     def value(self) -> Number:
         """The statistic; where both sides gave one and the same label throughout, 1 if they agree."""
         if self.statistic == "mcc":
-            return self._matthews()
+            n = self.weight  # Gorodkin's R_K; 1 where one label throughout is right
+            by_label = self.by_label().values()
+            products = sum(counts.support * counts.predicted for counts in by_label)
+            gold = n * n - sum(counts.support**2 for counts in by_label)
+            pred = n * n - sum(counts.predicted**2 for counts in by_label)
+            right = 1.0 - positive(n - self.correct)
+            return divide(self.correct * n - products, (gold * pred) ** 0.5) + right * (1.0 - positive(gold * pred))
         if self.statistic == "none":
             return 1.0 - divide(*disagreement(self))
         scale = self.scale()
@@ -133,16 +139,6 @@ class AgreementCounts(Confusion):
         if self.statistic == "mae":
             return divide(sum(distance(*pair) * count for pair, count in self.items()), self.weight)
         return 1.0 - divide(*disagreement(self, distance))
-
-    def _matthews(self) -> Number:
-        """Gorodkin's R_K; 1 where one label throughout is right."""
-        n = self.weight
-        by_label = self.by_label().values()
-        products = sum(counts.support * counts.predicted for counts in by_label)
-        gold = n * n - sum(counts.support**2 for counts in by_label)
-        pred = n * n - sum(counts.predicted**2 for counts in by_label)
-        right = 1.0 - positive(n - self.correct)
-        return divide(self.correct * n - products, (gold * pred) ** 0.5) + right * (1.0 - positive(gold * pred))
 
 
 @dataclass(frozen=True, slots=True)

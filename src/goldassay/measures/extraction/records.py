@@ -82,7 +82,7 @@ def spans(items: Entities, side: str = "entities", *, placed: bool = False) -> l
     return read_spans
 
 
-def _span(item: Any) -> Span:
+def _span(item: object) -> Span:
     if isinstance(item, (tuple, list)) and len(item) >= 3:
         item = dict(zip(Span._fields, item[:3], strict=False))
     get = item.get if isinstance(item, Mapping) else lambda name: read(item, name, None)

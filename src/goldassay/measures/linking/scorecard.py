@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import Any
 
 from goldassay.core.fields import Record
 from goldassay.core.measure import Batches, Measure
@@ -80,8 +79,8 @@ def scorecard(
     return card
 
 
-def _facts(chunk: Batches, first: HitsAt) -> Counter[Any]:
-    facts = Counter[Any]()
+def _facts(chunk: Batches, first: HitsAt) -> Counter[str]:
+    facts = Counter[str]()
     batch: MentionBatch = chunk.of(first)
     for matching in batch:
         facts["repeated"] += matching.document.repeated
@@ -89,7 +88,7 @@ def _facts(chunk: Batches, first: HitsAt) -> Counter[Any]:
     return facts
 
 
-def _hipe_facts(chunk: Batches, first: HitsAt) -> Counter[Any]:
+def _hipe_facts(chunk: Batches, first: HitsAt) -> Counter[str | tuple[int, ...]]:
     """The same, and the outcome of each answer and each mention without one."""
     batch: MentionBatch = chunk.of(first)
     outcomes = Counter(outcome for matching in batch for _, outcome in matching.outcomes())

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from goldassay.core.evidence import means, stacked
 from goldassay.core.fields import Record
 from goldassay.core.measure import NO_EVIDENCE, Conventions, Measure, Names, Review
-from goldassay.core.tally import RATE_TALLIES, By, Counts, Macro, Mean, T
+from goldassay.core.tally import RATE_TALLIES, By, Counts, Macro, Mean, T, Tally
 from goldassay.measures import Examples
 from goldassay.measures.records import matching, mistakes
 from goldassay.measures.records.comparators import comparator
@@ -151,7 +151,7 @@ rate='f1', average='micro')
         return "field" if self.average == "micro" else ""
 
     @property
-    def zero(self) -> Any:
+    def zero(self) -> Tally:
         """No evidence."""
         return RATE_TALLIES[self.rate]() if self.average == "micro" else Macro(rate=self.rate)
 
@@ -165,7 +165,7 @@ rate='f1', average='micro')
         """The counts of each field."""
         return {"field": replace(self, average="macro")} if self.key == "field_f1" else {}
 
-    def tallies(self, batch: RecordBatch) -> Any:
+    def tallies(self, batch: RecordBatch) -> Tally:
         """The counts of each pair."""
         if self.average == "macro":
             return stacked([Macro(counts, self.rate) for counts in batch.by_field], self.zero)

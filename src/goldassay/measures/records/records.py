@@ -70,7 +70,7 @@ def _value(side: object, schema: str, field: Callable[[object, str], Any]) -> An
     return {name: read(side, name) for name in named} if named else field(side, "record")
 
 
-def record_of(value: object) -> Any:
+def record_of(value: object) -> JSON:
     """A record as plain JSON values; a text is read as JSON.
 
     Raises:

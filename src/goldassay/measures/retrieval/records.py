@@ -96,7 +96,7 @@ def scores(pred: object) -> Numbers:
     return scored
 
 
-def _pair(result: object, rank: int) -> tuple[str, Any]:
+def _pair(result: object, rank: int) -> tuple[str, float | None]:
     """The document of a result of any shape, and its score if it has one."""
     document = read(result, "doc_id", None)
     if document is None:
@@ -261,7 +261,7 @@ class RankingBatch:
         with np.errstate(over="ignore"):
             return np.fromiter(values, np.float64, len(self.grade)).astype(np.float32)
 
-    def _padded(self, low: int, high: int) -> NDArray[np.floating[Any]]:
+    def _padded(self, low: int, high: int) -> NDArray[np.float32]:
         """The scores of some queries, a row each, padded with NaN: shape (queries, deepest)."""
         sizes = self.retrieved[low:high]
         start = int(self._starts[low])

@@ -24,7 +24,7 @@ from goldassay._support.workspace import attribute
 from goldassay.core.evidence import Floats, means
 from goldassay.core.fields import identity
 from goldassay.core.measure import NO_EVIDENCE, Conventions, Error, Limits, Measure, Names, Review, failed
-from goldassay.core.tally import RATE_TALLIES, By, Counts, Mean, T
+from goldassay.core.tally import RATE_TALLIES, By, Counts, Mean, T, Tally
 from goldassay.measures import Examples
 from goldassay.measures.records.comparators import comparator
 from goldassay.measures.trajectories import mistakes
@@ -82,7 +82,7 @@ class TrajectoryMeasure(Measure[T, list[CallPair]]):
         return list(map(mistakes.review, batch))
 
     @property
-    def chosen(self) -> Mapping[str, Any]:
+    def chosen(self) -> Mapping[str, object]:
         """The conventions, with the comparators in words."""
         compared = ", ".join([*(f"{name}: {how}" for name, how in self.compare), "others by type (3 is 3.0)"])
         return {**super().chosen, "compare": compared}
@@ -146,11 +146,11 @@ class CallF1(TrajectoryMeasure):
     assigned: ClassVar[str] = "right"  # the calls that are right, of an alignment
 
     @property
-    def zero(self) -> Any:
+    def zero(self) -> Tally:
         """No evidence."""
         return RATE_TALLIES[self.rate]()
 
-    def tallies(self, batch: list[CallPair]) -> Any:
+    def tallies(self, batch: list[CallPair]) -> Tally:
         """The counts of each pair."""
         alignments = [pair.best for pair in batch]
         right = _array(len(getattr(best, self.assigned)) for best in alignments)
@@ -196,11 +196,11 @@ class ByTool(TrajectoryMeasure):
     fixed: ClassVar[Conventions] = {"assignment": "one to one, largest", "average": "micro", "empty": NO_EVIDENCE}
 
     @property
-    def zero(self) -> Any:
+    def zero(self) -> Tally:
         """No evidence."""
         return By[str, Counts]()
 
-    def tallies(self, batch: list[CallPair]) -> Any:
+    def tallies(self, batch: list[CallPair]) -> Tally:
         """The counts of each pair by tool."""
         size = len(batch)
         first_cell: dict[str, int] = {}  # of each tool, in a table of tools and pairs

@@ -33,7 +33,16 @@ def review(pair: CallPair) -> Review:
     unassigned_pred = [j for j in range(len(best.pred)) if j not in set(best.by_name.values())]
     for i, j in best.by_name.items():
         if i not in best.right:
-            errors += _wrong_arguments(best.gold[i], best.pred[j], pair)
+            gold = best.gold[i]
+            pred = best.pred[j]
+            for name in pair.comparing.wrong_arguments(gold, pred):
+                if name not in gold.args:
+                    message = f"{gold.name}: {name} was given as {json_text(pred.args[name])}, but it is not needed."
+                elif name not in pred.args:
+                    message = f"{gold.name}: {name} was left out: it is {json_text(gold.args[name])}."
+                else:
+                    message = f"{gold.name}: {name} is {json_text(gold.args[name])}, not {json_text(pred.args[name])}."
+                errors.append(_error("wrong_argument", message, pred.step, gold, pred, f"{gold.name}.{name}"))
     # what is left on both sides, in order, is a call of another tool in the place of gold's
     spare = [j for j in unassigned_pred if j not in pair.repeated]
     for i, j in zip(unassigned_gold, spare, strict=False):
@@ -71,20 +80,6 @@ def review(pair: CallPair) -> Review:
             if not error.predictor:
                 errors[number] = replace(error, predictor=before[-1].predictor)
     return tuple(errors), tuple(in_words(best.gold[i]) for i in best.right)
-
-
-def _wrong_arguments(gold: Call, pred: Call, pair: CallPair) -> list[Error]:
-    errors = []
-    for name in pair.comparing.wrong_arguments(gold, pred):
-        if name not in gold.args:
-            message = f"{gold.name}: {name} was given as {json_text(pred.args[name])}, but it is not needed."
-        elif name not in pred.args:
-            message = f"{gold.name}: {name} was left out: it is {json_text(gold.args[name])}."
-        else:
-            message = f"{gold.name}: {name} is {json_text(gold.args[name])}, not {json_text(pred.args[name])}."
-        error = _error("wrong_argument", message, pred.step, gold, pred, f"{gold.name}.{name}")
-        errors.append(error)
-    return errors
 
 
 def _error(

@@ -121,7 +121,11 @@ def trajectory(pred: object) -> Trajectory:
 
 
 def call_of(item: object, step: int = 0) -> Call:
-    """A call from ``{name, args}``, a step, OpenAI's ``{function: {name, arguments}}``, Inspect's or BFCL's form."""
+    """A call from ``{name, args}``, a step, OpenAI's ``{function: {name, arguments}}``, Inspect's or BFCL's form.
+
+    Raises:
+        DataError: It has none of these forms.
+    """
     get = item.get if type(item) is dict else lambda name: read(item, name, None)
     function = get("function")
     if function is not None and isinstance(function, Mapping):
@@ -153,7 +157,7 @@ def arguments(args: object) -> Mapping[str, JSON]:
     return {} if value is None else {"": value}
 
 
-def _of_react(fields: Mapping[str, Any]) -> Trajectory:
+def _of_react(fields: Mapping[str, object]) -> Trajectory:
     calls: list[Call] = []
     finished = False
     number = 0
@@ -182,20 +186,7 @@ def error_of(message: object) -> str:
     return str(error.get("message", error) if isinstance(error, Mapping) else error or "")
 
 
-def _set_errors(messages: Sequence[Any], calls: Sequence[Call]) -> None:
-    """Give the error of a tool's message to the call that it names, or to the first call without an answer."""
-    listed = iter(calls)
-    waiting: list[tuple[object, Call]] = []
-    for message in messages:
-        waiting += [(read(call, "id", None), next(listed)) for call in read(message, "tool_calls", None) or ()]
-        if waiting and read(message, "role", "") == "tool":
-            name = read(message, "tool_call_id", None)
-            answered = next((item for item in waiting if item[0] == name), waiting[0])
-            answered[1].error = error_of(message)
-            waiting.remove(answered)
-
-
-def of_messages(messages: Sequence[Any]) -> Trajectory:
+def of_messages(messages: Sequence[object]) -> Trajectory:
     """The calls of messages with ``tool_calls``; each answer of the model is a step before them, as in `steps_of`."""
     calls: list[Call] = []
     step = 0
@@ -210,7 +201,16 @@ def of_messages(messages: Sequence[Any]) -> Trajectory:
         step += len(listed)
         calls += listed
     if has_errors:
-        _set_errors(messages, calls)
+        # the error of a tool's message is that of the call that it names, or of the first call without an answer
+        remaining = iter(calls)
+        waiting: list[tuple[object, Call]] = []
+        for message in messages:
+            waiting += [(read(call, "id", None), next(remaining)) for call in read(message, "tool_calls", None) or ()]
+            if waiting and read(message, "role", "") == "tool":
+                name = read(message, "tool_call_id", None)
+                pair = next((item for item in waiting if item[0] == name), waiting[0])
+                pair[1].error = error_of(message)
+                waiting.remove(pair)
     answered = bool(messages) and not (
         read(messages[-1], "tool_calls", None) or read(messages[-1], "role", "") == "tool"
     )

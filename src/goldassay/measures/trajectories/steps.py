@@ -60,7 +60,7 @@ def _of_react(fields: Record) -> list[Step]:
     return steps
 
 
-def of_messages(messages: Sequence[Any]) -> list[Step]:
+def of_messages(messages: Sequence[object]) -> list[Step]:
     """The steps of a chat: each answer of the model, and the calls of tools in it with what they returned.
 
     A tool's message belongs to the call that it names, or to the first call that has no output yet.

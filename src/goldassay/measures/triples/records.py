@@ -160,7 +160,7 @@ def statements(gold: object, pred: object, comparing: TripleMatching = EXACTLY) 
     )
 
 
-def as_written(gold: object, pred: object) -> tuple[list[Any], list[Any]]:
+def as_written(gold: object, pred: object) -> tuple[list[object], list[object]]:
     """The statements of both sides that count, as they are and in their order."""
     expected = gold_field(gold, "triples") or ()
     predicted = pred_field(pred, "triples") or ()

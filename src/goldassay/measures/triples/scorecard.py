@@ -56,7 +56,14 @@ def scorecard(
     if official := official_result(protocol, "triples", shared, ontology=ontology):
         return official
     options |= {name: pairs(options.get(name)) for name in MATCHING_TABLES}
-    measures = every(_relations(ontology), **options)
+    names: list[str] = []
+    rows = ontology.get("relations", ()) if isinstance(ontology, Mapping) else ontology
+    for row in rows or ():
+        labels = [row] if isinstance(row, str) else [read(row, "label", None), read(row, "pid", None)]
+        if not any(labels):
+            raise DataError(f"a relation of the ontology has a 'label' or a 'pid', not {row!r}")
+        names += [str(name) for name in labels if name]
+    measures = every(tuple(names), **options)
     supported = measures[-1].key
     card = fold("triples", measures, shared, sections=TRIPLE_SECTIONS)
     if card.totals[supported].weight == 0:
@@ -126,18 +133,6 @@ TRIPLE_SECTIONS = Sections(
 def breakdown(shared: Batches) -> Result:
     """The values by property and domain alone."""
     return fold("triples", [F1(), MacroF1()], shared, sections=TRIPLE_SECTIONS)
-
-
-def _relations(ontology: OntologyContent | None) -> Names:
-    """The names and property ids of an ontology's relations."""
-    names: list[str] = []
-    rows = ontology.get("relations", ()) if isinstance(ontology, Mapping) else ontology
-    for row in rows or ():
-        labels = [row] if isinstance(row, str) else [read(row, "label", None), read(row, "pid", None)]
-        if not any(labels):
-            raise DataError(f"a relation of the ontology has a 'label' or a 'pid', not {row!r}")
-        names += [str(name) for name in labels if name]
-    return tuple(names)
 
 
 def _row(counts: Counts) -> Values:

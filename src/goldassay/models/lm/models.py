@@ -142,7 +142,7 @@ class RateLimit(BaseCallback):  # type: ignore[misc]
         with _lock:
             return _limits.setdefault(_address(lm), EndpointLimit(self.rpm, self.tpm))
 
-    def on_lm_start(self, call_id: str, instance: dspy.BaseLM, inputs: dict[str, Any]) -> None:
+    def on_lm_start(self, call_id: str, instance: dspy.BaseLM, inputs: dict[str, object]) -> None:
         """Wait for a place. In asynchronous code this holds up the event loop."""
         prompt = len(str(inputs.get("messages") or inputs.get("prompt") or "")) / 4
         self.calls[call_id] = instance, prompt
@@ -151,7 +151,7 @@ class RateLimit(BaseCallback):  # type: ignore[misc]
         if notes := _notes.get():
             notes.waited += time.monotonic() - began
 
-    def on_lm_end(self, call_id: str, outputs: Sequence[Any] | None, exception: BaseException | None = None) -> None:
+    def on_lm_end(self, call_id: str, outputs: Sequence[object] | None, exception: BaseException | None = None) -> None:
         """Count the tokens, or give the place back."""
         lm, prompt = self.calls.pop(call_id)
         entry = history_entry(lm, outputs)

@@ -28,7 +28,7 @@ def _figure(label: str, data: list[Fields], layout: Fields, height: float = 320)
     return {"label": label, "data": data, "layout": {"height": height, **layout}}
 
 
-def _marks(at: int, name: str, x: Sequence[Any], y: Sequence[Any], hover: str, **options: Any) -> Fields:
+def _marks(at: int, name: str, x: Sequence[object], y: Sequence[object], hover: str, **options: Any) -> Fields:
     """A series in the colour and the shape of its number."""
     shapes = ("circle", "square", "diamond", "triangle-up", "pentagon", "triangle-down", "star")  # .k0 to .k6 of pages
     colour = COLOURS[at % len(COLOURS)]

@@ -12,7 +12,6 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any
 
 from goldassay._support.jsonl import JSON, dumps
 from goldassay.core.fields import Fields, Record
@@ -47,7 +46,7 @@ def tables(summaries: Sequence[RunSummary]) -> dict[str, Fields]:
 
     A stratum with a single key repeats the whole set and is left out.
     """
-    strata = [{name: by_key for name, by_key in summary.run.by_stratum.items() if len(by_key) > 1} for summary in summaries]
+    strata = [{name: keys for name, keys in summary.run.by_stratum.items() if len(keys) > 1} for summary in summaries]
     facets = [{**summary.by, **parts, **summary.by} for summary, parts in zip(summaries, strata, strict=True)]
     by_facet = {}
     for facet in dict.fromkeys(facet for side in facets for facet in side):
@@ -115,7 +114,7 @@ def index(runs: Sequence[Run]) -> Fields:
     types = defaultdict[str, int](count().__next__)
     predictions = [[row.error if row.prediction is None else row.prediction for row in run.rows] for run in runs]
     key = hashlib.sha256(dumps([[run.name, run.head.started] for run in runs]).encode()).hexdigest()[:16]
-    columns: dict[str, Callable[[Row], Any]] = {
+    columns: dict[str, Callable[[Row], object]] = {
         "scores": lambda row: round(float(row.score), 4),
         "seconds": lambda row: round(float(row.latency_s or 0), 3),
         "tokens": lambda row: row.usage.tokens,
@@ -141,7 +140,7 @@ def _types(rows: Sequence[Row]) -> list[str]:
     """The error kinds, types and labels of an example in any run."""
     gold = rows[0].gold or {}
     errors = [error for row in rows for error in row.errors]
-    names: list[Any] = [name for error in errors for name in (error.kind, error.gold_type, error.pred_type)]
+    names: list[str | None] = [name for error in errors for name in (error.kind, error.gold_type, error.pred_type)]
     names += [gold["label"]] if isinstance(gold.get("label"), str) else []
     names += [entity.get("type") for entity in gold.get("entities") or () if isinstance(entity, Mapping)]
     return list(dict.fromkeys(str(name) for name in names if name))

@@ -121,7 +121,7 @@ class Line(Decision):
     sitting: str = Field(default="", max_length=200)
     when: str
     blind: bool = False
-    reviewers: list[str] = []
+    shown: list[str] = []
 
     @cached_property
     def index(self) -> int:

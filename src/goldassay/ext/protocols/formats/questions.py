@@ -127,14 +127,6 @@ def _musique_answers(content: Sequence[Record]) -> Items:
         yield {"id": item["id"], **about, "answerable": [item.get("predicted_answerable", True)]}
 
 
-def _docvqa_answers(content: Sequence[Record]) -> Items:
-    return _by_id({item["questionId"]: item["answer"] for item in content})
-
-
-def _nq_open_answers(content: Sequence[Record]) -> Items:
-    return _by_id({item["question"]: item["prediction"] for item in content})
-
-
 def _kilt_answers(content: Sequence[Record]) -> Items:
     for item in content:
         name = str(item["id"]).strip()
@@ -158,9 +150,9 @@ GOLD_LAYOUTS: dict[str, Callable[[Any], Items]] = {
 PREDICTED_LAYOUTS: dict[str, Callable[[Any], Items]] = {
     "hotpotqa": _hotpotqa_answers,
     "musique": _musique_answers,
-    "nq_open": _nq_open_answers,
+    "nq_open": lambda content: _by_id({item["question"]: item["prediction"] for item in content}),
     "kilt": _kilt_answers,
-    "docvqa": _docvqa_answers,
+    "docvqa": lambda content: _by_id({item["questionId"]: item["answer"] for item in content}),
 }
 ALL_COUNT = ("hotpotqa", "drop")  # whose scripts count every question of an id, with the same answer
 LAST_COUNTS = ("triviaqa", "quoref")  # whose scripts count the last question of an id
