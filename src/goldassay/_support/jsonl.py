@@ -306,7 +306,7 @@ class Log:
 
 
 @contextmanager
-def writing(place: Path | str) -> Iterator[None]:
+def writing(path: Path | str) -> Iterator[None]:
     """Turn an error of the operating system into one line that names ``place``.
 
     Raises:
@@ -315,7 +315,7 @@ def writing(place: Path | str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StorageError(f"{place}: cannot be written: {error.strerror or error}") from None
+        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def replace(file: Path, text: str) -> None:

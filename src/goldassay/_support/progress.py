@@ -59,7 +59,7 @@ def standard_error() -> Console:
     return Console(file=sys.__stderr__ if thrown_away else sys.stderr)
 
 
-def bar(console: Console, shown: bool = True) -> Progress:
+def bar(console: Console, visible: bool = True) -> Progress:
     """A bar with the number done, the time taken and the time left; gone when it ends, silent without a terminal."""
     return Progress(
         TextColumn("{task.description}"),
@@ -68,7 +68,7 @@ def bar(console: Console, shown: bool = True) -> Progress:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console,
-        disable=not (shown and watched(console.file)),
+        disable=not (visible and watched(console.file)),
         transient=True,
     )
 

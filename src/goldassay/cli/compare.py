@@ -15,6 +15,7 @@ from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
 from goldassay.cli.options import SystemOptions
+from goldassay.core.fields import JsonObject
 from goldassay.core.measure import RAISED, TASKS
 from goldassay.ext.interop.exports import save_ranking
 from goldassay.ext.interop.logs import split_name
@@ -168,7 +169,7 @@ def _show(
         advice = recommend(usable, margin)
     if json:
         named = protocol(runs)
-        body: dict[str, object] = {
+        body: JsonObject = {
             "runs": [{**run.summary(), "available": run.available} for run in runs],
             "comparisons": [comparison.state() for comparison in comparisons],
             "verdicts": [

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields
 from goldassay.reporting import terminal
@@ -66,7 +67,7 @@ def init(
             [name.strip() for name in (text or "").split(",") if name.strip()] for text in (own.inputs, own.outputs)
         ]
         renamed = anyfields.mapping(own.map)
-        options: dict[str, Any] = {"source": own.source, "renamed": renamed, "schema": own.schema, "force": force}
+        options: Fields = {"source": own.source, "renamed": renamed, "schema": own.schema, "force": force}
         for file in scaffold.write(folder, own.task, *sides, **options):
             print(file)
         print(f"Try:  cd {folder} && goldassay gold validate gold/{own.task} && goldassay eval {own.task}:baseline")
@@ -91,7 +92,7 @@ def _check(target: workspace.Target, json: bool) -> None:
     """
     shape = target.shape
     scored = shape.scored(shape.outputs)
-    contract: dict[str, Any] = {
+    contract: JsonObject = {
         "program": f"{target.file}:{target.name}",
         "inputs": None if shape.inputs is None else list(shape.inputs),
         "optional": list(shape.optional),

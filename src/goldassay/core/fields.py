@@ -18,6 +18,8 @@ Record = Mapping[str, Any]
 """The fields of an example, a row or a head of a file, by name."""
 Fields = dict[str, Any]
 """The same, where they may be changed."""
+JsonObject = dict[str, object]
+"""What is written as one JSON object, and read as that."""
 Column = str | Callable[[Any], Any]
 Columns = Mapping[str, Column]
 ABSENT = object()

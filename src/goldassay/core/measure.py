@@ -17,7 +17,7 @@ from goldassay._support import extensions
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError
 from goldassay._support.workspace import nearest
 from goldassay.core import tally
-from goldassay.core.fields import ABSENT, Record, Renamed, is_example, names, read
+from goldassay.core.fields import ABSENT, JsonObject, Record, Renamed, is_example, names, read
 from goldassay.core.tally import By, Confusion, Sums, T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records", "trajectories")
@@ -59,7 +59,7 @@ class Error:
     step: int | None = None
     predictor: str = ""
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> JsonObject:
         """As JSON: only what is known."""
         return {spec.name: value for spec in fields(self) if (value := getattr(self, spec.name)) != spec.default}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from goldassay._support.jsonl import JSON, jsonable
 from goldassay._support.secrets import redact
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import JsonObject, Record
 
 STEP_CHARACTERS = 10_000  # characters of a step's arguments, and of its output, that are recorded
 
@@ -55,9 +55,9 @@ predictor='', parent=0)
             get("parent"),
         )
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON: kind and name, then what this step has."""
-        state: Fields = {"kind": self.kind, "name": self.name}
+        state: JsonObject = {"kind": self.kind, "name": self.name}
         for name in ("args", "output", "error", "seconds", "tokens", "predictor", "parent"):
             if (value := getattr(self, name)) not in (None, "", {}, 0) or (name == "parent" and value == 0):
                 state[name] = value

@@ -25,7 +25,7 @@ from typing import Any
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError
-from goldassay.core.fields import names
+from goldassay.core.fields import JsonObject, names
 from goldassay.core.fields import read as field_at
 from goldassay.gold.formats import SPLIT_NAMES, is_by_split
 from goldassay.gold.shapes import Fields, Record
@@ -229,7 +229,7 @@ def _type(values: Sequence[Any]) -> str:
 
 def counted(records: Sequence[Record]) -> Fields:
     """How many records have each field, and how often each value occurs if there are few."""
-    counts: dict[str, object] = {}
+    counts: JsonObject = {}
     for name in fields(records):
         values = [str(record[name]) for record in records if record.get(name) is not None]
         occurring = Counter(values)

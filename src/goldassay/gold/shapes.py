@@ -59,7 +59,7 @@ class Common(TypedDict, total=False):
     errors: list[Failure]
 
 
-class Span(TypedDict):
+class EntitySpan(TypedDict):
     """A typed stretch of text; ``fragments`` are the pieces of a discontinuous one, from ``start`` to ``end``.
 
     An ``optional`` span may be left out; ``parent`` is the place of the span that this one is a part of.
@@ -80,7 +80,7 @@ class Extraction(Common):
     """A document and its entities; ``tokens`` are the offsets of a tokenisation that the source had."""
 
     text: str
-    entities: list[Span]
+    entities: list[EntitySpan]
     tokens: NotRequired[list[tuple[Offset, Offset]]]
 
 
@@ -154,7 +154,7 @@ class Answering(Common, total=False):
     entities: list[str]
 
 
-class Triple(TypedDict, total=False):
+class TripleShape(TypedDict, total=False):
     """A statement; ``object`` is text or a typed value, ``confidence`` is a prediction's."""
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
@@ -181,11 +181,11 @@ class Triples(Common):
     """A text and the statements it makes."""
 
     text: NotRequired[str]
-    triples: list[Triple]
+    triples: list[TripleShape]
     domain: NotRequired[str | None]
 
 
-class Records(Common):
+class WholeRecord(Common):
     """A document and the structured record that it says, of any shape; a text is read as JSON."""
 
     text: NotRequired[str]
@@ -231,7 +231,7 @@ class Predicted(TypedDict, total=False):
     meta: dict[str, Any]
 
 
-class PredictedSpan(Span):
+class PredictedSpan(EntitySpan):
     """A predicted entity; ``start`` and ``end`` are ``null``, and ``text`` is required, if it is not in the text.
 
     ``form`` is the system's own spelling of the tokens, if it differs from gold's.
@@ -291,7 +291,7 @@ class PredictedLinking(Predicted):
     links: list[PredictedLink]
 
 
-class Result(TypedDict):
+class RankedDocument(TypedDict):
     """One retrieved document."""
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
@@ -304,7 +304,7 @@ class Result(TypedDict):
 class PredictedRetrieval(Predicted):
     """Documents that a system retrieved."""
 
-    results: list[Result]
+    results: list[RankedDocument]
 
 
 class PredictedAnswering(Predicted, total=False):
@@ -322,7 +322,7 @@ class PredictedAnswering(Predicted, total=False):
 class PredictedTriples(Predicted):
     """Statements that a system found."""
 
-    triples: list[Triple]
+    triples: list[TripleShape]
 
 
 class PredictedRecords(Predicted):
@@ -342,7 +342,7 @@ class PredictedTrajectories(Predicted, total=False):
     state: Any
 
 
-_GOLD: Any = (Extraction, Classification, Linking, Retrieval, Answering, Triples, Records, Trajectories)
+_GOLD: Any = (Extraction, Classification, Linking, Retrieval, Answering, Triples, WholeRecord, Trajectories)
 _PREDICTED: Any = (
     PredictedExtraction,
     PredictedClassification,

@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 import scipy
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, cluster
+from goldassay.core.fields import JsonObject, cluster
 from goldassay.core.shape import input_text
 from goldassay.gold import anyfields
 from goldassay.gold.shapes import Record
@@ -77,13 +77,13 @@ def iterative(
     return [side_of[index] for index in range(len(sizes))]
 
 
-def filled(sides: Sequence[str], sizes: Sequence[int], shares: Mapping[str, float]) -> list[str]:
+def filled(names: Sequence[str], sizes: Sequence[int], shares: Mapping[str, float]) -> list[str]:
     """The same sides, none of them empty: the smallest group moves there from the side that is largest for its share.
 
     >>> filled(["train", "train", "train"], [1, 1, 1], {"train": 0.7, "dev": 0.15, "test": 0.15})
     ['train', 'test', 'dev']
     """
-    result = list(sides)
+    result = list(names)
     for side in shares:
         members = {name: [index for index, other in enumerate(result) if other == name] for name in shares}
         givers = [name for name, indices in members.items() if len(indices) > 1]
@@ -132,7 +132,7 @@ class Split:
             view.append(Sentence(f"{', '.join(self.empty)} empty: there are fewer groups than sides"))
         return view
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {**asdict(self), "sizes": self.sizes}
 
@@ -202,7 +202,7 @@ def for_tuning(records: Sequence[Record], seed: int = 0, inputs: Sequence[str] |
 
 def deviations(
     records: Sequence[Record], of: Mapping[str, str], shares: Mapping[str, float], factors: Sequence[str]
-) -> list[Fields]:
+) -> list[JsonObject]:
     """How far the shares are off, for the sizes and for each factor: at most, on average, and where they are most."""
     rows = []
     for factor in ("size", *factors):

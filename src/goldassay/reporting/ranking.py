@@ -17,6 +17,7 @@ import numpy as np
 from goldassay._support import files
 from goldassay._support.display import Displayed
 from goldassay._support.exceptions import ConventionError, GoldassayError
+from goldassay.core.fields import JsonObject
 from goldassay.core.tally import Evidence
 from goldassay.results.view import Sentence, Table, TableRow, View, number, with_interval
 from goldassay.running.comparing import STORED, check_comparable
@@ -53,7 +54,7 @@ class RankedRun:
         """The cost of the run; None for existing predictions."""
         return self._spent(self.run.cost.get("usd") if self.unit == "money" else tokens(self.run.cost))
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {
             **{name: getattr(self, name) for name in ("name", "place", "seconds", "cost", "front")},
@@ -208,7 +209,7 @@ def texts(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> dict[str, 
         }
         for system in systems
     ]
-    responses: list[dict[str, object]] = []
+    responses: list[JsonObject] = []
     for system, row in ((ranked, row) for ranked in systems for row in ranked.run.rows):
         prediction = row.prediction or {}
         inputs = row.inputs or {}

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Literal
 
 from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import JsonObject
 from goldassay.results.view import p_value, signed
 from goldassay.statistics import Interval, PairedTest
 from goldassay.statistics.labels import SIGNIFICANCE, LabelTest, adjusted
@@ -234,7 +235,7 @@ class Comparison:
         gap = f"{self.measure} {self.test.difference:+z.3f} [{ends.low:+z.3f}, {ends.high:+z.3f}]"
         return f"Comparison({self.systems[1]!r}, {gap}, p {p_value(self.p)})"
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {
             "run": self.folder,
@@ -247,7 +248,7 @@ class Comparison:
             **({"labels": self.label_state()} if self.labels else {}),
         }
 
-    def label_state(self) -> dict[str, object]:
+    def label_state(self) -> JsonObject:
         """What labels tell, as JSON.
 
         Raises:

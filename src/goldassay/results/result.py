@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from goldassay._support.display import Displayed
 from goldassay._support.exceptions import GoldassayError, optional
@@ -35,6 +35,8 @@ from goldassay.statistics.labels import DraftedAnswers
 from goldassay.statistics.paired import compare
 
 RATE_NAMES = ("precision", "recall", "f1")
+Facets: TypeAlias = "Mapping[str, Callable[[Result], Record | None]]"
+"""What each facet of a result shows; None leaves it out."""
 Values = dict[str, float | None]
 """Values by name; None without evidence."""
 Cell = tuple[float | None, tuple[float, float] | None]
@@ -338,7 +340,7 @@ class Sections:
     """
 
     facts: Callable[[Batches, Any], Mapping[Any, int]] = lambda part, first: {}
-    by: Mapping[str, Callable[[Result], Record | None]] = field(default_factory=dict)
+    by: Facets = field(default_factory=dict)
     warnings: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -406,7 +408,7 @@ def from_columns(task: str, measures: Mapping[str, Measure], columns: Record, sh
     return Result(task, dict(measures), columns, shared.gold, shared, conventions=conventions)
 
 
-def breakdowns(result: Result, tables: Mapping[str, Callable[[Result], Record | None]]) -> Fields:
+def breakdowns(result: Result, tables: Facets) -> Fields:
     """The tables by facet; of examples that tell no values the share of all inputs in which each kind of error occurs.
 
     Args:

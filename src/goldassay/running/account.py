@@ -70,7 +70,7 @@ class _Callbacks(list[BaseCallback]):
 
 def silent_callbacks(parts: Iterable[object]) -> dict[int, list[BaseCallback]]:
     """The lists of callbacks of these modules and adapters, for `Account.open`."""
-    lists = [getattr(part, "callbacks", None) for part in parts]
+    lists = [getattr(holder, "callbacks", None) for holder in parts]
     return {id(callbacks): callbacks for callbacks in lists if isinstance(callbacks, list)}
 
 

@@ -83,7 +83,7 @@ def system_of(evaluation: Any) -> LogSystem:
     return LogSystem("dspy.Evaluate", "dspy.Evaluate", samples)
 
 
-def as_run(system: LogSystem, place: Path, document: str = DOCUMENT_FIELD) -> Run:
+def as_run(system: LogSystem, path: Path, document: str = DOCUMENT_FIELD) -> Run:
     """The run of a system; ``place`` is its name in messages, ``document`` the metadata that names the cluster.
 
     Raises:
@@ -97,10 +97,10 @@ def as_run(system: LogSystem, place: Path, document: str = DOCUMENT_FIELD) -> Ru
         for name, value in sample["values"].items():
             scores[name] += [] if value is None else [value]
     if not any(scores.values()):
-        raise DataError(f"{system.name} has no scores: nothing was scored, or the log was cut off", file=place)
+        raise DataError(f"{system.name} has no scores: nothing was scored, or the log was cut off", file=path)
     fields = dict.fromkeys(key for sample in samples for key in sample.get("metadata") or ())
     if document not in {DOCUMENT_FIELD, *fields}:
-        raise DataError(f"no {document!r} in the metadata, which has {', '.join(fields) or 'no fields'}", file=place)
+        raise DataError(f"no {document!r} in the metadata, which has {', '.join(fields) or 'no fields'}", file=path)
     counted = [system.main] if system.main else [n for n in scores if all(0 <= x <= 1 for x in scores[n])] or scores
     weights = {name: float(name in counted) for name in scores}
     lower = {name: max([1.0, *scores[name]]) for name in system.lower_is_better}
@@ -109,7 +109,7 @@ def as_run(system: LogSystem, place: Path, document: str = DOCUMENT_FIELD) -> Ru
     questions = {sample["id"]: sample["inputs"] for sample in samples}
     indices = {key: index for index, key in enumerate(questions)}
     rows = [_row(indices[sample["id"]], sample, zero, document) for sample in samples]
-    check_unique([{"id": f"{row.id} (repeat {row.repeat})"} for row in rows], place)
+    check_unique([{"id": f"{row.id} (repeat {row.repeat})"} for row in rows], path)
     failed = sum(bool(row.error) for row in rows)
     note = f"{failed} of {len(rows)} samples failed and count; {system.tool} may leave them out of its means"
     head = RunHead(
@@ -117,13 +117,13 @@ def as_run(system: LogSystem, place: Path, document: str = DOCUMENT_FIELD) -> Ru
         status="finished",
         lm=system.lm,
         gold=RunGold(len(questions), gold_hash(list(questions.items()))),
-        settings={"log": system.tool, "file": place.name},
+        settings={"log": system.tool, "file": path.name},
         measures=described_measures(measures, weights),
         repeats=max(row.repeat or 1 for row in rows),
         warnings=list(system.warnings),
         notes=[note] if failed else [],
     )
-    return Run(head, rows, zero, place)
+    return Run(head, rows, zero, path)
 
 
 def _row(index: int, sample: Fields, zero: Evidence, document: str) -> Row:

@@ -121,7 +121,7 @@ def locked(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def run_at(place: Path, runs: Path = Path("runs")) -> Path:
+def run_at(path: Path, runs: Path = Path("runs")) -> Path:
     """A run's folder, also by its name in ``runs``, as ``goldassay runs list`` shows it."""
-    by_name = runs / place.name
-    return by_name if not place.exists() and place.name == str(place) and by_name.is_dir() else place
+    by_name = runs / path.name
+    return by_name if not path.exists() and path.name == str(path) and by_name.is_dir() else path

@@ -56,10 +56,10 @@ def settings_hash(program: Program) -> str | None:
     Numbers are left out: a program may count in them.
     """
     settings = []
-    for part in modules_of(program):
-        values = {} if type(part).__module__.startswith("dspy.") else vars(part)
+    for module in modules_of(program):
+        values = {} if type(module).__module__.startswith("dspy.") else vars(module)
         chosen = {key: value for key, value in values.items() if isinstance(value, (str, bool)) and key[0] != "_"}
-        if config := getattr(part, "config", None):
+        if config := getattr(module, "config", None):
             chosen["config"] = config
         settings.append(chosen)
     return _digest(settings) if any(settings) else None

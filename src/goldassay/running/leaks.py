@@ -186,15 +186,15 @@ def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequenc
         )
 
 
-def _near(ours: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int, float]]:
+def _near(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, int, float]]:
     """The pairs across that are nearly the same: each with each if ours are few, else in linear time."""
-    if len(ours) > 50 and len(ours) * len(others) > PAIRS:  # so many texts cost less than an index
-        pairs = near_pairs([*ours, *others])
+    if len(ours) > 50 and len(ours) * len(theirs) > PAIRS:  # so many texts cost less than an index
+        pairs = near_pairs([*ours, *theirs])
         yield from ((mine, other - len(ours), score) for mine, other, score in pairs if mine < len(ours) <= other)
         return
     for index, text in enumerate(ours):
         matches = (
-            process.extract(text, others, scorer=fuzz.ratio, score_cutoff=NEAR_DUPLICATE, limit=None) if text else ()
+            process.extract(text, theirs, scorer=fuzz.ratio, score_cutoff=NEAR_DUPLICATE, limit=None) if text else ()
         )
         yield from ((index, other, score) for _, score, other in matches)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from goldassay.core.evidence import contributions
-from goldassay.core.fields import Fields
+from goldassay.core.fields import JsonObject
 from goldassay.results.view import p_value
 from goldassay.running.run import Run
 from goldassay.statistics.noninferiority import NotWorse, cheapest_not_worse
@@ -50,7 +50,7 @@ class Recommendation:
             return [*lines, f"{line}: about {test.needed} examples would settle it for {self.names[open_[0]]}."]
         return [*lines, f"{line}."]
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {
             "best": self.names[self.best],

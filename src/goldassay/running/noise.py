@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from goldassay.core.fields import Fields
+from goldassay.core.fields import JsonObject
 from goldassay.core.measure import target_met
 from goldassay.core.tally import Evidence
 from goldassay.running.rows import Row
@@ -34,7 +34,7 @@ class Noise:
     varies: Interval
     failed: int
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         state = asdict(self)
         for name, parts in self.variance.items():

@@ -232,23 +232,23 @@ def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None =
     """
     chosen = dict(options)
     train = str(chosen.pop("train", "FILE"))
-    place = next((name for name in chosen.get("measures") or () if isinstance(name, str) and ".py" in name), None)
-    passed_on = task in MEASURED and "protocol" not in chosen and place is None
+    file = next((name for name in chosen.get("measures") or () if isinstance(name, str) and ".py" in name), None)
+    passed_on = task in MEASURED and "protocol" not in chosen and file is None
     names = None if passed_on else chosen.pop("measures", None)
-    if place and chosen:
-        raise GoldassayError(f"the metric of {place} has no option {next(iter(chosen))!r}")
+    if file and chosen:
+        raise GoldassayError(f"the metric of {file} has no option {next(iter(chosen))!r}")
     official = protocols.named(str(chosen["protocol"]), task) if chosen.get("protocol") else None
     card: Result
     if official and official.scorecard:
         del chosen["protocol"]
         card = official.scorecard(Batches(aligned.gold, aligned.pred), **chosen)
-    elif task in TASKS and place is None:
+    elif task in TASKS and file is None:
         card = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **chosen)
     else:
         from goldassay.results.of_metric import fold_metric  # loads DSPy
 
-        names = [name for name in names or () if name != place]
-        card = fold_metric(workspace.metric(task, place), aligned.gold, aligned.pred, task)
+        names = [name for name in names or () if name != file]
+        card = fold_metric(workspace.metric(task, file), aligned.gold, aligned.pred, task)
     if names:
         card = choose(card, names, chosen.get("weight", ""))
     named = f"train={Path(train).name}"  # the set whose facts Ign F1 leaves out

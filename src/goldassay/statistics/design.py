@@ -26,7 +26,7 @@ from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.evidence import Evidences, Floats, Values, scaled
 from goldassay.core.fields import identity, read
 from goldassay.core.tally import T, Tally
-from goldassay.statistics.intervals import Interval, interval
+from goldassay.statistics.intervals import Bounds, Interval, interval
 from goldassay.statistics.sampling import Stratum, estimate
 
 Question = Literal["compare", "level", "errors", "tuning"]
@@ -322,7 +322,7 @@ class Design:
         zero: Tally | None = None,
         *,
         clusters: Sequence[Hashable] | None = None,
-        bounds: tuple[float, float] | None = None,
+        bounds: Bounds | None = None,
         level: float = 0.95,
     ) -> Interval:
         """The value of one system over all inputs, with its interval (`goldassay.statistics.intervals`).

@@ -32,6 +32,7 @@ import scipy
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Evidences, Floats, Values, slope
+from goldassay.core.fields import JsonObject
 from goldassay.core.tally import Confusion, Counts, Mean, Tally
 from goldassay.statistics.resampling import bootstrap, check_settings
 
@@ -71,7 +72,7 @@ class Interval:
         """It, widened to hold 0."""
         return replace(self, low=min(self.low, 0.0), high=max(self.high, 0.0))
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 

@@ -23,7 +23,7 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Evidences, Floats, Values, clustered
 from goldassay.core.tally import Mean, Tally
 from goldassay.statistics.design import Design
-from goldassay.statistics.intervals import Interval, unit_bounds
+from goldassay.statistics.intervals import Bounds, Interval, unit_bounds
 from goldassay.statistics.paired import PairedTest, cohens_dz, holm, smallest_detectable
 from goldassay.statistics.sampling import (
     SIDE,
@@ -121,7 +121,7 @@ class PairedLabels:
     agreeing: Sequence[str] = ()
     predicted: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     documents: Sequence[Hashable] | None = None
-    limits: tuple[float, float] | None = (0.0, 1.0)
+    limits: Bounds | None = (0.0, 1.0)
 
     @cached_property
     def per_example(self) -> bool:

@@ -21,6 +21,7 @@ import scipy
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Floats
+from goldassay.core.fields import JsonObject
 
 PSEUDO = 2  # lost examples that are added to those that were seen
 POWER_QUANTILE = 0.8416  # of 80 % power
@@ -39,7 +40,7 @@ class NotWorse:
     n: int
     needed: int | None
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> JsonObject:
         """As JSON."""
         return asdict(self)
 

@@ -25,6 +25,7 @@ import scipy
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Evidences, Floats, Values
+from goldassay.core.fields import JsonObject
 from goldassay.core.tally import Tally
 from goldassay.statistics.intervals import (
     Bounds,
@@ -89,7 +90,7 @@ class PairedTest:
         quantile = float(scipy.special.stdtrit(self.n - 1, (1 + ends.level) / 2))
         return 2 * float(scipy.special.stdtr(self.n - 1, -quantile * abs(self.difference) / half))
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> JsonObject:
         """As JSON; an effect without bound, and what cannot be estimated, is null."""
         effect = self.effect if math.isfinite(self.effect) else None
         fields = {key: value for key, value in asdict(self).items() if key != "standard_error"}

@@ -133,15 +133,15 @@ def _choose(
     return replace(ppi, low=low, high=high, method="both"), "whether the labels are a random sample is not known"
 
 
-def exchangeable(labelled: Vector, others: Vector) -> float:
+def exchangeable(labelled: Vector, unlabelled: Vector) -> float:
     """The p-value of verdicts with a label being like those without: Fisher's exact test, or Mann and Whitney's.
 
     >>> round(exchangeable(np.array([1.0] * 9 + [0.0]), np.array([1.0] * 20 + [0.0] * 80)), 6)
     1.8e-05
     """
-    if not set(labelled.tolist()) | set(others.tolist()) <= {0.0, 1.0}:
-        return float(scipy.stats.mannwhitneyu(labelled, others).pvalue)
-    table = [[int(side.sum()), int(len(side) - side.sum())] for side in (labelled, others)]
+    if not set(labelled.tolist()) | set(unlabelled.tolist()) <= {0.0, 1.0}:
+        return float(scipy.stats.mannwhitneyu(labelled, unlabelled).pvalue)
+    table = [[int(side.sum()), int(len(side) - side.sum())] for side in (labelled, unlabelled)]
     result = scipy.stats.fisher_exact(table)
     return float(result.pvalue)
 

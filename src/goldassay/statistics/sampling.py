@@ -41,7 +41,7 @@ import scipy
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import STEP, Evidences, Floats, slope
 from goldassay.core.tally import Mean, Path
-from goldassay.statistics.intervals import Interval, bounded_ends, effective_number, wilson_ends
+from goldassay.statistics.intervals import Bounds, Interval, bounded_ends, effective_number, wilson_ends
 from goldassay.statistics.sequential import STAKES, Bets
 
 PREDICTED_COUNTS = {"tp", "fp", "correct", "incorrect", "partial", "spurious"}  # counts whose sum is what is predicted
@@ -133,7 +133,7 @@ def estimate(
     *,
     level: float = 0.95,
     systems: int = 1,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds | None = None,
 ) -> Interval:
     """The value of one system over a population, or the difference B − A of two, from labels in strata.
 
@@ -229,7 +229,7 @@ def _is_sparse(strata: Sequence[Stratum]) -> bool:
     return any(stratum.size * labels > SPARSE * inputs * len(stratum.evidence) for stratum in strata)
 
 
-def _mover(strata: Sequence[Stratum], bounds: tuple[float, float], level: float) -> Interval:
+def _mover(strata: Sequence[Stratum], bounds: Bounds, level: float) -> Interval:
     """The mean over several strata of values between bounds, whose evidence is (value, 1).
 
     The lower end is the value less the root of the sum of squares of W_h (mean_h − low_h), the upper end likewise, with
@@ -278,7 +278,7 @@ def _mover(strata: Sequence[Stratum], bounds: tuple[float, float], level: float)
     return Interval(least + width * mean, low, high, level, number, "design, wilson", effective)
 
 
-def _width_at_random(strata: Sequence[Stratum], value: float, bounds: tuple[float, float], level: float) -> float:
+def _width_at_random(strata: Sequence[Stratum], value: float, bounds: Bounds, level: float) -> float:
     """How wide the interval of a mean is if as many labels are drawn at random, without strata and a judge."""
     least, most = bounds
     mean = min(1.0, max(0.0, (value - least) / (most - least)))

@@ -20,6 +20,7 @@ import numpy as np
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Evidences, Floats, Values, slope_between
+from goldassay.core.fields import JsonObject
 from goldassay.core.tally import Tally
 
 STAKES = np.array([0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
@@ -44,7 +45,7 @@ class SequentialTest:
     difference: float
     alpha: float = 0.05
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> JsonObject:
         """As JSON."""
         return asdict(self)
 

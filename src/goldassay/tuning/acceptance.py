@@ -21,6 +21,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
+from goldassay.core.fields import JsonObject
 from goldassay.results.comparison import Comparison
 from goldassay.results.view import p_value
 from goldassay.running.run import Case
@@ -196,7 +197,7 @@ class CampaignVerdict:
             return Status.PROVEN, f"proven ({self.by})"
         return Status.KEPT, f"part of a proven program ({self.by}), not tested alone"
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {**asdict(self), "effect": self.effect.model_dump() if self.effect else None, "words": self.sentence}
 

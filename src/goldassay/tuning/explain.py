@@ -32,7 +32,7 @@ from dspy import BaseLM, Module
 from goldassay._support.display import Displayed
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Values
-from goldassay.core.fields import Fields, clusters
+from goldassay.core.fields import JsonObject, clusters
 from goldassay.core.metric import AnyMetric
 from goldassay.core.tally import Tally
 from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View
@@ -273,7 +273,7 @@ class Explanation(Displayed):
             *map(Note, self.notes),
         ]
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         names = ("sentence", "value", "n", "unit", "margin", "program", "gold", "model", "cost", "notes")
         lists = {"units": [unit.state() for unit in self.units], "groups": [asdict(group) for group in self.groups]}
@@ -469,6 +469,6 @@ class ModelChange(Displayed):
         columns = ["unit", str(self.old.model), str(self.new.model)]
         return [Sentence(self.sentence, "head"), Table("verdicts that changed", columns, rows, left=3)]
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {"sentence": self.sentence, "lost": self.lost, "harmful": self.harmful}

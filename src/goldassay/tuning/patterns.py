@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from goldassay.core.evidence import gains
+from goldassay.core.fields import JsonObject
 from goldassay.core.measure import RECORD_ERRORS, Error
 from goldassay.core.tally import By, Evidence, T, Tally, total
 from goldassay.running.run import Case
@@ -65,14 +66,14 @@ class Pattern:
         """How many errors."""
         return len(self.errors)
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> JsonObject:
         """As JSON, with the examples' ids."""
         names = ("kind", "gold_type", "pred_type", "place", "loss", "strata")
         lists = {"examples": list(self.documents), "surfaces": list(self.surfaces)}
         step = {} if self.step is None else {"step": self.step}
         return {**{name: getattr(self, name) for name in names}, **step, "errors": self.count, **lists}
 
-    def reported(self) -> dict[str, object]:
+    def reported(self) -> JsonObject:
         """As a report of a tuner has it: with its name, its documents, and its first errors in full."""
         more = {"count": self.count, "documents": list(self.documents)}
         return {"name": self.name, **self.state(), **more, "examples": [error.state() for error in self.errors[:5]]}
@@ -164,9 +165,9 @@ def repair(tally: T, errors: Sequence[Error], of: Sequence[Error], lower: bool =
     return tally.repaired(partial(_share, errors, of), lower)
 
 
-def _share(errors: Sequence[Error], of: Sequence[Error], sides: Collection[str]) -> float:
+def _share(errors: Sequence[Error], of: Sequence[Error], allowed: Collection[str]) -> float:
     """Which share of an example's errors of these sides these are; of all its errors if none is of these sides."""
-    some = [error for error in of if KIND_SIDES.get(error.kind, "both") in sides] or of
+    some = [error for error in of if KIND_SIDES.get(error.kind, "both") in allowed] or of
     return sum(error.size for error in errors if error in some) / max(1, sum(error.size for error in some))
 
 

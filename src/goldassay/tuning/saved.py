@@ -36,7 +36,7 @@ from goldassay._support.display import Displayed
 from goldassay._support.dspy_compat import signature_of
 from goldassay._support.exceptions import DataError, GoldassayError, StorageError
 from goldassay._support.secrets import scrub
-from goldassay.core.fields import Fields, Record, read
+from goldassay.core.fields import Fields, JsonObject, Record, read
 from goldassay.results.comparison import METRIC, Comparison, ComparisonVerdict
 from goldassay.results.comparisons import compare_metric
 from goldassay.results.view import Sentence, Table, TableRow, View, bounds, number, p_value, signed
@@ -196,7 +196,7 @@ class Trial:
         """The paired difference of the metric."""
         return self.comparison.gain
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         inference = dict.fromkeys(("interval", "p", "test_p", "smallest_detectable")) if self.chosen else {}
         return {

@@ -142,13 +142,13 @@ def prepared(target: Target, data: SplitExamples | None = None, state: Path | No
     return program
 
 
-def examples_for(shape: ProgramShape, examples: Sequence[dspy.Example], place: str) -> Sequence[dspy.Example]:
+def examples_for(shape: ProgramShape, examples: Sequence[dspy.Example], source: str) -> Sequence[dspy.Example]:
     """Examples with the inputs that a program takes, if they have those and not only the task's.
 
     Args:
         shape: The fields of the program.
         examples: The examples.
-        place: Where the program is, for the question.
+        source: Where the program is, for the question.
 
     Raises:
         GoldassayError: The program takes any fields, and nothing says which of the examples' are inputs.
@@ -157,7 +157,7 @@ def examples_for(shape: ProgramShape, examples: Sequence[dspy.Example], place: s
     inputs = input_keys(examples[0]) or ()
     if shape.inputs is None and inputs:
         return examples
-    names = [name for name in shape.inputs or shape.inputs_among(fields, place) if name in fields]
+    names = [name for name in shape.inputs or shape.inputs_among(fields, source) if name in fields]
     required = {name for name in shape.inputs or names if name not in shape.optional}
     if not required <= {*fields} or required <= {*inputs} <= {*names}:
         return examples

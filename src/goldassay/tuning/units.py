@@ -19,7 +19,7 @@ from rapidfuzz import fuzz
 
 from goldassay._support import jsonl
 from goldassay._support.dspy_compat import serialize_for_json, signature_of
-from goldassay.core.fields import Fields
+from goldassay.core.fields import JsonObject
 from goldassay.results.comparison import ComparisonVerdict
 from goldassay.results.view import Cell, Chart, Point, Table, View
 from goldassay.statistics import PairedTest, examples_needed
@@ -250,7 +250,7 @@ class Unit:
             needed = max(test.n + 1, examples_needed(size, error, test.n, alpha=1 - level))
         return replace(self, effect=test.difference, low=low, high=high, n=test.n, verdict=verdict, needed=needed)
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {**asdict(self), "sha256": self.sha256}
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from goldassay._support import files
 from goldassay._support.exceptions import GoldassayError
+from goldassay.core.fields import JsonObject
 from goldassay.core.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.tuning.edits import Diagnosis, Edit, propose_patches
@@ -48,7 +49,7 @@ class TuningReport:
     corrected: dict[str, float] = field(default_factory=dict)
     """The corrected p of each measured patch, by its id."""
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> JsonObject:
         """As JSON."""
         patches = []
         for patch in self.prompt_patches:

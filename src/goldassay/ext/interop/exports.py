@@ -26,7 +26,7 @@ from xml.etree import ElementTree
 
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.reporting import ranking
 from goldassay.reporting.summary import is_wrong
 from goldassay.results.result import Cell, latex_table
@@ -97,7 +97,7 @@ def to_inspect(run: Run) -> bytes:
     results = {"total_samples": total, "completed_samples": total - run.columns.failed, "scores": scores}
     status = "success" if head.status == "finished" else "cancelled"
     samples = [_sample(row, run) for row in run.answers]
-    members: Fields = {f"samples/{_member(item['id'])}_epoch_{item['epoch']}.json": item for item in samples}
+    members: JsonObject = {f"samples/{_member(item['id'])}_epoch_{item['epoch']}.json": item for item in samples}
     listed = ("id", "epoch", "input", "target", "scores", "metadata")
     members["summaries.json"] = [{name: item[name] for name in listed} for item in samples]
     members["header.json"] = {"version": 2, "status": status, "eval": evaluation, "results": results}
@@ -117,7 +117,7 @@ def _member(name: object) -> str:
     return re.sub(r"[%/\\\x00-\x1f]", lambda match: f"%{ord(match[0]):02X}", str(name))
 
 
-def _sample(row: Row, run: Run) -> Fields:
+def _sample(row: Row, run: Run) -> JsonObject:
     answer = jsonl.dumps(row.prediction)
     message = {"role": "assistant", "content": answer}
     common = {"answer": answer, "explanation": "\n".join(error.message for error in row.errors)}

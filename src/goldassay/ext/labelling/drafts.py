@@ -29,7 +29,7 @@ import numpy as np
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.secrets import redact, scrub
-from goldassay.core.fields import identity
+from goldassay.core.fields import JsonObject, identity
 from goldassay.core.measure import TASKS, check_choice
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape, input_text
 from goldassay.ext.labelling import SUFFIX
@@ -211,7 +211,7 @@ class Draft:
             view.append(Sentence(f"agreement: {self.agreement}"))
         return [*view, Sentence(f"once they are labelled: {ESTIMATES[self.question]}")]
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         strata = {name: {"size": size, "drafted": self.drafted[name]} for name, size in self.sizes.items()}
         return {

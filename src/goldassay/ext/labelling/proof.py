@@ -33,7 +33,7 @@ from dspy import Module
 
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.measure import TASKS
 from goldassay.core.metric import Metric
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape
@@ -85,7 +85,7 @@ class ShareChange:
         ends = self.change
         return f"{self.mode} {signed(ends.value, ends)}, p {p_value(self.p)}, by {self.by}"
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {"mode": self.mode, **self.change.state(), "p": self.p, "more_frequent": self.rose, "by": self.by}
 
@@ -288,7 +288,7 @@ def audit_of(result: Comparison, population: int, before: str, after: str) -> Au
         before: The program as it was, in words.
         after: The other.
     """
-    details: Fields = {"labels": result.label_state()}
+    details: JsonObject = {"labels": result.label_state()}
     about: Fields = {"baseline": before, "chosen": after, "source": f"{result.n} labels"}
     about |= {"findings": (result.sentence, *result.details, *result.warnings), "details": details}
     if result.labels is None or result.interval is None:
@@ -341,7 +341,7 @@ class Proof:
         change = f"{head} Change of each mode's share of all inputs: {shares}."
         return [self.verdict.sentence, change, *self.verdict.details]
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         labels = self.verdict.label_state() if self.verdict else None
         return {"verdict": labels, "modes": [change.state() for change in self.changes], "sentences": self.lines}
@@ -364,7 +364,10 @@ class Proof:
             drafted = f"{len(plan.draft.records)} are drafted in {self.draft}"
             then = f"{drafted}: label them from the top, and run the same command"
             gain, count = next(iter(needed.items()), (None, None))
-            details: Fields = {"draft": plan.draft.state(), "labels_needed": {f"{g:g}": n for g, n in needed.items()}}
+            details: JsonObject = {
+                "draft": plan.draft.state(),
+                "labels_needed": {f"{g:g}": n for g, n in needed.items()},
+            }
             about: Fields = {"needed": count, "target": gain, "baseline": before, "chosen": after}
             about |= {"source": "inputs without gold", "findings": (plan.sentence, then), "details": details}
             return Audit.of(None, examples=plan.population, **about)

@@ -101,6 +101,7 @@ class AgentMatch(Measure[Mean, list[TurnPair]]):
     name = "{mode}_match"
     choices: ClassVar[Mapping[str, tuple[object, ...]]] = {"mode": MODES, "arguments": ARGUMENTS}
     zero: ClassVar[Mean] = Mean()  # type: ignore[misc]
+    in_key: ClassVar[Names] = ("mode",)  # type: ignore[misc]
     fixed: ClassVar[Conventions] = {"assignment": "greedy", "acceptable values": "the first"}  # type: ignore[misc]
 
     mode: str = "strict"
@@ -115,10 +116,6 @@ class AgentMatch(Measure[Mean, list[TurnPair]]):
             if isinstance(how, str) and how not in ARGUMENTS:
                 raise GoldassayError(f"compare {tool}: {', '.join(ARGUMENTS)} or a list of arguments, not {how!r}")
         object.__setattr__(self, "compare", tuple(chosen))
-
-    @property
-    def in_key(self) -> Names:
-        return ("mode",)
 
     def batch(self, gold: Examples, pred: Examples) -> list[TurnPair]:
         """Every pair by turns; where either side has no messages, a turn for each call."""

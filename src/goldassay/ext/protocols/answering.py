@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -30,7 +30,7 @@ from goldassay.measures.answering.measures import ANLS, F1, ExactMatch
 from goldassay.measures.answering.records import AnswerPair, extra
 from goldassay.measures.answering.scorecard import means_by_kind, official_scorecard
 from goldassay.measures.protocols import Protocol
-from goldassay.results.result import Result
+from goldassay.results.result import Facets, Result
 from goldassay.text.normal import squad
 
 FACT_RATES = ("precision", "recall", "exact", "f1")
@@ -347,9 +347,7 @@ class Conditional(Gated):
         return extra(pair.pred, "answerable") == expected if expected and not all(expected) else None
 
 
-def _of_questions(
-    name: str, values: Mapping[str, Measure], facets: Mapping[str, Callable[[Result], Record | None]] = {}
-) -> Protocol:
+def _of_questions(name: str, values: Mapping[str, Measure], facets: Facets = {}) -> Protocol:
     """A protocol whose files are laid out as the format of the same name."""
     scorecard = partial(official_scorecard, name, values, facets=facets)
     return Protocol(name, ("answering",), scorecard, format=name, reads_records=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+from goldassay.core.fields import JsonObject
 from goldassay.results.view import Note, Sentence, Table, TableRow, View, bounds, number
 from goldassay.statistics import Interval, wilson
 
@@ -85,6 +86,6 @@ class Agreement:
         title = f"{len(rows)} disagreements"
         return [*view, Table(title, columns, rows, left=len(columns), most=20), *map(Note, self.warnings)]
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> JsonObject:
         """As JSON."""
         return asdict(self)

@@ -13,6 +13,7 @@ from goldassay._support import files
 from goldassay._support.exceptions import DataError, clipped
 from goldassay._support.files import Faults
 from goldassay._support.jsonl import JSON
+from goldassay.core.fields import JsonObject
 from goldassay.gold import reading
 from goldassay.gold.sets import CARD
 from goldassay.gold.shapes import Fields, Record
@@ -82,7 +83,7 @@ class GoldAudit:
             Table(None, columns, findings, left=len(columns), most=20),
         ]
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {**asdict(self), "clean": self.clean, "kinds": self.kinds}
 
@@ -128,9 +129,9 @@ def differences(declared: JSON, counts: Record, where: str, file: str = CARD) ->
             yield Finding("count", f"{number:,} declared, {count:,} counted", file, field=f"{where}.{path}".lstrip("."))
 
 
-def _flat(table: Record) -> Fields:
+def _flat(table: Record) -> JsonObject:
     """``{"records": 9, "types": {"TOP": 8}}`` as ``{"records": 9, "types.TOP": 8}``."""
-    flat: Fields = {}
+    flat: JsonObject = {}
     for name, value in table.items():
         if isinstance(value, Mapping):
             flat |= {f"{name}.{key}": number for key, number in value.items()}

@@ -154,9 +154,9 @@ class Format(NamedTuple):
     spurious: str = ""
 
 
-def is_file(place: object) -> TypeGuard[str | Path]:
+def is_file(path: object) -> TypeGuard[str | Path]:
     """Whether this names a file, and is not the records themselves."""
-    return isinstance(place, (str, PathLike))
+    return isinstance(path, (str, PathLike))
 
 
 def names() -> list[str]:
@@ -232,10 +232,10 @@ def guess(path: str | Path, task: str, otherwise: str = "") -> str:
     return by_name(file, "trec" if task == "retrieval" else otherwise)
 
 
-def recognised(place: Path, task: str) -> str:
+def recognised(path: Path, task: str) -> str:
     """The format of an extension that recognises a file or folder; empty if none does."""
     registered = extensions.of_kind("formats").items()
-    return next((name for name, form in registered if form.recognises and form.recognises(place, task)), "")
+    return next((name for name, form in registered if form.recognises and form.recognises(path, task)), "")
 
 
 def _head(file: Path) -> str:

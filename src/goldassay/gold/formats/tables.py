@@ -53,9 +53,9 @@ EMPTY_CELLS = ("answer", "answers", "label", "labels", "secondary_labels", "text
 """Fields of which an empty cell says that there is none."""
 
 
-def is_dataset(place: str | Path) -> bool:
+def is_dataset(path: str | Path) -> bool:
     """Whether this names a data set: ``hf:…``, or a folder of one."""
-    return str(place).startswith(HF) or any(isfile(Path(place) / name) for name in DATASET_FILES)
+    return str(path).startswith(HF) or any(isfile(Path(path) / name) for name in DATASET_FILES)
 
 
 def rows(source: Source) -> Iterator[SourceRecord]:

@@ -7,14 +7,14 @@ only some records have the evidence for (verdicts, citations, thresholds) is the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Record, read
+from goldassay.core.fields import read
 from goldassay.core.measure import Batches, Measure, parse, registered
 from goldassay.core.tally import divide
 from goldassay.measures.answering.abstention import Attempted, BestThreshold
@@ -40,7 +40,7 @@ from goldassay.measures.answering.records import answers
 from goldassay.measures.judged import JudgedMean
 from goldassay.measures.protocols import Protocol, official_result
 from goldassay.models.embedding import DEFAULT_EMBEDDER, Embedder, TokenEmbedder, available, available_tokens, register
-from goldassay.results.result import Result, Sections, fold
+from goldassay.results.result import Facets, Result, Sections, fold
 
 MEASURES: tuple[Measure, ...] = (
     *(ExactMatch(), F1()),
@@ -136,7 +136,7 @@ def official_scorecard(
     protocol: str,
     values: Mapping[str, Measure],
     shared: Batches,
-    facets: Mapping[str, Callable[[Result], Record | None]] = MappingProxyType({}),
+    facets: Facets = MappingProxyType({}),
 ) -> Result:
     """The values of an official script under its names; those without evidence are left out.
 

@@ -194,11 +194,7 @@ class ByTool(TrajectoryMeasure):
     name = "call_f1_by_tool"
     counted: ClassVar[str] = ""
     fixed: ClassVar[Conventions] = {"assignment": "one to one, largest", "average": "micro", "empty": NO_EVIDENCE}
-
-    @property
-    def zero(self) -> Tally:
-        """No evidence."""
-        return By[str, Counts]()
+    zero: ClassVar[By[str, Counts]] = By[str, Counts]()
 
     def tallies(self, batch: list[CallPair]) -> Tally:
         """The counts of each pair by tool."""
@@ -271,10 +267,7 @@ class Steps(TrajectoryMeasure[Mean]):
     name = "steps"
     fixed: ClassVar[Conventions] = {"failed": "left out"}
     lower_is_better: ClassVar[bool] = True  # type: ignore[misc]
-
-    @property
-    def limits(self) -> Limits:
-        return (0.0, float("inf"))
+    limits: ClassVar[Limits] = (0.0, float("inf"))
 
     def tallies(self, batch: list[CallPair]) -> Mean:
         """The steps of each prediction; a program that failed took none that are known."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldassay.core.fields import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.results.view import Chart, Point, bounds, number
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ def figure(chart: Chart) -> Fields:
     return {"intervals": _intervals, "history": _history, "curves": _curves}[chart.kind](chart)
 
 
-def _figure(label: str, data: list[Fields], layout: Fields, height: float = 320) -> Fields:
+def _figure(label: str, data: list[JsonObject], layout: JsonObject, height: float = 320) -> JsonObject:
     return {"label": label, "data": data, "layout": {"height": height, **layout}}
 
 
-def _marks(at: int, name: str, x: Sequence[object], y: Sequence[object], hover: str, **options: Any) -> Fields:
+def _marks(at: int, name: str, x: Sequence[object], y: Sequence[object], hover: str, **options: Any) -> JsonObject:
     """A series in the colour and the shape of its number."""
     shapes = ("circle", "square", "diamond", "triangle-up", "pentagon", "triangle-down", "star")  # .k0 to .k6 of pages
     colour = COLOURS[at % len(COLOURS)]
@@ -37,7 +37,7 @@ def _marks(at: int, name: str, x: Sequence[object], y: Sequence[object], hover: 
     return {**style, "x": x, "y": y, "hovertemplate": hover + NO_BOX, **options}
 
 
-def _whiskers(points: Sequence[Point], **options: Any) -> Fields:
+def _whiskers(points: Sequence[Point], **options: Any) -> JsonObject:
     """The error bars of points."""
     above = [point.ends[1] - point.value for point in points]
     below = [point.value - point.ends[0] for point in points]
@@ -48,7 +48,7 @@ def _on_mark(text: str) -> str:
     return escape(text, quote=False).replace("\n", "<br>")
 
 
-def _intervals(chart: Chart) -> Fields:
+def _intervals(chart: Chart) -> JsonObject:
     """Values with intervals: a row for each name of a point, a mark for each series."""
     names = list(dict.fromkeys(point.at for _, points in chart.series for point in points))
     count = len(chart.series)
@@ -76,7 +76,7 @@ def _intervals(chart: Chart) -> Fields:
     return _figure(f"{chart.title} with 95 % intervals. {'; '.join(findings)}", data, layout, height)
 
 
-def _curves(chart: Chart) -> Fields:
+def _curves(chart: Chart) -> JsonObject:
     """Points of two numbers, joined within a series."""
     data = []
     last = []
@@ -91,7 +91,7 @@ def _curves(chart: Chart) -> Fields:
     return _figure(f"{chart.title}. {'; '.join(last)}", data, layout, 360)
 
 
-def _history(chart: Chart) -> Fields:
+def _history(chart: Chart) -> JsonObject:
     """Values over time with their intervals; a dashed line is drawn before each moment at which something changed.
 
     Moments are drawn at equal distances, because runs come in bursts: seconds apart, then days.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
 from goldassay._support.jsonl import JSON, dumps
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.shape import DSPY_NOTES
 from goldassay.core.steps import Step
 from goldassay.core.tally import Confusion
@@ -67,7 +67,7 @@ def tables(summaries: Sequence[RunSummary]) -> dict[str, Fields]:
     return by_facet
 
 
-def matrix(confusion: Confusion) -> Fields:
+def matrix(confusion: Confusion) -> JsonObject:
     """The confusion matrix over the labels of both sides, by support, and the largest confusions."""
     support = Counter[str]()
     for (gold, label), n in confusion.items():
@@ -102,7 +102,7 @@ def packs(runs: Sequence[Run], stored: Sequence[Sequence[Row]]) -> dict[str, str
     return blobs
 
 
-def index(runs: Sequence[Run]) -> Fields:
+def index(runs: Sequence[Run]) -> JsonObject:
     """The list of examples, column by column: everything that is listed or filtered."""
     first = runs[0].rows
     belongs = [row.facets for row in first]
@@ -152,7 +152,7 @@ def first_words(row: Row) -> str:
     return _cut(next(iter(_strings(inputs or row.prediction or {})), ""), 90)
 
 
-def example(runs: Sequence[Run], at: int, rows: Sequence[Row]) -> Fields:
+def example(runs: Sequence[Run], at: int, rows: Sequence[Row]) -> JsonObject:
     """One example: the fields that all runs share, then each run's own row with the values of measures."""
     first = rows[0]
     of_row = ["score", "prediction", "errors", "error", "latency_s", "usage", "usd", "calls", "truncated"]

@@ -18,7 +18,7 @@ from typing import TypedDict
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.extensions import of_kind, registered
-from goldassay.core.fields import Fields
+from goldassay.core.fields import JsonObject
 from goldassay.judges.agreement import JudgeAgreement
 from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import code, page
@@ -78,12 +78,12 @@ def report(
     notes += [*excluded, *(note for name, run in zip(names, usable, strict=True) for note in _notes(name, run))]
     steps = [view for name, about in zip(names, summaries, strict=True) if (view := step_view(name, about.steps))]
     heads = [item.text for view in views for item in view if isinstance(item, Sentence) and item.style == "head"]
-    pages: list[Fields] = []  # of each run alone
+    pages: list[JsonObject] = []  # of each run alone
     for name, about in zip(names, summaries, strict=True):
         confusion = data.matrix(about.confusion) if about.confusion else None
         patterns = find(about.run.cases)[:PATTERNS]
         pages.append({"name": name, "summary": about, "patterns": patterns, "confusion": confusion})
-    verdict: Fields | None = None  # on the first run, with its worst examples
+    verdict: JsonObject | None = None  # on the first run, with its worst examples
     for run in usable[:1]:
         wrong = sorted(filter(is_wrong, run.rows), key=lambda row: row.score)
         worst = [(str(row.id), data.first_words(row), float(row.score)) for row in wrong[:8]]
@@ -92,7 +92,7 @@ def report(
     named = partial(code, institutional="custodian_type" in strata)
     pairs = [(name, confidences(run)) for name, run in zip(names, usable, strict=True)]
     confident = [(name, table) for name, table in pairs if len(table)]
-    context: Fields = {
+    context: JsonObject = {
         "title": title or (tuning.title if tuning else shortened([*names, *heads], 3) or "Report"),
         "names": names,
         "runs": pages,
@@ -114,7 +114,7 @@ def report(
     return page("report.html", context, scripts=["steps.js", "render.js", "examples.js"], data=packs, library=library)
 
 
-def _values(names: Sequence[str], runs: Sequence[RunSummary]) -> Fields:
+def _values(names: Sequence[str], runs: Sequence[RunSummary]) -> JsonObject:
     """Each measure with its value in each run, and the chart of all of them with their intervals.
 
     In the chart the weighted value comes first, if a metric has several measures.

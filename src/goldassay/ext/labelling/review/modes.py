@@ -16,6 +16,7 @@ import yaml
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
 from goldassay._support.secrets import redact
+from goldassay.core.fields import JsonObject
 from goldassay.ext.labelling.drafts import text_of
 from goldassay.ext.labelling.modes import (
     MODES_FILE,
@@ -30,7 +31,6 @@ from goldassay.ext.labelling.modes import (
 from goldassay.ext.labelling.review.folder import Folder
 from goldassay.ext.labelling.review.journal import Journal, ModeChange, ModeLine, NothingToUndoError
 from goldassay.ext.labelling.review.queue import Queue
-from goldassay.gold.shapes import Fields
 from goldassay.running.head import now
 from goldassay.statistics.design import SAMPLING, sampling_of
 
@@ -114,11 +114,11 @@ class Modes:
         files.save_all({self.folder.path / name: text for name, text in contents.items()})
         return traces
 
-    def state(self, traces: Sequence[ReviewedTrace]) -> Fields:
+    def state(self, traces: Sequence[ReviewedTrace]) -> JsonObject:
         """The modes as the page shows them."""
         items = {str(record["id"]): str(index) for index, record in enumerate(self.folder.records)}
 
-        def listed(chosen: Iterable[ReviewedTrace]) -> list[Fields]:
+        def listed(chosen: Iterable[ReviewedTrace]) -> list[JsonObject]:
             return [
                 {
                     "item": items[trace.id],
@@ -136,7 +136,7 @@ class Modes:
             mode["cost"] = mode["cost"] and mode["cost"]["value"]
         return {**state, "untagged": listed(trace for trace in traces if trace.note and not trace.modes)}
 
-    def change(self, change: ModeChange, who: str, records: Sequence[str]) -> Fields:
+    def change(self, change: ModeChange, who: str, records: Sequence[str]) -> JsonObject:
         """Write a change of the modes; returns them as the page shows them.
 
         Args:
