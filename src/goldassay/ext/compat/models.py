@@ -23,8 +23,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import dspy
 import numpy as np
 
 from goldassay._support import files
@@ -50,9 +51,6 @@ from goldassay.models.embedding import Embedder, available, resolve
 from goldassay.results.result import Result
 from goldassay.statistics.paired import PAIRED_TESTS, classical, cohens_dz, compare
 from goldassay.text.words import found_entities
-
-if TYPE_CHECKING:
-    import dspy
 
 CORRECTNESS = {
     "wrong": "says nothing that the gold answer says, or contradicts it",
@@ -380,7 +378,6 @@ def reading(
     program: dspy.Module, lm: dspy.BaseLM | str | None = None, adapter: dspy.Adapter | None = None
 ) -> ReadingModel:
     """A program that searches and answers (see ``programs/answering.py``) as a reader of given contexts."""
-    import dspy
 
     def read(question: str, contexts: Sequence[str]) -> Any:
         passages = [{"id": str(index), "text": text} for index, text in enumerate(contexts)]

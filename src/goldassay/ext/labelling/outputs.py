@@ -29,6 +29,7 @@ from goldassay.core.tally import Counts, Mean
 from goldassay.gold.outputs import as_text, canonical_output
 from goldassay.gold.records import empty_prediction
 from goldassay.gold.shapes import Fields, Record
+from goldassay.measures.retrieval.scorecard import named
 from goldassay.measures.trajectories.records import trajectory
 from goldassay.text import normal
 
@@ -92,8 +93,6 @@ def measure_named(task: str, name: str) -> Measure:
         measure: Measure = measures[name]
         return measure
     if task == "retrieval":
-        from goldassay.measures.retrieval.scorecard import named
-
         return named(name)
     if "(" in name:
         return parse(f"{task}.{name}")

@@ -17,6 +17,7 @@ from datetime import UTC, date, datetime, time
 from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
@@ -139,8 +140,6 @@ def _letters(value: JSON) -> str:
 
 def embedding(gold: JSON, pred: JSON, threshold: float = 0.8, model: str = "") -> bool:
     """Texts whose vectors have at least this cosine; ``model`` is an embedder (`goldassay.models.embedding`)."""
-    import numpy as np
-
     from goldassay.models.embedding import available, resolve
 
     vectors = np.asarray(resolve(model or available() or "")([str(gold), str(pred)]), float)

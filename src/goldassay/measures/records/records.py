@@ -14,7 +14,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, PydanticUserError, RootModel, TypeAdapter, ValidationError, create_model
 from pydantic_core import to_jsonable_python
 
 from goldassay._support import jsonl
@@ -119,8 +119,6 @@ def schema_text(source: Schema) -> str:
     >>> schema_text(create_model("Invoice", total=(float, ...)))[:60]
     '{"properties": {"total": {"title": "Total", "type": "number"'
     """
-    from pydantic import PydanticUserError, create_model
-
     if isinstance(source, Mapping):
         schema = dict(source)
     elif isinstance(source, str):
