@@ -84,7 +84,7 @@ def models(*things: object) -> list[dspy.BaseLM]:
     library: Any = sys.modules.get("dspy")  # where it is not loaded there are no models
     lms: dict[int, dspy.BaseLM] = {}
     seen: set[int] = set()
-    waiting: deque[object] = deque(things)
+    waiting: deque[Any] = deque(things)
     while library and waiting and len(seen) < MOST_OBJECTS:
         thing = waiting.popleft()
         if id(thing) in seen or isinstance(thing, str | bytes | int | float | type | ModuleType | None):

@@ -49,7 +49,7 @@ class Total:
     factor: float = 1.0
     failed: int = 0
     failure: str = ""
-    _next: list[Score | Total] = field(default_factory=list, init=False, compare=False)
+    _next: list[Any] = field(default_factory=list, init=False, compare=False)
     """The score that was added last, and the sum with it.
 
     ``Evaluate`` sums all scores again after every example. A sum that knows the next one does not add up the same

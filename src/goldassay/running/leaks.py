@@ -152,7 +152,7 @@ def check_program(program: Program, held_out: Mapping[str, Sequence[object]], wh
             )
 
 
-def check_splits(program: Program, splits: Mapping[str, Sequence[object]]) -> None:
+def check_splits(program: Program, splits: Mapping[str, Sequence[dspy.Example]]) -> None:
     """Check that neither train nor the program's prompts hold examples of dev or test.
 
     Raises:

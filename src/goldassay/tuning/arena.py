@@ -99,7 +99,7 @@ class Share(Meter):
             self.roles[role] += 1
         self._note({"role": role})
 
-    def guard(self, role: str, lm: dspy.BaseLM | None) -> dspy.BaseLM | None:
+    def guard(self, role: str, lm: Any) -> Any:
         """A copy of a model whose calls this share counts in a role, where DSPy's context does not."""
         if not isinstance(lm, dspy.BaseLM):
             return lm

@@ -288,7 +288,7 @@ def optimized(
     metric: AnyMetric,
     options: TuneOptions,
     meter: Meter,
-    guard: Callable[[str, dspy.BaseLM | None], dspy.BaseLM | None] | None = None,
+    guard: Callable[[str, Any], Any] | None = None,
 ) -> tuple[Job, Module, str]:
     """The job, the program that an optimizer makes (or the best one so far), and why it was stopped.
 
