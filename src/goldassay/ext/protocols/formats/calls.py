@@ -22,7 +22,6 @@ from goldassay._support import files
 from goldassay._support.exceptions import DataError
 from goldassay.core.fields import Fields
 from goldassay.gold.formats import Format, Source, SourceRecord, guess, named
-from goldassay.measures.trajectories.records import of_messages
 
 BFCL_ANSWERS = "possible_answer"  # the folder of the acceptable answers
 ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -142,6 +141,8 @@ bfcl = Format(("trajectories",), _rows)
 
 def _chats(source: Source) -> Iterator[SourceRecord]:
     """Records of ours; gold may have ``messages`` in place of ``calls``."""
+    from goldassay.measures.trajectories.records import of_messages  # loads numpy
+
     source.format = guess(source.path, source.task)
     for row in named(source.format).rows(source):
         messages = row.record.get("messages") if isinstance(row.record, dict) else None
