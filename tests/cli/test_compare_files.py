@@ -167,9 +167,10 @@ def test_a_split_of_files_is_compared_and_a_metric_makes_any_name_a_task(tmp_pat
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (tmp_path / "mine.py").write_text("def right(gold, pred):\n    return gold.team == pred.team\n")
     gold, a, b = (str(tmp_path / f"{name}.jsonl") for name in splits)
-    line = ["compare", "triage", "--gold", gold, "--pred", a, "--pred", b, "--measure", f"{tmp_path / 'mine.py'}:right"]
-    done = CliRunner().invoke(app, [*line, "--split", "test", "--json"])
-    assert [run["values"]["score"] for run in json.loads(done.stdout)["runs"]] == [0.0, 1.0]
+    line = ["compare", "triage", "--gold", gold, "--pred", a, "--pred", b, "--split", "test", "--json"]
+    for option in ("--measure", "--metric"):  # the latter was taken for that of a program called triage
+        done = CliRunner().invoke(app, [*line, option, f"{tmp_path / 'mine.py'}:right"])
+        assert [run["values"]["score"] for run in json.loads(done.stdout)["runs"]] == [0.0, 1.0]
     one = CliRunner().invoke(app, ["compare", "extraction", "--gold", gold, "--pred", a, "--split", "test"])
     assert f"goldassay score extraction --gold {gold} --pred {a} --split test" in str(one.exception)
 

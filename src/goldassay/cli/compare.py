@@ -55,7 +55,8 @@ def compare(
     weights = use.numbers("weight", systems.weight)
     if any(weight < 0 for weight in weights.values()):
         raise GoldassayError(f"--weight expects numbers of 0 or more, got {', '.join(systems.weight or ())}")
-    of_programs = systems.metric and len(runs) == 1 and not Path(task.partition(":")[0]).exists()
+    of_files = systems.gold and systems.pred and all(path.is_file() for path in systems.pred)
+    of_programs = systems.metric and len(runs) == 1 and not (of_files or Path(task.partition(":")[0]).exists())
     if systems.program or systems.state or systems.lm or systems.tune or systems.unlabelled or of_programs:
         if len(runs) != 1:
             raise GoldassayError(
