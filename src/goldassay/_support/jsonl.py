@@ -307,7 +307,7 @@ class Log:
 
 @contextmanager
 def writing(path: Path | str) -> Iterator[None]:
-    """Turn an error of the operating system into one line that names ``place``.
+    """Turn an error of the operating system into one line that names ``path``.
 
     Raises:
         StorageError: Something cannot be written.

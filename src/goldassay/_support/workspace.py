@@ -86,14 +86,14 @@ def attribute(file: Path, name: str, also: Iterable[str] = ()) -> Any:
     if not hasattr(module, name):
         # where programs and metrics of the file are defined
         homes = (module.__name__, "goldassay.core.metric", "dspy.")
-        fields = {
+        members = {
             key: value
             for key, value in vars(module).items()
             if str(getattr(value, "__module__", "")).startswith(homes) and not key.startswith("_")
         }
-        listed = [*also, *(key for key, value in fields.items() if not isinstance(value, type))]
-        modules = [key for key in listed if hasattr(type(fields.get(key)), "forward")]
-        listed = listed or [key for key, value in fields.items() if hasattr(value, "forward")]
+        listed = [*also, *(key for key, value in members.items() if not isinstance(value, type))]
+        modules = [key for key in listed if hasattr(type(members.get(key)), "forward")]
+        listed = listed or [key for key, value in members.items() if hasattr(value, "forward")]
         hint = nearest(name, sorted(listed)) if listed else "; it has nothing to run"
         if name == "program" and modules:  # the name if none is given
             hint = f"; did you mean {' or '.join(f'{file.name}:{key}' for key in modules)}?"

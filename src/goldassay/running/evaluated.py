@@ -84,7 +84,7 @@ def system_of(evaluation: Any) -> LogSystem:
 
 
 def as_run(system: LogSystem, path: Path, document: str = DOCUMENT_FIELD) -> Run:
-    """The run of a system; ``place`` is its name in messages, ``document`` the metadata that names the cluster.
+    """The run of a system; ``path`` is its name in messages, ``document`` the metadata that names the cluster.
 
     Raises:
         DataError: The system has no scores, or its samples no such metadata.

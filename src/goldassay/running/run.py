@@ -25,8 +25,7 @@ from goldassay.running.folder import ROWS, run_at
 from goldassay.running.head import HEAD, NO_MEASURES, RunHead, read_head
 from goldassay.running.noise import Noise, noise
 from goldassay.running.rows import Row, RowColumns, Rows, example_row, record
-from goldassay.running.summary import run_view
-from goldassay.running.summary import warnings as doubts
+from goldassay.running.summary import doubts, run_view
 from goldassay.statistics import Interval
 from goldassay.statistics.design import SAMPLING
 from goldassay.statistics.intervals import effective_labels

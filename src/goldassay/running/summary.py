@@ -100,7 +100,7 @@ def run_view(run: Run) -> View:
         cells.append([key, estimate.naive.value, estimate.corrected, people, people.n])
     heads = ["value", "as judged", "corrected [95 %]", "labels alone [95 %]", "labels"]
     view.append(Table("judged values, corrected by people's labels", heads, cells))
-    view += [*map(Sentence, noise_lines(run)), *map(Note, warnings(run))]
+    view += [*map(Sentence, noise_lines(run)), *map(Note, doubts(run))]
     return [*view, Sentence(f"{spent(run.cost)}. Run folder: {run.folder}", unbroken=True)]
 
 
@@ -223,7 +223,7 @@ def run_sentence(run: Run, name: str) -> str:
     return f"{text}."
 
 
-def warnings(run: Run) -> list[str]:
+def doubts(run: Run) -> list[str]:
     """The failed examples, and everything else that makes the values doubtful."""
     failed = [row for row in run.rows if row.error]
     if not failed:

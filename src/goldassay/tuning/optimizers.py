@@ -40,7 +40,7 @@ from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.patches import Ledger
 from goldassay.tuning.patching import Patches
 from goldassay.tuning.watch import REFERENCE, Credit, Unreachable, Watch
-from goldassay.tuning.wrappers import NearestDemos, check_fits, demonstrations, shows_none
+from goldassay.tuning.wrappers import NearestDemos, check_shown, demonstrations
 
 OWN = {"metric", "prompt_model", "reflection_lm", "trainset", "valset", "seed", "held_out", "journal"}
 OWN |= {"on_candidate", "on_progress"}  # what a tuning gives to its optimizer itself, and is no setting
@@ -349,8 +349,7 @@ def optimized(
             cause = error if str(error) else error.__context__ or error  # DSPy asserts without a message
             raise GoldassayError(f"{name} failed: {one_line(cause)}") from error
     watch.check()
-    if shows_none(result) and not shows_none(job.student):
-        check_fits(job.student, job.train)
+    check_shown(result, job.student, job.train)
     if watch.note and not (stopped or job.ledger.patches) and fingerprint(result) == fingerprint(job.student):
         raise GoldassayError(f"{name} changed nothing: {watch.note}")
     return job, unguarded(result), stopped

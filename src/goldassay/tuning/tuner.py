@@ -29,7 +29,7 @@ from goldassay.tuning.measuring import measured
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.saved import Trial, Tuned
 from goldassay.tuning.shortcuts import shortcuts
-from goldassay.tuning.wrappers import Splits, check_fits, output_fields, shows_none
+from goldassay.tuning.wrappers import Splits, check_shown, output_fields
 
 
 def tune(
@@ -118,8 +118,7 @@ def tune(
             for reference in optimizers.WITHOUT_DEV:
                 try:
                     reference_program = unguarded(optimizers.OPTIMIZERS[reference](blind))
-                    if shows_none(reference_program):
-                        check_fits(program, splits["train"])
+                    check_shown(reference_program, program, splits["train"])
                     run = measured(reference_program, splits["test"], metric, f"test-{reference}", options)
                     references[reference] = Trial.of(run, test.after, options.seed)
                 except GoldassayError as error:

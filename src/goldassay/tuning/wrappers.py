@@ -195,10 +195,18 @@ def fits(example: Example | Record, signature: type[dspy.Signature]) -> bool:
     return filled.issuperset(signature.input_fields) and not filled.isdisjoint(signature.output_fields)
 
 
-def shows_none(program: Module) -> bool:
-    """Whether a program has demonstrations and none fits its predictor: DSPy leaves such out without a warning."""
-    pairs = [(demo, signature_of(predictor)) for predictor in program.predictors() for demo in predictor.demos or ()]
-    return bool(pairs) and not any(fits(*pair) for pair in pairs)
+def check_shown(program: Module, student: Module, train: Examples) -> None:
+    """Check that a tuned program shows one of its new demonstrations: DSPy leaves out, without a word, what fits none.
+
+    Raises:
+        GoldassayError: None fits its predictor (`check_fits`).
+    """
+    shows_none = []
+    for module in (program, student):
+        pairs = [(demo, signature_of(predictor)) for predictor in module.predictors() for demo in predictor.demos or ()]
+        shows_none.append(bool(pairs) and not any(fits(*pair) for pair in pairs))
+    if shows_none == [True, False]:
+        check_fits(student, train)
 
 
 def check_fits(program: Module, train: Examples, *, required: bool = True) -> str:

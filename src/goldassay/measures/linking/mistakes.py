@@ -30,10 +30,8 @@ def errors(document: LinkPair, pairs: Mapping[int, int]) -> Review:
         if answer and rank(mention, answer) == 1 and mention[:2] == answer[:2]:
             right.append(f'"{_words(mention, text)}" ({_ids(mention)})')
             continue
-        message = ("missed", f'"{_words(mention, text)}" ({_ids(mention)}) was not answered')
-        if answer:
-            message = _wrong(mention, answer, text)
-        rows.append(_error(message, mention, answer, text))
+        missed = ("missed", f'"{_words(mention, text)}" ({_ids(mention)}) was not answered')
+        rows.append(_error(_wrong(mention, answer, text) if answer else missed, mention, answer, text))
     for j, answer in enumerate(document.pred):
         if j not in pairs.values():
             rows.append(_error(_spurious(answer, text), None, answer, text))

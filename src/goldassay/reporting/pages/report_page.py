@@ -32,7 +32,7 @@ from goldassay.running.folder import run_at
 from goldassay.running.head import HEAD
 from goldassay.running.rows import ROWS_IN_MEMORY
 from goldassay.running.run import Run, logged_runs
-from goldassay.running.summary import labels, model_name, noise_lines, run_sentence, warnings
+from goldassay.running.summary import doubts, labels, model_name, noise_lines, run_sentence
 from goldassay.tuning.patterns import find
 from goldassay.tuning.proofs import read_proofs
 
@@ -142,7 +142,7 @@ def _notes(name: str, run: Run) -> Iterator[str]:
     if status not in ("finished", "given"):
         total = "?" if run.head.gold.examples is None else run.head.gold.examples
         yield f"{name} is {status}: {len(run.rows)} of {total} examples."
-    for text in (*warnings(run), *noise_lines(run)):
+    for text in (*doubts(run), *noise_lines(run)):
         yield f"{name}: {text}."
     if run.rows[0].inputs is None:
         yield f"{name} has no trace, so its inputs and gold are not shown."
