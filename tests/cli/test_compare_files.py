@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,10 @@ def test_a_split_of_files_is_compared_and_a_metric_makes_any_name_a_task(tmp_pat
     for option in ("--measure", "--metric"):  # the latter was taken for that of a program called triage
         done = CliRunner().invoke(app, [*line, option, f"{tmp_path / 'mine.py'}:right"])
         assert [run["values"]["score"] for run in json.loads(done.stdout)["runs"]] == [0.0, 1.0]
+    shown = CliRunner().invoke(
+        app, [*line[:-1], "--measure", f"{tmp_path / 'mine.py'}:right", "--out", str(tmp_path / "o")]
+    )
+    assert set(re.findall(r"1\.0000 \[.*?\]", shown.stdout)) == {"1.0000 [0.342, 1.000]"}  # in the ranking, too
     one = CliRunner().invoke(app, ["compare", "extraction", "--gold", gold, "--pred", a, "--split", "test"])
     assert f"goldassay score extraction --gold {gold} --pred {a} --split test" in str(one.exception)
 

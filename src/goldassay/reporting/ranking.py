@@ -115,6 +115,7 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
     first = usable[0]
     for run in usable[1:]:
         check_comparable(first, run)
+    is_metric = not weights  # whose interval every run knows
     weights = {name: weight for name, weight in (weights or first.zero.weights).items() if weight > 0}
     for name in weights:
         if any(name not in run.zero for run in usable):
@@ -122,7 +123,10 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
             raise ConventionError(f"not every run has {name!r}; all have {', '.join(shared)}")
     zero = Evidence({name: first.zero[name] for name in weights}, weights, first.zero.worst)
     evidence: list[Any] = [zero.with_items({name: run.result.columns[name] for name in weights}) for run in usable]
-    values = [interval(rows, zero, clusters=first.clusters, seed=seed) for rows in evidence]
+    values = [
+        (run.interval if is_metric else None) or interval(rows, zero, clusters=first.clusters, seed=seed)
+        for run, rows in zip(usable, evidence, strict=True)
+    ]
     points = [value.value for value in values]
     scores = [{name: float(run.total.score(name)) if name in run.values else 0.0 for name in weights} for run in usable]
     unit = "money" if any(run.cost.get("usd") for run in usable) else "tokens"
