@@ -46,7 +46,7 @@ def compare(
 ) -> None:
     """Compare runs, predictions or programs on the same gold: paired tests, ranks, what was won and lost.
 
-    Of runs, --metric FILE[:NAME] measures their answers again; no model is called. Of programs that answer questions,
+    Of runs and files, --metric FILE[:NAME] measures the answers; no model is called. Of programs that answer questions,
     --metric five ranks by accuracy, quality, confidence, speed and robustness.
     """
     task = runs[0]
