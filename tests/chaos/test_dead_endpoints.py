@@ -119,7 +119,7 @@ def test_a_tuning_ends_when_its_model_dies_later(endpoint: Any, tmp_path: Path) 
     assert endpoint.calls < 30 + FEW
 
 
-@pytest.mark.parametrize(("size", "rows"), [(120, 90), (73, 73)])
+@pytest.mark.parametrize(("size", "rows"), [(120, 90), (78, 78)])
 def test_a_run_whose_model_dies_late_is_resumed(endpoint: Any, tmp_path: Path, size: int, rows: int) -> None:
     dies_after(endpoint, 70)
     folder = tmp_path / "r"
