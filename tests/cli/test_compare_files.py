@@ -180,6 +180,31 @@ def test_a_split_of_files_is_compared_and_a_metric_makes_any_name_a_task(tmp_pat
     assert f"goldassay score extraction --gold {gold} --pred {a} --split test" in str(one.exception)
 
 
+def test_a_metric_that_raises_on_files_says_so(files: dict[str, Path], tmp_path: Path) -> None:
+    """Both had 0.0000 and scored the same, with status 0."""
+    (tmp_path / "mine.py").write_text("def right(gold, pred):\n    return gold.team == pred.team\n")
+    line = ["compare", "extraction", "--gold", str(files["gold"]), "--pred", str(files["half"])]
+    done = CliRunner().invoke(app, [*line, "--pred", str(files["all"]), "--metric", f"{tmp_path / 'mine.py'}:right"])
+    assert done.exit_code == 1
+    assert re.search(r"the metric raised on (\d+) of \1 examples, whose gold counts as missed", done.stderr)
+    assert "mine.py:2" in done.stderr
+
+
+def test_the_value_that_the_headline_names_is_in_both_tables(tmp_path: Path) -> None:
+    """A sum of measures stood in the sentence alone."""
+    for name, labels in {"gold": "xyxy", "a": "xxyy", "b": "xyxx"}.items():
+        rows = [json.dumps({"id": str(n), "text": f"text {n}", "label": label}) for n, label in enumerate(labels * 8)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    line = ["compare", "classification", "--gold", str(tmp_path / "gold.jsonl")]
+    line += [word for name in "ab" for word in ("--pred", str(tmp_path / f"{name}.jsonl"))]
+    done = CliRunner().invoke(app, line, env={"COLUMNS": "100"})
+    sentence = " ".join(done.stdout.split()).rpartition("examples")[0]
+    difference = re.findall(r"[+-]\d\.\d{3} \[[^]]+\](?= metric \(1 accuracy \+ 1 macro F1\))", sentence)
+    rows = [row.split("│")[2].strip() for row in done.stdout.splitlines() if row.startswith("│ metric ")]
+    assert len(rows) == 2
+    assert difference == rows[1:]
+
+
 def test_a_program_file_is_the_task_wherever_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gold in a folder was looked for as `mine.py:long.jsonl`."""
     monkeypatch.chdir(tmp_path)

@@ -139,6 +139,17 @@ def test_agree(tmp_path: Path) -> None:
     assert body["annotators"] == ["Ada", "Bo"]
 
 
+def test_columns_of_ones_own_are_mapped_and_balanced(tmp_path: Path) -> None:
+    """agree had no --map, though its error advised it; --by found no column that is in meta."""
+    for name, labels in {"Ada": "xyxy", "Bo": "xyxx"}.items():
+        rows = [f"{n},{label},{'web' if n % 2 else 'mail'}" for n, label in enumerate(labels)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["no,team,channel", *rows]) + "\n", encoding="utf-8")
+    how = ["--task", "classification", "--map", "id=no,label=team"]
+    body = json.loads(run("agree", tmp_path / "Ada.csv", tmp_path / "Bo.csv", *how, "--json"))
+    assert next(row["interval"]["value"] for row in body["figures"] if row["name"] == "observed") == 0.75
+    assert "channel" in run("split", tmp_path / "Ada.csv", *how, "--by", "channel", "--ratios", "a=0.5,b=0.5")
+
+
 def test_agreement_of_two_names_them_once_and_fits_80_columns(root: Path) -> None:
     heritage = root / "gold" / "heritage"
     output = run(

@@ -181,8 +181,9 @@ def test_a_metric_that_raises_says_on_which_example(tmp_path: Path) -> None:
     def metric(gold: Any, pred: Any) -> float:
         return 1 / (len(gold["text"]) - 7)
 
-    with pytest.raises(RunStopped, match="all 2 examples failed; the first, e0: the metric raised ZeroDivisionError"):
+    with pytest.raises(RunStopped, match="all 2 examples failed; the first, e0: the metric raised Zero") as stopped:
         evaluate(right, examples(2), metric, folder=tmp_path / "r", progress=False)
+    assert "fix it and start a new run" in str(stopped.value)  # the line of --resume was refused when it was fixed
     assert Run.load(tmp_path / "r").value == 0.0
     with pytest.raises(GoldassayError, match="the metric returned 'good'"):
         evaluate(right, examples(2), lambda gold, pred: "good", progress=False)

@@ -104,6 +104,9 @@ def test_foreign_gold_is_read_as_it_is(project: Path) -> None:
         str(wrong.exception) == "../mine.csv: no record has text, which the program takes; there are note, when, place;"
         ' name its column (`map={"text": "note"}`)'
     )
+    Path("numbers.csv").write_text("no,note,when\n1,built in 1505,1505\n2,built in 1605,1605\n", encoding="utf-8")
+    wrong = run("eval", "dating:baseline", "--gold", "numbers.csv")
+    assert '(`map={"text": "note"}`)' in str(wrong.exception)  # the first column was advised
     wrong = run("eval", "dating:baseline", "--gold", "../mine.csv", "--map", "text=notes")
     assert "no field 'notes'; it has note, when, place; the mapping asks for it as 'text'" in str(wrong.exception)
 

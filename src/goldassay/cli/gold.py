@@ -87,7 +87,7 @@ def split(
 
 def agree(
     files: Annotated[list[Path], use.argument("FILE...", "One file for each annotator, or one labelled draft.")],
-    task: str | None = None,
+    reading: ReadingOptions,
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -96,12 +96,13 @@ def agree(
     One file alone is a labelled draft (gold draft): its labels are compared with each system's suggestions.
     """
     file = files[0]
+    task = reading.task
     if task is None and not file.exists():
         raise DataError("no such file", file=file)
     if task is None and file.is_dir():
         raise GoldassayError(f"{file} is a folder; name the task that was annotated with --task")
-    job = task or next(iter(ReadingOptions().load(str(file)).tasks))
-    terminal.output(agree_files(files, job, seed=seed), json)
+    job = task or next(iter(reading.load(str(file)).tasks))
+    terminal.output(agree_files(files, job, seed=seed, **reading.reading()), json)
 
 
 def convert(

@@ -142,10 +142,16 @@ class TaskSet:
         absent = [name for name in names if name not in present]
         if absent:
             there = [name for name in present if name not in anyfields.ABOUT_RECORD]
-            other = next((name for name in there if name not in names), "COLUMN")
+            lengths = {name: self._characters(name) for name in there if name not in names}
+            other = max(lengths, key=lengths.__getitem__, default="COLUMN")  # of a text more likely than of a number
             message = f"no record has {', '.join(absent)}, which the program takes; there are {', '.join(there)}"
             raise DataError(f'{message}; name its column (`map={{"{absent[0]}": "{other}"}}`)', file=self.place)
         return names
+
+    def _characters(self, name: str) -> int:
+        """How many characters the texts of a field or column have."""
+        values = [record.get(name, (record.get("meta") or {}).get(name)) for record in self.records]
+        return sum(len(value) for value in values if isinstance(value, str))
 
     def content(self, records: Sequence[Record] | None = None) -> list[str]:
         """The fields whose text says whether two records are near duplicates: the inputs, whatever they are called.

@@ -223,9 +223,11 @@ def deviations(
 
 
 def value_of(record: Record, factor: str) -> object:
-    """A factor of a record: in its strata, or a field of the record itself."""
-    strata = record.get("strata") or {}
-    return strata[factor] if factor in strata else record.get(factor)
+    """A factor of a record: in its strata, a field of the record itself, or a column of the user in ``meta``."""
+    for values in (record.get("strata") or {}, record, record.get("meta") or {}):
+        if factor in values:
+            return values[factor]
+    return None
 
 
 def grouped(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from goldassay.measures.answering.ranking import FINAL_SCORE_VALUES
 from goldassay.reporting.terminal import echo, line, print_table
-from goldassay.results.comparisons import Comparisons, difference_rows
+from goldassay.results.comparison import METRIC
+from goldassay.results.comparisons import Comparisons, difference_rows, formula
 from goldassay.results.view import Cell, TableRow, bounds, labelled, number, shortened, signed
 from goldassay.running.run import Run
 from goldassay.running.summary import run_value, under_protocol
@@ -63,6 +64,19 @@ def comparison(
         [label, *(run_value(run, name) if run.available else "not available" for run in runs)]
         for name, label in labels.items()
     ]
+    by_metric = {  # where the headline names a weighted sum of measures
+        id(other): overall
+        for other, overall in zip(comparisons.results[1:], comparisons.overall, strict=True)
+        if overall is not None and overall.measure == METRIC and " + " in formula(other.zero)
+    }
+    if by_metric:
+        cells.insert(
+            0,
+            [
+                METRIC,
+                *(number(run.value) + bounds(run.interval) if run.available else "not available" for run in runs),
+            ],
+        )
     for unit in usages[0] if usages else ():
         if any(used[unit] for used in usages):
             cells.append(
@@ -74,7 +88,9 @@ def comparison(
         compared = zip(comparisons.results[1:], comparisons.groups, strict=True)
         ours = next((group for result, group in compared if result is run.result), ())
         if not brief:
-            print_table(f"{position} against {first}, {run.size}{under_protocol(runs)}", *difference_rows(ours))
+            overall = by_metric.get(id(run.result))
+            rows = [*([overall] if overall else []), *ours]
+            print_table(f"{position} against {first}, {run.size}{under_protocol(runs)}", *difference_rows(rows))
         for difference in () if brief else ours:
             if difference.won or difference.lost:
                 won = shortened(difference.won, STRATA) or "none"

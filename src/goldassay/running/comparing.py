@@ -109,15 +109,17 @@ def remeasured(run: Run, metric: Metric) -> Run:
     >>> run.value, remeasured(run, lenient).value
     (0.0, 1.0)
     """
-    from goldassay.core.metric import failed_with  # loads DSPy
+    from goldassay.core.metric import failed_with, raised_notes  # loads DSPy
 
     rows: list[Row] = []
+    failures: list[tuple[str, str]] = []
     for row in run.answers:
         if row.gold is None:
             raise GoldassayError(f"{run.folder or run.name} has no trace, so it cannot be measured again")
         gold = {"id": row.id, **(row.inputs or {}), **row.gold}
         pred = failed_with(row.error) if row.error else row.prediction or {}
-        assessed, _ = metric.assess_or_fail(gold, pred)
+        assessed, why = metric.assess_or_fail(gold, pred)
+        failures.append((row.id, why))
         measured = measured_row(row.index, gold, assessed, float(metric.evidence(assessed).value))
         rows.append(replace(row, tallies=measured.tallies, errors=measured.errors, score=measured.score))
     head = replace(
@@ -128,6 +130,7 @@ def remeasured(run: Run, metric: Metric) -> Run:
         columns=described_columns(metric),
         pass_mark=metric.pass_mark,
         judge_labels={},
+        notes=raised_notes(failures, f"{len(rows)} examples"),
     )
     return Run(head, rows, metric.zero, run.folder)
 

@@ -20,7 +20,7 @@ from goldassay._support.exceptions import ConventionError, GoldassayError, RunSt
 from goldassay._support.progress import quiet, run_progress
 from goldassay._support.secrets import redact, remember
 from goldassay.core.fields import Fields, Record, check_unique, shared_text
-from goldassay.core.measure import parse
+from goldassay.core.measure import RAISED, parse
 from goldassay.core.metric import AnyMetric, FunctionMetric, Metric, raised_notes
 from goldassay.core.shape import shape_of
 from goldassay.core.tally import Evidence
@@ -301,6 +301,8 @@ class _Evaluation:
         where = f"stopped after {done} of {self.size} {self._unit}: " if done < self.size else ""
         if self.folder is None or not (self.folder / ROWS).exists():
             return f"{where}{redact(reason)}"
+        if RAISED in reason:
+            return f"{where}{redact(reason)}; fix it and start a new run: rows of another metric are not resumed"
         how = f"resume with `resume={self.folder}`"
         if "budget" not in reason:
             how = f"fix it and {how}"

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.fields import Fields, check_unique, identity
 from goldassay.core.measure import TASKS
 from goldassay.gold.agreement.results import Agreement
 from goldassay.gold.agreement.study import SETS, Records, Study, statements
+from goldassay.gold.formats import ReadOptions
 from goldassay.gold.outputs import canonical_output
 from goldassay.gold.reading import read
 from goldassay.gold.records import INPUT_FIELDS, adapter, as_gold, as_prediction, problems
@@ -60,7 +61,13 @@ def agree(
 
 
 def agree_files(
-    paths: Sequence[str | Path], task: str, *, format: str | None = None, level: str | None = None, seed: int = 0
+    paths: Sequence[str | Path],
+    task: str,
+    *,
+    format: str | None = None,
+    level: str | None = None,
+    seed: int = 0,
+    **options: Unpack[ReadOptions],
 ) -> Agreement:
     """The same from files, one an annotator, named after the file (and its folder, if files have the same name).
 
@@ -73,6 +80,7 @@ def agree_files(
         format: The format; guessed if not given.
         level: Krippendorff's level, as in `agree`.
         seed: Seeds the bootstrap.
+        **options: How a foreign file is read, as in `goldassay.gold.load`: ``map={"label": "team"}``.
 
     Raises:
         GoldassayError: Two files have the same name, or agreement cannot be measured.
@@ -80,10 +88,11 @@ def agree_files(
     """
     files = [Path(path) for path in paths]
     if len(files) == 1:
-        return _with_suggestions(files[0], read(files[0], task=task, format=format), task, level, seed)
+        return _with_suggestions(files[0], read(files[0], task=task, format=format, **options), task, level, seed)
     for names in ([file.stem for file in files], [f"{file.parent.name}/{file.stem}" for file in files]):
         if len(set(names)) == len(names):
-            records = {name: read(file, task=task, format=format) for name, file in zip(names, files, strict=True)}
+            read_all = [read(file, task=task, format=format, **options) for file in files]
+            records = dict(zip(names, read_all, strict=True))
             return agree(records, task, level=level, seed=seed)
     raise GoldassayError("two files have the same name; name the annotators by their file or its folder")
 
