@@ -188,6 +188,10 @@ def test_a_metric_that_raises_on_files_says_so(files: dict[str, Path], tmp_path:
     assert done.exit_code == 1
     assert re.search(r"the metric raised on (\d+) of \1 examples, whose gold counts as missed", done.stderr)
     assert "mine.py:2" in done.stderr
+    rows = ["gold", "half", "all"]  # the same as a measure of a task of one's own
+    of_own = ["compare", "mine", "--gold", str(files[rows[0]]), *(f"--pred={files[name]}" for name in rows[1:])]
+    done = CliRunner().invoke(app, [*of_own, "--measure", f"{tmp_path / 'mine.py'}:right"])
+    assert (done.exit_code, "the metric raised on 40 of 40 examples" in done.stderr) == (1, True), done.output
 
 
 def test_the_value_that_the_headline_names_is_in_both_tables(tmp_path: Path) -> None:

@@ -98,7 +98,8 @@ def compare(
         ranking = save_ranking(loaded, out, weights, seed=seed)
         terminal.warn(*(unranked(loaded) if len(loaded) > 1 else ()))
     _show(loaded, seed, json, ranking, systems.margin if programs else None, programs and not systems.all and not out)
-    if (programs or systems.metric) and any(text.startswith(RAISED) for run in loaded for text in run.warnings):
+    measured_here = programs or systems.metric or systems.gold
+    if measured_here and any(text.startswith(RAISED) for run in loaded for text in run.warnings):
         raise SystemExit(1)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from goldassay import workspace
 from goldassay._support.exceptions import ConventionError, GoldassayError
 from goldassay.core import fields
-from goldassay.core.fields import Fields, check_unique, shared_text
+from goldassay.core.fields import Fields, check_unique, identity, shared_text
 from goldassay.core.measure import TASKS, Batches, Measure, parse
 from goldassay.core.tally import Evidence
 from goldassay.gold import Pairs, formats, pairs
@@ -161,6 +161,7 @@ def from_predictions(
     ({'accuracy': 1.0}, 'a')
     """
     check_unique(gold)
+    notes: list[str] = []
     if isinstance(measures, Mapping):
         named = measures
         weights: Mapping[str, float] = {}
@@ -168,7 +169,14 @@ def from_predictions(
     else:
         named = measures.measures
         weights = measures.weights
-        assessed = [measures.assess_or_fail(*pair)[0] for pair in zip(gold, predictions, strict=True)]
+        from goldassay.core.metric import raised_notes  # loads DSPy
+
+        outcomes = [measures.assess_or_fail(*pair) for pair in zip(gold, predictions, strict=True)]
+        assessed = [assessments for assessments, _ in outcomes]
+        failures = [
+            (identity(example, n), why) for n, (example, (_, why)) in enumerate(zip(gold, outcomes, strict=True))
+        ]
+        notes = raised_notes(failures, f"{len(gold)} examples")
     settings: Fields = {"protocol": protocol} if protocol else {}
     if file is not None:
         settings[STORED] = str(file)
@@ -191,6 +199,7 @@ def from_predictions(
         measures=described_measures(named, weights),
         columns={} if isinstance(measures, Mapping) else described_columns(measures),
         warnings=[warning] if warning else [],
+        notes=notes,
     )
     return Run(head, rows, zero, file)
 
