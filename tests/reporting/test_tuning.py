@@ -15,7 +15,8 @@ from goldassay import Metric, tune
 from goldassay._support import jsonl
 from goldassay.measures import extraction
 from goldassay.reporting import pages
-from goldassay.results.view import Diff, Table, typeset
+from goldassay.reporting.pages.charts import figure
+from goldassay.results.view import Chart, Diff, Point, Table, typeset
 from goldassay.tuning import Patches
 from goldassay.tuning.patches import Patch
 
@@ -95,3 +96,10 @@ def test_a_set_for_every_input_is_shown_itself_and_a_choice_in_words(k: int, tex
     examples = {"k": k, "keys": ["text"], "examples": [{"text": "Delft"}, {"text": "Gouda"}]}
     patch = Patch(predictor="extract", action="show_nearest", example=examples)
     assert any(text in line for line in patch.change.lines)
+
+
+def test_the_front_of_a_chart_is_a_line_below_the_points_that_it_joins() -> None:
+    points = {"mipro": Point(109, 0.27), "patches": Point(200, 0.28)}
+    series = [("front", [*points.values()]), *((name, [point]) for name, point in points.items())]
+    drawn = figure(Chart("curves", "value", series))["data"]
+    assert [trace["mode"] for trace in drawn] == ["lines", "lines+markers", "lines+markers"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from goldassay._support import jsonl
 from goldassay.core.fields import Record
 from goldassay.results.view import Cell, Chart, Diff, Point, Sentence, Table, TableRow, View, number, p_value, signed
-from goldassay.running.summary import spent
+from goldassay.running.summary import duration, spent
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
     from goldassay.core.measure import Error
@@ -50,8 +50,13 @@ class Tuning:
 
     @property
     def title(self) -> str:
-        """The name of the optimizer."""
-        return f"Tuning with {self.about.get('optimizer') or 'an optimizer'}"
+        """The name of the optimizer, or of several."""
+        return f"Tuning with {self.optimizers or 'an optimizer'}"
+
+    @property
+    def optimizers(self) -> str:
+        """The names of its optimizers."""
+        return str(self.about.get("optimizer") or "").replace(",", ", ")
 
     @property
     def sentence(self) -> str:
@@ -59,14 +64,14 @@ class Tuning:
         split = "test" if self.about.get("test") else "dev"
         trial = self.about.get(split) or {}
         cost = self.about.get("cost") or {}
-        spent = f"{cost.get('calls', 0):,} calls, {cost.get('seconds', 0) or 0:.0f} s"
+        used = f"{cost.get('calls', 0):,} calls, {duration(cost.get('seconds') or 0)}"
         if not trial:
-            return f"{self.title} changed nothing ({spent})."
+            return f"{self.title} changed nothing ({used})."
         test = trial["difference"]
         ends = self.corrected["interval"] if self.corrected else (test["interval"]["low"], test["interval"]["high"])
         gap = signed(test["difference"], tuple(ends))
         verdict = f": {self.about['verdict']}" if self.about.get("verdict") else ""
-        return f"{self.title}: {gap} on {test['n']} {split} examples{verdict} ({spent})."
+        return f"{self.title}: {gap} on {test['n']} {split} examples{verdict} ({used})."
 
     @property
     def corrected(self) -> Record | None:
@@ -83,11 +88,10 @@ class Tuning:
     def view(self) -> View:
         """The outcome, the metric before and after, the tests of edits in order, the edits, and the prompt's change."""
         about = self.about
-        cost = about.get("cost") or {}
         gain = f"; the gain is {about['verdict']}" if about.get("verdict") else ""
         stopped = f" Stopped early: {about['stopped']}." if about.get("stopped") else ""
-        spent = f"{cost.get('calls', 0)} calls, {cost.get('tokens', 0)} tokens, {cost.get('seconds', 0) or 0:.0f} s"
-        head = f"Optimizer {about.get('optimizer', '')}{gain}.{stopped} {about.get('note') or ''} {spent}."
+        used = spent(about.get("cost") or {})
+        head = f"Optimizer {self.optimizers}{gain}.{stopped} {about.get('note') or ''} {used}."
         values: list[TableRow] = []
         for split in ("dev", "test"):
             if trial := about.get(split):

@@ -239,10 +239,23 @@ def tokens(usage: Record) -> int:
 
 
 def spent(cost: Record) -> str:
-    """The cost of a run or a tuning, in words."""
-    cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
-    total = cost.get("tokens", tokens(cost))
-    return f"{round(cost.get('calls', 0))} calls{cached}, {total} tokens, {cost.get('seconds', 0):.1f} s"
+    """The cost of a run or a tuning, in words.
+
+    >>> spent({"calls": 642, "tokens": 282903, "seconds": 4364.4})
+    '642 calls, 282,903 tokens, 73 min'
+    """
+    cached = f" and {cost['cached']:,} cached answers" if cost.get("cached") else ""
+    used = f"{round(cost.get('calls', 0)):,} calls{cached}, {cost.get('tokens', tokens(cost)):,} tokens"
+    return f"{used}, {duration(cost.get('seconds') or 0)}"
+
+
+def duration(seconds: float) -> str:
+    """A time in seconds, or in minutes from ten on.
+
+    >>> duration(59.04), duration(4364.4)
+    ('59.0 s', '73 min')
+    """
+    return f"{seconds:.1f} s" if seconds < 600 else f"{seconds / 60:.0f} min"
 
 
 def model_name(name: str | float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from html import escape  # plotly reads a few tags in texts
 from typing import TYPE_CHECKING, Any
@@ -77,13 +78,15 @@ def _intervals(chart: Chart) -> JsonObject:
 
 
 def _curves(chart: Chart) -> JsonObject:
-    """Points of two numbers, joined within a series."""
+    """Points of two numbers, joined within a series; one that joins points of other series is a line without marks."""
     data = []
     last = []
+    of_points = Counter((point.at, point.value) for _, points in chart.series for point in points)
     for at, (name, points) in enumerate(chart.series):
         x = [float(point.at) for point in points]
         y = [point.value for point in points]
-        data.append(_marks(at, name, x, y, "%{x:.3g}, %{y:.3f}", mode="lines+markers"))
+        joins = len(points) > 1 and all(of_points[point.at, point.value] > 1 for point in points)
+        data.append(_marks(at, name, x, y, "%{x:.3g}, %{y:.3f}", mode="lines" if joins else "lines+markers"))
         last.append(f"{name}: {number(y[-1], 3)} at {x[-1]:.3g}")
     across, up = chart.axes
     axes = {"xaxis": {"title": across, "rangemode": "tozero"}, "yaxis": {"title": up, "rangemode": "tozero"}}
