@@ -88,5 +88,8 @@ def test_without_gold_forty_labels_decide_between_two_programs(folder: Path) -> 
     again = CliRunner().invoke(app, [*call, "--json"])
     assert again.exit_code == 0, (again.output, again.exception)
     assert json.loads(again.stdout)["verdict"] == "better"
+    (folder / "loud.py").write_text("def metric(gold, pred):\n    return pred['answer'].endswith('!')\n")
+    loud = CliRunner().invoke(app, [*call, "--json", "--metric", "loud.py"])
+    assert json.loads(loud.stdout)["verdict"] == "worse"  # the metric that is named measures the labels
     alone = CliRunner().invoke(app, [*call[:4], *call[5:]])
     assert "not between 1: name two" in str(alone.exception)

@@ -162,7 +162,11 @@ def test_from_notes_to_a_proven_patch(workspace: Path) -> None:
     assert rows[0]["sampling"]["population"] == len(fresh)
     assert json.loads(run(*words, "--unlabelled", "fresh.jsonl", "--no-review", "--json")) == drafted  # nothing is lost
     label(draft, slips=0.05)
-    proof = json.loads(run(*words, "--unlabelled", "fresh.jsonl", "--no-review", "--json"))
+    Path("never.py").write_text("def metric(gold, pred):\n    return 0\n")
+    again = (*words, "--unlabelled", "fresh.jsonl", "--no-review", "--json")
+    measured = json.loads(run(*again, "--metric", "never.py"))
+    assert measured["verdict"]["difference"] == 0  # a metric that is named measures the labels
+    proof = json.loads(run(*again))
     assert (proof["patch"]["status"], proof["verdict"]["proven"]) == ("proven", True)
     modes = {each["mode"]: each for each in proof["modes"]}
     assert modes["no reminder"]["high"] < 0
@@ -226,7 +230,10 @@ def test_a_tuning_from_notes_is_proven_by_labels(workspace: Path) -> None:
     folder = label(Path("t/draft.jsonl"))
     audit = json.loads(run("audit", "t", "--program", "classification", "--draft", folder, "--json"))
     assert audit["verdict"] == "better"
-    proof = process(*words, "u")
+    Path("right.py").write_text(
+        "from goldassay import Metric\nmetric = Metric.of(lambda gold, pred: gold.label == pred.label, name='right')\n"
+    )
+    proof = process(*words, "u", "--metric", "right.py")
     client = Client(address(proof))
     choose(client)
     client.post("end", {})
@@ -236,6 +243,7 @@ def test_a_tuning_from_notes_is_proven_by_labels(workspace: Path) -> None:
     assert "No failure mode is shown to have become more frequent." in output
     about = json.loads(Path("u", "tuning.json").read_text())
     assert about["proof"]["verdict"]["proven"]
+    assert "] right, proven with 40 labels" in about["proof"]["sentences"][0]  # by the metric that was named
 
 
 def test_errors_say_what_is_missing(workspace: Path) -> None:

@@ -131,8 +131,11 @@ def _prove_by_labels(task: str, systems: SystemOptions, out: Path, seed: int, js
     options = TuneOptions(threads=systems.threads, budget=systems.budget, seed=seed, progress=False)
     programs = {safe_name(system.label, system.settings["lm"]): system.bound for system in pair}
     draft = out / "draft.jsonl"
+    metric = workspace.metric(task, systems.metric) if systems.metric else None
     with terminal.working("both systems on inputs without gold"):
-        proof = prove_by_labels(target, programs, draft, systems.unlabelled, options, on_message=terminal.warn)
+        proof = prove_by_labels(
+            target, programs, draft, systems.unlabelled, options, metric=metric, on_message=terminal.warn
+        )
     terminal.output(proof.audit(*programs), json)
 
 

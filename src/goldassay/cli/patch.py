@@ -160,6 +160,7 @@ def _prove(program: str, source: TestOptions, patches: list[str], json: bool) ->
         map=source.map,
         notes=Notes.of(review, target) if review else None,
         judge_lm=source.judge_lm,
+        metric=workspace.metric(target, source.metric) if source.metric else None,
         page=not source.no_review,
         on_message=lambda text: print(text, file=sys.stderr, flush=True),
     )

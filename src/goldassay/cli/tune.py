@@ -17,6 +17,7 @@ from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError, RunStopped, StorageError
 from goldassay.cli.evaluate import ModelOptions
 from goldassay.cli.options import GoldOptions, NotesOptions, WorkOptions, resume_line
+from goldassay.core.metric import Metric
 from goldassay.ext.labelling.notes import Notes
 from goldassay.ext.labelling.proof import Proof, prove_by_labels
 from goldassay.gold import TaskSet, anyfields
@@ -159,7 +160,7 @@ def tune(
         then = resume_line(folder)
         print(then if resumable else f"{optimizer} stores no state: the same command starts over", file=sys.stderr)
         raise
-    proof = _proof(tuned, student, target, tuning, model, notes, folder)
+    proof = _proof(tuned, student, target, tuning, model, notes, folder, metric if source.metric else None)
     _show(tuned, folder, json, proof)
 
 
@@ -171,6 +172,7 @@ def _proof(
     model: Model,
     notes: Notes | None,
     folder: Path,
+    metric: Metric | None,
 ) -> Proof | None:
     """What to label to settle a result that is not proven, and from notes its verdict; None if there is none."""
     trial = tuned.test or tuned.dev
@@ -185,6 +187,7 @@ def _proof(
             tuning.unlabelled,
             TuneOptions(lm=model.lm, adapter=model.adapter, threads=tuning.threads, folder=runs),
             notes=notes,
+            metric=metric,
             gains=(shrunk(trial.difference.difference, trial.difference.standard_error),),
             page=notes is not None and not tuning.no_review,
             on_message=lambda text: print(text, file=sys.stderr, flush=True),
