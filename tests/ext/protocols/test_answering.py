@@ -287,6 +287,12 @@ QUOREF = {
             {"Rprec": 1.0, "recall@5": 0.0},
         ),
         (
+            "kilt",  # an empty id is a page of the ranking
+            [{"id": 1, "output": [output("x", 7)]}],
+            [{"id": 1, "output": [output("x", "", 7)]}],
+            {"Rprec": 0.0, "recall@5": 1.0},
+        ),
+        (
             "kilt",  # no page has an id
             [{"id": 1, "output": [{"answer": "x", "provenance": [{"title": "T"}]}]}],
             [{"id": 1, "output": [{"answer": "x", "provenance": [{"title": "T"}]}]}],

@@ -134,7 +134,8 @@ def _kilt_answers(content: Sequence[Record]) -> Items:
             raise DataError(f"a prediction has one output, not {len(item['output'])}", record=name)
         (output,) = item["output"]
         answer = str(output.get("answer", "")).strip()
-        yield {"id": name, "answer": answer, "results": [page for page in _pages(output) if page]}
+        named = [page for page in output.get("provenance", ()) if "wikipedia_id" in page]
+        yield {"id": name, "answer": answer, "results": _pages({"provenance": named})}
 
 
 GOLD_LAYOUTS: dict[str, Callable[[Any], Items]] = {
