@@ -133,7 +133,7 @@ def test_a_text_is_read_and_never_run(tmp_path: Path) -> None:
     marker = tmp_path / "run"
     assert written_calls(f"[area(base=open({str(marker)!r}, 'w'))]")[0]["area"]["base"].startswith("open(")
     assert not marker.exists()
-    assert written_calls("(" * 5000) == []
+    assert written_calls("(" * 5000) == [{"": {"": "(" * 5000}}]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,19 @@ def test_a_text_is_read_and_never_run(tmp_path: Path) -> None:
     ],
 )
 def test_a_text_is_read_as_the_script_reads_it(text: str, args: Any) -> None:
-    assert written_calls(text) == ([] if args is None else [{"area": args}])
+    assert written_calls(text) == [{"": {"": text}} if args is None else {"area": args}]
+
+
+@pytest.mark.parametrize("result", ["I cannot help.", "[1, 2]", [{"area": '{"base": 10'}]])
+def test_what_cannot_be_read_is_the_decoders_failure(result: Any, tmp_path: Path) -> None:
+    gold = {"id": "a", "functions": [AREA], "ground_truth": [{"area": {"base": [10]}}], "category": "simple_python"}
+    irrelevant = {"id": "b", "functions": [AREA], "ground_truth": [], "category": "irrelevance"}
+    (tmp_path / "gold.jsonl").write_text(f"{json.dumps(gold)}\n{json.dumps(irrelevant)}\n", encoding="utf-8")
+    lines = (json.dumps({"id": name, "result": result}) for name in "ab")
+    (tmp_path / "pred.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    files = (tmp_path / "gold.jsonl", tmp_path / "pred.jsonl")
+    card = score("trajectories", *files, protocol="bfcl", intervals=False)
+    assert card.by["error"] == {"ast_decoder:decoder_failed": {"examples": 1}}
 
 
 def test_an_error_is_named_as_the_script_names_it() -> None:

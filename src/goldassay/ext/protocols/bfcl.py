@@ -9,7 +9,8 @@ left out. Parallel calls are assigned one to one in any order, greedily in the o
 What nobody expects, and is done as the script does it: ``any`` is a text; items of a list are checked against one
 level of types, and pass if any acceptable answer passes; an empty list passes where the argument may be left out.
 
-Of tasks of the categories ``irrelevance`` no call is right, and any of ``relevance``. Java and JavaScript are not read.
+A text in which no calls can be read, or arguments that are no JSON, are ``ast_decoder:decoder_failed``. Of tasks of the
+categories ``irrelevance`` no call is right, and any of ``relevance``. Java and JavaScript are not read.
 
 Source: Patil et al. 2025, The Berkeley Function Calling Leaderboard; bfcl-eval 2026.3.23
 """
@@ -45,13 +46,15 @@ PYTHON_TYPES: dict[str, type] = {
 IGNORED = re.compile(r"[ ,./\-_*^]")
 
 
-def ast_error(functions: Sequence[Mapping[str, Any]], gold: Sequence[Call], pred: Sequence[Call], category: str) -> str:
+def ast_error(
+    functions: Sequence[Mapping[str, Any]], gold: Sequence[Call], pred: Sequence[Call] | None, category: str
+) -> str:
     """The kind of the first error by the names of the script; empty if the calls are right.
 
     Args:
         functions: The functions' schemas: ``name``, ``parameters`` with ``properties`` and ``required``.
         gold: The reference, whose arguments are lists of acceptable values.
-        pred: The predicted calls.
+        pred: The predicted calls; None for a text in which no calls can be read.
         category: Such as ``simple_python``, ``multiple``, ``parallel``, ``parallel_multiple``.
 
     Raises:
@@ -68,6 +71,8 @@ def ast_error(functions: Sequence[Mapping[str, Any]], gold: Sequence[Call], pred
         if bool(pred) is ("irrelevance" not in category):
             return ""
         return "irrelevance_error:decoder_success" if pred else "relevance_error:decoder_failed"
+    if pred is None:
+        return "ast_decoder:decoder_failed"
     by_name = {str(function["name"]): function for function in functions}
     kind = next((kind for kind in ("parallel", "multiple") if kind in category), "simple")
     if len(pred) != len(gold):
@@ -240,7 +245,8 @@ class AstMatch(Measure[Mean, list[str]]):
                 functions = read(example, "functions", None) or [_schema_of(call) for call in expected]
                 calls = trajectory(prediction)
                 category = str(read(example, "category", None) or ("parallel" if len(expected) != 1 else "multiple"))
-                error = "no prediction" if calls.failure else ast_error(functions, expected, calls.calls, category)
+                listed = None if any(isinstance(call.args.get(""), str) for call in calls.calls) else calls.calls
+                error = "no prediction" if calls.failure else ast_error(functions, expected, listed, category)
             except DataError as fault:
                 raise fault.at(record=identity(example, index)) from None
             except (KeyError, TypeError, AttributeError) as fault:

@@ -85,21 +85,20 @@ def _prediction(line: Fields) -> Fields:
 
 
 def written_calls(text: str) -> list[Fields]:
-    """The calls that a text writes in Python, as BFCL's models do; none if it does not.
+    """The calls that a text writes in Python, as BFCL's models do; one without a name if it cannot be read.
 
     >>> written_calls("[area(base=10), geo.find(name='Delft')]")
     [{'area': {'base': 10}}, {'geo.find': {'name': 'Delft'}}]
     >>> written_calls("I cannot help.")
-    []
+    [{'': {'': 'I cannot help.'}}]
     """
     code = text.strip("`\n ")
     code = f"{'' if code.startswith('[') else '['}{code}{'' if code.endswith(']') else ']'}"
     try:
         tree = ast.parse(code.strip("'"), mode="eval").body
-        nodes = tree.elts if isinstance(tree, ast.List) else []
-        return [_call(node) for node in nodes] if all(isinstance(node, ast.Call) for node in nodes) else []
+        return [_call(node) for node in tree.elts]  # type: ignore[attr-defined]
     except (SyntaxError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError):
-        return []
+        return [{"": {"": text}}]
 
 
 def _call(node: Any) -> Fields:
