@@ -338,7 +338,7 @@ def leaves(record: object) -> list[tuple[str, Any]]:
     >>> leaves({"no": "7", "lines": [{"qty": 2}, {"qty": 1}]})
     [('no', '7'), ('lines.qty', 2), ('lines.qty', 1)]
     """
-    from goldassay.measures.records.matching import FieldItem, RecordComparison
-    from goldassay.measures.records.records import record_of
+    from goldassay.measures.records import matching, records
 
-    return [(leaf.field, leaf.value) for leaf in RecordComparison().leaves(FieldItem(record_of(record)))]
+    item = matching.FieldItem(records.record_of(record))
+    return [(leaf.field, leaf.value) for leaf in matching.RecordComparison().leaves(item)]

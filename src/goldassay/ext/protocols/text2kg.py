@@ -203,24 +203,21 @@ def _nltk() -> tuple[Any, ...]:
 
     NLTK takes a second to import.
     """
-    from nltk.stem import PorterStemmer
-    from nltk.tokenize.destructive import NLTKWordTokenizer
-    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
-    from nltk.tokenize.treebank import TreebankWordTokenizer
+    import nltk
 
-    punkt = PunktParameters()
+    punkt = nltk.tokenize.punkt.PunktParameters()
     # WebNLG pins NLTK 3.4.5, whose words are the Treebank's with the rules for quotes and the last full stop.
-    newer = NLTKWordTokenizer()
-    pinned = TreebankWordTokenizer()
+    newer = nltk.NLTKWordTokenizer()
+    pinned = nltk.TreebankWordTokenizer()
     single = re.compile(r"(?i)'(?!re|ve|ll|m|t|s|d)(\w)\b"), r"' \1"
     double = [(re.compile('"'), " '' "), (re.compile(r"(\S)''"), r"\1 '' ")]
     pinned.STARTING_QUOTES = [newer.STARTING_QUOTES[0], *pinned.STARTING_QUOTES, single]
     pinned.ENDING_QUOTES = [newer.ENDING_QUOTES[0], *double, *pinned.ENDING_QUOTES[2:]]
     pinned.PUNCTUATION = [newer.PUNCTUATION[0], *pinned.PUNCTUATION]
-    names = PorterStemmer()
+    names = nltk.PorterStemmer()
     punkt.abbrev_types = set(ABBREVIATIONS.split())
     names.pool = {}  # the NLTK of the published numbers has exceptions for "sky" and "news", not for "Sky"
-    return PunktSentenceTokenizer(punkt), newer, pinned, PorterStemmer(), names
+    return nltk.PunktSentenceTokenizer(punkt), newer, pinned, nltk.PorterStemmer(), names
 
 
 @lru_cache(maxsize=65536)
