@@ -120,6 +120,20 @@ def test_a_mode_that_nobody_named_is_an_error(folder: Path) -> None:
     assert str(failed.exception) == f"no mode 'slow'; there are {MODE}"
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--limit", "3"), "takes no --limit"),
+        (("--origin", "random"), "takes no --origin"),
+        (("--lm", "a", "b"), "takes one model for --lm"),
+    ],
+)
+def test_options_that_a_judge_of_a_mode_would_ignore_are_refused(
+    folder: Path, words: tuple[str, ...], message: str
+) -> None:
+    assert message in str(run("judge", "eval", folder, "--mode", MODE, *words, code=1).exception)
+
+
 def test_modes_are_suggested_and_nothing_is_written(folder: Path) -> None:
     run("gold", "modes", folder)
     before = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}

@@ -91,6 +91,11 @@ def evaluate(
     """
     if mode is not None:
         folder, *traces = items
+        chosen = {"map": map, "labels": labels, "out": out, "split": split, "limit": limit, "lm": (judge.lm or [])[1:]}
+        chosen |= {"judge": judge.judge != DEFAULT_QUESTION, "origin": origin != "unknown"}
+        if unused := next((name for name, value in chosen.items() if value), None):
+            what = "takes one model for --lm" if unused == "lm" else f"asks about all traces and takes no --{unused}"
+            raise GoldassayError(f"a judge of a failure mode (--mode) {what}")
         member = panel(DEFAULT_QUESTION, (judge.lm or [])[:1], judge.store)
         with terminal.working(f"judging the traces of {folder}"), judge.within_budget():
             aligned, written = judge_from_notes(folder, mode, member, traces, threads=judge.threads, seed=seed)
