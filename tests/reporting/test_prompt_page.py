@@ -30,6 +30,9 @@ def test_a_prompt_of_sixty_units(opened: Callable[..., Any], tmp_path: Path) -> 
     file = tmp_path / "labels.proof.json"
     write_proof(PromptProof("m", [unit(index) for index in range(60)], gold="g", n=200, value=0.7), file)
     html = tmp_path / "prompt.html"
+    saved = tmp_path / "labels.json"
+    saved.write_text("{}")
+    assert pages.sources([saved]) == pages.sources([file])  # a saved program shows the proof that lies beside it
     html.write_text(pages.report(**pages.sources([file])), encoding="utf-8")
     seen = opened(html)
     seen.draw()

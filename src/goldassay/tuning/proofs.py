@@ -65,7 +65,7 @@ def proof_places(target: Target, state: Path | None = None) -> tuple[Path, Path]
     They are beside its saved state, if there is one, else beside its file and in the workspace.
     """
     if state is not None:
-        file = state / PROOF if state.is_dir() else state.with_suffix(".proof.json")
+        file = proofs_at(state)
         if state.resolve() == target.patches.resolve():
             return file, target.patches
         return file, (state if state.is_dir() else state.parent) / "patches"
@@ -73,6 +73,17 @@ def proof_places(target: Target, state: Path | None = None) -> tuple[Path, Path]
     if folder.is_relative_to(workspace.installed()):
         folder = workspace.own_root() / "programs"
     return folder / f"{target.slug}.proof.json", target.patches
+
+
+def proofs_at(state: Path) -> Path:
+    """The file of the proofs of a saved program, or of a folder that holds one; such a file is its own.
+
+    >>> proofs_at(Path("tuned.json")).name, proofs_at(Path("tuned.proof.json")).name
+    ('tuned.proof.json', 'tuned.proof.json')
+    """
+    if state.is_dir():
+        return state / PROOF
+    return state if state.name.endswith(".proof.json") else state.with_suffix(".proof.json")
 
 
 def write_proof(proof: PromptProof, file: Path) -> None:

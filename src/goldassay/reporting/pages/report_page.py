@@ -34,7 +34,7 @@ from goldassay.running.rows import ROWS_IN_MEMORY
 from goldassay.running.run import Run, logged_runs
 from goldassay.running.summary import doubts, labels, model_name, noise_lines, run_sentence
 from goldassay.tuning.patterns import find
-from goldassay.tuning.proofs import read_proofs
+from goldassay.tuning.proofs import proofs_at, read_proofs
 
 PATTERNS = 25  # error patterns of a run
 
@@ -158,8 +158,8 @@ class Sources(TypedDict):
 
 def sources(places: Sequence[Path]) -> Sources:
     """Reads the arguments of `report` from run folders, one tuning folder, files of ``goldassay judge eval --json``,
-    proofs of prompts (``PROGRAM.proof.json``), and whatever an extension reads as runs (logs of other tools) or shows
-    (folders of reviews).
+    proofs of prompts (``PROGRAM.proof.json``, or the saved program that one lies beside), and whatever an extension
+    reads as runs (logs of other tools) or shows (folders of reviews).
 
     Raises:
         GoldassayError: There is no place, a place is no run, or there are several tunings.
@@ -180,8 +180,8 @@ def sources(places: Sequence[Path]) -> Sources:
                 raise GoldassayError(f"{folder}: a report shows one tuning, and it already shows {tuning.folder}")
             tuning = Tuning.load(folder)
             runs += map(Run.load, tuning.runs)
-        elif source.name.endswith(".proof.json"):
-            views += [proof.view() for proof in read_proofs(source)]
+        elif (proofs := proofs_at(source)).is_file():
+            views += [proof.view() for proof in read_proofs(proofs)]
         elif view := next((view for read in of_kind("views").values() if (view := read(source))), None):
             views.append(view)  # of the first extension that knows this file or folder
         elif not (folder / HEAD).is_file() and (logged := logged_runs(source)):
