@@ -152,6 +152,9 @@ def test_a_run_is_scored_again(tmp_path: Path) -> None:
         assert [len(record["entities"]) for record in both.pred] == [1, 1, 0, 0]
         assert both.pred[1]["entities"][0]["start"] is None
         assert "2 of 4 gold records have no prediction" in both.warnings[0]
+    rows[0]["prediction"] = {"entities": [[0, 2, "TOP"]]}  # as a program may give them
+    (folder / "rows.jsonl").write_text(f"{json.dumps(rows[0])}\n")
+    assert pairs("extraction", gold, folder).pred[0]["entities"] == [{"start": 0, "end": 2, "type": "TOP"}]
     rows[0]["prediction"] = {"entities": "x"}
     (folder / "rows.jsonl").write_text("".join(json.dumps({"gold": {"entities": []}} | row) + "\n" for row in rows))
     with pytest.raises(DataError, match="entities: input should be a valid list"):  # and never its gold in place of it

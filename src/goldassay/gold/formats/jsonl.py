@@ -73,6 +73,9 @@ def record_of(row: object, source: Source) -> dict[str, Any] | None:
         absent = dict.fromkeys(SPAN_FIELDS[field])
         parts = record[field]
         if isinstance(parts, list):
+            if field == "entities":  # a program may give (start, end, type)
+                names = ("start", "end", "type")
+                parts = [dict(zip(names, span, strict=False)) if isinstance(span, list) else span for span in parts]
             record[field] = [{**absent, **section} if isinstance(section, dict) else section for section in parts]
     checked = problems(record, source.task, source.side, extra="ignore")
     if isinstance(checked, dict):
