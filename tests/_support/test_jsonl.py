@@ -192,3 +192,10 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [file]
     with pytest.raises(StorageError, match="cannot be written"):
         jsonl.replace(file / "below", "x")
+
+
+@pytest.mark.parametrize("digits", ["18446744073709551617", "-18446744073709551618", "1" + "0" * 30])
+def test_an_integer_beyond_64_bits_is_read_as_it_is(digits: str) -> None:
+    for text in (digits, digits.encode()):
+        parsed = jsonl.value(text, unique=False)
+        assert (parsed, type(parsed)) == (int(digits), int)
