@@ -14,7 +14,7 @@ import dspy
 import pytest
 
 from goldassay import workspace
-from goldassay.running.hashing import code_hash, modules_of
+from goldassay.running.hashing import _imports, code_hash, modules_of
 
 
 class Two(dspy.Module):  # type: ignore[misc]
@@ -110,6 +110,7 @@ def test_programs_are_hashed_in_several_threads_at_once(hashes: int) -> None:
 
     def hashed(number: int) -> str:
         Finalized()
+        _imports.cache_clear()  # so that all threads parse
         return code_hash(program)
 
     with ThreadPoolExecutor(4) as threads:

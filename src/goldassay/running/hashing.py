@@ -204,16 +204,22 @@ def _sources(file: Path) -> list[Path]:
     """A file and the user's own files that it imports, directly or not; nothing is imported here."""
     files = [file]
     for path in files:  # and those that are added meanwhile
-        for node in ast.walk(_parsed(path.read_bytes())):
-            names: list[str] = []
-            folders: list[str] | None = None
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                names = [f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names]
-                folders = [str(path.parents[node.level - 1])] if node.level else None
-            files += [origin for name in names for origin in _origins(name, folders) if origin not in files]
+        for name, level in _imports(path.read_bytes()):
+            folders = [str(path.parents[level - 1])] if level else None
+            files += [origin for origin in _origins(name, folders) if origin not in files]
     return files
+
+
+@functools.lru_cache(maxsize=256)
+def _imports(source: bytes) -> list[tuple[str, int]]:
+    """What a source imports: names, each with the number of folders above in which it is looked for, 0 for the path."""
+    names: list[tuple[str, int]] = []
+    for node in ast.walk(_parsed(source)):
+        if isinstance(node, ast.Import):
+            names += [(alias.name, 0) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [(f"{node.module or ''}.{alias.name}".lstrip("."), node.level) for alias in node.names]
+    return names
 
 
 def _parsed(source: bytes) -> ast.Module:

@@ -6,6 +6,7 @@ and code.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
@@ -222,7 +223,7 @@ def describe_run(
         seed=options.seed,
         repeats=options.repeats,
         pass_mark=metric.pass_mark,
-        versions={"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
+        versions=versions(),
         gold=RunGold(len(gold), gold_hash(gold)),
         program={
             "class": _own_name(program),
@@ -238,6 +239,14 @@ def describe_run(
         started=now(),
         judge_labels={name: dict(labels) for name, labels in (options.judge_labels or {}).items()},
     )
+
+
+def versions() -> Fields:
+    """The versions of goldassay, DSPy and Python."""
+    return {"goldassay": __version__, "dspy": _installed("dspy"), "python": platform.python_version()}
+
+
+_installed = functools.cache(version)  # all installed packages are looked through
 
 
 def _models(program: Program, lm: dspy.BaseLM | None) -> str | None:

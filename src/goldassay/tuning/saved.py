@@ -18,19 +18,16 @@ import difflib
 import hashlib
 import json
 import logging
-import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import dspy
 from dspy import Module
 
-from goldassay import __version__
 from goldassay._support import jsonl
 from goldassay._support.display import Displayed
 from goldassay._support.dspy_compat import signature_of
@@ -43,6 +40,7 @@ from goldassay.results.view import Sentence, Table, TableRow, View, bounds, numb
 from goldassay.running import Run
 from goldassay.running.folder import locked
 from goldassay.running.hashing import fingerprint
+from goldassay.running.head import versions
 from goldassay.running.leaks import text_of
 from goldassay.running.summary import breakdown_tables, noise_lines, run_value, spent
 from goldassay.statistics import PairedTest
@@ -459,7 +457,7 @@ def save(
         **plan,
         "stopped": tuned.stopped or None,
         "note": tuned.note or None,
-        "versions": {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
+        "versions": versions(),
         "dev": tuned.dev.state(),
         "test": tuned.test.state() if tuned.test else None,
         "verdict": tuned.verdict,
