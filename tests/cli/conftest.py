@@ -36,3 +36,16 @@ def names_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_gold:
     rows = [{**example.toDict(), "split": ("train", "dev", "test")[i % 3]} for i, example in enumerate(names_gold)]
     (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return tmp_path
+
+
+@pytest.fixture(params=["scripted", pytest.param("local", marks=pytest.mark.nightly)])
+def small_lm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a model that commands resolve: by day it says one word, at night it is the local one."""
+    if request.param == "local":
+        pytest.importorskip("xllamacpp", reason="the local model runs in the extra local")
+        return "local/smollm2-135m"
+    import dspy
+
+    lm = dspy.LM("scripted/word", engine=request.getfixturevalue("one_word"), cache=False)
+    monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda *_, **__: lm)
+    return "scripted/word"

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.conftest import Learner
 from typer.testing import CliRunner
 
 from goldassay.cli import app
@@ -21,10 +22,15 @@ def gold(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_local_model_judges_and_its_verdicts_stay_with_the_run(gold: Path, tmp_path: Path) -> None:
-    pytest.importorskip("xllamacpp", reason="the local model runs in the extra local")
+@pytest.fixture
+def one_word() -> Learner:
+    """The engine of the scripted judge: yes, whatever is asked."""
+    return Learner("yes")
+
+
+def test_a_model_judges_and_its_verdicts_stay_with_the_run(small_lm: str, gold: Path, tmp_path: Path) -> None:
     call = ["eval", "answering:baseline", "--gold", str(gold), "--format", "squad", "--runs", str(tmp_path / "runs")]
-    done = CliRunner().invoke(app, [*call, "--judge-lm", "local/smollm2-135m", "--json"])
+    done = CliRunner().invoke(app, [*call, "--judge-lm", small_lm, "--json"])
     assert done.exit_code == 0, done.output
     body = json.loads(done.stdout.strip().splitlines()[-1])
     folder = Path(body["folder"])
@@ -32,11 +38,11 @@ def test_a_local_model_judges_and_its_verdicts_stay_with_the_run(gold: Path, tmp
     assert verdicts
     assert set(verdicts[0]) == {"key", "fields"}
     about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    assert about["settings"]["judge"] == "local/smollm2-135m@1"
+    assert about["settings"]["judge"] == f"{small_lm}@1"
     assert {"faithfulness", "relevance"} & set(about["measures"])
-    again = CliRunner().invoke(app, [*call, "--judge-lm", "local/smollm2-135m", "--resume", str(folder)])
+    again = CliRunner().invoke(app, [*call, "--judge-lm", small_lm, "--resume", str(folder)])
     assert again.exit_code == 0, again.output
-    assert "Judge local/smollm2-135m@1: 0 calls" in again.stdout  # what was said is not asked again
+    assert f"Judge {small_lm}@1: 0 calls" in again.stdout  # what was said is not asked again
 
 
 def test_a_task_without_a_judged_metric_says_so(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.conftest import Learner
 from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError
@@ -24,9 +25,14 @@ def test_errors_have_patterns_and_the_costliest_stands_first(tmp_path: Path) -> 
     assert max(len(line) for line in output.stdout.splitlines() if "Run folder" not in line) <= 80
 
 
-def test_a_tuned_program_is_tuned_further(tmp_path: Path) -> None:
-    pytest.importorskip("xllamacpp", reason="the local model runs in the extra local")
-    runner, small = CliRunner(), ["tune", "classification", "--limit", "3"]
+@pytest.fixture
+def one_word() -> Learner:
+    """The engine of the scripted model: any institution is a museum."""
+    return Learner("Museum")
+
+
+def test_a_tuned_program_is_tuned_further(small_lm: str, tmp_path: Path) -> None:
+    runner, small = CliRunner(), ["tune", "classification", "--limit", "3", "--lm", small_lm]
     first = runner.invoke(app, [*small, "--optimizer", "labeled", "--out", str(tmp_path / "first")])
     assert first.exit_code == 0, first.output
     more = ["--optimizer", "patches", "--budget", "calls=6", "--state", str(tmp_path / "first")]
@@ -56,9 +62,8 @@ def test_a_program_without_a_prompt_cannot_be_tuned(tmp_path: Path, what: str, c
     assert str(done.exception) == f"program in {file} has no predictor, so there is no prompt to tune"
 
 
-def test_several_optimizers_share_a_budget_and_have_a_table(tmp_path: Path) -> None:
-    pytest.importorskip("xllamacpp", reason="the local model runs in the extra local")
-    call = ["tune", "classification", "--limit", "3", "--optimizer", "labeled,knn", "--budget", "calls=20"]
+def test_several_optimizers_share_a_budget_and_have_a_table(small_lm: str, tmp_path: Path) -> None:
+    call = ["tune", "classification", "--lm", small_lm, "--limit", "3", "--optimizer", "labeled,knn", "--budget", "calls=20"]
     done = CliRunner().invoke(app, [*call, "--out", str(tmp_path / "arena"), "--json"])
     assert done.exit_code == 0, done.output
     about = json.loads(done.stdout)
