@@ -1,9 +1,13 @@
 """Simulations: each day few draws with a fixed seed, whose figures are known; at night all of them, which show the law.
 
+Laws of many cases: each day those of which each shows something of its own, at night the others.
+
 `make nightly` runs those of the night, which the daily suite leaves out.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import pytest
 
@@ -18,3 +22,8 @@ def simulation(daily: int, golden: object, nightly: int) -> pytest.MarkDecorator
     """
     night = pytest.param(nightly, None, marks=pytest.mark.nightly, id=f"{nightly} draws")
     return pytest.mark.parametrize(("draws", "golden"), [pytest.param(daily, golden, id=f"{daily} draws"), night])
+
+
+def by_day(cases: Iterable[str], *daily: str) -> list[object]:
+    """The cases of a law, for ``parametrize``: the daily suite tries these, `make nightly` the others."""
+    return [case if case in daily else pytest.param(case, marks=pytest.mark.nightly) for case in cases]

@@ -68,7 +68,10 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, flo
 
 @pytest.mark.parametrize(
     ("engine", "kills", "ends"),
-    [("threads", 3, "threads"), ("ray", 1, "threads"), pytest.param("ray", 2, "ray", marks=pytest.mark.nightly)],
+    [
+        ("threads", 3, "threads"),
+        *(pytest.param("ray", *more, marks=pytest.mark.nightly) for more in ((1, "threads"), (2, "ray"))),
+    ],
 )
 def test_a_run_killed_at_random_moments_comes_to_the_same_values(
     tmp_path: Path, sound: tuple[Path, dict[str, float]], engine: str, kills: int, ends: str

@@ -63,7 +63,18 @@ def test_a_program_without_a_prompt_cannot_be_tuned(tmp_path: Path, what: str, c
 
 
 def test_several_optimizers_share_a_budget_and_have_a_table(small_lm: str, tmp_path: Path) -> None:
-    call = ["tune", "classification", "--lm", small_lm, "--limit", "3", "--optimizer", "labeled,knn", "--budget", "calls=20"]
+    call = [
+        "tune",
+        "classification",
+        "--lm",
+        small_lm,
+        "--limit",
+        "3",
+        "--optimizer",
+        "labeled,knn",
+        "--budget",
+        "calls=20",
+    ]
     done = CliRunner().invoke(app, [*call, "--out", str(tmp_path / "arena"), "--json"])
     assert done.exit_code == 0, done.output
     about = json.loads(done.stdout)

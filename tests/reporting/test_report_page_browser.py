@@ -13,6 +13,7 @@ import dspy
 import numpy as np
 import pytest
 from tests.reporting.conftest import judged
+from tests.simulation import by_day
 
 from goldassay import Metric
 from goldassay.core.tally import Counts, Evidence
@@ -216,7 +217,8 @@ def test_axe_finds_nothing(file: Path, opened: Open) -> None:
     assert opened(file).violations() == []
 
 
-def test_axe_finds_nothing_on_any_other_page(opened: Open, two: list[Run], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", by_day(("labels", "ranking", "judge", "audit", "list"), "ranking", "list"))
+def test_axe_finds_nothing_on_any_other_page(opened: Open, two: list[Run], tmp_path: Path, name: str) -> None:
     gold = [dspy.Example(id=str(i), text="t", label="AB"[i % 2]).with_inputs("text") for i in range(40)]
     accuracy = Metric(classification.Accuracy())
     run = evaluate(
@@ -227,21 +229,20 @@ def test_axe_finds_nothing_on_any_other_page(opened: Open, two: list[Run], tmp_p
         shutil.copytree(str(each.folder), tmp_path / "runs" / f"run-{at}")
     audit = verdict(np.array([[0.5], [0.25], [1.0]] * 5), selection="none")
     OWN_TABS = {"labels": ("verdict", "details"), "ranking": ("verdict",)}  # the others are those of any report
-    texts = {
-        "labels": pages.report([run]),
-        "ranking": pages.report(two, ranked=rank(two), title="Ranking"),
-        "judge": pages.report([], views=[judged("x").view()]),
-        "audit": pages.report([], views=[audit.view()], title="Audit"),
-        "list": listing(entries(tmp_path / "runs"), tmp_path / "runs", live=False),
+    texts: dict[str, Callable[[], str]] = {
+        "labels": lambda: pages.report([run]),
+        "ranking": lambda: pages.report(two, ranked=rank(two), title="Ranking"),
+        "judge": lambda: pages.report([], views=[judged("x").view()]),
+        "audit": lambda: pages.report([], views=[audit.view()], title="Audit"),
+        "list": lambda: listing(entries(tmp_path / "runs"), tmp_path / "runs", live=False),
     }
-    for name, text in texts.items():
-        file = tmp_path / f"{name}.html"
-        file.write_text(text, encoding="utf-8")
-        seen = opened(file)
-        assert seen.violations(*OWN_TABS.get(name, ())) == [], name
-        seen.quiet()
-        if name != "list":
-            assert seen.page.query_selector("#verdict .sentence, main > .verdict .sentence"), name
+    file = tmp_path / f"{name}.html"
+    file.write_text(texts[name](), encoding="utf-8")
+    seen = opened(file)
+    assert seen.violations(*OWN_TABS.get(name, ())) == []
+    seen.quiet()
+    if name != "list":
+        assert seen.page.query_selector("#verdict .sentence, main > .verdict .sentence")
 
 
 def test_a_chart_that_was_drawn_in_a_closed_tab_fits_when_it_opens(file: Path, opened: Open) -> None:

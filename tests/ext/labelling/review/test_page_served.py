@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.ext.labelling.review.conftest import Start, classification, extraction, sampling
 from tests.ext.labelling.review.screen import Screen
+from tests.simulation import by_day
 
 from goldassay.gold import read
 
@@ -69,7 +70,7 @@ GOLD: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("task", DRAFTS)
+@pytest.mark.parametrize("task", by_day(DRAFTS, "extraction", "retrieval"))
 def test_what_is_accepted_is_gold_that_validates(start: Start, browse: Any, task: str) -> None:
     review = start(DRAFTS[task], task=task)
     screen = browse(review.url)

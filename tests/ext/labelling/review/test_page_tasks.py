@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.ext.labelling.review.desk import Desk
+from tests.simulation import by_day
 
 TEXT = "Het museum in Delft kreeg in 1985 een psalter 😀 van Galerie Morel."
 KNOWLEDGE = [
@@ -315,19 +316,25 @@ def page_of(task: str, mode: str = "label") -> Desk:
     return Desk(task, [record], [FIELD.get(task, "answers")], mode=mode, knowledge=[])
 
 
-@pytest.mark.parametrize("task", OUTPUTS)
-def test_hostile_values_stay_text_in_every_task(show: Any, task: str) -> None:
-    for mode in ("label", "compare"):
-        screen = show(page_of(task, mode))
-        screen.press("ArrowDown")
-        assert screen.page.query_selector("img") is None
-        assert HOSTILE in screen.page.inner_text("main")
-        screen.press("Enter" if mode == "label" else "1")
-        screen.decided(1)
-        assert screen.console == []
+@pytest.mark.parametrize(
+    ("task", "mode"),
+    [
+        pytest.param(task, mode, marks=() if number % 2 == (mode == "compare") else pytest.mark.nightly)
+        for number, task in enumerate(OUTPUTS)
+        for mode in ("label", "compare")
+    ],
+)
+def test_hostile_values_stay_text_in_every_task(show: Any, task: str, mode: str) -> None:
+    screen = show(page_of(task, mode))
+    screen.press("ArrowDown")
+    assert screen.page.query_selector("img") is None
+    assert HOSTILE in screen.page.inner_text("main")
+    screen.press("Enter" if mode == "label" else "1")
+    screen.decided(1)
+    assert screen.console == []
 
 
-@pytest.mark.parametrize("task", OUTPUTS)
+@pytest.mark.parametrize("task", by_day(OUTPUTS, "triples", "retrieval"))
 def test_axe_finds_nothing(show: Any, task: str) -> None:
     screen = show(page_of(task))
     screen.press("ArrowDown")
