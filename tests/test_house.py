@@ -111,11 +111,12 @@ CLASSIFIED = "classification --gold gold.csv --pred pred.csv"
 
 
 @pytest.mark.parametrize(
-    "command", [f"score {CLASSIFIED}", f"compare {CLASSIFIED} --pred gold.csv", "gold stats gold.csv"]
+    "command", [f"score {CLASSIFIED}", f"compare {CLASSIFIED} --pred gold.csv", "gold stats gold.csv", "runs list"]
 )
 def test_what_runs_no_program_loads_nothing_slow(tmp_path: Path, command: str) -> None:
     (tmp_path / "gold.csv").write_text("id,text,label\na,one,x\nb,two,y\n", encoding="utf-8")
     (tmp_path / "pred.csv").write_text("id,label\na,x\nb,x\n", encoding="utf-8")
+    (tmp_path / "runs").mkdir()
     code = f"import sys; sys.argv = ['goldassay', *{command.split()!r}]\nfrom goldassay.cli import main\n"
     code += "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
     code += f"print('LOADED', [name for name in {SLOW!r} if name in sys.modules])"

@@ -19,7 +19,6 @@ from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.extensions import of_kind, registered
 from goldassay.core.fields import JsonObject
-from goldassay.judges.agreement import JudgeAgreement
 from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import code, page
 from goldassay.reporting.ranking import RankedRun, leader
@@ -34,7 +33,6 @@ from goldassay.running.rows import ROWS_IN_MEMORY
 from goldassay.running.run import Run, logged_runs
 from goldassay.running.summary import doubts, labels, model_name, noise_lines, run_sentence
 from goldassay.tuning.patterns import find
-from goldassay.tuning.proofs import proofs_at, read_proofs
 
 PATTERNS = 25  # error patterns of a run
 
@@ -180,8 +178,8 @@ def sources(places: Sequence[Path]) -> Sources:
                 raise GoldassayError(f"{folder}: a report shows one tuning, and it already shows {tuning.folder}")
             tuning = Tuning.load(folder)
             runs += map(Run.load, tuning.runs)
-        elif (proofs := proofs_at(source)).is_file():
-            views += [proof.view() for proof in read_proofs(proofs)]
+        elif proofs := _proofs(source):
+            views += proofs
         elif view := next((view for read in of_kind("views").values() if (view := read(source))), None):
             views.append(view)  # of the first extension that knows this file or folder
         elif not (folder / HEAD).is_file() and (logged := logged_runs(source)):
@@ -193,7 +191,19 @@ def sources(places: Sequence[Path]) -> Sources:
     return {"runs": runs, "tuning": tuning, "views": views}
 
 
+def _proofs(file: Path) -> list[View]:
+    """The proofs of a prompt, if this is their file or that of a saved program that they lie beside."""
+    if file.suffix not in (".json", ".py"):
+        return []
+    from goldassay.tuning.proofs import proofs_at, read_proofs  # loads DSPy
+
+    proofs = proofs_at(file)
+    return [proof.view() for proof in read_proofs(proofs)] if proofs.is_file() else []
+
+
 def _judge(file: Path) -> View:
+    from goldassay.judges.agreement import JudgeAgreement  # loads DSPy
+
     try:
         value = files.json_value(file)
         agreement = files.validated(
