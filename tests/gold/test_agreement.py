@@ -270,3 +270,10 @@ def test_suggestions_that_are_numbers_stand_beside_labels_that_are_texts(tmp_pat
     record = {"id": "a", "text": "x", "label": "M", "suggestions": {"ours": {"label": 1.5}}}
     (tmp_path / "draft.jsonl").write_text(json.dumps(record))
     assert agree_files([tmp_path / "draft.jsonl"], "classification").figures[0].interval
+
+
+def test_labels_alone_are_about_the_text_that_another_annotator_has() -> None:
+    alone = {name: value for name, value in ADA[0].items() if name != "text"}
+    assert (
+        agree({"a": ADA, "b": [alone]}, "extraction").figures == agree({"a": ADA, "b": [ADA[0]]}, "extraction").figures
+    )

@@ -137,12 +137,16 @@ def _shared(records: Mapping[str, Records], task: str) -> tuple[list[list[Any]],
     rows = {key: [by_key.get(key) for by_key in by_id] for key, count in counts.items() if count > 1}
     if not rows:
         raise DataError(f"the annotators have no record in common: {', '.join(records)}")
+    field = INPUT_FIELDS[task]
     for key, row in rows.items():
-        contents = {name: record.get(INPUT_FIELDS[task]) for name, record in zip(records, row, strict=True) if record}
-        first = next(iter(contents))
+        pairs = zip(records, row, strict=True)
+        contents = {name: record[field] for name, record in pairs if record and field in record}
+        first = next(iter(contents), "")
         for name, content in contents.items():
             if content != contents[first]:
-                raise DataError(f"annotated on another {INPUT_FIELDS[task]} than {first}'s", file=name, record=key)
+                raise DataError(f"annotated on another {field} than {first}'s", file=name, record=key)
+        if contents:  # a file of labels alone is about the text that another file has
+            rows[key] = [record and {field: contents[first], **record} for record in row]
     single = len(counts) - len(rows)
     partly = sum(None in row for row in rows.values())
     warnings = []
