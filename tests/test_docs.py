@@ -54,7 +54,11 @@ def command_lines(body: str) -> Iterator[tuple[list[str], int, str]]:
         yield words[1 : words.index(">") if out else None], int(code[1]) if code else 0, out
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.nightly] if page.name == "explain.md" else []) for page in PAGES],
+    ids=lambda page: str(page.relative_to(ROOT / "docs")),
+)
 def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")

@@ -80,12 +80,13 @@ def test_a_tuning_killed_twice_comes_to_the_same_program(
     assert endpoint.calls <= calls + 2 * JOURNAL_CHUNK  # at each kill what the journal did not have
 
 
+@pytest.mark.parametrize("last", ["knn", pytest.param("patches", marks=pytest.mark.nightly)])
 def test_an_arena_that_is_killed_goes_on_with_the_arms_that_did_not_end(
-    endpoint: Any, learner: Any, names_gold: list[Any], names_source: str, tmp_path: Path
+    endpoint: Any, learner: Any, names_gold: list[Any], names_source: str, tmp_path: Path, last: str
 ) -> None:
     endpoint.reply = answer_as(learner)
     workspace(tmp_path, names_gold, names_source)
-    words = [*command(endpoint, "labeled", "bootstrap", "patches"), "--budget", "calls=400"]
+    words = [*command(endpoint, "labeled", "bootstrap", last), "--budget", "calls=400"]
     whole = run(*words, "--out", "whole", cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     calls, endpoint.calls = endpoint.calls, 0

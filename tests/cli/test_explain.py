@@ -44,11 +44,12 @@ def test_explained_pruned_applied_and_checked(tmp_path: Path, monkeypatch: pytes
     named = {name: dspy.LM(f"scripted/{name}", engine=Obedient(), cache=False) for name in ("old", "new")}
     monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name=None, **_: named[name or "old"])
 
+    bounded = CliRunner().invoke(
+        app, ["explain", "labels", "--limit", "12", "--prune", "--budget", "calls=200", "--json"]
+    )
+    assert "for the explanation; --prune takes a run over 12 examples" in bounded.stderr
     result = json.loads(run("explain", "labels", "--lm", "old", "--margin", "0.1", "--prune", "--json"))
     assert [unit["verdict"] for unit in result["units"]][:3] == ["helps"] * 3
-    words = ["explain", "labels", "--lm", "old", "--margin", "0.1", "--prune", "--budget", "calls=9999", "--json"]
-    bounded = CliRunner().invoke(app, words)
-    assert "for the explanation; --prune takes a run over 80 examples" in bounded.stderr
     assert result["pruned"]["proven"]
     assert run("explain", "labels", "--lm", "old", "--check").strip() == "The proof holds."
     assert "the proof is of scripted/old" in run("explain", "labels", "--lm", "new", "--check", code=1)
@@ -67,7 +68,7 @@ def test_explained_pruned_applied_and_checked(tmp_path: Path, monkeypatch: pytes
     assert len(shorter["units"]) == 4
     assert shorter["change"]["lost"] == []
     assert (tmp_path / state / "state.proof.json").is_file()
-    assert "Take a deep breath." in run("explain", "labels", "--limit", "40")
+    assert "Take a deep breath." in run("explain", "labels", "--limit", "20")
 
 
 def test_the_proof_of_a_tuning_holds_on_gold_without_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,13 @@ from goldassay._support.exceptions import DataError, GoldassayError
 
 
 @pytest.mark.parametrize(
-    ("suite", "total"), [("trec_eval", 127), ("text2kgbench", 9905), ("hipe-scorer", 5260), ("hipe-official", 56)]
+    ("suite", "total"),
+    [
+        ("trec_eval", 127),
+        ("text2kgbench", 9905),
+        ("hipe-scorer", 5260),
+        pytest.param("hipe-official", 56, marks=pytest.mark.nightly),
+    ],
 )
 def test_every_official_number_is_reproduced(shared_data: Path, suite: str, total: int) -> None:
     (result,) = conform.run(shared_data, [suite])

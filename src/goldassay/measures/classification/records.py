@@ -215,9 +215,14 @@ def signs(text: str, code: str | None = None) -> list[Sign]:
     labels = [label for label in institutions().values() if label.words and code in (None, label.code)]
     if text.isascii():  # lower case is all that is folded, and most texts have no word of a label
         lowered = text.lower()
-        labels = [label for label in labels if any(word.lower() in lowered for word in label.words)]
+        labels = [label for label in labels if any(word in lowered for word in _lowered(label.words))]
     spans = [Sign(label.code, *match.span()) for label in labels for match in _pattern(label.words).finditer(text)]
     return sorted(spans, key=lambda sign: (sign.start, sign.end))
+
+
+@cache
+def _lowered(words: frozenset[str]) -> list[str]:
+    return [word.lower() for word in words]
 
 
 @cache
