@@ -129,7 +129,11 @@ def test_plan_names_items_and_origin_chooses_the_correction(labels: Path, tmp_pa
         for how in ("random", "elsewhere")
     ]
     assert [each["corrected"]["chosen"]["method"] for each in both] == ["ppi++, wilson", "rogan-gladen"]
-    assert "The share to report" in run("eval", out, "--judge", "criterion", "--origin", "random")
+    for how, result in zip(("random", "elsewhere"), both, strict=True):
+        text = " ".join(run("eval", out, "--judge", "criterion", "--origin", how).split())
+        assert "The share to report" in text
+        share = result["corrected"]["chosen"]
+        assert f"the share is {share['value']:.3f} [{share['low']:.3f}, {share['high']:.3f}]" in text
 
 
 def test_samples_and_panels(labels: Path, tmp_path: Path) -> None:
@@ -230,6 +234,9 @@ def test_options_for_programs_alone_are_refused_with_a_judge(labels: Path) -> No
 def test_refusals(labels: Path, tmp_path: Path) -> None:
     assert "no question 'beauty'" in refused("eval", labels, "--judge", "beauty")
     assert "no input 'text'; support asks for text, claim" in refused("eval", labels)
+    Engine.calls = 0
+    assert "--origin is one of unknown, random" in refused("eval", labels, "--judge", "criterion", "--origin", "x")
+    assert Engine.calls == 0
     assert "criterion has no label 'good'" in refused("eval", labels, "--judge", "criterion:good")
     assert "no tuned judge here" in refused("eval", labels, "--judge", tmp_path)
     same = tmp_path / "same.jsonl"

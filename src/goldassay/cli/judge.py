@@ -25,6 +25,7 @@ from goldassay.judges.tuning import limited, panel, question_named, read_unseen
 from goldassay.reporting import terminal
 from goldassay.running.account import Account
 from goldassay.running.budget import BudgetSpent, Meter
+from goldassay.statistics.ppi import ORIGINS
 
 DEFAULT_QUESTION = "support"
 
@@ -104,6 +105,8 @@ def evaluate(
             terminal.line(f"{written}: {'in use' if aligned.better_than_chance else 'not in use'}")
         return
     use.check_new(out, force)
+    if origin not in ORIGINS:  # before anything is asked
+        raise GoldassayError(f"--origin is one of {', '.join(ORIGINS)}, not {origin!r}")
     (file, *more) = items
     if more:
         raise GoldassayError(f"a judge is asked about one file, not also about {more[0]}")

@@ -331,7 +331,7 @@ class JudgeAgreement(Report):
         headline = f"{headline} {with_interval(self.accuracy, 3)} on {self.n} items."
         if self.corrected:
             judged = f"It calls a share of {with_interval(self.corrected.naive, 3)} {positive}"
-            share = with_interval(self.corrected.corrected, 3)
+            share = with_interval(self.corrected.chosen or self.corrected.corrected, 3)
             headline = f"{headline} {judged}; corrected by people's labels, the share is {share}."
         view: View = [
             Sentence(headline, "open"),
