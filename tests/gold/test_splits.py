@@ -113,8 +113,18 @@ def test_a_factor_may_be_a_field_and_may_be_absent() -> None:
     assert division.deviations[1]["most"] == 0.0
     assert division.sizes == {"train": 20, "test": 20}
     assert [deviation["factor"] for deviation in split(records).deviations] == ["size"]
-    with pytest.raises(GoldassayError, match="no record has colour"):
+    with pytest.raises(GoldassayError, match="no record has colour, .* there are id, text, language"):
         split(records, factors=["language", "colour"])
+
+
+def test_without_the_factors_of_heritage_labels_are_kept_in_proportion() -> None:
+    records = [{"id": f"d{i}", "text": unlike(i), "label": "rare" if i % 10 == 0 else "usual"} for i in range(100)]
+    division = split(records)
+    assert [deviation["factor"] for deviation in division.deviations] == ["size", "label"]
+    rare = [division.of[record["id"]] for record in records if record["label"] == "rare"]
+    assert (rare.count("train"), rare.count("dev") + rare.count("test")) == (7, 3)
+    numbers = [{**record, "label": index / 7} for index, record in enumerate(records)]
+    assert [deviation["factor"] for deviation in split(numbers).deviations] == ["size"]
 
 
 def test_seeds_differ() -> None:

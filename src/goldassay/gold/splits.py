@@ -153,7 +153,7 @@ def split(
         records: The records.
         ratios: The share of each side; train .7, dev .15 and test .15 if not given.
         factors: What to keep in proportion: names in a record's ``strata`` or fields of the record itself; by default
-            those of ``STRATIFICATION_FACTORS`` that any record has.
+            those of ``STRATIFICATION_FACTORS`` that any record has, and where none has any, the labels.
         inputs: The fields whose text says whether two records are near duplicates; by default the text, the query or
             the question, and of records that have none of these all texts.
         group: A field whose value stays on one side, beside the documents that questions are about.
@@ -172,7 +172,14 @@ def split(
     candidates = STRATIFICATION_FACTORS if factors is None else factors
     used = [factor for factor in candidates if any(value_of(record, factor) is not None for record in records)]
     if absent := [factor for factor in factors or () if factor not in used]:
-        raise GoldassayError(f"no record has {', '.join(absent)}, neither in its strata nor as a field")
+        names = dict.fromkeys(name for record in records[:100] for name in fields_of(record))
+        message = (
+            f"no record has {', '.join(absent)}, neither in its strata nor as a field; there are {', '.join(names)}"
+        )
+        raise GoldassayError(message)
+    if factors is None and not used:
+        labels = Counter(str(record["label"]) for record in records if record.get("label") is not None)
+        used = ["label"] if labels and 2 * len(labels) <= labels.total() else []  # none of a number without end
     groups = grouped(records, inputs, group=group, near=near)
     facts = [[(factor, str(value)) for factor in used if (value := value_of(r, factor)) is not None] for r in records]
     contents = [Counter(fact for index in members for fact in facts[index]) for members in groups]
@@ -222,12 +229,14 @@ def deviations(
     return rows
 
 
+def fields_of(record: Record) -> JsonObject:
+    """What a record can be divided by: its strata, its own fields, and the columns of the user in ``meta``."""
+    return {**(record.get("meta") or {}), **record, **(record.get("strata") or {})}
+
+
 def value_of(record: Record, factor: str) -> object:
-    """A factor of a record: in its strata, a field of the record itself, or a column of the user in ``meta``."""
-    for values in (record.get("strata") or {}, record, record.get("meta") or {}):
-        if factor in values:
-            return values[factor]
-    return None
+    """A factor of a record, if it has one."""
+    return fields_of(record).get(factor)
 
 
 def grouped(
