@@ -87,6 +87,7 @@ def test_an_arena_that_is_killed_goes_on_with_the_arms_that_did_not_end(
     endpoint.reply = answer_as(learner)
     workspace(tmp_path, names_gold, names_source)
     words = [*command(endpoint, "labeled", "bootstrap", last), "--budget", "calls=400"]
+    words += ["--setting", "bootstrap.num_candidate_programs=2"]
     whole = run(*words, "--out", "whole", cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     calls, endpoint.calls = endpoint.calls, 0
