@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks.conformance import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rouge_score.rouge_scorer import RougeScorer
 
 from goldassay import Metric
 from goldassay.measures import answering
@@ -41,8 +41,15 @@ TEXT = st.builds(
 )
 
 
+def scorer_of(kinds: list[str], **options: bool) -> Any:
+    """The package's own, loaded by the first test that asks: the NLTK in it takes seconds."""
+    from rouge_score.rouge_scorer import RougeScorer
+
+    return RougeScorer(kinds, **options)
+
+
 def official(prediction: str, reference: str, stem: bool) -> dict[str, tuple[float, float, float]]:
-    found = RougeScorer([f"rouge{kind}" for kind in KINDS], use_stemmer=stem).score(reference, prediction)
+    found = scorer_of([f"rouge{kind}" for kind in KINDS], use_stemmer=stem).score(reference, prediction)
     return {kind: (s.precision, s.recall, s.fmeasure) for kind in KINDS for s in [found[f"rouge{kind}"]]}
 
 
@@ -69,7 +76,7 @@ def test_the_edges_are_equal(text: str, other: str) -> None:
 
 def test_the_best_reference_is_that_of_score_multi() -> None:
     texts, found = ["the museum opened in 1800", "it opened", "museum"], "the museum opened"
-    expected = RougeScorer(["rouge1", "rougeL"]).score_multi(texts, found)
+    expected = scorer_of(["rouge1", "rougeL"]).score_multi(texts, found)
     for kind in ("1", "L"):
         best = expected[f"rouge{kind}"]
         rows = rouge([found] * len(texts), texts, [kind])[kind]
@@ -87,7 +94,7 @@ def test_real_texts_are_equal(real_data: Path) -> None:
     assert len(texts) >= 40
     pairs = list(pairwise(texts))
     ours = rouge([text for text, _ in pairs], [other for _, other in pairs], ("1", "2", "L"))
-    scorer = RougeScorer(["rouge1", "rouge2", "rougeL"])
+    scorer = scorer_of(["rouge1", "rouge2", "rougeL"])
     for row, (text, other) in enumerate(pairs):
         for kind, score in scorer.score(other, text).items():
             got = ours[kind.removeprefix("rouge")][row].tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,8 +11,12 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.ext.interop import exports as tracking
 from goldassay.running import Run
 
-mlflow = pytest.importorskip("mlflow", reason="no MLflow: pip install 'goldassay[mlflow]'")
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")  # MLflow's, from SQLAlchemy 2.1
+
+
+@pytest.fixture(scope="module", autouse=True)
+def mlflow() -> Any:
+    return pytest.importorskip("mlflow", reason="no MLflow: pip install 'goldassay[mlflow]'")
 
 
 @pytest.fixture
@@ -20,7 +25,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"sqlite:///{tmp_path / 'mlflow.db'}"
 
 
-def test_a_run_is_logged_with_intervals_rows_and_its_report(two: list[Run], store: str) -> None:
+def test_a_run_is_logged_with_intervals_rows_and_its_report(two: list[Run], mlflow: Any, store: str) -> None:
     run = two[0]
     key = tracking.log(run, uri=store)
     client = mlflow.MlflowClient(tracking_uri=store)
@@ -60,7 +65,7 @@ def test_a_store_that_cannot_be_written_is_one_line(two: list[Run], tmp_path: Pa
     assert "\n" not in str(fault.value)
 
 
-def test_a_run_whose_artefacts_cannot_be_written_is_deleted(two: list[Run], store: str) -> None:
+def test_a_run_whose_artefacts_cannot_be_written_is_deleted(two: list[Run], mlflow: Any, store: str) -> None:
     Path("mlruns").write_text("not a folder")
     with pytest.raises(GoldassayError, match="^MLflow: .*mlruns"):
         tracking.log(two[0], uri=store)
