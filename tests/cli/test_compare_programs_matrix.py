@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
+from goldassay.running.folder import locked
 
 
 def test_the_best_and_the_cheapest_are_named_and_a_comparison_goes_on(tmp_path: Path) -> None:
@@ -27,6 +28,10 @@ def test_the_best_and_the_cheapest_are_named_and_a_comparison_goes_on(tmp_path: 
     again = CliRunner().invoke(app, [*call, "--resume", str(tmp_path)])
     assert again.exit_code == 0, again.output
     assert sorted((tmp_path / "runs").iterdir()) == runs  # nothing was run again
+    with locked(tmp_path):  # as another process has it that compares into it
+        second = CliRunner().invoke(app, [*call, "--out", str(tmp_path)])
+    assert "is being written by another run" in str(second.exception)
+    assert sorted((tmp_path / "runs").iterdir()) == runs
     wrong = CliRunner().invoke(app, ["compare", "a", "b", "--budget", "calls=3"])
     assert isinstance(wrong.exception, GoldassayError)
     assert "--budget is for programs" in str(wrong.exception)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from goldassay import workspace
+from goldassay._support import jsonl
 from goldassay._support.exceptions import GoldassayError, RunStopped
 from goldassay.cli.options import SystemOptions, resume_line
 from goldassay.cli.settings import settings
@@ -22,7 +23,7 @@ from goldassay.running import Run, new_folder
 from goldassay.running.account import Account
 from goldassay.running.budget import BudgetSpent, EndpointDown, Meter
 from goldassay.running.evaluate import evaluate
-from goldassay.running.folder import earlier_folder, safe_name
+from goldassay.running.folder import earlier_folder, locked, safe_name
 from goldassay.running.leaks import find_leaks, leak_warning
 from goldassay.running.run import open_runs
 from goldassay.tuning import systems as library
@@ -141,10 +142,13 @@ def _prove_by_labels(task: str, systems: SystemOptions, out: Path, seed: int, js
 
 @contextmanager
 def _resumable(out: Path, name: str) -> Iterator[None]:
-    """Say how a comparison continues that stops or that Ctrl-C ends."""
+    """Own the folder of a comparison, and say how it continues if it stops or Ctrl-C ends it."""
     then = resume_line(out)
+    with jsonl.writing(out):
+        out.mkdir(parents=True, exist_ok=True)
     try:
-        yield
+        with locked(out):
+            yield
     except BudgetSpent as spent:
         raise RunStopped(f"{name}: {spent}; {then} and a new budget") from None
     except RunStopped as stopped:

@@ -32,7 +32,7 @@ from goldassay.tuning import load_state
 from goldassay.tuning import tune as tune_program
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.plan import from_pilot, from_sizes
-from goldassay.tuning.saved import RESUMABLE, Tuned, conclude, read_about
+from goldassay.tuning.saved import RESUMABLE, TUNING_FILE, Tuned, conclude, read_about
 from goldassay.tuning.systems import indexed, task_gold
 from goldassay.tuning.tuner import splits_of
 from goldassay.tuning.verdict import shrunk
@@ -154,8 +154,10 @@ def tune(
                 student, splits, metric, tuning.optimizers if "," in optimizer else optimizer, **options
             )
     except (StorageError, RunStopped) as error:
-        then = f"continue with --resume {folder}" if resumable else f"run {optimizer} again from the start"
-        raise RunStopped(f"{error}; finished measurements are safe; solve this, then {then}") from None
+        begun = resumable and (folder / TUNING_FILE).is_file()
+        safe = "; finished measurements are safe" if begun else ""
+        then = f"continue with --resume {folder}" if begun else f"run {optimizer} again from the start"
+        raise RunStopped(f"{error}{safe}; solve this, then {then}") from None
     except KeyboardInterrupt:
         then = resume_line(folder)
         print(then if resumable else f"{optimizer} stores no state: the same command starts over", file=sys.stderr)

@@ -374,7 +374,7 @@ def begin(folder: Path, resume: bool, plan: Record) -> None:
     file = folder / TUNING_FILE
     is_arena = "," in str(plan["optimizer"])  # an arena resumes by its arms
     if resume and not is_arena and plan["optimizer"] not in RESUMABLE:
-        only = f"(only {', '.join(RESUMABLE)} does): start it again without resuming"
+        only = f"(only {' and '.join(RESUMABLE)} do): start it again without resuming"
         raise GoldassayError(f"{plan['optimizer']} keeps no state to resume {only}")
     earlier = read_about(file) if resume or file.is_file() else {}
     if resume:

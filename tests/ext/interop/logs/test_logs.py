@@ -224,7 +224,10 @@ BROKEN = {
     "bad.eval": (archive(header_json=b"{"), "not a log that can be read"),
     "none.eval": (archive(header_json=HEAD), "the log has no samples"),
     "unscored.eval": (archive(header_json=HEAD, samples__1_json=SAMPLE.replace(b'"C"', b"NaN")), "has no scores"),
-    "shape.eval": (archive(header_json=HEAD, samples__1_json=b'{"scores": []}'), "not a log that can be read"),
+    "shape.eval": (
+        archive(header_json=HEAD, samples__1_json=b'{"scores": []}'),
+        "missing, or not of the type that the tool",
+    ),
     "twice.eval": (archive(header_json=HEAD, samples__1_json=SAMPLE, samples__2_json=SAMPLE), "duplicate"),
 }
 

@@ -78,6 +78,9 @@ def foreign(file: Path) -> Iterator[None]:
         yield
     except GoldassayError:
         raise
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        detail = f"a field is missing, or not of the type that the tool writes ({one_line(error)})"
+        raise DataError(f"not a log that can be read: {detail}; export it again", file=file) from error
     except Exception as error:  # decompressors have errors of their own
         raise DataError(f"not a log that can be read: {one_line(error)}", file=file) from error
 
