@@ -203,6 +203,7 @@ def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
     body = json.loads(run("eval", file, "--judge", levels, "--json"))["agreement"]
     assert (body["question"], body["positive"], body["n"]) == ("rubric", "full", 2)  # the engine says full
     assert body["confusion"]["some"]["full"] == 1
+    assert run("eval", file, "--judge", levels).count("mean grade") == 1
 
 
 def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:

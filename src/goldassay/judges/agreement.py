@@ -225,7 +225,8 @@ class JudgedRate(Report):
         view.append(Table(title, ["verdict", "items", "share"], verdicts))
         if self.agreement is None or self.agreement.corrected != self.corrected:
             view += _correction(f"share of {self.positive!r}", self.corrected, self.naive)
-        view += self.mean.view() if self.mean else []
+        is_shown = self.agreement and self.agreement.mean == self.mean and self.mean and self.mean.corrected
+        view += self.mean.view() if self.mean and not is_shown else []
         view += self.next.view() if self.next else []
         cached = f", {self.cached} answers from the cache" if self.cached else ""
         text = f"{self.calls} calls{cached}, {self.tokens} tokens."
