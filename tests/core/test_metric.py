@@ -42,6 +42,13 @@ def test_a_name_that_comes_later_is_an_error() -> None:
         metric(GOLD[3], program("a"))
 
 
+def test_a_dict_of_one_value_has_the_same_name_for_every_example() -> None:
+    metric = Metric.of(lambda gold, pred: {"f1" if gold.total < 2 else "recall": 1.0})
+    metric(GOLD[0], program("a"))
+    with pytest.raises(MetricError, match=r"returned recall, .* first example did not have \(f1\)"):
+        metric(GOLD[-1], program("a"))
+
+
 def test_a_name_may_be_missing() -> None:
     metric = Metric.of(growing)
     metric(GOLD[3], program("a"))

@@ -330,6 +330,7 @@ class FunctionMetric(Metric):
         self.main = measure.key
         self.targets = dict(targets or {})
         self.extra = [None] * extra_arguments(function)
+        self.alone = ""  # the name of the one value in a dict
         self.has_fixed_names = _return_type(function) in (bool, float, int)
 
     def fix_names(self, measures: Mapping[str, Measure], weights: Mapping[str, float]) -> None:
@@ -340,16 +341,17 @@ class FunctionMetric(Metric):
                 self.weights = dict(weights)
                 self.has_fixed_names = True
 
-    def check_names(self, names: Iterable[str]) -> None:
-        """Check that the values of an example have the names of the first one.
+    def check_names(self, names: Iterable[str], known: Iterable[str] = ()) -> None:
+        """Check that the values of an example have the names of the first one, which are ``known`` if they are given.
 
         Raises:
             MetricError: There is another name.
         """
-        if unknown := [name for name in names if name not in self.measures]:
+        known = [*(known or self.measures)]
+        if unknown := [name for name in names if name not in known]:
             raise MetricError(
                 f"the metric returned {', '.join(unknown)}, which its first example did not have "
-                f"({', '.join(self.measures)}); return the same names for every example"
+                f"({', '.join(known)}); return the same names for every example"
             )
 
     def assess(self, gold: object, pred: object) -> Assessments:
@@ -397,7 +399,10 @@ class FunctionMetric(Metric):
             for key, entry in value.items():
                 if key != "feedback":
                     parts[str(key)] = entry if isinstance(entry, Tally) else _number(entry)
-            many = len(parts) > 1
+            many = len(parts) > 1 or len(self.measures) > 1
+            if parts and not many:
+                self.alone = self.alone or next(iter(parts))
+                self.check_names(parts, [self.alone])
             main = parts.pop(self.main) if self.main in parts else _overall([*parts.values()] or [_number(value)])
             values = {self.main: main} | (parts if many else {})
         if not self.has_fixed_names:
