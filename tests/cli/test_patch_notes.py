@@ -7,6 +7,7 @@ import json
 import random
 import re
 import shutil
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -96,16 +97,25 @@ def read_traces(folder: Path, *, correct: bool = True, notes: bool = True) -> No
             client.decide(item, note=note, **mode, **value)
 
 
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with a program, and the traces of its first 400 letters, 120 of them read."""
+    folder = tmp_path_factory.mktemp("template")
     for file, text in (("programs/classification.py", PROGRAM), ("metrics/classification.py", METRIC)):
-        (tmp_path / file).parent.mkdir()
-        (tmp_path / file).write_text(text)
+        (folder / file).parent.mkdir()
+        (folder / file).write_text(text)
+    traces = [{**row, "label": answered(row)} for row in letters(0, 400)]
+    with chdir(folder):
+        read_traces(save("traces.jsonl", traces))
+    return folder
+
+
+@pytest.fixture
+def workspace(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it."""
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    traces = [{**row, "label": answered(row)} for row in letters(0, 400)]
-    read_traces(save("traces.jsonl", traces))
     return tmp_path
 
 
