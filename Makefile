@@ -21,7 +21,8 @@ demo: install
 test: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# The simulations with all their draws: that intervals cover the truth and tests keep their level.
+# The simulations with all their draws: that intervals cover the truth and tests keep their level; and the cases of laws
+# of which `make test` tries a few.
 nightly: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m nightly
 
