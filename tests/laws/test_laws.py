@@ -51,7 +51,7 @@ def registered() -> list[Any]:
     """Those of the library and of its extensions; precision and recall of a measure with an F1 wait for the night."""
     params = []
     for task in TASKS:
-        measures: list[Any] = core_measure.registered(task)
+        measures: list[Any] = [*core_measure.registered(task)]
         for each in measures:
             has_f1 = getattr(each, "rate", "") in ("precision", "recall") and any(
                 type(other) is type(each) and asdict(other) == {**asdict(each), "rate": "f1"} for other in measures
