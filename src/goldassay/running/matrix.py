@@ -33,6 +33,12 @@ class Recommendation:
     def sentences(self) -> list[str]:
         """Which is the best, and which is the cheapest that is not worse; else how many examples would settle it."""
         best = self.names[self.best]
+        cached = [name for name, used in zip(self.names, self.usages, strict=True) if used.get("seconds", 0) is None]
+        if cached:
+            why = (
+                f"since all answers of {', '.join(cached)} came from the cache; a model with cache=false is asked anew"
+            )
+            return [f"The best by the metric is {best}.", f"Which is the cheapest cannot be told, {why}."]
         lines = [f"The best by the metric is {best} ({self.costs[self.best]:.4g} {self.unit} an example)."]
         if self.cheapest is not None:
             cost = f"{self.costs[self.cheapest]:.4g} {self.unit} an example"
@@ -65,8 +71,13 @@ class Recommendation:
 
 
 def usage_of(run: Run) -> dict[str, float | None]:
-    """What an example costs: money for a thousand of them (None without a price), tokens, seconds."""
+    """What an example costs: money for a thousand of them (None without a price), tokens, seconds.
+
+    All are None of a run whose answers were all in the cache, which took nothing.
+    """
     n = len(run.rows)
+    if run.cost.get("cached") and not run.cost.get("calls"):
+        return dict.fromkeys(("usd_per_1000", "tokens", "seconds"))
     usd = run.cost.get("usd")  # 0 if the model has no price
     tokens = run.cost.get("prompt_tokens", 0) + run.cost.get("completion_tokens", 0)
     thousand = 1000 * usd / n if usd else None
@@ -97,6 +108,8 @@ def recommend(runs: Sequence[Run], margin: float) -> Recommendation:
     costs = [(used[unit] or 0.0) / (1000 if unit == "usd_per_1000" else 1) for used in usages]
     unit = unit.partition("_")[0]
     cheapest, tests = cheapest_not_worse(gains, costs, margin)
+    if any(used["seconds"] is None for used in usages):
+        cheapest = None
     best = max(range(len(runs)), key=lambda i: min(float(gain.mean()) for j, gain in enumerate(gains[i]) if j != i))
     names = tuple(run.name for run in runs)
     return Recommendation(
