@@ -35,9 +35,7 @@ class Recommendation:
         best = self.names[self.best]
         cached = [name for name, used in zip(self.names, self.usages, strict=True) if used.get("seconds", 0) is None]
         if cached:
-            why = (
-                f"since all answers of {', '.join(cached)} came from the cache; a model with cache=false is asked anew"
-            )
+            why = f"since all answers of {', '.join(cached)} came from the cache (cache=false asks anew)"
             return [f"The best by the metric is {best}.", f"Which is the cheapest cannot be told, {why}."]
         lines = [f"The best by the metric is {best} ({self.costs[self.best]:.4g} {self.unit} an example)."]
         if self.cheapest is not None:
