@@ -302,7 +302,7 @@ def from_sizes(
         optimizer: The optimizer; ``best`` or several after commas for an arena, whose calls are those of all.
         splits: Examples by split.
         settings: Those of patches that the sizes depend on (``most``, ``nearest``).
-        budget: The budget that several share.
+        budget: The budget that several share; the calls of no plan are more.
         reflects: Whether a model that writes instructions is named.
 
     >>> from_sizes("patches", {"train": range(2), "dev": range(2), "test": []}).refusal.split(":")[0]
@@ -319,13 +319,14 @@ def from_sizes(
     races = bool((settings or {}).get("nearest", True))
     n = dev + count_measured(train, dev, most if isinstance(most, int) else MOST_MEASURED, races)
     raced = race_calls(train + dev - n) if races else 0
-    calls = 2 * (dev + test)  # before and after
+    tuning = 0
     for name in names:
         if name == "patches":
-            calls += PASSES * n + raced + 2 * test
+            tuning += PASSES * n + raced + 2 * test
         else:
             fixed, unit, default = SIZES.get(name, SIZES["mipro"])[1](train, dev)
-            calls += fixed + unit * default
+            tuning += fixed + unit * default
+    calls = 2 * (dev + test) + int(min(tuning, Meter(budget).limits.get("calls", math.inf)))  # before, after, between
     if optimizer != "patches":
         return Plan(optimizer, dev, test, calls, per_document=per_document, recommended=tuple(best))
     spare = train + dev - n if raced else 0
