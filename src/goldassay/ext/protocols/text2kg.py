@@ -203,7 +203,7 @@ def _nltk() -> tuple[Any, ...]:
 
     NLTK takes a second to import.
     """
-    import nltk
+    import nltk.tokenize.punkt
 
     punkt = nltk.tokenize.punkt.PunktParameters()
     # WebNLG pins NLTK 3.4.5, whose words are the Treebank's with the rules for quotes and the last full stop.
