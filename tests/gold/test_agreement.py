@@ -277,3 +277,29 @@ def test_labels_alone_are_about_the_text_that_another_annotator_has() -> None:
     assert (
         agree({"a": ADA, "b": [alone]}, "extraction").figures == agree({"a": ADA, "b": [ADA[0]]}, "extraction").figures
     )
+
+
+def test_a_task_of_the_users_own_field_by_field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "programs").mkdir()
+    lines = ["import dspy", "program = dspy.ChainOfThought('subject, body -> queue, urgent: bool')"]
+    (tmp_path / "programs" / "desk.py").write_text("\n".join(lines))
+    queues, urgent = "aabbcacbba", "1010011010"
+    rows = {
+        name: [
+            {"id": f"t{n}", "queue": queue, "urgent": flag == "1", "reasoning": f"{name} {n}"}
+            for n, (queue, flag) in enumerate(zip(values, flags, strict=True))
+        ]
+        for name, values, flags in (("ann", queues, urgent), ("bob", "aabbcbcaba", "1010011011"))
+    }
+    rows["ann"] = [{**row, "subject": "Late", "body": f"parcel {row['id']}"} for row in rows["ann"]]
+    agreement = agree(rows, "desk", resamples=50)
+    for field in ("queue", "urgent"):
+        expected = cohen_kappa_score(*([str(row[field]) for row in rows[name]] for name in rows))
+        assert agreement.figure("cohen_kappa", type=field).value == pytest.approx(expected)
+    told = [(d.record, d.where, d.values) for d in agreement.disagreements]
+    assert told[-1] == ("t9", "urgent", {"ann": "False", "bob": "True"})
+    assert {where for _, where, _ in told} == {"queue", "urgent"}
+    other = [{**row, "subject": "Lost"} for row in rows["bob"]]
+    with pytest.raises(DataError, match="annotated on another subject than ann's"):
+        agree({**rows, "bob": other}, "desk")

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Unpack
 
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import Fields, check_unique, identity
+from goldassay.core.fields import Fields, Record, check_unique, identity
 from goldassay.core.measure import TASKS
-from goldassay.gold.agreement.results import Agreement
+from goldassay.core.shape import ProgramShape, shape_of_task
+from goldassay.gold.agreement.results import Agreement, Disagreement, Figure
 from goldassay.gold.agreement.study import SETS, Records, Study, statements
+from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.formats import ReadOptions
-from goldassay.gold.outputs import canonical_output
+from goldassay.gold.outputs import as_text, canonical_output
 from goldassay.gold.reading import read
 from goldassay.gold.records import INPUT_FIELDS, adapter, as_gold, as_prediction, problems
 
@@ -33,7 +35,8 @@ def agree(
 
     Args:
         records: Each annotator's gold records, by name.
-        task: The task.
+        task: The task; of one of your own each field of the answer is compared as labels are, and its program
+            (``programs/TASK.py``) says which these are.
         level: Krippendorff's level of values; ordinal for the grades of retrieval, else nominal, if not given.
         resamples: How many resamples the bootstrap draws.
         seed: Seeds the bootstrap.
@@ -42,13 +45,19 @@ def agree(
         GoldassayError: One annotator alone, or a level where it has no meaning.
         DataError: The task does not exist, or the records cannot be compared.
     """
-    adapter(task)
+    shape = None if task in TASKS else shape_of_task(task)
+    if shape is None:
+        adapter(task)
     if len(records) < 2:
         raise GoldassayError("agreement needs two annotators or more")
     if task in SETS and level not in (None, "nominal"):
         raise GoldassayError(f"a level is for values (classification, linking, retrieval, answering), not for {task}")
-    rows, warnings = _shared(records, task)
-    study = Study(tuple(records), rows, {"resamples": resamples, "seed": seed})
+    rows, warnings = _shared(records, shape.asked if shape else [INPUT_FIELDS[task]])
+    draws = {"resamples": resamples, "seed": seed}
+    if shape:
+        figures, disagreements = _by_field(task, tuple(records), rows, shape, level or "nominal", draws)
+        return Agreement(task, tuple(records), len(rows), figures, disagreements, warnings)
+    study = Study(tuple(records), rows, draws)
     if task == "extraction":
         study.compare_spans()
     elif task in SETS:
@@ -58,6 +67,35 @@ def agree(
     else:
         study.compare_values(task, level or ("ordinal" if task == "retrieval" else "nominal"))
     return Agreement(task, study.names, len(rows), study.figures, study.disagreements(task), warnings)
+
+
+def _by_field(
+    task: str, names: tuple[str, ...], rows: Sequence[Sequence[Any]], shape: ProgramShape, level: str, draws: Record
+) -> tuple[list[Figure], list[Disagreement]]:
+    """The agreement on each field of the answer of a user's task, as on labels; a figure's type has the field's name.
+
+    Raises:
+        DataError: No record has an answer.
+    """
+    beside = (*ABOUT_RECORD, *shape.asked)
+    given = dict.fromkeys(name for row in rows for record in row for name in record or () if name not in beside)
+    figures: list[Figure] = []
+    disagreements: list[Disagreement] = []
+    if not given:
+        raise DataError(f"no record has an answer of {task}, beside {', '.join(shape.asked)}")
+    for field in shape.scored(given):
+        labelled = [[record and {**record, "label": _label(record.get(field))} for record in row] for row in rows]
+        study = Study(names, labelled, draws)
+        study.compare_values("classification", level)
+        for figure in study.figures:
+            figures.append(replace(figure, type=field if figure.type is None else f"{field}: {figure.type}"))
+        disagreements += [replace(item, where=field) for item in study.disagreements("classification")]
+    return figures, disagreements
+
+
+def _label(value: object) -> object:
+    """A value of any type as a label."""
+    return value if value is None or isinstance(value, (str, bool, int, float)) else as_text(value)
 
 
 def agree_files(
@@ -128,8 +166,11 @@ def _with_suggestions(file: Path, rows: Records, task: str, level: str | None, s
     return replace(agreement, warnings=[*agreement.warnings, warning])
 
 
-def _shared(records: Mapping[str, Records], task: str) -> tuple[list[list[Any]], list[str]]:
-    """The records that two annotators or more have, a row each, None if one lacks it; and warnings about the others."""
+def _shared(records: Mapping[str, Records], inputs: Sequence[str]) -> tuple[list[list[Any]], list[str]]:
+    """The records that two annotators or more have, a row each, None if one lacks it; and warnings about the others.
+
+    An annotator who has other ``inputs`` than another annotated something else; one may have none of them.
+    """
     for name, rows_of_name in records.items():
         check_unique(rows_of_name, name)
     by_id = [{identity(record, index): record for index, record in enumerate(by_key)} for by_key in records.values()]
@@ -137,8 +178,8 @@ def _shared(records: Mapping[str, Records], task: str) -> tuple[list[list[Any]],
     rows = {key: [by_key.get(key) for by_key in by_id] for key, count in counts.items() if count > 1}
     if not rows:
         raise DataError(f"the annotators have no record in common: {', '.join(records)}")
-    field = INPUT_FIELDS[task]
-    for key, row in rows.items():
+    for key, field in product(rows, inputs):
+        row = rows[key]
         pairs = zip(records, row, strict=True)
         contents = {name: record[field] for name, record in pairs if record and field in record}
         first = next(iter(contents), "")

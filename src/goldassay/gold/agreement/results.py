@@ -70,9 +70,10 @@ class Agreement:
             figures.append([figure.name, between, figure.type or "", figure.units, value])
         title = f"{self.task}, {self.records} records, {', '.join(self.annotators)}"
         view: View = [Table(title, ["figure", "between", "type", "units", "value [95 %]"], figures, left=3)]
-        if any(figure.value == 1.0 and figure.name == "observed" for figure in self.figures):
+        for figure in [figure for figure in self.figures if figure.value == 1.0 and figure.name == "observed"][:1]:
             low = wilson(self.records, self.records)[0]
-            agree = f"All {self.records} records agree, so the bootstrap has no width"
+            on = f" on {figure.type}" if figure.type else ""
+            agree = f"All {self.records} records agree{on}, so the bootstrap has no width"
             view.append(Sentence(f"{agree}; Wilson's interval is [{low:.4f}, 1]."))
         if any(figure.name == "word_kappa" for figure in self.figures):
             outside = "word_kappa counts every word outside of spans as agreement, so it is too high"
