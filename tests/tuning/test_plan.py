@@ -143,8 +143,8 @@ def test_patches_plan_with_what_they_measure_and_leave_a_third_of_train_for_the_
     plan = from_sizes("patches", {"train": range(160), "dev": range(34), "test": range(34)})
     assert (plan.n, plan.spare) == (146, 48)
     assert plan.calls == 8 * 146 + 88 + 2 * 68 + 2 * 34
-    sizes = {"train": range(160), "dev": range(34), "test": range(34)}
-    assert from_sizes("patches", sizes, budget="calls=800").calls == 800 + 2 * 34 + 2 * 34
+    budgeted = from_sizes("patches", {"train": range(160), "dev": range(34), "test": range(34)}, budget="calls=800")
+    assert budgeted.calls == 800 + 2 * 34 + 2 * 34
     assert plan.lines()[0].startswith(
         "Candidates are chosen on 146 examples (few-shot sets on 48 more of train) and tested"
     )
