@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
+from goldassay.reporting.ranking import rank
 from goldassay.running.evaluate import evaluate
 from goldassay.running.folder import locked
 from goldassay.running.matrix import recommend
@@ -45,9 +46,11 @@ def test_a_run_from_the_cache_does_not_say_what_it_costs() -> None:
     examples = [dspy.Example(a=n, b=n).with_inputs("a") for n in range(4)]
     run = evaluate(lambda a: {"b": a}, examples, lambda gold, pred: gold.b == pred.b, name="free")
     tokens = {"prompt_tokens": 40, "completion_tokens": 4, "seconds": 2.0}
-    paid = replace(run, head=replace(run.head, cost={"calls": 4, "cached": 0, **tokens}))
+    paid = replace(run, head=replace(run.head, name="paid", cost={"calls": 4, "cached": 0, **tokens}))
     free = replace(run, head=replace(run.head, cost={"calls": 0, "cached": 4, **dict.fromkeys(tokens, 0.1)}))
     advice = recommend([paid, free], 0.1)
     assert (advice.usages[0]["tokens"], advice.usages[1]["tokens"], advice.cheapest) == (11.0, None, None)
     assert "since all answers of free came from the cache" in advice.sentences[1]
     assert recommend([paid, paid], 0.1).sentences[0].endswith("(11 tokens an example).")
+    costs = {system.name: (system.cost, system.seconds) for system in rank([paid, free])}
+    assert costs == {"paid": (44.0, 2.0), "free": (None, None)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -38,6 +39,49 @@ def test_a_command_that_is_stopped_says_how_to_go_on(
     assert f"continue with the same command and --resume {tmp_path}" in message.replace("\n", "")
     assert message.endswith("goldassay: interrupted\n")
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "line", "says"),
+    [
+        (
+            "explain",
+            "explain_program",
+            "explain classification",
+            "the same command continues: the answers so far are in DSPy's cache",
+        ),
+        (
+            "judge",
+            "poll",
+            "judge eval items.jsonl --judge criterion --store votes.jsonl",
+            "the verdicts so far are stored in votes.jsonl, and the same command continues",
+        ),
+        (
+            "tune",
+            "tune_program",
+            "tune classification --optimizer patches",
+            "patches has stored no state: the same command starts over",
+        ),
+    ],
+)
+def test_a_command_without_a_folder_says_what_is_kept(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    module: str,
+    function: str,
+    line: str,
+    says: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    item = {"id": "a", "criterion": "It is polite.", "question": "q?", "answer": "Yes."}
+    Path("items.jsonl").write_text(json.dumps(item))
+    monkeypatch.setattr(f"goldassay.cli.{module}.{function}", interrupted)
+    monkeypatch.setattr("sys.argv", ["goldassay", *line.split(), "--lm", "openai/none"])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 3
+    assert capsys.readouterr().err.endswith(f"{says}\ngoldassay: interrupted\n")
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_planted_units_get_their_verdicts(lm: Any, tmp_path: Path) -> None:
         f"proven and gone: {LINES[0]} (self)",
     ]
     assert "runs with openai/new" in check_proof(program(), file, "openai/new")[0]
-    assert check_proof(program(), file, None)[0].endswith("so name the model of the program")
+    assert check_proof(program(), file, None)[0].endswith("so say which model the program runs with")
 
 
 def test_a_budget_bounds_the_examples(lm: Any) -> None:

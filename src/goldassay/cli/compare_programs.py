@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from goldassay import workspace
 from goldassay._support import jsonl
 from goldassay._support.exceptions import GoldassayError, RunStopped
-from goldassay.cli.options import SystemOptions, resume_line
+from goldassay.cli.options import SystemOptions, interruptible, resume_line
 from goldassay.cli.settings import settings
 from goldassay.ext.compat.models import CACHES, OUTPUT_FILES, ModelRanking, ScorePack, reading
 from goldassay.ext.labelling.proof import prove_by_labels
@@ -147,15 +146,12 @@ def _resumable(out: Path, name: str) -> Iterator[None]:
     with jsonl.writing(out):
         out.mkdir(parents=True, exist_ok=True)
     try:
-        with locked(out):
+        with interruptible(then), locked(out):
             yield
     except BudgetSpent as spent:
         raise RunStopped(f"{name}: {spent}; {then} and a new budget") from None
     except RunStopped as stopped:
         raise RunStopped(f"{name}: {stopped.__cause__ or stopped}; {then}") from None
-    except KeyboardInterrupt:
-        print(then, file=sys.stderr)
-        raise
 
 
 def _rank_by_five(

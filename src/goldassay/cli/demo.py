@@ -39,7 +39,7 @@ from goldassay.tuning.wrappers import demonstrations
 
 TASK = "extraction"
 VALUE = "strict_f1"
-# few examples and short answers: the loop takes less than two minutes of processor time
+# few examples and short answers: the loop takes two to three minutes of processor time
 DEV = 10
 TEST = 14
 ANSWER_TOKENS = 48
@@ -54,7 +54,7 @@ With data of your own (a table whose column LABEL is to be predicted):
 def demo(
     no_model: Annotated[bool, use.flag("The same loop in seconds, with a program that needs no model.")] = False,
 ) -> None:
-    """The whole loop, offline, in two minutes: measure, tune, measure again."""
+    """The whole loop, offline, in two to three minutes: measure, tune, measure again."""
     run(no_model=no_model)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -13,7 +12,7 @@ from typing import Annotated
 from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
-from goldassay.cli.options import GoldOptions, WorkOptions, resume_line
+from goldassay.cli.options import GoldOptions, WorkOptions, interruptible, resume_line
 from goldassay.core.fields import Fields
 from goldassay.core.measure import RAISED
 from goldassay.core.metric import Metric
@@ -134,10 +133,8 @@ def run_folder(resume: Path | None, runs: Path, label: str, model: str | None) -
     """The folder of a run: an interrupted run says how to continue, and a wrong call leaves no folder behind."""
     folder = run_at(resume, runs) if resume else new_folder(runs, label, model)
     try:
-        yield folder
-    except KeyboardInterrupt:
-        print(resume_line(folder), file=sys.stderr)
-        raise
+        with interruptible(resume_line(folder)):
+            yield folder
     finally:
         with suppress(OSError):
             folder.rmdir()  # still empty: nothing was run

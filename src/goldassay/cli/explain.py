@@ -8,7 +8,7 @@ from typing import Annotated
 from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
-from goldassay.cli.options import SetOptions
+from goldassay.cli.options import FROM_CACHE, SetOptions, interruptible
 from goldassay.core.fields import Fields
 from goldassay.models.lm import for_program
 from goldassay.reporting import terminal
@@ -81,7 +81,7 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
         options = RunOptions(
             lm=model.lm, adapter=model.adapter, threads=explaining.threads, budget=explaining.budget, seed=seed
         )
-        with terminal.working(f"the units of {target.label} on {len(gold)} examples"):
+        with interruptible(FROM_CACHE), terminal.working(f"the units of {target.label} on {len(gold)} examples"):
             explanation = explain_program(module, gold, metric, options, margin=explaining.margin, origins=origins)
         write_proof(PromptProof.of(explanation), file)
         explanations.append(explanation)
@@ -100,7 +100,7 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
                 f"a run over {len(gold)} examples for each set of units that it tries, and two over {len(test)} of test"
             )
             terminal.warn(f"--budget {explaining.budget} is for the explanation; --prune takes {costs}")
-        with terminal.working("the shortest prompt"):
+        with interruptible(FROM_CACHE), terminal.working("the shortest prompt"):
             pruned = prune(module, first, gold, metric, test, options)
         more |= {"pruned": {**pruned.state(), "files": [str(write(patch, patches)) for patch in pruned.patches]}}
         results.append(pruned)

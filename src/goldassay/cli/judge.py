@@ -13,6 +13,7 @@ from typing import Annotated
 from goldassay._support import files
 from goldassay._support import options as use
 from goldassay._support.exceptions import DataError, GoldassayError, RunStopped
+from goldassay.cli.options import interruptible
 from goldassay.ext.labelling.mode_judges import judge_from_notes
 from goldassay.gold import anyfields, load
 from goldassay.judges.agreement import estimate, mean_grade
@@ -45,18 +46,19 @@ class JudgeOptions:
 
     @contextmanager
     def within_budget(self) -> Iterator[None]:
-        """Count the calls of the judge against the budget; when it is spent, stored verdicts are kept.
+        """Count the calls of the judge against the budget; when it is spent, or after Ctrl-C, stored verdicts are kept.
 
         Raises:
             RunStopped: The budget is spent.
         """
         logging.getLogger("dspy").setLevel(logging.ERROR)
+        stored = f"stored in {self.store}, and" if self.store else "lost; with --store FILE they are stored, and"
+        then = f"the verdicts so far are {stored} the same command continues"
         try:
-            with Account(Meter(self.budget)).open():
+            with interruptible(then), Account(Meter(self.budget)).open():
                 yield
         except BudgetSpent as error:
-            stored = f"stored in {self.store}, and" if self.store else "lost; with --store FILE they are stored, and"
-            raise RunStopped(f"{error}; the verdicts so far are {stored} the same command continues") from None
+            raise RunStopped(f"{error}; {then}") from None
 
 
 def evaluate(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -151,3 +154,16 @@ class SystemOptions(FileOptions):
 def resume_line(folder: Path) -> str:
     """The sentence that says how a command continues in its folder."""
     return f"continue with the same command and --resume {folder}"
+
+
+FROM_CACHE = "the same command continues: the answers so far are in DSPy's cache"
+
+
+@contextmanager
+def interruptible(then: str) -> Iterator[None]:
+    """Say how a command continues when Ctrl-C or SIGTERM ends it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(then, file=sys.stderr)
+        raise

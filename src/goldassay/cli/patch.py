@@ -18,7 +18,7 @@ import dspy
 from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
-from goldassay.cli.options import NotesOptions, SetOptions
+from goldassay.cli.options import FROM_CACHE, NotesOptions, SetOptions, interruptible
 from goldassay.ext.labelling import REVIEW
 from goldassay.ext.labelling.notes import Notes, note_change, propose_from_notes
 from goldassay.ext.labelling.proof import prove_by_labels
@@ -136,7 +136,8 @@ def test(
     model = for_program(folder.current, source.lm)
     metric = workspace.metric(target, source.metric)
     options = RunOptions(lm=model.lm, adapter=model.adapter, threads=source.threads)
-    tested = folder.test(patches or [], measured, metric, split, options, any_version=source.any_version)
+    with interruptible(FROM_CACHE):
+        tested = folder.test(patches or [], measured, metric, split, options, any_version=source.any_version)
     _show(tested, json)
     for _, patch in tested:
         if not any(effect.split == split for effect in patch.effects):

@@ -153,15 +153,15 @@ def tune(
             tuned = tune_program(
                 student, splits, metric, tuning.optimizers if "," in optimizer else optimizer, **options
             )
-    except (StorageError, RunStopped) as error:
+    except (StorageError, RunStopped, KeyboardInterrupt) as error:
         begun = resumable and (folder / TUNING_FILE).is_file()
+        if isinstance(error, KeyboardInterrupt):
+            over = f"{optimizer} has stored no state: the same command starts over"
+            print(resume_line(folder) if begun else over, file=sys.stderr)
+            raise
         safe = "; finished measurements are safe" if begun else ""
         then = f"continue with --resume {folder}" if begun else f"run {optimizer} again from the start"
         raise RunStopped(f"{error}{safe}; solve this, then {then}") from None
-    except KeyboardInterrupt:
-        then = resume_line(folder)
-        print(then if resumable else f"{optimizer} stores no state: the same command starts over", file=sys.stderr)
-        raise
     proof = _proof(tuned, student, target, tuning, model, notes, folder, metric if source.metric else None)
     _show(tuned, folder, json, proof)
 

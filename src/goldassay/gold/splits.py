@@ -179,7 +179,8 @@ def split(
         raise GoldassayError(message)
     if factors is None and not used:
         labels = Counter(str(record["label"]) for record in records if record.get("label") is not None)
-        used = ["label"] if labels and 2 * len(labels) <= labels.total() else []  # none of a number without end
+        if labels and 2 * len(labels) <= labels.total():  # else they are numbers or texts
+            used = ["label"]
     groups = grouped(records, inputs, group=group, near=near)
     facts = [[(factor, str(value)) for factor in used if (value := value_of(r, factor)) is not None] for r in records]
     contents = [Counter(fact for index in members for fact in facts[index]) for members in groups]

@@ -41,17 +41,17 @@ class RankedRun:
     front: dict[str, bool] = field(default_factory=dict)
 
     def _spent(self, amount: float | None) -> float | None:
-        """Existing predictions took no time and cost nothing that is known."""
-        return None if STORED in self.run.head.settings else float(amount or 0.0)
+        """What existing predictions took is not known, nor what answers from the cache took when they were made."""
+        return None if STORED in self.run.head.settings or self.run.is_cached else float(amount or 0.0)
 
     @property
     def seconds(self) -> float | None:
-        """How long the run took; None for existing predictions."""
+        """How long the run took; None if that is not known."""
         return self._spent(self.run.cost.get("seconds"))
 
     @property
     def cost(self) -> float | None:
-        """The cost of the run; None for existing predictions."""
+        """The cost of the run; None if that is not known."""
         return self._spent(self.run.cost.get("usd") if self.unit == "money" else tokens(self.run.cost))
 
     def state(self) -> JsonObject:

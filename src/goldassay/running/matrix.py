@@ -74,7 +74,7 @@ def usage_of(run: Run) -> dict[str, float | None]:
     All are None of a run whose answers were all in the cache, which took nothing.
     """
     n = len(run.rows)
-    if run.cost.get("cached") and not run.cost.get("calls"):
+    if run.is_cached:
         return dict.fromkeys(("usd_per_1000", "tokens", "seconds"))
     usd = run.cost.get("usd")  # 0 if the model has no price
     tokens = run.cost.get("prompt_tokens", 0) + run.cost.get("completion_tokens", 0)

@@ -121,6 +121,11 @@ class Run(Displayed):
         """Calls, tokens, seconds and money."""
         return dict(self.head.cost)
 
+    @property
+    def is_cached(self) -> bool:
+        """Whether all its answers came from the cache, so that what they cost is not known."""
+        return bool(self.cost.get("cached")) and not self.cost.get("calls")
+
     @cached_property
     def evidence(self) -> list[Evidence]:
         """The tallies of each row."""

@@ -302,7 +302,7 @@ def from_sizes(
         optimizer: The optimizer; ``best`` or several after commas for an arena, whose calls are those of all.
         splits: Examples by split.
         settings: Those of patches that the sizes depend on (``most``, ``nearest``).
-        budget: The budget that several share; the calls of no plan are more.
+        budget: The budget of the optimizer, or of several together; no plan counts more calls for them.
         reflects: Whether a model that writes instructions is named.
 
     >>> from_sizes("patches", {"train": range(2), "dev": range(2), "test": []}).refusal.split(":")[0]

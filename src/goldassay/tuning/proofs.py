@@ -183,7 +183,7 @@ def check_proof(program: Module, file: Path, model: str | None, gold: Sequence[s
     proof = next((proof for proof in proofs if proof.model in (model, None)), None)
     if proof is None:
         models = " and ".join(str(proof.model) for proof in proofs)
-        running = f"and the program runs with {model}" if model else "so name the model of the program"
+        running = f"and the program runs with {model}" if model else "so say which model the program runs with"
         return [f"the proof is of {models}, {running}"]
     units = {unit.sha256: unit for unit in units_of(program)}
     proven = {unit.sha256: unit for unit in proof.units}

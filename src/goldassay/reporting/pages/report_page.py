@@ -193,7 +193,7 @@ def sources(places: Sequence[Path]) -> Sources:
 
 def _proofs(file: Path) -> list[View]:
     """The proofs of a prompt, if this is their file or that of a saved program that they lie beside."""
-    if file.suffix not in (".json", ".py"):
+    if file.suffix != ".json":
         return []
     from goldassay.tuning.proofs import proofs_at, read_proofs  # loads DSPy
 
