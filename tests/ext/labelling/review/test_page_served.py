@@ -413,6 +413,21 @@ def test_the_page_ends_the_review(start: Start, browse: Any) -> None:
     assert not screen.console
 
 
+def test_an_answer_that_arrives_after_the_end_finds_no_page_and_stays_silent(start: Start, browse: Any) -> None:
+    screen = browse(start(classification(4)).url)
+    screen.page.on("dialog", lambda dialog: dialog.accept())
+    under_way: list[Any] = []
+    screen.page.route("**/progress?*", lambda route: under_way.append((route, route.fetch())))
+    with screen.page.expect_request("**/progress?*"):
+        pass
+    screen.page.click("text=End the review")
+    screen.page.wait_for_selector("#ended")
+    for route, response in under_way:
+        route.fulfill(response=response)
+    screen.page.wait_for_timeout(200)
+    assert under_way and not screen.console
+
+
 def test_the_verdict_follows_a_decision_and_does_not_wait_for_the_next_poll(start: Start, browse: Any) -> None:
     screen = browse(start(classification(12), who="ann").url)
     script = screen.page.request.get(screen.page.url.partition("?")[0] + "assets/review.js").text()

@@ -259,6 +259,7 @@ function receive(answer) {
 }
 
 async function refresh() {
+  if (server.ended) return;
   const progress = document.visibilityState === "visible" ? await server.ask("progress").catch(() => null) : null;
   const isOlder = progress && progress.revision < setup.progress.revision; /* a decision came meanwhile */
   if (progress && !isOlder && progress.revision !== setup.progress.revision) await modes.follow(); /* somebody else named or changed modes */

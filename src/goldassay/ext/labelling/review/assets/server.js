@@ -4,6 +4,7 @@
 
 const PAUSES = [200, 500, 1000, 2000, 4000];
 const AHEAD = 6;
+const NEVER = new Promise(() => {}); /* after the end nobody is asked, and an answer under way finds no page to be shown on */
 const BREAK = 10 * 60 * 1000; /* after ten minutes without a decision a new sitting begins */
 
 /* The server understood and refused: its line is for the person. */
@@ -36,17 +37,18 @@ export class Server {
     const query = new URLSearchParams({ ...(this.who ? { who: this.who } : {}), sitting: this.sitting });
     const address = `${path}${path.includes("?") ? "&" : "?"}${query}`;
     const headers = body === undefined ? {} : { "Content-Type": "application/json" };
-    if (this.ended) await new Promise(() => {}); /* nobody is there to ask */
     for (let attempt = 0; ; attempt += 1) {
       let answer = null;
+      if (this.ended) await NEVER;
       try { answer = await fetch(address, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) }); } catch { /* asked again */ }
-      if (answer?.ok) {
+      const content = await answer?.json().catch(() => null);
+      if (this.ended) await NEVER;
+      if (answer?.ok && content !== null) {
         if (attempt) this.onWaiting(false);
-        return answer.json();
+        return content;
       }
-      if (answer && (answer.status < 500 || answer.status === 500)) throw new Refusal(answer.status, await answer.json().catch(() => ({})));
-      const why = await answer?.json().catch(() => null);
-      this.onWaiting(true, why?.error);
+      if (answer && !answer.ok && answer.status <= 500) throw new Refusal(answer.status, content ?? {});
+      this.onWaiting(true, content?.error);
       await pause(PAUSES[Math.min(attempt, PAUSES.length - 1)]);
     }
   }
