@@ -425,7 +425,8 @@ def test_an_answer_that_arrives_after_the_end_finds_no_page_and_stays_silent(sta
     for route, response in under_way:
         route.fulfill(response=response)
     screen.page.wait_for_timeout(200)
-    assert under_way and not screen.console
+    assert under_way
+    assert not screen.console
 
 
 def test_the_verdict_follows_a_decision_and_does_not_wait_for_the_next_poll(start: Start, browse: Any) -> None:
