@@ -186,6 +186,7 @@ def test_settings_follow_the_share_so_that_no_arm_is_cut_off(
     assert sizes["bootstrap"] == {"num_candidate_programs": (225 - 3 * 12 - 5 * 20) // 12}
     assert sizes["mipro"] == {"num_trials": (225 - 2 * 12 - 4 * 20) // 12}
     assert sizes["labeled"] == {}
+    assert settings_for("patches", 60, names_program, gold) == {"most": 20}  # fewer would show nothing
     assert settings_for("gepa", None, names_program, gold) == {}
 
 

@@ -352,6 +352,27 @@ def test_examples_that_no_predictor_can_be_shown_are_no_silent_nothing(optimizer
         tune(program, splits, Metric(answering.ExactMatch()), optimizer, lm=lm, progress=False)
 
 
+def test_an_example_without_what_another_step_makes_is_a_demonstration_all_the_same(lm: Any) -> None:
+    """DSPy shows a demonstration that has an input and an output, the others as "not supplied"."""
+
+    class Desk(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.summarize = dspy.Predict("text -> summary")
+            self.route = dspy.Predict("summary, channel -> names")
+
+        def forward(self, text: str, channel: str) -> dspy.Prediction:
+            return self.route(summary=self.summarize(text=text).summary, channel=channel)
+
+    texts = ["Anna", "Bert", "Cor"]
+    splits = {
+        name: [dspy.Example(id=name, text=text, channel="mail", names=text).with_inputs("text", "channel")]
+        for name, text in zip(("train", "dev", "test"), texts, strict=True)
+    }
+    tuned = tune(Desk(), splits, lambda gold, pred: gold.names == pred.names, "labeled", lm=lm, progress=False)
+    assert [len(predictor.demos) for predictor in tuned.program.predictors()] == [1, 1]
+
+
 def test_a_program_that_comes_with_examples_of_another_form_is_tuned_all_the_same(
     lm: Any, names_program: Any, gold: dict[str, list[Any]]
 ) -> None:

@@ -164,6 +164,7 @@ SIZES: dict[str, tuple[str, Callable[[int, int], tuple[int, int, int]]]] = {
 }
 """The setting by which an optimizer's calls grow, and from the examples of train and dev the calls that do not depend
 on it, the calls for each unit of it, and its default."""
+LEAST_MEASURED = 20  # train examples of a campaign: fewer show no edit to be better, so it rather makes fewer passes
 WRITING = 0.9  # of a budget that is for the program's calls; the rest writes instructions and asks again
 
 
@@ -344,7 +345,8 @@ def settings_for(optimizer: str, calls: float | None, program: Module, splits: S
     if not setting or calls is None:
         return {}
     fixed, unit, _ = size(len(splits["train"]), len(splits["dev"]))
-    return {setting: max(2, int((calls * WRITING / len(program.predictors()) - fixed) / unit))}
+    least = LEAST_MEASURED if optimizer == "patches" else 2
+    return {setting: max(least, int((calls * WRITING / len(program.predictors()) - fixed) / unit))}
 
 
 def recommended(splits: Splits, budget: str | None, reflects: bool) -> list[str]:

@@ -196,15 +196,22 @@ def fits(example: Example | Record, signature: type[dspy.Signature]) -> bool:
 
 
 def check_shown(program: Module, student: Module, train: Examples) -> None:
-    """Check that a tuned program shows one of its new demonstrations: DSPy leaves out, without a word, what fits none.
+    """Check that a tuned program shows one of its new demonstrations.
+
+    DSPy shows what has an input and an output of its predictor, and leaves the others out without a word.
 
     Raises:
-        GoldassayError: None fits its predictor (`check_fits`).
+        GoldassayError: It shows none (`check_fits`).
     """
     shows_none = []
     for module in (program, student):
-        pairs = [(demo, signature_of(predictor)) for predictor in module.predictors() for demo in predictor.demos or ()]
-        shows_none.append(bool(pairs) and not any(fits(*pair) for pair in pairs))
+        visible = [
+            not signature_of(predictor).input_fields.keys().isdisjoint(demo.keys())
+            and not signature_of(predictor).output_fields.keys().isdisjoint(demo.keys())
+            for predictor in module.predictors()
+            for demo in predictor.demos or ()
+        ]
+        shows_none.append(bool(visible) and not any(visible))
     if shows_none == [True, False]:
         check_fits(student, train)
 
