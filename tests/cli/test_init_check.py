@@ -32,6 +32,22 @@ class Loose(dspy.Module):
 program = dspy.ChainOfThought(Triage)
 loose = Loose()
 """
+STEPS = """
+import dspy
+
+
+class Desk(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        self.summarize = dspy.Predict("body -> summary")
+        self.route = dspy.Predict("summary -> team")
+
+    def forward(self, body):
+        return self.route(summary=self.summarize(body=body).summary)
+
+
+program = Desk()
+"""
 METRIC = """
 from goldassay import Metric
 from goldassay.measures.classification import Accuracy
@@ -61,6 +77,7 @@ def test_the_contract_of_a_program_is_printed(file: Path) -> None:
         "inputs": ["subject", "body"],
         "optional": [],
         "outputs": ["team", "urgency"],
+        "intermediate": [],
         "scored": ["team", "urgency"],
         "notes": ["reasoning"],
         "text": ["body", "subject"],
@@ -82,6 +99,33 @@ def test_what_the_metric_of_a_workspace_reads_is_scored(file: Path) -> None:
         Path(folder).mkdir()
         (Path(folder) / "triage.py").write_text(text, encoding="utf-8")
     assert json.loads(run("init", "--check", "triage", "--json").stdout)["scored"] == ["team"]
+
+
+@pytest.mark.parametrize(
+    ("body", "scored"),
+    [
+        ("return example.team == prediction.team.lower()", ["team"]),
+        ('return prediction["team"] == example["team"] and "x" in prediction.reasoning', ["team"]),
+        (
+            'return getattr(prediction, "team", None) == example.get("urgency") + prediction.get("urgency")',
+            ["team", "urgency"],
+        ),
+        ("return compare(example, prediction)", ["team", "urgency"]),  # handed on as a whole: not known
+        ("return prediction.team == str(prediction)", ["team", "urgency"]),
+        ("return {**example} == {**prediction.toDict()}", ["team", "urgency"]),
+    ],
+)
+def test_what_a_function_reads_of_the_prediction_is_scored(file: Path, body: str, scored: list[str]) -> None:
+    file.write_text(f"{PROGRAM}\ndef metric(example, prediction, trace=None):\n    {body}\n", encoding="utf-8")
+    assert json.loads(run("init", "--check", "triage.py", "--json").stdout)["scored"] == scored
+
+
+def test_what_one_step_hands_to_the_next_is_no_output(file: Path) -> None:
+    file.write_text(STEPS, encoding="utf-8")
+    contract = json.loads(run("init", "--check", "triage.py", "--json").stdout)
+    names = ("inputs", "outputs", "intermediate", "scored", "notes")
+    assert [contract[name] for name in names] == [["body"], ["team"], ["summary"], ["team"], []]
+    assert "  between  summary (counts if the program returns it)" in run("init", "--check", "triage.py").stdout
 
 
 def test_what_is_not_known_is_one_question_with_the_line_that_answers_it(file: Path) -> None:

@@ -91,13 +91,14 @@ def _check(target: workspace.Target, json: bool) -> None:
         GoldassayError: Nothing says which fields it reads.
     """
     shape = target.shape
-    scored = shape.scored(shape.outputs)
+    outputs = [name for name in shape.outputs if name not in shape.intermediate]
     contract: JsonObject = {
         "program": f"{target.file}:{target.name}",
         "inputs": None if shape.inputs is None else list(shape.inputs),
         "optional": list(shape.optional),
-        "outputs": list(shape.outputs),
-        "scored": scored,
+        "outputs": outputs,
+        "intermediate": list(shape.intermediate),
+        "scored": shape.scored([name for name in shape.outputs if name in (*outputs, *shape.measured)]),
         "notes": list(shape.notes),
         "text": sorted(shape.asked),
         "choices": {name: list(values) for name, values in shape.choices.items()},
@@ -113,9 +114,11 @@ def _show(contract: Mapping[str, Any]) -> None:
     for name, fields in {
         "inputs": inputs,
         "outputs": contract["outputs"] or ["not declared"],
+        "between": [f"{name} (counts if the program returns it)" for name in contract["intermediate"]],
         "scored": contract["scored"] or ["every field of the answer but working notes"],
         "notes": contract["notes"] or ["none"],
         "text": contract["text"] or ["every field that is a text"],
         "choices": [f"{name} is {' | '.join(map(str, values))}" for name, values in contract["choices"].items()],
     }.items():
-        terminal.echo(f"  {name:8} {', '.join(fields) or 'none declared'}")
+        if fields or name == "choices":
+            terminal.echo(f"  {name:8} {', '.join(fields) or 'none declared'}")

@@ -12,8 +12,10 @@ ProgramShape(inputs=('ticket', 'language'), optional=('language',), candidates=(
 
 from __future__ import annotations
 
+import ast
 import inspect
-from collections.abc import Collection, Iterable, Mapping
+import textwrap
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -50,6 +52,8 @@ class ProgramShape:
         choices: The declared values of the outputs that are a Literal, an enum or a bool.
         declarations: The declarations of the outputs, as a signature has them.
         measured: The fields that the task's metric reads; empty if these are not known.
+        intermediate: Those of the outputs that another predictor of the program reads: they are part of the answer only
+            if the program returns them.
     """
 
     inputs: tuple[str, ...] | None = None
@@ -60,6 +64,7 @@ class ProgramShape:
     choices: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     declarations: Mapping[str, Any] = field(default_factory=dict, repr=False)
     measured: tuple[str, ...] = field(default=(), repr=False)
+    intermediate: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -193,11 +198,51 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
         ),
         {name: choices for name in outputs if (choices := choices_of(_annotation(answered[name])))},
         {name: answered[name] for name in outputs},
+        intermediate=tuple(name for name in outputs if name in input_fields and not {*outputs} <= {*input_fields}),
     )
     if inputs:
         return replace(shape, inputs=tuple(inputs))
     named, optional = _parameters(program)
     return replace(shape, inputs=named, optional=optional)
+
+
+def fields_read(function: Callable[..., object]) -> set[str]:
+    """The fields of a prediction that a metric reads, by its source: ``pred.label``, ``pred["label"]``.
+
+    Args:
+        function: The metric, whose second parameter is the prediction.
+
+    Returns:
+        The fields; empty if it hands the prediction on as a whole, or its source is not at hand.
+
+    >>> fields_read(shape_in)
+    set()
+    """
+    try:
+        definition = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    except (OSError, TypeError, SyntaxError):
+        return set()
+    if not isinstance(definition, ast.FunctionDef) or len(definition.args.args) < 2:
+        return set()
+    prediction = definition.args.args[1].arg
+    methods = [node.func for node in ast.walk(definition) if isinstance(node, ast.Call)]
+    fields: list[str] = []
+    for node in ast.walk(definition):
+        match node:
+            case (
+                ast.Attribute(value=ast.Name(id=owner), attr=str(key))
+                | ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str(key)))
+                | ast.Call(
+                    func=ast.Attribute(value=ast.Name(id=owner), attr="get"), args=[ast.Constant(value=str(key)), *_]
+                )
+                | ast.Call(
+                    func=ast.Name(id="getattr" | "hasattr"),
+                    args=[ast.Name(id=owner), ast.Constant(value=str(key)), *_],
+                )
+            ) if owner == prediction and node not in methods:
+                fields.append(key)
+    uses = sum(isinstance(node, ast.Name) and node.id == prediction for node in ast.walk(definition))
+    return set(fields) if uses == len(fields) else set()
 
 
 def input_text(record: object, names: Iterable[str]) -> str:

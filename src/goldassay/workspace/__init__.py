@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from goldassay._support.exceptions import GoldassayError
 from goldassay._support.workspace import FILE_TASKS, attribute, installed, load, nearest, own_root, program_in, root
 from goldassay.core.measure import TASKS
-from goldassay.core.shape import ProgramShape, shape_in
+from goldassay.core.shape import ProgramShape, fields_read, shape_in
 
 if TYPE_CHECKING:
     import dspy
@@ -70,7 +70,8 @@ class Target:
         shape = shape_in(self.file, self.name, getattr(load(self.file), "baselines", {}))
         file = None if self.task in TASKS else metric_file(self)
         has_metric = file is not None and hasattr(load(file), "metric")  # labels are compared without one
-        return replace(shape, measured=tuple(_fields_read(metric(self)) if has_metric else ()))
+        measured = _measured(metric(self)) if has_metric else set()
+        return replace(shape, measured=tuple(name for name in measured if name not in shape.notes))
 
     def tunable(self) -> dspy.Module:
         """The program, which must be a module with a predictor.
@@ -148,10 +149,13 @@ def own_program(text: str) -> Target | None:
     return Target(text, file, "program") if root() != installed() and file.is_file() else None
 
 
-def _fields_read(metric: Metric) -> set[str]:
-    """The fields of a prediction that the measures of a metric read; empty if these are not known."""
+def _measured(metric: Metric) -> set[str]:
+    """The fields of a prediction that a metric reads; empty if these are not known."""
+    from goldassay.core.metric import FunctionMetric
     from goldassay.gold.outputs import OUTPUT_FIELDS  # loads the measures
 
+    if isinstance(metric, FunctionMetric):
+        return fields_read(metric.function)
     names = {name for measure in metric.measures.values() for name in OUTPUT_FIELDS.get(measure.task, ())}
     beside = ("confidence", "probabilities") if names else ()
     columns = [metric.columns.get(name, name) for name in (*names, *beside)]
