@@ -175,9 +175,16 @@ def show(chromium: Any) -> Iterator[Show]:
 
 @pytest.fixture
 def browse(chromium: Any) -> Iterator[Any]:
+    """Opens the page at an address: ``browse(url, "ann", poll=200)``, where it asks for news every 200 milliseconds."""
     contexts = []
 
-    def open_page(url: str, who: str = "", theme: str = "light", width: int = 1440) -> Screen:
+    def open_page(url: str, who: str = "", theme: str = "light", width: int = 1440, poll: int = 4000) -> Screen:
+        def with_poll(route: Any) -> None:
+            script = route.fetch().text()
+            assert "const POLL = 4000" in script
+            script = script.replace("const POLL = 4000", f"const POLL = {poll}")
+            route.fulfill(body=script, content_type="text/javascript")
+
         context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
         context.set_default_timeout(1000 * PATIENCE)
         contexts.append(context)
@@ -186,6 +193,8 @@ def browse(chromium: Any) -> Iterator[Any]:
         screen = Screen(context.new_page(), Desk("none", [], []))
         screen.page.on("console", lambda message: screen.console.append(message.text))
         screen.page.on("pageerror", lambda error: screen.console.append(str(error)))
+        if poll != 4000:
+            screen.page.route("**/review.js", with_poll)
         screen.page.goto(url)
         screen.settle()
         return screen

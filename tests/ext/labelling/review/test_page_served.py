@@ -238,7 +238,7 @@ def test_two_reviewers_get_different_records_and_settle_their_conflicts(start: S
 def test_a_page_without_records_goes_on_when_another_one_leaves_its_own(start: Start, browse: Any) -> None:
     review = start(extraction(4), task="extraction")
     ann = browse(review.url, "ann")
-    bob = browse(review.url, "bob")
+    bob = browse(review.url, "bob", poll=200)
     assert "Other people have the rest." in bob.page.inner_text("main")
     ann.page.close()
     for lease in review.session.queue.leases.values():
@@ -335,7 +335,7 @@ def test_modes_by_keyboard_alone_with_the_real_server(start: Start, browse: Any)
 
 def test_two_browsers_see_each_others_modes(start: Start, browse: Any) -> None:
     review = start(letters(12), task="reply")
-    ann = browse(review.url, "ann")
+    ann = browse(review.url, "ann", poll=200)
     bob = browse(review.url, "bob")
     name_mode(ann, "missing total", "2")
     ann.press("Enter", "f")
@@ -414,7 +414,7 @@ def test_the_page_ends_the_review(start: Start, browse: Any) -> None:
 
 
 def test_an_answer_that_arrives_after_the_end_finds_no_page_and_stays_silent(start: Start, browse: Any) -> None:
-    screen = browse(start(classification(4)).url)
+    screen = browse(start(classification(4)).url, poll=200)
     screen.page.on("dialog", lambda dialog: dialog.accept())
     under_way: list[Any] = []
     screen.page.route("**/progress?*", lambda route: under_way.append((route, route.fetch())))
@@ -430,12 +430,6 @@ def test_an_answer_that_arrives_after_the_end_finds_no_page_and_stays_silent(sta
 
 
 def test_the_verdict_follows_a_decision_and_does_not_wait_for_the_next_poll(start: Start, browse: Any) -> None:
-    screen = browse(start(classification(12), who="ann").url)
-    script = screen.page.request.get(screen.page.url.partition("?")[0] + "assets/review.js").text()
-    assert "const POLL = 4000" in script
-    slow = script.replace("const POLL = 4000", "const POLL = 2_000_000_000")
-    screen.page.route("**/review.js", lambda route: route.fulfill(body=slow, content_type="text/javascript"))
-    screen.page.reload()
-    screen.settle()
+    screen = browse(start(classification(12), who="ann").url, poll=2_000_000_000)
     screen.press("1", "1", "1")
     screen.page.wait_for_selector("#panel .verdict", state="attached")
