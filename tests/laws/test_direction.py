@@ -126,13 +126,14 @@ def test_what_people_read(task: str, measure: Measure[Any]) -> None:
     if both is None:  # `test_nearly_all_measures_tell_better_from_worse` holds how many they are
         pytest.skip(f"{measure.key} finds these predictions all alike")
     key = measure.key
-    (result,) = compare(both.worse, both.better)
+    found = compare(both.worse, both.better)
+    (result,) = found
     (back,) = compare(both.better, both.worse)
     assert (result.change, back.change) in {("better", "worse"), ("", "")}
     assert (result.won, result.lost) == (back.lost, back.won)
     if type(measure.zero).__name__ == "Mean":
         assert len(result.won) >= len(result.lost)
-    rank = compare(both.worse, both.better).ranks[key]
+    rank = found.ranks[key]
     assert rank[1].low <= rank[0].low
     assert rank[1].high <= rank[0].high
     assert [system.run for system in ranking.rank([both.worse, both.better], {key: 1.0})] == [both.better, both.worse]
