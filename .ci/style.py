@@ -71,9 +71,19 @@ def options(tree: ast.Module) -> Iterator[tuple[int, str]]:
     printed = {
         id(inner) for call in calls if ast.unparse(call.func).split(".")[-1] in spoken for inner in ast.walk(call)
     }
+    commands = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr) and ast.unparse(node)[2:].startswith("goldassay ")
+        for part in node.values
+    }
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in printed | docstrings:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in printed | commands | docstrings
+        ):
             is_whole = "\n" in node.value or node.value.startswith("goldassay ")  # a file that is written; a command
             if not is_whole and re.search(r"(?<![\w-])--[a-z]", node.value):
                 yield node.lineno, f"a message names an option: {node.value}"

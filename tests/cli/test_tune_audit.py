@@ -113,7 +113,9 @@ def test_inputs_without_gold_are_drafted_and_their_labels_give_the_verdict(folde
     assert drafted[0]["suggestions"]["before"] != drafted[0]["suggestions"]["after"]
     assert f"differ on {sizes['disagree']} of 300 inputs" in first["findings"][0]
     assert 6 <= first["labels_needed"]["0.2"] <= sizes["disagree"]
-    with pytest.raises(GoldassayError, match=r"nothing is labelled yet in draft\.jsonl"):
+    line = "goldassay review draft.jsonl --task quiz.py"
+    assert line in first["findings"][1]
+    with pytest.raises(GoldassayError, match=rf"nothing is labelled yet in draft\.jsonl.*{line}\)"):
         run(*words)
     asked = len(Path("asked.txt").read_text().splitlines())
     Path("draft.jsonl").write_text("".join(json.dumps(row | {"a": row["q"]}) + "\n" for row in drafted))

@@ -24,6 +24,7 @@ import math
 import webbrowser
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from os.path import relpath
 from pathlib import Path
 
 import dspy
@@ -311,6 +312,7 @@ class Proof:
         reviewed: The modes that were named in the review.
         judged: The modes that judges were asked about.
         plan: How many labels are needed, if the draft was made now.
+        task: What the page needs to be told, if the answers of the draft do not imply the task: the program's file.
     """
 
     draft: Path
@@ -319,6 +321,12 @@ class Proof:
     reviewed: Sequence[ShareChange] = ()
     judged: Sequence[ShareChange] = ()
     plan: LabelPlan | None = None
+    task: str = ""
+
+    @property
+    def review(self) -> str:
+        """The command that opens the page."""
+        return f"goldassay review {self.draft} --task {self.task}" if self.task else f"goldassay review {self.draft}"
 
     @property
     def changes(self) -> list[ShareChange]:
@@ -330,7 +338,7 @@ class Proof:
     def lines(self) -> list[str]:
         """The verdict, and what is known of the modes, for people."""
         if self.verdict is None:
-            return [f"Nothing is labelled yet in {self.draft}: goldassay review {self.draft}"]
+            return [f"Nothing is labelled yet in {self.draft}: {self.review}"]
         if not self.changes:
             return [self.verdict.sentence, NO_MODE_NAMED, *self.verdict.details]
         rose = [change for change in self.changes if change.rose]
@@ -362,7 +370,7 @@ class Proof:
         if plan is not None:
             needed = plan.needed
             drafted = f"{len(plan.draft.records)} are drafted in {self.draft}"
-            then = f"{drafted}: label them from the top, and run the same command"
+            then = f"{drafted}: label them from the top ({self.review}), and run the same command"
             gain, count = next(iter(needed.items()), (None, None))
             details: JsonObject = {
                 "draft": plan.draft.state(),
@@ -372,8 +380,7 @@ class Proof:
             about |= {"source": "inputs without gold", "findings": (plan.sentence, then), "details": details}
             return Audit.of(None, examples=plan.population, **about)
         raise GoldassayError(
-            f"nothing is labelled yet in {self.draft}: label it from the top (goldassay review {self.draft}), and run "
-            "the same command"
+            f"nothing is labelled yet in {self.draft}: label it from the top ({self.review}), and run the same command"
         )
 
 
@@ -461,7 +468,8 @@ def prove_by_labels(
     design = Design.of(records)
     population = design.population if design.drafted else len(records)
     if not decided(records, target.task)[0]:
-        return Proof(draft, population, judged=judged, plan=plan)
+        task = "" if target.task in TASKS else relpath(target.file)
+        return Proof(draft, population, judged=judged, plan=plan, task=task)
     result = verdict(target.task, records, design.systems, metric)
     return Proof(draft, population, result, mode_changes(target.task, records, failures), judged, plan)
 
