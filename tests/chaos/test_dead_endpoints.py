@@ -136,7 +136,7 @@ def test_a_run_whose_model_dies_late_is_resumed(endpoint: Any, tmp_path: Path, s
 def test_one_call_without_an_answer_at_the_end_is_one_failed_row(endpoint: Any) -> None:
     dies_after(endpoint, 29)
     run = evaluate(dspy.Predict("text -> years: list[str]"), examples(30), lambda *_: 1.0, lm=model(endpoint))
-    assert run.columns.failed == 1
+    assert run.failed == 1
 
 
 def write_models(endpoint: Any) -> None:

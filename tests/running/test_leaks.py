@@ -134,7 +134,7 @@ def test_evaluate_warns_before_it_calls_and_the_run_keeps_the_warning(
             return dspy.Prediction(label="museum")
 
     run = evaluate(Shows(), GOLD, lambda gold, pred: 1.0, folder=tmp_path / "run", progress=False)
-    assert run.columns.failed == 0
+    assert run.failed == 0
     assert "1 of 2 examples is also in the program's prompts: b" in caplog.text
     assert Run.load(tmp_path / "run").warnings == run.warnings == run.summary()["warnings"] == [caplog.messages[0]]
 

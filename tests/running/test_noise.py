@@ -171,7 +171,7 @@ def test_a_failed_answer_is_missed_gold_and_an_example_fails_with_all_of_its_ans
     answers[WORDS[0]], answers[WORDS[1]] = [ValueError("no")], [{"label": "M"}, ValueError("no")]
     run = evaluate(Script(answers), GOLD, ACCURACY, repeats=2, progress=False)
     assert run.value == pytest.approx((10 + 0 + 0.5) / 12)
-    assert (run.columns.failed, run.noise and run.noise.failed) == (1, 3)
+    assert (run.failed, run.noise and run.noise.failed) == (1, 3)
     assert run.rows[0].error == "ValueError: no"
     assert not run.rows[1].error
 

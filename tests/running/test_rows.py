@@ -66,7 +66,7 @@ def test_rows_on_disk_give_the_same_run(tmp_path: Path, threads: int) -> None:
 @pytest.mark.usefixtures("large")
 def test_a_resumed_run_on_disk_replaces_what_failed(tmp_path: Path) -> None:
     first = evaluate(guess, gold(), METRIC, folder=tmp_path / "run", progress=False)
-    assert first.columns.failed == 8
+    assert first.failed == 8
     lines = (tmp_path / "run" / ROWS).read_bytes().splitlines(keepends=True)
     (tmp_path / "run" / ROWS).write_bytes(b"".join(lines[:70]))
     again = evaluate(guess, gold(), METRIC, resume=tmp_path / "run", progress=False)

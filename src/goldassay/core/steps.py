@@ -41,19 +41,8 @@ predictor='', parent=0)
     @classmethod
     def of(cls, state: Record, index: int) -> Step:
         """A step from its JSON, and its position."""
-        get = state.get
-        return cls(
-            state["name"],
-            get("args") or {},
-            index,
-            get("kind") or "tool",
-            get("output"),
-            get("error") or "",
-            get("seconds"),
-            get("tokens") or 0,
-            get("predictor") or "",
-            get("parent"),
-        )
+        names = ("args", "kind", "output", "error", "seconds", "tokens", "predictor", "parent")
+        return cls(state["name"], index=index, **{name: state[name] for name in names if state.get(name) is not None})
 
     def state(self) -> JsonObject:
         """As JSON: kind and name, then what this step has."""

@@ -1,34 +1,31 @@
 """The rows of a run: in memory if they are few, else only in their file, from which they are read when asked for.
 
-One walk over them gives the evidence of all as columns (`RowColumns`), of which a `Result` is made. With repeats there
-is a row for each answer, and the answers to an example become its row (`example_row`), so that whatever reads a run
-sees examples.
+With repeats there is a row for each answer, and the answers to an example become its row (`example_row`), so that
+whatever reads a run sees examples.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
+from operator import add
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from goldassay._support import jsonl
-from goldassay.core.evidence import Chunks, stacked
 from goldassay.core.fields import Fields, Record, cluster, identity, read
 from goldassay.core.measure import Assessment, Error
 from goldassay.core.steps import Step
 from goldassay.core.tally import Evidence, flat, nested
-from goldassay.statistics.design import SAMPLING, SIMPLE, Design
+from goldassay.statistics.design import SAMPLING
 
 ROWS_IN_MEMORY = 20_000  # rows that stay in memory too
-ROWS_IN_COLUMNS = 4096  # rows whose evidence is put into columns at once
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Calls of models, tokens, and answers that came from DSPy's cache."""
 
     calls: float = 0
@@ -41,30 +38,30 @@ class Usage:
         """Tokens of prompts and answers."""
         return int(self.prompt_tokens) + int(self.completion_tokens)
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.cached + other.cached,
-        )
+    def __add__(self, other: Usage) -> Usage:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        return Usage(*map(add, self, other))
 
     def __bool__(self) -> bool:
-        return bool(self.calls or self.prompt_tokens or self.completion_tokens or self.cached)
+        return any(self)
 
     @classmethod
     def of(cls, state: Record) -> Usage:
         """Usage from its JSON."""
-        get = state.get
-        return cls(get("calls", 0), get("prompt_tokens", 0), get("completion_tokens", 0), get("cached", 0))
+        return cls(*(state.get(name, 0) for name in cls._fields))
 
     def state(self) -> dict[str, float]:
         """As JSON; ``cached`` only if there are cached answers."""
-        state = {"calls": self.calls, "prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens}
-        return {**state, "cached": self.cached} if self.cached else state
+        return {name: number for name, number in self._asdict().items() if number or name != "cached"}
 
 
 UNUSED = Usage()
+IN_FILE = (
+    *("index", "id", "document", "language", "strata", "sampling", "tallies", "errors", "score", "latency_s", "error"),
+    *("prediction", "usage", "waited_s", "truncated", "inputs", "gold", "steps", "calls", "repeat", "retried"),
+)
+"""What a row has in its file, in this order."""
+EVEN_EMPTY = ("index", "id", "tallies", "score", "latency_s", "prediction", "inputs", "gold")
+"""What is written even if it is 0 or empty, but not None."""
 
 
 @dataclass(slots=True)
@@ -103,66 +100,33 @@ class Row:
         """A row from its JSON; keys of other versions of goldassay are left out.
 
         Raises:
-            KeyError: It has no index, id, score or tallies.
-            TypeError: A value has the wrong type.
+            TypeError: It has no index, id, score or tallies, or a value has the wrong type.
         """
-        get = state.get
-        document = get("document")
-        errors = get("errors")
-        usage = get("usage")
-        return cls(
-            state["index"],
-            state["id"],
-            state["tallies"],
-            state["score"],
-            get("repeat"),
-            None if document is None else str(document),
-            get("language"),
-            get("strata"),
-            get("sampling"),
-            tuple(Error(**error) for error in errors) if errors else (),
-            get("latency_s"),
-            get("error") or "",
-            get("prediction"),
-            Usage.of(usage) if usage else UNUSED,
-            get("waited_s") or 0.0,
-            bool(get("truncated")),
-            get("inputs"),
-            get("gold"),
-            tuple(get("calls") or ()),
-            tuple(Step.of(step, index) for index, step in enumerate(get("steps") or ())),
-            bool(get("retried")),
-        )
+        known = {name: state[name] for name in IN_FILE if state.get(name) is not None}
+        if "document" in known:
+            known["document"] = str(known["document"])
+        if "errors" in known:
+            known["errors"] = tuple(Error(**error) for error in known["errors"])
+        if "usage" in known:
+            known["usage"] = Usage.of(known["usage"])
+        if "calls" in known:
+            known["calls"] = tuple(known["calls"])
+        if "steps" in known:
+            known["steps"] = tuple(map(Step.of, known["steps"], count()))
+        return cls(**known)
 
     def state(self) -> Fields:
         """As JSON: what is always known, then what this row has."""
-        state: Fields = {"index": self.index, "id": self.id}
-        for name in ("document", "language", "strata", "sampling"):
-            if value := getattr(self, name):
+        state: Fields = {}
+        for name in IN_FILE:
+            value = getattr(self, name)
+            if value or (name in EVEN_EMPTY and value is not None):
                 state[name] = value
-        state["tallies"] = self.tallies
-        if self.errors:
-            state["errors"] = [error.state() for error in self.errors]
-        state["score"] = self.score
-        if self.latency_s is not None:
-            state["latency_s"] = self.latency_s
-        if self.error:
-            state["error"] = self.error
-        if self.prediction is not None:
-            state["prediction"] = self.prediction
+        for name in ("errors", "steps"):
+            if name in state:
+                state[name] = [item.state() for item in state[name]]
         if self.usage:
             state["usage"] = self.usage.state()
-        for name in ("waited_s", "truncated"):
-            if value := getattr(self, name):
-                state[name] = value
-        for name in ("inputs", "gold"):
-            if (value := getattr(self, name)) is not None:
-                state[name] = value
-        if self.steps:
-            state["steps"] = [step.state() for step in self.steps]
-        for name in ("calls", "repeat", "retried"):
-            if value := getattr(self, name):
-                state[name] = value
         return state
 
     def check(self) -> None:
@@ -173,11 +137,10 @@ class Row:
             ValueError: A number is not finite, inputs, gold, strata or the prediction are not objects, or an error has
                 something else than texts and places.
         """
-        usage = self.usage
-        total = usage.calls + usage.prompt_tokens + usage.completion_tokens + usage.cached + (self.latency_s or 0.0)
-        objects = True
-        for part in (self.inputs, self.gold, self.strata, self.prediction):
-            objects = objects and (not part or isinstance(part, (dict, Mapping)))
+        total = sum(self.usage.state().values(), self.latency_s or 0.0)
+        objects = all(
+            not part or isinstance(part, Mapping) for part in (self.inputs, self.gold, self.strata, self.prediction)
+        )
         for error in self.errors:
             for name, value in error.state().items():
                 objects = objects and isinstance(value, int if name in ("start", "end", "size", "step") else str)
@@ -285,88 +248,14 @@ def example_row(answers: Sequence[Row], evidence: Callable[[Row], Evidence]) -> 
     )
 
 
-@dataclass
-class RowColumns:
-    """What one walk over the rows of a run collects: rows of a large run do not stay in memory.
-
-    Args:
-        tallies: The evidence by measure, as tallies whose fields are arrays; none without rows.
-        scores: The score of each row.
-        clusters: The document of each row, if any two share one.
-        design: How the examples were chosen.
-        facets: By stratum and key, the positions of its rows.
-        failed: How many rows failed.
-        truncated: How many have an answer that was cut off.
-    """
-
-    tallies: dict[str, Any]
-    scores: list[float]
-    clusters: list[object] | None
-    design: Design
-    facets: dict[str, dict[str, list[int]]]
-    failed: int
-    truncated: int
-
-    @classmethod
-    def of(cls, rows: Sequence[Row], evidence_of: Callable[[Row], Evidence], zero: Evidence) -> RowColumns:
-        """The columns of rows.
-
-        Args:
-            rows: The rows.
-            evidence_of: The tallies of a row.
-            zero: No evidence.
-        """
-        counts = Counter[str]()
-        chunks = Chunks(zero)
-        scores: list[float] = []
-        numbers: dict[str | int, int] = {}
-        documents: list[object] = []
-        facets: dict[str, dict[str, list[int]]] = {}
-        for start in range(0, len(rows), ROWS_IN_COLUMNS):
-            chunk = rows[start : start + ROWS_IN_COLUMNS]
-            evidence = list(map(evidence_of, chunk))
-            chunks.add({key: stacked([tallies[key] for tallies in evidence], zero[key]) for key in zero}, len(chunk))
-            for position, row in enumerate(chunk, start):
-                counts.update(name for name in ("error", "truncated", SAMPLING) if getattr(row, name))
-                scores.append(float(row.score))
-                documents.append(numbers.setdefault(row.document or position, len(numbers)))
-                for name, key in row.facets.items():
-                    facets.setdefault(name, {}).setdefault(key, []).append(position)
-        return cls(
-            dict(chunks) if rows else {},
-            scores,
-            documents if len(numbers) < len(documents) else None,
-            Design.of(rows) if counts[SAMPLING] else SIMPLE,
-            facets,
-            counts["error"],
-            counts["truncated"],
-        )
-
-
-def record(row: Row, evidence: Evidence) -> Fields:
-    """A row as a flat record: id, strata, score, each measure's value, errors, seconds, tokens, inputs."""
-    flat_row: Fields = {"id": row.id}
-    flat_row |= {f"stratum.{name}": key for name, key in row.facets.items()}
-    flat_row |= {"score": row.score}
-    flat_row |= {name: float(tally.value) if tally.weight else None for name, tally in evidence.items()}
-    flat_row |= {"failed": row.error, "errors": len(row.errors), "seconds": row.latency_s}
-    flat_row |= {"calls": row.usage.calls, "tokens": row.usage.prompt_tokens + row.usage.completion_tokens}
-    for side, fields in (("input", row.inputs), ("gold", row.gold), ("prediction", row.prediction)):
-        for name, value in (fields or {}).items():
-            if (side, name) != ("gold", "id"):
-                plain = isinstance(value, str | int | float | None)
-                flat_row[f"{side}.{name}"] = value if plain else jsonl.dumps(value)
-    return flat_row
-
-
-def measured_row(index: int, example: object, assessed: Mapping[str, Assessment], score: float) -> Row:
-    """The row of an example, as far as it comes from its gold and its assessments."""
+def measured_row(index: int, example: object, assessed: Mapping[str, Assessment], evidence: Evidence) -> Row:
+    """The row of an example, as far as it comes from its gold, its assessments and their evidence."""
     document = cluster(example, index)
     return Row(
         index,
         identity(example, index),
-        {key: assessment.tally.state() for key, assessment in assessed.items()},
-        score,
+        {key: tally.state() for key, tally in evidence.items()},
+        float(evidence.value),
         document=document if isinstance(document, str) else None,
         language=read(example, "language", None) or None,
         strata=read(example, "strata", None) or None,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
@@ -15,6 +16,7 @@ from goldassay._support import jsonl
 from goldassay._support.display import Displayed
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError, optional
 from goldassay._support.extensions import of_kind, registered
+from goldassay.core.evidence import Chunks, stacked
 from goldassay.core.fields import Fields, Record, sides, unit
 from goldassay.core.measure import OWN_TASK, Batches, Error, Measure, Returned, parse
 from goldassay.core.tally import Evidence, Mean
@@ -24,19 +26,19 @@ from goldassay.results.view import View
 from goldassay.running.folder import ROWS, run_at
 from goldassay.running.head import HEAD, NO_MEASURES, RunHead, read_head
 from goldassay.running.noise import Noise, noise
-from goldassay.running.rows import Row, RowColumns, Rows, example_row, record
+from goldassay.running.rows import Row, Rows, example_row
 from goldassay.running.summary import doubts, run_view
 from goldassay.statistics import Interval
-from goldassay.statistics.design import SAMPLING
+from goldassay.statistics.design import SAMPLING, SIMPLE, Design
 from goldassay.statistics.intervals import effective_labels
 from goldassay.statistics.ppi import Corrected
 
 if TYPE_CHECKING:
     from goldassay.core.metric import Metric
-    from goldassay.statistics.design import Design
     from goldassay.statistics.labels import DraftedAnswers
 
 MOST_EXAMPLES = 2**27  # examples of a run
+ROWS_IN_COLUMNS = 4096  # rows whose evidence is put into columns at once
 
 
 @dataclass(frozen=True)
@@ -139,13 +141,12 @@ class Run(Displayed):
         return evidence
 
     @cached_property
-    def columns(self) -> RowColumns:
-        """The rows as columns; those of a large run are read once and do not stay in memory."""
-        return RowColumns.of(self.rows, self._evidence, self.zero)
-
-    @cached_property
     def result(self) -> Result:
-        """The values of all rows with their intervals; those of a function's dict are means, as those of any log."""
+        """The values of all rows with their intervals; those of a function's dict are means, as those of any log.
+
+        One walk over the rows makes it: those of a large run are read once and do not stay in memory. Its ``facts``
+        count the rows that failed, and those with an answer that was cut off.
+        """
         measures: dict[str, Measure] = {}
         for name in self.zero:
             worst = self.zero.worst.get(name)
@@ -153,21 +154,39 @@ class Run(Displayed):
             measures[name] = Returned(name, lower_is_better=worst is not None, most=worst)
             if described is not None:
                 measures[name] = parse(described.measure)
+        columns = Chunks(self.zero)
+        facts = Counter[Hashable]()
+        scores: list[float] = []
+        numbers: dict[str | int, int] = {}
+        documents: list[object] = []
+        facets: dict[str, dict[str, list[int]]] = {}
+        for start in range(0, len(self.rows), ROWS_IN_COLUMNS):
+            chunk = self.rows[start : start + ROWS_IN_COLUMNS]
+            evidence = list(map(self._evidence, chunk))
+            tallies = {key: stacked([by_name[key] for by_name in evidence], zero) for key, zero in self.zero.items()}
+            columns.add(tallies, len(chunk))
+            for position, row in enumerate(chunk, start):
+                facts.update(name for name in ("error", "truncated", SAMPLING) if getattr(row, name))
+                scores.append(float(row.score))
+                documents.append(numbers.setdefault(row.document or position, len(numbers)))
+                for name, key in row.facets.items():
+                    facets.setdefault(name, {}).setdefault(key, []).append(position)
         result = Result(
             next((measure.task for measure in measures.values()), OWN_TASK),
             measures,
-            self.columns.tallies,
+            dict(columns) if self.rows else {},
             self.rows,
             conventions={name: described.conventions for name, described in self.head.measures.items()},
+            facts=facts,
             name=self.name,
             folder=str(self.folder or ""),
             zero=self.zero,
-            facets=self.columns.facets,
-            scores=self.columns.scores,
+            facets=facets,
+            scores=scores,
             drafted=self.drafted,
         )
-        result.design = self.columns.design
-        result.clusters = self.columns.clusters
+        result.design = Design.of(self.rows) if facts[SAMPLING] else SIMPLE
+        result.clusters = documents if len(numbers) < len(documents) else None
         return result
 
     def tallies(self, name: str) -> list[Any]:
@@ -187,7 +206,7 @@ class Run(Displayed):
     @property
     def design(self) -> Design:
         """How the examples were chosen; values are weighed by it."""
-        return self.columns.design
+        return self.result.design
 
     @property
     def why_no_estimate(self) -> str:
@@ -202,7 +221,7 @@ class Run(Displayed):
     @property
     def clusters(self) -> list[object] | None:
         """The document of each row, if any two rows share one: examples of a document are not independent."""
-        return self.columns.clusters
+        return self.result.clusters
 
     @property
     def unit(self) -> str:
@@ -215,9 +234,14 @@ class Run(Displayed):
         return f"{len(self.rows)} examples{f' in {self.unit}' if self.clusters else ''}"
 
     @property
+    def failed(self) -> int:
+        """How many examples failed."""
+        return self.result.facts["error"]
+
+    @property
     def available(self) -> bool:
         """Whether the program worked at all; a run in which every example failed has no value, and loses to none."""
-        return self.columns.failed < len(self.rows)
+        return self.failed < len(self.rows)
 
     @property
     def intervals(self) -> dict[str, Interval]:
@@ -235,7 +259,7 @@ class Run(Displayed):
     @cached_property
     def interval(self) -> Interval | None:
         """The 95 % interval of the metric's value; None without rows, or where a measure has none."""
-        weighted = [key for key in self.zero if self.zero.weights.get(key, 1.0)]
+        weighted = self.zero.weighted
         if not self.rows or self.why_no_estimate:
             return None
         if len(weighted) != 1:
@@ -322,7 +346,21 @@ class Run(Displayed):
 
     def records(self) -> list[Fields]:
         """A flat record an example: id, strata, score, values, errors, seconds, tokens, inputs, gold, prediction."""
-        return list(map(record, self.rows, self.evidence))
+        records: list[Fields] = []
+        for row, evidence in zip(self.rows, self.evidence, strict=True):
+            record: Fields = {"id": row.id}
+            record |= {f"stratum.{name}": key for name, key in row.facets.items()}
+            record["score"] = row.score
+            record |= {name: float(tally.value) if tally.weight else None for name, tally in evidence.items()}
+            record |= {"failed": row.error, "errors": len(row.errors), "seconds": row.latency_s}
+            record |= {"calls": row.usage.calls, "tokens": row.usage.prompt_tokens + row.usage.completion_tokens}
+            for side, fields in (("input", row.inputs), ("gold", row.gold), ("prediction", row.prediction)):
+                for name, value in (fields or {}).items():
+                    if (side, name) != ("gold", "id"):
+                        plain = isinstance(value, str | int | float | None)
+                        record[f"{side}.{name}"] = value if plain else jsonl.dumps(value)
+            records.append(record)
+        return records
 
     def to_pandas(self) -> Any:
         """The `records` as a data frame.
@@ -335,19 +373,17 @@ class Run(Displayed):
     @property
     def results(self) -> Fields:
         """The results as ``run.json`` holds them."""
-        return {
+        results: Fields = {
             "unit": self.unit,
             "value": None if self.why_no_estimate else self.value,
             "interval": [self.interval.low, self.interval.high] if self.interval else None,
             "values": self.values,
             "intervals": {key: [interval.low, interval.high] for key, interval in self.intervals.items()},
             "by": self.by_stratum,
-            **(
-                {"corrected": {name: asdict(estimate) for name, estimate in self.corrected.items()}}
-                if self.corrected
-                else {}
-            ),
         }
+        if self.corrected:
+            results["corrected"] = {name: asdict(estimate) for name, estimate in self.corrected.items()}
+        return results
 
     def summary(self) -> Fields:
         """The result in short, as ``--json`` prints it."""
@@ -356,8 +392,8 @@ class Run(Displayed):
             "name": self.name,
             "status": self.head.status,
             "examples": len(self.rows),
-            "failed": self.columns.failed,
-            "truncated": self.columns.truncated,
+            "failed": self.failed,
+            "truncated": self.result.facts["truncated"],
             **({"warnings": warnings} if (warnings := doubts(self)) else {}),
             **self.results,
             "by": self.breakdowns | self.by_stratum,
@@ -384,21 +420,19 @@ class Run(Displayed):
             GoldassayError: There is no run, or the log has several systems.
             DataError: It is damaged.
         """
-        path = Path(folder)
-        runs = open_runs(folder) if path.is_file() else logged_runs(folder)
-        if not runs:
-            return stored(run_at(path), metric)
+        runs = open_runs(folder, metric)
         if len(runs) > 1:
             names = ", ".join(run.name for run in runs)
             raise GoldassayError(f"{folder} has several systems: {names}; name one as {runs[0].folder}")
         return runs[0]
 
 
-def open_runs(place: Path | str, **options: str) -> list[Run]:
+def open_runs(place: Path | str, metric: Metric | None = None, **options: str) -> list[Run]:
     """The run of a folder, or the runs in a log of another tool, or in a folder of logs.
 
     Args:
         place: The path, the name of a run in ``runs``, or ``FILE:NAME`` for one system of a log.
+        metric: The metric that measured a run, which is needed only for the user's own measures.
         options: Those of the readers: ``document``, the field of metadata that names the document of a sample.
 
     Raises:
@@ -408,7 +442,7 @@ def open_runs(place: Path | str, **options: str) -> list[Run]:
     if not runs and Path(place).is_file():
         readers = ", ".join(registered("readers")) or "nothing; no extension is installed"
         raise DataError(f"not a run folder and no log that can be read; there are readers for {readers}", file=place)
-    return runs or [stored(run_at(Path(place)))]
+    return runs or [stored(run_at(Path(place)), metric)]
 
 
 def logged_runs(place: Path | str, **options: str) -> list[Run]:
@@ -428,17 +462,17 @@ def stored(folder: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
     """
     head = read_head(folder)
     zero = zero_of(head, folder) if metric is None else metric.zero
-    more = head.of_function
     repeats = max(repeats, head.repeats)
     rows = Rows(folder / ROWS, repeats)
 
     def row_of(state: Fields) -> Row:
         """The row, if it is one of this run; rows of a function may hold values of other names."""
         row = Row.of(state)
-        new = dict.fromkeys(row.tallies if more else (), Mean())
-        evidence = zero.with_items({**new, **zero}).from_state(row.tallies)
+        more = dict.fromkeys(row.tallies if head.of_function else (), Mean())
+        evidence = zero.with_items({**more, **zero}).from_state(row.tallies)
         repeat = 1 if row.repeat is None else row.repeat
-        fits = 0 <= row.index < MOST_EXAMPLES and 1 <= repeat <= repeats and (more or evidence.keys() == zero.keys())
+        fits = 0 <= row.index < MOST_EXAMPLES and 1 <= repeat <= repeats
+        fits = fits and (head.of_function or evidence.keys() == zero.keys())
         if not fits or not math.isfinite(float(evidence.value) + row.score):
             raise ValueError
         row.check()

@@ -33,8 +33,8 @@ def test_the_present_version_writes_what_is_read(tool: str, tmp_path: Path) -> N
     for name in names:
         before, after = (sorted(read_log(folder / name), key=lambda run: -run.value) for folder in (FILES, tmp_path))
         assert [run.values for run in after] == [pytest.approx(run.values, rel=1e-12) for run in before]
-        assert [(run.unit, run.warnings, run.columns.failed) for run in after] == [
-            (run.unit, run.warnings, run.columns.failed) for run in before
+        assert [(run.unit, run.warnings, run.failed) for run in after] == [
+            (run.unit, run.warnings, run.failed) for run in before
         ]
 
 

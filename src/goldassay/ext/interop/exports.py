@@ -94,7 +94,7 @@ def to_inspect(run: Run) -> bytes:
         metrics = {"corpus": run.values[name], "low": ends.low, "high": ends.high}
         named = {item: {"name": item, "value": value} for item, value in metrics.items()}
         scores.append({"name": name, "scorer": name, "metrics": named})
-    results = {"total_samples": total, "completed_samples": total - run.columns.failed, "scores": scores}
+    results = {"total_samples": total, "completed_samples": total - run.failed, "scores": scores}
     status = "success" if head.status == "finished" else "cancelled"
     samples = [_sample(row, run) for row in run.answers]
     members: JsonObject = {f"samples/{_member(item['id'])}_epoch_{item['epoch']}.json": item for item in samples}
@@ -207,7 +207,7 @@ def _fill(run: Run, client: Any, key: str, page: str) -> None:
     for name, value in params.items():
         if value is not None:
             client.log_param(key, name, summary.model_name(value)[:TAG_LENGTH])
-    numbers: Fields = {"examples": len(run.rows), "units": run.unit.split()[0], "failed": run.columns.failed}
+    numbers: Fields = {"examples": len(run.rows), "units": run.unit.split()[0], "failed": run.failed}
     numbers |= {f"cost.{name}": value for name, value in run.cost.items() if isinstance(value, (int, float))}
     reported = [] if run.why_no_estimate else [summary.overall(run), *summary.values(run)]
     named = {item.name: (item.value, item.interval) for item in reported}

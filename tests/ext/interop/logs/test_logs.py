@@ -59,7 +59,7 @@ def test_a_failed_sample_is_a_failed_row_and_counts() -> None:
     (run,) = read_log(FILES / "inspect_bad.json")
     own = inspect_means("inspect_bad.json")
     assert own["match"] == 2 / 5  # France and Norway of the five that did not fail
-    assert (run.values["match"], run.columns.failed) == (2 / 6, 1)
+    assert (run.values["match"], run.failed) == (2 / 6, 1)
     assert run.rows[4].error == "ValueError('no answer')"
     assert run.warnings == ["1 of 6 samples failed and count; Inspect may leave them out of its means"]
 
@@ -67,7 +67,7 @@ def test_a_failed_sample_is_a_failed_row_and_counts() -> None:
 def test_dspy_files_give_the_score_that_evaluate_says() -> None:
     (good,), (bad,) = (read_log(FILES / f"dspy_{name}.json") for name in ("good", "bad"))
     assert [round(100 * run.value, 2) for run in (good, bad)] == [83.33, 33.33]  # what dspy.Evaluate printed
-    assert (bad.columns.failed, bad.rows[4].error) == (1, "the program raised")
+    assert (bad.failed, bad.rows[4].error) == (1, "the program raised")
     assert good.rows[0].gold == {"capital": "Paris"}
     assert good.rows[0].prediction == {"capital": "Paris", "reasoning": "known"}
     (table,) = read_log(FILES / "dspy_good.csv")
@@ -78,7 +78,7 @@ def test_a_shorter_row_of_dspy_with_a_prediction_did_not_fail(tmp_path: Path) ->
     rows = json.loads((FILES / "dspy_good.json").read_bytes())
     del rows[2]["reasoning"]
     (tmp_path / "log.json").write_text(json.dumps(rows))
-    assert Run.load(tmp_path / "log.json").columns.failed == 0
+    assert Run.load(tmp_path / "log.json").failed == 0
 
 
 def test_deepeval_gives_the_means_that_deepeval_says() -> None:
@@ -90,7 +90,7 @@ def test_deepeval_gives_the_means_that_deepeval_says() -> None:
         assert run.zero.worst == {"Length": 1.0}  # it passes below its threshold
     (bad,), (result,) = (read_log(FILES / f"deepeval_bad{end}.json") for end in ("", "_result"))
     assert (result.values, result.head.gold, result.unit) == (bad.values, bad.head.gold, "3 documents")
-    assert (bad.columns.failed, bad.head.lm) == (1, "the bad one")
+    assert (bad.failed, bad.head.lm) == (1, "the bad one")
     assert bad.warnings == ["1 of 6 samples failed and count; deepeval may leave them out of its means"]
     assert bad.rows[1].errors[0].message.startswith("Exact Match: The actual and expected outputs are different")
 
@@ -100,7 +100,7 @@ def test_mlflow_gives_the_means_that_mlflow_says() -> None:
     assert good.values == pytest.approx({"brevity": 0.55, "exact": 5 / 6, "grade": 5 / 6}, rel=1e-15)
     assert {name: bad.values[name] for name in ("exact", "grade")} == {"exact": 2 / 6, "grade": 2 / 6}
     assert bad.values["brevity"] == pytest.approx(0.46 * 5 / 6)  # MLflow: 0.46 of five, without the call that failed
-    assert (bad.columns.failed, bad.unit) == (1, "3 documents")
+    assert (bad.failed, bad.unit) == (1, "3 documents")
     peru = next(row for row in bad.rows if (row.inputs or {})["inputs"] == {"country": "Peru"})
     assert peru.error == "the traced call failed; brevity: object of type 'NoneType' has no len()"
     assert (peru.gold, good.rows[0].prediction) == ({"capital": "Lima"}, {"output": "Cuba"})
