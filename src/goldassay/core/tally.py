@@ -643,6 +643,11 @@ class Evidence(By[str, Tally]):
         """No evidence yet for these measures."""
         return cls({key: measure.zero for key, measure in measures.items()}, weights, worst_values(measures))
 
+    @property
+    def weighted(self) -> list[str]:
+        """The names of the measures that have a weight."""
+        return [key for key in self if self.weights.get(key, 1.0)]
+
     def with_items(self, items: Mapping[str, Tally]) -> Self:
         if isinstance(items, Evidence) and not (self.weights or self.worst):
             return type(self)(items, items.weights, items.worst)

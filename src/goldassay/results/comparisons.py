@@ -6,7 +6,7 @@ is said in `goldassay.results.comparison`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, product
@@ -82,7 +82,7 @@ class Comparisons(list[Comparison], Displayed):
                 results.append(next(iter([*weighted, *group])))
                 continue
             test = compare_metric(first, other, seed=self.seed)
-            results.append(_comparison(first, other, METRIC, test, (first.scores, other.scores), 1e-9))
+            results.append(_comparison(first, other, METRIC, test))
         return results
 
     @cached_property
@@ -116,7 +116,7 @@ class Comparisons(list[Comparison], Displayed):
             numbers = list(combinations(range(len(self.results)), 2))
             for a, b in numbers:
                 if (a, b) not in tests and not first.design.drafted:
-                    tests[a, b] = _paired_test(self.results[a], self.results[b], name, self.test, self.seed)
+                    tests[a, b] = self.results[b].difference(self.results[a], name, self.test, self.seed)
             if len(tests) == len(numbers):  # `notes` say which pairs labels do not tell
                 results = [tests[pair] for pair in numbers]
                 lowest_first = name not in first.zero.worst  # the tests are of B less A
@@ -135,7 +135,6 @@ class Comparisons(list[Comparison], Displayed):
         return [*sentences, Table(None, ["run", *columns], named)]
 
 
-TestKey = tuple[str, tuple[int, int]]
 PairTests = dict[str, dict[tuple[int, int], PairedTest]]
 """The tests of pairs of results, by measure and by the numbers of both."""
 
@@ -161,21 +160,50 @@ def compare(*results: Result, names: Sequence[str] = (), test: str = "permutatio
     first, *compared = results
     for other in compared:
         check_comparable(first, other)
-    how: dict[str, Any] = {"names": names, "test": test, "seed": seed}
-    if first.design.drafted:
-        return _compare_by_design(results, how)
     tests: PairTests = {}
-    for number, other in enumerate(compared, start=1):
-        for name, value in first.values.items():
-            if value is not None and other.values.get(name) is not None and name in other.columns:
-                tests.setdefault(name, {})[0, number] = _paired_test(first, other, name, test, seed)
-    adjusted_p = _adjusted(first, tests)
+    by_labels: dict[str, dict[tuple[int, int], Comparison]] = {}
+    notes: list[str] = []
+    if first.design.drafted:
+        shared = [name for name in first.zero if all(name in result.zero for result in results)]
+        for name, (a, b) in product(shared, combinations(range(len(results)), 2)):
+            try:
+                verdict = _by_labels(results[a], results[b], name)
+            except DataError:
+                raise
+            except GoldassayError as error:
+                notes.append(str(error))
+                continue
+            by_labels.setdefault(name, {})[a, b] = verdict
+            if verdict.test is not None:
+                tests.setdefault(name, {})[a, b] = verdict.test
+        if notes and not by_labels:
+            raise GoldassayError(notes[0])
+    else:
+        for number, other in enumerate(compared, start=1):
+            for name, value in first.values.items():
+                if value is not None and other.values.get(name) is not None and name in other.columns:
+                    tests.setdefault(name, {})[0, number] = other.difference(first, name, test, seed)
+    claims = {  # of the measures that have a weight
+        (name, pair): paired_test.p
+        for name, tests_of in tests.items()
+        if first.zero.weights.get(name, 1.0)
+        for pair, paired_test in tests_of.items()
+    }
+    adjusted_p = dict(zip(claims, holm([*claims.values()]), strict=True))
+    together: list[Comparison] = []
+    for name, verdicts in by_labels.items():
+        adjusted = adjusted_for_pairs([*verdicts.values()])
+        by_labels[name] = dict(zip(verdicts, adjusted, strict=True))
+        together += adjusted
     groups: list[list[Comparison]] = [[] for _ in compared]
     for name, tests_of in tests.items():
-        for (_, number), paired_test in tests_of.items():
-            comparison = _by_measure(first, results[number], name, paired_test)
-            groups[number - 1].append(replace(comparison, adjusted_p=adjusted_p.get((name, (0, number)))))
-    return Comparisons(results, groups, tests, **how)
+        for (a, b), paired_test in tests_of.items():
+            if a == 0:
+                by_label = by_labels.get(name, {}).get((a, b))
+                comparison = _comparison(first, results[b], name, (by_label and by_label.test) or paired_test)
+                labels = by_label and by_label.labels
+                groups[b - 1].append(replace(comparison, labels=labels, adjusted_p=adjusted_p.get((name, (a, b)))))
+    return Comparisons(results, groups, tests, notes, together, names=names, test=test, seed=seed)
 
 
 def check_comparable(first: Result, other: Result) -> None:
@@ -217,8 +245,8 @@ def compare_metric(first: Result, other: Result, clusters: Sequence[object] | No
 
 def same_metric(first: Result, other: Result) -> bool:
     """Whether two results have the same measures, with the same weights."""
-    weights = [{name: result.zero.weights.get(name, 1.0) for name in result.zero} for result in (first, other)]
-    return list(first.zero) == list(other.zero) and weights[0] == weights[1]
+    weights = [[(name, result.zero.weights.get(name, 1.0)) for name in result.zero] for result in (first, other)]
+    return weights[0] == weights[1]
 
 
 def metric_title(zero: Evidence) -> str:
@@ -229,9 +257,9 @@ def metric_title(zero: Evidence) -> str:
 
 def headline(zero: Evidence) -> tuple[str, str]:
     """The value that a sentence names, with its title: the metric, or its only measure where lower is better."""
-    weighted = [name for name in zero if zero.weights.get(name, 1.0)]
-    if len(weighted) == 1 and weighted[0] in zero.worst:
-        return weighted[0], f"{title(weighted[0])} (lower is better)"
+    name, *more = zero.weighted or [METRIC]
+    if not more and name in zero.worst:
+        return name, f"{title(name)} (lower is better)"
     return METRIC, metric_title(zero)
 
 
@@ -243,15 +271,14 @@ def formula(zero: Evidence) -> str:
     >>> formula(Evidence(both, worst={"minutes": 60.0})), formula(Evidence(both, {"minutes": 0.0}))
     ('1 accuracy + 1 (1 - minutes / 60)', 'accuracy')
     """
-    weights = {name: weight for name in zero if (weight := zero.weights.get(name, 1.0))}
     terms: list[str] = []
-    for name, weight in weights.items():
+    for name in zero.weighted:
         worst = zero.worst.get(name)
         share = name if worst in (None, 1) else f"{name} / {worst:g}"
         term = share if worst is None else f"1 - {share}"
-        if len(weights) == 1:
+        if len(zero.weighted) == 1:
             return term
-        terms.append(f"{weight:g} {term}" if worst is None else f"{weight:g} ({term})")
+        terms.append(f"{zero.weights.get(name, 1.0):g} {term if worst is None else f'({term})'}")
     return " + ".join(terms)
 
 
@@ -275,43 +302,19 @@ def difference_rows(comparisons: Sequence[Comparison]) -> tuple[list[str], list[
     return ["value", "difference [95 %]", "p", "p\ncorr.", "detect-\nable", "won:\nlost"], rows
 
 
-def _adjusted(first: Result, tests: PairTests) -> dict[TestKey, float]:
-    """The p-values of the measures that have a weight, adjusted for their number (Holm)."""
-    claims: dict[TestKey, float] = {}
-    for name, tests_of in tests.items():
-        if first.zero.weights.get(name, 1.0):
-            claims |= {(name, pair): test.p for pair, test in tests_of.items()}
-    return dict(zip(claims, holm([*claims.values()]), strict=True))
-
-
-def _paired_test(first: Result, other: Result, name: str, test: str, seed: int) -> PairedTest:
-    """The second result less the first, by one measure."""
-    limits = first.measures[name].known_limits
-    columns = other.columns[name], first.columns[name]
-    return paired(*columns, first.zero[name], clusters=first.clusters, bounds=limits, test=test, seed=seed)
-
-
-def _by_measure(first: Result, other: Result, name: str, test: PairedTest) -> Comparison:
-    """The comparison of two results by one measure."""
-    scores = []
-    for result in (first, other):
-        evidences = Evidences(result.columns[name], result.zero[name])
-        values = evidences.values(evidences.matrix)
-        if worst := result.zero.worst.get(name):
-            values = 1.0 - (evidences.tally(evidences.matrix).weight > 0) * values / worst
-        scores.append(values.tolist())
-    return _comparison(first, other, name, test, (scores[0], scores[1]), 1e-12)
-
-
-def _comparison(
-    first: Result,
-    other: Result,
-    name: str,
-    test: PairedTest,
-    scores: tuple[Sequence[float], Sequence[float]],
-    smallest: float,
-) -> Comparison:
-    """A comparison with the examples that were won and lost, by the scores of both systems."""
+def _comparison(first: Result, other: Result, name: str, test: PairedTest) -> Comparison:
+    """A comparison by a measure or the metric, with the examples that were won and lost."""
+    scores = [first.scores, other.scores]
+    smallest = 1e-9
+    if name != METRIC:
+        smallest = 1e-12
+        scores = []
+        for result in (first, other):
+            evidences = Evidences(result.columns[name], result.zero[name])
+            values = evidences.values(evidences.matrix)
+            if worst := result.zero.worst.get(name):
+                values = 1.0 - (evidences.tally(evidences.matrix).weight > 0) * values / worst
+            scores.append(values.tolist())
     gaps = [(after - before, key) for key, before, after in zip(first.ids, *scores, strict=True)]
     return Comparison(
         (first.name, other.name),
@@ -323,44 +326,6 @@ def _comparison(
         examples=first.examples,
         folder=other.folder,
     )
-
-
-def _compare_by_design(results: Sequence[Result], how: Mapping[str, Any]) -> Comparisons:
-    """Results on gold that a design chose, by every measure that its labels tell; all pairs are tested together.
-
-    Raises:
-        GoldassayError: The labels tell nothing of these systems, by no measure.
-    """
-    first = results[0]
-    by_labels: dict[str, dict[tuple[int, int], Comparison]] = {}
-    notes: list[str] = []
-    names = [name for name in first.zero if all(name in result.zero for result in results)]
-    for name, (a, b) in product(names, combinations(range(len(results)), 2)):
-        try:
-            verdict = _by_labels(results[a], results[b], name)
-        except DataError:
-            raise
-        except GoldassayError as error:
-            notes.append(str(error))
-        else:
-            by_labels.setdefault(name, {})[a, b] = verdict
-    if notes and not by_labels:
-        raise GoldassayError(notes[0])
-    tests = {
-        name: {pair: verdict.test for pair, verdict in verdicts.items() if verdict.test}
-        for name, verdicts in by_labels.items()
-    }
-    adjusted_p = _adjusted(first, tests)
-    groups: list[list[Comparison]] = [[] for _ in results[1:]]
-    together: list[Comparison] = []
-    for name, verdicts in by_labels.items():
-        for pair, verdict in zip(verdicts, adjusted_for_pairs([*verdicts.values()]), strict=True):
-            together.append(verdict)
-            if pair[0] == 0:
-                comparison = _by_measure(first, results[pair[1]], name, verdict.test or tests[name][pair])
-                labels = verdict.labels
-                groups[pair[1] - 1].append(replace(comparison, labels=labels, adjusted_p=adjusted_p.get((name, pair))))
-    return Comparisons(results, groups, tests, notes, together, **how)
 
 
 def _by_labels(first: Result, other: Result, name: str) -> Comparison:

@@ -32,7 +32,7 @@ from goldassay.results.view import View
 from goldassay.statistics.design import Design
 from goldassay.statistics.intervals import Interval, effective_labels
 from goldassay.statistics.labels import DraftedAnswers
-from goldassay.statistics.paired import compare
+from goldassay.statistics.paired import PairedTest, compare
 
 RATE_NAMES = ("precision", "recall", "f1")
 Facets: TypeAlias = "Mapping[str, Callable[[Result], Record | None]]"
@@ -158,19 +158,23 @@ class Result(Displayed):
     @cached_property
     def values(self) -> Values:
         """The values by name; None without evidence, and if the examples tell none."""
-        values = {}
+        if self.why_no_estimate:
+            return dict.fromkeys(self.measures)
+        values: Values = {}
         for name in self.measures:
-            value = valued(self.totals[name]) if name in self.columns and not self.why_no_estimate else None
+            value = valued(self.totals[name]) if name in self.columns else None
             if value is not None and self.design.drafted:
                 value = self._interval(name).value
-            values[name] = None if self.why_no_estimate else self.set_values.get(name, value)
+            values[name] = self.set_values.get(name, value)
         return values
 
     @cached_property
     def intervals(self) -> dict[str, Interval]:
         """The interval of each value that has evidence, over examples, or over documents if examples name them."""
+        if self.level is None:
+            return {}
         names = [name for name, value in self.values.items() if value is not None and name in self.columns]
-        return {name: self._interval(name) for name in names if self.level is not None}
+        return {name: self._interval(name) for name in names}
 
     def _interval(self, name: str) -> Interval:
         measure = self.measures[name]
@@ -249,20 +253,15 @@ class Result(Displayed):
         ends = {name: interval.ends for name, interval in self.intervals.items()}
         return {name: (value, ends.get(name)) for name, value in self.values.items()}
 
-    def differences(self, other: Result, names: Iterable[str]) -> dict[str, Cell]:
-        """How much higher values are than another result's on the same examples, with the paired 95 % interval.
+    def difference(self, other: Result, name: str, test: str = "permutation", seed: int = 0) -> PairedTest:
+        """The paired test of a value of this result less that of another one on the same examples.
 
         Raises:
             GoldassayError: The results are not of the same number of examples.
         """
-        cells: dict[str, Cell] = {}
-        for name in names:
-            if name in self.columns and name in other.columns:
-                limits = self.measures[name].known_limits
-                columns = self.columns[name], other.columns[name]
-                gap = compare(*columns, self.zero[name], clusters=self.clusters, bounds=limits)
-                cells[name] = (gap.difference, gap.interval.ends)
-        return cells
+        limits = self.measures[name].known_limits
+        columns = self.columns[name], other.columns[name]
+        return compare(*columns, self.zero[name], clusters=self.clusters, bounds=limits, test=test, seed=seed)
 
     def view(self) -> View:
         """The values with their intervals and conventions, and the breakdowns."""
@@ -309,7 +308,13 @@ class Results(dict[str, Result]):
         names = list(rows or columns[first])
         if unknown := [name for name in names if name not in columns[first]]:
             raise GoldassayError(f"no value {unknown[0]!r}; there are {', '.join(columns[first])}")
-        gaps = {f"{name} - {first}": self[name].differences(self[first], names) for name in compared if difference}
+        gaps: dict[str, dict[str, Cell]] = {}
+        for system in compared if difference else ():
+            cells = gaps[f"{system} - {first}"] = {}
+            for name in names:
+                if name in self[system].columns and name in self[first].columns:
+                    gap = self[system].difference(self[first], name)
+                    cells[name] = (gap.difference, gap.interval.ends)
         return latex_table(columns | gaps, names, signed=gaps)
 
 
@@ -369,8 +374,7 @@ def fold(
     >>> result.conventions["RR"]
     'RR[ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]'
     """
-    pairs: Any = measures.items() if isinstance(measures, Mapping) else ((measure.key, measure) for measure in measures)
-    named = dict(pairs)
+    named = dict(measures) if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
     every = {**named, **beside}
     columns = Chunks({name: measure.zero for name, measure in every.items()})
     facts = Counter[Hashable]()

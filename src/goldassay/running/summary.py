@@ -52,16 +52,6 @@ class ReportedValue:
     """What the judge alone says, of a value that people's labels correct."""
 
     @property
-    def label(self) -> str:
-        """Its name, with an arrow if lower is better."""
-        return labelled(self.name, self.lower_is_better)
-
-    @property
-    def ends(self) -> tuple[float, float, float] | None:
-        """The value with the ends of its interval, if it has one."""
-        return (self.value, self.interval.low, self.interval.high) if self.interval else None
-
-    @property
     def met(self) -> bool | None:
         """Whether the target is met; None without a target."""
         if self.target is None:
@@ -120,7 +110,7 @@ def value_rows(values: Sequence[ReportedValue]) -> tuple[list[str], list[TableRo
     columns += ["target"] if with_targets else []
     rows: list[TableRow] = []
     for value in values:
-        row: list[Value] = [value.label, number(value.value) + bounds(value.interval)]
+        row: list[Value] = [labelled(value.name, value.lower_is_better), number(value.value) + bounds(value.interval)]
         row += [value.judged] if with_judge else []
         if with_rates:
             row += ["" if rate is None else rate for rate in (value.precision, value.recall)]
@@ -137,9 +127,8 @@ def overall(run: Run) -> ReportedValue:
 
     A metric of one judged measure is corrected as its measure is.
     """
-    weighted = [name for name in run.zero if run.zero.weights.get(name, 1.0)]
     convention = formula(run.zero)
-    if weighted == [convention] and (valid := corrected_value(run, convention)):
+    if run.zero.weighted == [convention] and (valid := corrected_value(run, convention)):
         return ReportedValue("metric", valid.value, valid, convention, judged=run.values[convention])
     return ReportedValue("metric", run.value, run.interval, convention)
 
