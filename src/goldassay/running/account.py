@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
@@ -66,12 +66,6 @@ class _Callbacks(list[BaseCallback]):
 
     def __add__(self, own: list[BaseCallback]) -> list[BaseCallback]:  # type: ignore[override]
         return (self.others if id(own) in self.silent else list(self)) + own
-
-
-def silent_callbacks(parts: Iterable[object]) -> dict[int, list[BaseCallback]]:
-    """The lists of callbacks of these modules and adapters, for `Account.open`."""
-    lists = [getattr(holder, "callbacks", None) for holder in parts]
-    return {id(callbacks): callbacks for callbacks in lists if isinstance(callbacks, list)}
 
 
 class Account(BaseCallback):  # type: ignore[misc]
@@ -135,16 +129,24 @@ class Account(BaseCallback):  # type: ignore[misc]
         account.add(Usage(int(not cached), **tokens, cached=int(cached)))
         if step := self._end(call_id, None, exception):
             step.tokens = sum(tokens.values())
-            self._recorded[step.index] = _record(call, entry, outputs, exception)
+            inputs = entry or call.inputs
+            prompt = inputs.get("messages") or [{"role": "user", "content": inputs.get("prompt") or ""}]
+            record = self._recorded[step.index] = {
+                "lm": str(call.lm.model),
+                "prompt": [{"role": str(turn["role"]), "content": _text(turn.get("content"))} for turn in prompt],
+                "seconds": round(time.perf_counter() - call.started, 6),
+            }
+            if exception is None:
+                record["answer"] = "\n\n".join(map(_text, outputs or ()))
+            else:
+                record["error"] = str(exception)[:ERROR_LENGTH]
 
     def on_module_start(self, call_id: str, instance: object, inputs: Fields) -> None:
         """A module begins."""
-        predictor = ""
-        if isinstance(instance, dspy.Predict):
-            predictor = self.names.get(id(instance)) or type(instance).__name__
+        name = type(instance).__name__
+        predictor = (self.names.get(id(instance)) or name) if isinstance(instance, dspy.Predict) else ""
         kind = "retriever" if isinstance(instance, dspy.Retrieve) else "module"
-        if step := self._begin(call_id, kind, predictor or type(instance).__name__, inputs):
-            step.predictor = predictor
+        self._begin(call_id, kind, predictor or name, inputs, predictor)
 
     def on_module_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
         """A module has ended, unless what it returned is still to be awaited."""
@@ -156,8 +158,7 @@ class Account(BaseCallback):  # type: ignore[misc]
 
     def on_tool_start(self, call_id: str, instance: Any, inputs: Fields) -> None:
         """A tool begins."""
-        if step := self._begin(call_id, "tool", str(instance.name), inputs):
-            step.predictor = self._makers.get(step.parent, "")
+        self._begin(call_id, "tool", str(instance.name), inputs)
 
     def on_tool_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
         """A tool has ended."""
@@ -165,12 +166,11 @@ class Account(BaseCallback):  # type: ignore[misc]
 
     def on_interpreter_execute_start(self, call_id: str, instance: object, inputs: Fields) -> None:
         """Code that a model wrote begins to run."""
-        if step := self._begin(call_id, "tool", "python", {"kwargs": {"code": inputs.get("code")}}):
-            step.predictor = self._makers.get(step.parent, "")
+        self._begin(call_id, "tool", "python", {"kwargs": {"code": inputs.get("code")}})
 
     on_interpreter_execute_end = on_tool_end
 
-    def _begin(self, call_id: str, kind: str, name: str, inputs: Record) -> Step | None:
+    def _begin(self, call_id: str, kind: str, name: str, inputs: Record, predictor: str = "") -> Step | None:
         """A new step inside the one that is active in this context, if steps are recorded."""
         if not self.record or self.ended:
             return None
@@ -180,8 +180,10 @@ class Account(BaseCallback):  # type: ignore[misc]
         parent = self._indices.get(ACTIVE_CALL_ID.get() or "")
         if parent is None and 0 in self._started:
             parent = 0  # a thread without the context of its call
+        if kind == "tool":
+            predictor = self._makers.get(parent, "")
         with self._lock:
-            step = Step(name, bounded(args), len(self.steps), kind, parent=parent)
+            step = Step(name, bounded(args), len(self.steps), kind, predictor=predictor, parent=parent)
             self.steps.append(step)
             self._indices[call_id] = step.index
         self._started[step.index] = time.perf_counter()
@@ -229,27 +231,6 @@ class Account(BaseCallback):  # type: ignore[misc]
         history = max(dspy.settings.get("max_history_size") or 0, HISTORY)
         with dspy.context(callbacks=heard, disable_history=False, max_history_size=history):
             yield self
-
-
-def _record(
-    call: _Call,
-    entry: Record,
-    outputs: Sequence[Content] | None,
-    exception: BaseException | None,
-) -> Fields:
-    """The prompt and the raw answer of a call, for the row of its example."""
-    inputs = entry or call.inputs
-    messages = inputs.get("messages") or [{"role": "user", "content": inputs.get("prompt") or ""}]
-    record: Fields = {
-        "lm": str(call.lm.model),
-        "prompt": [{"role": str(message["role"]), "content": _text(message.get("content"))} for message in messages],
-        "seconds": round(time.perf_counter() - call.started, 6),
-    }
-    if exception is None:
-        record["answer"] = "\n\n".join(map(_text, outputs or ()))
-    else:
-        record["error"] = str(exception)[:ERROR_LENGTH]
-    return record
 
 
 def _text(content: Content) -> str:

@@ -38,7 +38,15 @@ class Meter:
     """
 
     def __init__(self, budget: str | None = None, outer: Meter | None = None) -> None:
-        self.limits = _limits(budget or "")
+        self.limits: dict[str, float] = {}
+        for limit in filter(None, (budget or "").replace(" ", "").split(",")):
+            unit, _, amount = limit.partition("=")
+            try:
+                self.limits[unit] = float(amount)
+            except ValueError:
+                raise GoldassayError(f"a budget reads like calls=200,minutes=5, not {limit!r}") from None
+            if unit not in UNITS or not self.limits[unit] > 0:
+                raise GoldassayError(f"a budget has positive {', '.join(UNITS)}, not {limit!r}")
         self.outer = outer
         self.unpriced = ""
         self.used: dict[str, float] = {"calls": 0, "cached": 0, "tokens": 0, "usd": 0.0}
@@ -115,17 +123,3 @@ class Meter:
         """Calls, tokens, money and seconds that were used, as JSON."""
         seconds = round(time.monotonic() - self.started, 3)
         return {**self.used, "usd": round(self.used["usd"], 6), "seconds": seconds}
-
-
-def _limits(budget: str) -> dict[str, float]:
-    """The limits of a budget, by unit."""
-    limits: dict[str, float] = {}
-    for limit in filter(None, budget.replace(" ", "").split(",")):
-        unit, _, amount = limit.partition("=")
-        try:
-            limits[unit] = float(amount)
-        except ValueError:
-            raise GoldassayError(f"a budget reads like calls=200,minutes=5, not {limit!r}") from None
-        if unit not in UNITS or not limits[unit] > 0:
-            raise GoldassayError(f"a budget has positive {', '.join(UNITS)}, not {limit!r}")
-    return limits

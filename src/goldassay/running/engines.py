@@ -34,7 +34,7 @@ from goldassay.running.account import Account
 from goldassay.running.budget import Meter
 from goldassay.running.example import Measuring
 from goldassay.running.rows import Row, Usage
-from goldassay.running.threads import check_cancelled, start
+from goldassay.running.threads import CANCELS, Cancelled, start
 
 if TYPE_CHECKING:
     from goldassay.running.options import RunOptions
@@ -134,7 +134,9 @@ def work_through(
     try:
         while wait(workers, 0.1).not_done:
             show()
-            check_cancelled()
+            cancel = CANCELS.get()
+            if cancel is not None and cancel.is_set():
+                raise Cancelled
     except KeyboardInterrupt:
         stop.set()
         wait(workers, PATIENCE)

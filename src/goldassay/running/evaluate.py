@@ -6,7 +6,7 @@ import logging
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, chdir, closing, nullcontext, suppress
 from dataclasses import replace
 from itertools import islice
@@ -19,11 +19,10 @@ from goldassay._support.dspy_compat import input_keys, without_cache
 from goldassay._support.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay._support.progress import quiet, run_progress
 from goldassay._support.secrets import redact, remember
-from goldassay.core.fields import Fields, Record, check_unique, shared_text
+from goldassay.core.fields import Fields, check_unique, shared_text
 from goldassay.core.measure import RAISED, parse
 from goldassay.core.metric import AnyMetric, FunctionMetric, Metric, raised_notes
 from goldassay.core.shape import shape_of
-from goldassay.core.tally import Evidence
 from goldassay.models.lm import bound_model, check_bound
 from goldassay.running import asynchronous
 from goldassay.running.account import TOKEN_COUNTS, Account, current
@@ -31,7 +30,7 @@ from goldassay.running.budget import UNANSWERED_CALLS, BudgetSpent, Meter
 from goldassay.running.engines import Cluster, Failures, work_through
 from goldassay.running.example import Measuring
 from goldassay.running.folder import ROWS, Writer
-from goldassay.running.guard import Program, with_fresh_answers
+from goldassay.running.guard import Program
 from goldassay.running.head import HEAD, RESUMED, describe_run, described_measures, now, read_head
 from goldassay.running.leaks import find_leaks, leak_warning
 from goldassay.running.options import RunOptions
@@ -114,7 +113,6 @@ class _Evaluation:
         place = options.resume or options.folder
         self.folder = None if place is None else Path(place)
         self.size = len(gold) * options.repeats  # rows of the whole run
-        self._unit = "examples" if options.repeats == 1 else "answers"
         self.threads = min(options.threads, self.size)
         check_bound(program, options.lm)
         lm: Any = options.lm or dspy.settings.lm
@@ -130,7 +128,10 @@ class _Evaluation:
             logging.getLogger("goldassay").warning("%s", "; ".join(warnings))
         if options.repeats > 1:  # a cached answer is not a repeat
             lm = lm and without_cache(lm)
-            program = with_fresh_answers(program)
+            if isinstance(program, dspy.Module) and any(getattr(p.lm, "cache", False) for p in program.predictors()):
+                program = program.deepcopy()
+                for predictor in program.predictors():
+                    predictor.lm = predictor.lm and without_cache(predictor.lm)
         self.context = {"adapter": options.adapter or dspy.settings.adapter or dspy.ChatAdapter()}
         if lm is not None:
             self.context["lm"] = lm
@@ -158,6 +159,7 @@ class _Evaluation:
         status = "interrupted"
         reason = ""
         cause: BaseException | None = None
+        unit = "examples" if self.options.repeats == 1 else "answers"
         try:
             with self.rest.open(), dspy.context(**self.context):
                 reason = self._work(engine, failures)
@@ -175,18 +177,41 @@ class _Evaluation:
             reason = f"{error}; what was done is safe" if safe else str(error)
             cause = error
         finally:
-            self.head.cost = self._cost(before, time.perf_counter() - started)
+            # with what the run that is resumed had used; outside the rows are calls that outlive their example, and
+            # earlier tries
+            outside = Counter(before.get("outside_rows") or {}) + Counter(self.rest.usage.state())
+            total = sum((row.usage for row in self.rows), Usage.of(outside))
+            cost: Fields = {"calls": total.calls, "cached": total.cached}
+            cost |= {name: getattr(total, name) for name in TOKEN_COUNTS}
+            cost["seconds"] = round(time.perf_counter() - started + float(before.get("seconds", 0.0)), 3)
+            if usd := round(self.meter.used["usd"] + float(before.get("usd", 0.0)), 6):
+                cost["usd"] = usd
+            if outside:
+                cost["outside_rows"] = dict(outside)
+            self.head.cost = cost
             self.head.measures = described_measures(self.metric.measures, self.metric.weights, self.metric.targets)
             self.head.status = status
             self.head.finished = now()
-            self.head.notes = raised_notes(failures.errors, f"{len(self.rows)} {self._unit}")
+            self.head.notes = raised_notes(failures.errors, f"{len(self.rows)} {unit}")
             run = Run(self.head, self.rows, self.metric.zero, self.folder)
             if self.writer is not None:  # on a full disk, a run that stops for that keeps its first head
                 with closing(self.writer), suppress(StorageError) if reason else nullcontext():
                     self.writer.head(self.head, run.results if self.rows else {})
-        if reason:
-            raise RunStopped(self._explained(reason), run) from cause
-        return run
+        if not reason:
+            return run
+        done = len(self.rows)
+        message = redact(reason)
+        if done < self.size:
+            message = f"stopped after {done} of {self.size} {unit}: {message}"
+        if self.folder is not None and (self.folder / ROWS).exists():
+            if RAISED in reason:
+                message += "; fix it and start a new run: rows of another metric are not resumed"
+            else:
+                fix = "" if "budget" in reason else "fix it and "
+                message += f"; {fix}resume with `resume={self.folder}`"
+                if re.search("examples? failed", reason):  # rows of other code are not those of the run
+                    message += "; with other code or another model start a new run"
+        raise RunStopped(message, run) from cause
 
     def _open(self, folder: Path) -> bool:
         """Open the folder of this run and read the rows that it has; whether nothing is left to do."""
@@ -203,8 +228,9 @@ class _Evaluation:
                     break
         with ExitStack() as stack:
             self.writer = stack.enter_context(closing(Writer(folder)))
-            self.rows = Rows(folder / ROWS, self.options.repeats)
-            if resumes and self._resume(folder):
+            if not resumes:
+                self.rows = Rows(folder / ROWS, self.options.repeats)
+            elif self._resume(folder):
                 return True
             self.writer.head(replace(self.head, status="running"))
             stack.pop_all()  # it stays open
@@ -243,7 +269,9 @@ class _Evaluation:
         """Make and keep the missing rows; the reason to stop early, or nothing."""
         repeats = self.options.repeats
         shown = self.options.progress and not quiet()
-        total = _RunningTotal(self.metric.zero, self.rows if shown else ())
+        zero = self.metric.zero
+        total = zero
+        waiting = deque(self.rows if shown else ())  # until a value is shown, so that threads do not queue for the sum
         todo = self.rows.missing(len(self.gold))
 
         def make(number: int, measuring: Measuring | Cluster = engine) -> Row:
@@ -264,15 +292,20 @@ class _Evaluation:
                 row, offset = self.writer.row(row)
             self.rows.add(row, offset)
             if shown:
-                total.waiting.append(row)
+                waiting.append(row)
             return failures.add(str(row.id), row.error)
 
+        measure = zero.weighted[0] if len(zero.weighted) == 1 else "metric"
         name = str(self.head.name)
-        with run_progress(self.size, len(self.rows), shown=shown, name=name, measure=total.measure) as bar:
+        with run_progress(self.size, len(self.rows), shown=shown, name=name, measure=measure) as bar:
 
             def show() -> None:
+                nonlocal total
+                while waiting:
+                    tallies = waiting.popleft().tallies  # of a function also values that only the whole run knows
+                    total += zero.from_state({key: state for key, state in tallies.items() if key in zero})
                 if shown:
-                    bar(len(self.rows), total.value(), len(failures.errors))
+                    bar(len(self.rows), float(total.value), len(failures.errors))
 
             # a function's names are those of its first example, so the workers start when they are known
             for number in islice(todo, 0 if self.metric.has_fixed_names else PROBES):
@@ -281,54 +314,3 @@ class _Evaluation:
                 if self.metric.has_fixed_names:
                     break
             return work_through(todo, make, keep, threads=self.threads, show=show)
-
-    def _cost(self, before: Record, seconds: float) -> Fields:
-        """Calls, cached answers, tokens, seconds and money, with those of the run that is resumed.
-
-        ``outside_rows`` is what belongs to no row: calls that outlive their example, and earlier tries.
-        """
-        outside = Counter(before.get("outside_rows") or {}) + Counter(self.rest.usage.state())
-        total = sum((row.usage for row in self.rows), Usage.of(outside))
-        cost = {"calls": total.calls, "cached": total.cached, **{name: getattr(total, name) for name in TOKEN_COUNTS}}
-        usd = round(self.meter.used["usd"] + float(before.get("usd", 0.0)), 6)
-        more = {"usd": usd, "outside_rows": dict(outside)}
-        seconds = round(seconds + float(before.get("seconds", 0.0)), 3)
-        return {**cost, "seconds": seconds, **{name: value for name, value in more.items() if value}}
-
-    def _explained(self, reason: str) -> str:
-        """Why the run stopped, after how much, and how to continue."""
-        done = len(self.rows)
-        where = f"stopped after {done} of {self.size} {self._unit}: " if done < self.size else ""
-        if self.folder is None or not (self.folder / ROWS).exists():
-            return f"{where}{redact(reason)}"
-        if RAISED in reason:
-            return f"{where}{redact(reason)}; fix it and start a new run: rows of another metric are not resumed"
-        how = f"resume with `resume={self.folder}`"
-        if "budget" not in reason:
-            how = f"fix it and {how}"
-        if re.search("examples? failed", reason):  # a run is not resumed with other code: its rows are not that code's
-            how += "; with other code or another model start a new run"
-        return f"{where}{redact(reason)}; {how}"
-
-
-class _RunningTotal:
-    """The value of the rows so far, for the progress.
-
-    Rows wait until a value is shown, so that the threads that make them do not queue for the addition. A function's own
-    values are left out: only the finished run knows them all.
-    """
-
-    def __init__(self, zero: Evidence, rows: Iterable[Row]) -> None:
-        weighted = [key for key in zero if zero.weights.get(key, 1.0)]
-        self.measure = weighted[0] if len(weighted) == 1 else "metric"
-        self.waiting = deque(rows)
-        self._zero = zero
-        self._total = zero
-
-    def value(self) -> float:
-        """The value, with the rows that wait."""
-        while self.waiting:
-            tallies = self.waiting.popleft().tallies
-            counted = {key: state for key, state in tallies.items() if key in self._zero}
-            self._total = self._total + self._zero.from_state(counted)
-        return float(self._total.value)

@@ -14,7 +14,7 @@ from goldassay.core.fields import identity
 from goldassay.core.measure import failed
 from goldassay.core.metric import Metric, failed_with
 from goldassay.models.lm.models import CallNotes, watch
-from goldassay.running.account import Account, silent_callbacks
+from goldassay.running.account import Account
 from goldassay.running.budget import SILENT
 from goldassay.running.guard import Program, attempt
 from goldassay.running.hashing import modules_of
@@ -70,9 +70,11 @@ class Measuring:
     @cached_property
     def _parts(self) -> tuple[dict[int, str], dict[int, list[BaseCallback]]]:
         """The names of the program's predictors by their identity, and the callbacks of the parts that stay silent."""
-        silent = [dspy.settings.adapter, *(() if self.trace else modules_of(self.program))]
         names = self.program.named_predictors() if self.trace and isinstance(self.program, dspy.Module) else ()
-        return {id(predictor): name for name, predictor in names}, silent_callbacks(silent)
+        parts = [dspy.settings.adapter, *(() if self.trace else modules_of(self.program))]
+        lists = [getattr(part, "callbacks", None) for part in parts]
+        silent = {id(callbacks): callbacks for callbacks in lists if isinstance(callbacks, list)}
+        return {id(predictor): name for name, predictor in names}, silent
 
     def _with_trace(self, row: Row, example: dspy.Example, account: Account) -> Row:
         if self.trace:
@@ -88,7 +90,7 @@ class Measuring:
         except Exception as error:
             error.add_note(f"the metric raised this on example {identity(example, index)}")
             raise
-        row = measured_row(index, example, assessed, float(self.metric.evidence(assessed).value))
+        row = measured_row(index, example, assessed, self.metric.evidence(assessed))
         row.latency_s = round(seconds, 6)
         failure = failed(prediction)
         row.error = unmeasured or failure or ""

@@ -13,13 +13,11 @@ from typing import Any, TypeAlias
 
 import dspy
 
-from goldassay._support.dspy_compat import without_cache
 from goldassay._support.exceptions import one_line
 from goldassay.core.metric import failed_with
 from goldassay.running.budget import BudgetSpent
 
 Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
-Explain: TypeAlias = Callable[[BaseException], str]  # a note that goes before an error's text
 PARSER_FAULT = "AST constructor recursion depth mismatch"  # of Python 3.11 where several threads parse
 PARSER_RETRIES = 4
 
@@ -48,18 +46,13 @@ def as_prediction(output: object) -> dspy.Prediction:
     return dspy.Prediction(output=output)
 
 
-def failure(error: BaseException, note: str = "") -> dspy.Prediction:
-    """The prediction of a program that raised: no field but the error."""
-    return failed_with(f"{note}{one_line(error)}")
-
-
 def attempt(
     program: Program,
     inputs: Mapping[str, Any],
-    explain: Explain = lambda error: "",
+    explain: Callable[[BaseException], str] = lambda error: "",
     on_retry: Callable[[], None] = lambda: None,
 ) -> dspy.Prediction:
-    """The prediction of a program, or its failure with a note by ``explain``.
+    """The prediction of a program, or its failure with a note by ``explain`` before the error.
 
     DSPy parses signatures while programs run (ReAct does at each step), and while several threads parse, Python 3.11
     raises a ``SystemError`` now and then. The program is run again then, after a call of ``on_retry``.
@@ -68,16 +61,17 @@ def attempt(
         BudgetSpent: The budget is spent.
         KeyboardInterrupt: Somebody pressed Ctrl-C.
     """
-    for last in (False,) * PARSER_RETRIES + (True,):
+    retries = PARSER_RETRIES
+    while True:
         try:
             return as_prediction(program(**inputs))
         except (KeyboardInterrupt, BudgetSpent):
             raise
         except BaseException as error:  # noqa: BLE001  whatever a program raises is a result
-            if last or not isinstance(error, SystemError) or PARSER_FAULT not in str(error):
-                return failure(error, explain(error))
-            on_retry()
-    raise AssertionError("the last attempt returns")
+            if not retries or not isinstance(error, SystemError) or PARSER_FAULT not in str(error):
+                return failed_with(f"{explain(error)}{one_line(error)}")
+        retries -= 1
+        on_retry()
 
 
 class Guard(dspy.Module):
@@ -132,13 +126,3 @@ def unguarded(program: dspy.Module) -> dspy.Module:
         program.__class__ = type(program).__mro__[2]
         vars(program).pop("forward", None)  # DSPy's tracing leaves the guarded method on the instance
     return program
-
-
-def with_fresh_answers(program: Program) -> Program:
-    """``program``, or a copy of it if a predictor has a model of its own that would answer from DSPy's cache."""
-    if not isinstance(program, dspy.Module) or not any(getattr(p.lm, "cache", False) for p in program.predictors()):
-        return program
-    copy: Any = program.deepcopy()
-    for predictor in copy.predictors():
-        predictor.lm = predictor.lm and without_cache(predictor.lm)
-    return copy  # type: ignore[no-any-return]

@@ -35,17 +35,6 @@ class Cancelled(KeyboardInterrupt):
 CANCELS: contextvars.ContextVar[threading.Event | None] = contextvars.ContextVar("cancels", default=None)
 
 
-def check_cancelled() -> None:
-    """Check that whoever awaits this work has not cancelled it.
-
-    Raises:
-        Cancelled: They have.
-    """
-    event = CANCELS.get()
-    if event is not None and event.is_set():
-        raise Cancelled
-
-
 class _Abandoned(BaseException):
     """Raised in the thread of an example that took too long, in case it is Python code that never ends."""
 
