@@ -151,11 +151,13 @@ def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: l
     later = 0
     for error in errors:
         copied = error.kind not in ("spurious", *RECORD_ERRORS)
+        mistyped = error.kind == "wrong_type" and error.pred_type not in output
+        right = error.gold and error.gold in output and (error.kind == "missed" or mistyped)
         if error.predictor:
             attributed.append(error)
         elif error.gold and inputs and copied and error.gold not in inputs:
             earlier += 1
-        elif error.field and error.field not in outputs and _was_right(error, output):
+        elif error.field and error.field not in outputs and right:  # a later step lost or mistyped it
             later += 1
         else:
             attributed.append(error)
@@ -164,13 +166,6 @@ def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: l
     if later:
         lines.append(f"{later} that {pred_name!r} had found were lost after it.")
     return attributed
-
-
-def _was_right(error: Error, output: str) -> bool:
-    """Whether the predictor's output holds what gold has, so that a later step lost or mistyped it."""
-    if not error.gold or error.gold not in output:
-        return False
-    return error.kind == "missed" or (error.kind == "wrong_type" and error.pred_type not in output)
 
 
 def differences(gold: object, pred: object, text: str, value: float) -> tuple[Error, ...]:

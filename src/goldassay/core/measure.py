@@ -322,20 +322,21 @@ def plain(value: object) -> str:
 
 def gold_field(gold: object, name: str, default: object = ABSENT) -> Any:
     """A field of a gold example; a FieldError that lists what it has."""
-    return _field(gold, "gold", "gold example", name, default)
+    return _field(gold, "gold", name, default)
 
 
 def pred_field(pred: object, name: str, default: object = ABSENT) -> Any:
     """A field of a prediction; empty where the program failed, else a FieldError that lists what it has."""
-    return _field(pred, "pred", "prediction", name, default)
+    return _field(pred, "pred", name, default)
 
 
-def _field(record: object, side: str, noun: str, name: str, default: object) -> Any:
+def _field(record: object, side: str, name: str, default: object) -> Any:
     try:
         return read(record, name, default)
     except (FieldError, KeyError):
         if side == "pred" and failed(record):
             return None
+        noun = "gold example" if side == "gold" else "prediction"
         columns = {**record.absent, **record.columns} if isinstance(record, Renamed) else {}
         if isinstance(column := columns.get(name), str):
             there = nearest(column.partition(".")[0], names(record.record))  # type: ignore[attr-defined]

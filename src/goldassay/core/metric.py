@@ -49,13 +49,6 @@ BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra,
 """Errors that are no fault of the prediction."""
 
 
-def _place(error: BaseException) -> str:
-    """The first line of a traceback that is not of this package: that of a metric's own code."""
-    package = str(Path(__file__).parents[1])
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(package)]
-    return f" ({Path(frames[0].filename).name}:{frames[0].lineno})" if frames else ""
-
-
 def raised_notes(failures: Sequence[tuple[str, str]], total: str) -> list[str]:
     """A warning that a metric raised, with the count and the first line of its traceback, if it did.
 
@@ -187,7 +180,15 @@ class Metric:
         >>> error(3.0, 2.0).score, error.met({"score": 1.0})
         (0.8, {'score': True})
         """
-        measure = Returned(name, _return_kind(function), lower_is_better=lower_is_better, most=worst)
+        returned = _return_type(function)
+        if typing.get_origin(returned) in (dict, Mapping):
+            returned = typing.get_args(returned)[-1]
+        kind = getattr(returned, "__name__", "")  # the tally that is annotated, also as the values of a dict
+        if returned is not getattr(tally, kind, None) or not (
+            isinstance(returned, type) and issubclass(returned, Tally)
+        ):
+            kind = "Mean"
+        measure = Returned(name, kind, lower_is_better=lower_is_better, most=worst)
         return FunctionMetric(function, measure, pass_mark, targets, feedback_from)
 
     @property
@@ -236,11 +237,16 @@ class Metric:
         except (Exception, SystemExit) as error:
             if failed(pred):
                 raise
-            is_ours = isinstance(error, GoldassayError)
-            why = " ".join(str(error).split()) if is_ours else f"{RAISED} {one_line(error)}{_place(error)}"
+            why = " ".join(str(error).split())
+            if not isinstance(error, GoldassayError):
+                why = f"{RAISED} {one_line(error)}"
+                package = str(Path(__file__).parents[1])
+                frames = traceback.extract_tb(error.__traceback__)
+                if frame := next((frame for frame in frames if not frame.filename.startswith(package)), None):
+                    why += f" ({Path(frame.filename).name}:{frame.lineno})"  # the first line of the metric's own code
+                if isinstance(error, (AttributeError, KeyError)):
+                    why += f"; gold has {', '.join(names(gold))}"
             fields = dict(pred.items()) if isinstance(pred, dspy.Example) else pred
-            if not is_ours and isinstance(error, (AttributeError, KeyError)):
-                why += f"; gold has {', '.join(names(gold))}"
             why = f"{why}; found {short_repr(fields, 200)}"
             try:
                 return self.assess(gold, failed_with(why)), why
@@ -410,7 +416,13 @@ class FunctionMetric(Metric):
             named = {key: self._returned(key, value, worst) for key, value in values.items() if key != self.main}
             self.fix_names({**self.measures, **named}, {**self.weights, **dict.fromkeys(named, 0.0)})
         self.check_names(values)
-        tallies = {key: self._tally(key, value) for key, value in values.items()}
+        tallies: dict[str, Tally] = {}
+        for key, entry in values.items():
+            tallies[key] = entry if isinstance(entry, Tally) else Mean.of(_number(entry))
+            if isinstance(entry, Tally) and type(entry) is not type(self.measures[key].zero):
+                kind = type(entry).__name__
+                of_dict = f", or -> dict[str, {kind}] for a dict of them" if len(self.measures) == 1 else ""
+                raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}{of_dict}")
         score = float(Evidence(tallies, self.weights, worst_values(self.measures)).value)
         errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score)
         main = Assessment(tallies[self.main], errors, (text,) if text and not errors else ())
@@ -421,15 +433,6 @@ class FunctionMetric(Metric):
         """The measure of a value that was returned under this name."""
         kind = type(value).__name__ if isinstance(value, Tally) else "Mean"
         return Returned(key, kind, lower_is_better=key in worst, most=worst.get(key))
-
-    def _tally(self, key: str, value: Tally | float) -> Tally:
-        if not isinstance(value, Tally):
-            return Mean.of(_number(value))
-        if type(value) is not type(self.measures[key].zero):
-            kind = type(value).__name__
-            of_dict = f", or -> dict[str, {kind}] for a dict of them" if len(self.measures) == 1 else ""
-            raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}{of_dict}")
-        return value
 
     def __repr__(self) -> str:
         return f"Metric.of({getattr(self.function, '__name__', self.function)!s})"
@@ -461,15 +464,6 @@ def _return_type(function: Callable[..., object]) -> Any:
         return typing.get_type_hints(function).get("return")
     except (NameError, TypeError, AttributeError):
         return None
-
-
-def _return_kind(function: Callable[..., object]) -> str:
-    """The tally in a function's return annotation, or in that of a dict's values; a mean without one."""
-    kind = _return_type(function)
-    if typing.get_origin(kind) in (dict, Mapping):
-        kind = typing.get_args(kind)[-1]
-    name = getattr(kind, "__name__", "")
-    return name if getattr(tally, name, None) is kind and isinstance(kind, type) and issubclass(kind, Tally) else "Mean"
 
 
 def extra_arguments(function: Callable[..., object]) -> int:

@@ -182,9 +182,10 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
     predictors = [_signature(predictor) for _, predictor in pairs]
     signatures = [item for item in [signature, *predictors] if item is not None]
     answered = {name: output for item in signatures for name, output in item.output_fields.items()}
+    types = {name: getattr(output, "annotation", None) for name, output in answered.items()}
     input_fields = dict.fromkeys(name for item in signatures for name in item.input_fields)
     final = signature.output_fields if signature is not None else answered
-    noted = {name for name in final if getattr(_annotation(answered[name]), "__name__", "") == "Reasoning"}
+    noted = {name for name in final if getattr(types[name], "__name__", "") == "Reasoning"}
     outputs = tuple(name for name in final if name not in noted and name not in DSPY_NOTES) or tuple(final)
     shape = ProgramShape(
         None,
@@ -196,7 +197,7 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
             for name in dict.fromkeys([*answered, *filter(DSPY_NOTES.__contains__, input_fields)])
             if name not in outputs
         ),
-        {name: choices for name in outputs if (choices := choices_of(_annotation(answered[name])))},
+        {name: choices for name in outputs if (choices := choices_of(types[name]))},
         {name: answered[name] for name in outputs},
         intermediate=tuple(name for name in outputs if name in input_fields and not {*outputs} <= {*input_fields}),
     )
@@ -300,7 +301,3 @@ def _parameters(program: object) -> tuple[tuple[str, ...] | None, tuple[str, ...
     held = vars(program).values() if classes else ()
     modules = [value for value in held if callable(getattr(value, "named_predictors", None))]
     return _parameters(modules[0]) if len(modules) == 1 else (None, ())
-
-
-def _annotation(declaration: object) -> object:
-    return getattr(declaration, "annotation", None)

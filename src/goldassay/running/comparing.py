@@ -120,7 +120,7 @@ def remeasured(run: Run, metric: Metric) -> Run:
         pred = failed_with(row.error) if row.error else row.prediction or {}
         assessed, why = metric.assess_or_fail(gold, pred)
         failures.append((row.id, why))
-        measured = measured_row(row.index, gold, assessed, float(metric.evidence(assessed).value))
+        measured = measured_row(row.index, gold, assessed, metric.evidence(assessed))
         rows.append(replace(row, tallies=measured.tallies, errors=measured.errors, score=measured.score))
     head = replace(
         run.head,
@@ -186,7 +186,7 @@ def from_predictions(
             index,
             example,
             by_name,
-            float(zero.with_items({name: assessment.tally for name, assessment in by_name.items()}).value),
+            zero.with_items({name: assessment.tally for name, assessment in by_name.items()}),
         )
         for index, (example, by_name) in enumerate(zip(gold, assessed, strict=True))
     ]

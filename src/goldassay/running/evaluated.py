@@ -17,7 +17,7 @@ from typing import Any
 from goldassay._support.exceptions import DataError
 from goldassay._support.jsonl import JSON
 from goldassay.core.feedback import differences
-from goldassay.core.fields import Fields, check_unique, identity
+from goldassay.core.fields import check_unique, identity
 from goldassay.core.measure import Returned
 from goldassay.core.tally import Evidence, Mean
 from goldassay.running.hashing import gold_hash
@@ -108,7 +108,38 @@ def as_run(system: LogSystem, path: Path, document: str = DOCUMENT_FIELD) -> Run
     zero = Evidence.empty(measures, weights)
     questions = {sample["id"]: sample["inputs"] for sample in samples}
     indices = {key: index for index, key in enumerate(questions)}
-    rows = [_row(indices[sample["id"]], sample, zero, document) for sample in samples]
+    rows = []
+    for sample in samples:
+        error = sample.get("error")
+        gold = sample.get("gold") or {}
+        cluster = (sample.get("metadata") or {}).get(document)
+        tallies = {}
+        for name in zero:
+            value = sample["values"].get(name)
+            if value is None and error:
+                value = zero.worst.get(name, 0.0)
+            tallies[name] = Mean() if value is None else Mean.of(value)
+        row = Row(
+            indices[sample["id"]],
+            sample["id"],
+            {name: tally.state() for name, tally in tallies.items()},
+            float(zero.with_items(tallies).value),
+            repeat=sample["repeat"],
+            document=None if cluster is None else str(cluster),
+            latency_s=sample.get("latency_s"),
+            prediction=sample["prediction"],
+            usage=Usage.of(sample.get("usage") or {}),
+            inputs=sample["inputs"],
+            gold=gold,
+            steps=tuple(sample.get("steps") or ()),
+        )
+        row.check()
+        if error:
+            row.error = _short(error)
+        elif row.score < 1:
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in sample.get("reasons", {}).items() if reason)
+            row.errors = tuple(differences(gold, sample["prediction"], _short(reasons), row.score))
+        rows.append(row)
     check_unique([{"id": f"{row.id} (repeat {row.repeat})"} for row in rows], path)
     failed = sum(bool(row.error) for row in rows)
     note = f"{failed} of {len(rows)} samples failed and count; {system.tool} may leave them out of its means"
@@ -124,41 +155,6 @@ def as_run(system: LogSystem, path: Path, document: str = DOCUMENT_FIELD) -> Run
         notes=[note] if failed else [],
     )
     return Run(head, rows, zero, path)
-
-
-def _row(index: int, sample: Fields, zero: Evidence, document: str) -> Row:
-    """A sample as a row; a score that the tool did not give is no evidence, or the worst if the sample failed."""
-    error = sample.get("error")
-    gold = sample.get("gold") or {}
-    metadata = sample.get("metadata") or {}
-    tallies = {}
-    for name in zero:
-        value = sample["values"].get(name)
-        if value is None and error:
-            value = zero.worst.get(name, 0.0)
-        tallies[name] = Mean() if value is None else Mean.of(value)
-    score = float(zero.with_items(tallies).value)
-    row = Row(
-        index,
-        sample["id"],
-        {name: tally.state() for name, tally in tallies.items()},
-        score,
-        repeat=sample["repeat"],
-        document=None if metadata.get(document) is None else str(metadata[document]),
-        latency_s=sample.get("latency_s"),
-        prediction=sample["prediction"],
-        usage=Usage.of(sample.get("usage") or {}),
-        inputs=sample["inputs"],
-        gold=gold,
-        steps=tuple(sample.get("steps") or ()),
-    )
-    row.check()
-    if error:
-        row.error = _short(error)
-    elif score < 1:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in sample.get("reasons", {}).items() if reason)
-        row.errors = tuple(differences(gold, sample["prediction"], _short(reasons), score))
-    return row
 
 
 def _short(text: str) -> str:

@@ -17,11 +17,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.machinery import PathFinder
 from pathlib import Path
-from types import CellType, CodeType, ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from goldassay.running.guard import Program
+
+
+OTHERS = [
+    Path(folder).resolve()
+    for folder in (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), Path(__file__).parents[1])
+]
+"""The folders of the standard library and of this package."""
 
 
 def gold_hash(gold: Sequence[Any]) -> str:
@@ -118,9 +125,15 @@ def function_hash(function: Callable[..., object]) -> str:
             parts.append(repr(getattr(part, "__qualname__", type(part))))
             continue
         routine: Any = part
-        cells = [cell.cell_contents for cell in routine.__closure__ or () if not _is_empty(cell)]
-        used = [routine.__globals__[name] for name in _names(code) if name in routine.__globals__]
-        parts += _instructions(code)
+        cells = []
+        for cell in routine.__closure__ or ():
+            with suppress(ValueError):  # it is empty
+                cells.append(cell.cell_contents)
+        used: list[Any] = []
+        for inner in _codes(code):  # what each does, not where it is
+            constants = [_plain(value) for value in inner.co_consts if not isinstance(value, CodeType)]
+            parts += [inner.co_code.hex(), *constants, *inner.co_names]
+            used += [routine.__globals__[name] for name in inner.co_names if name in routine.__globals__]
         parts += [_plain(value) for value in (routine.__defaults__, routine.__kwdefaults__, *cells, *used)]
         for value in (*cells, *used):
             if inspect.isfunction(value) and _own(Path(value.__code__.co_filename)):
@@ -130,17 +143,9 @@ def function_hash(function: Callable[..., object]) -> str:
     return _digest(parts)
 
 
-def _instructions(code: CodeType) -> list[str]:
-    """What a code object does, those in it included; not where it is."""
-    inner = [text for value in code.co_consts if isinstance(value, CodeType) for text in _instructions(value)]
-    constants = [_plain(value) for value in code.co_consts if not isinstance(value, CodeType)]
-    return [code.co_code.hex(), *constants, *code.co_names, *inner]
-
-
-def _names(code: CodeType) -> list[str]:
-    """The names that a code object looks up, those in it included."""
-    inner = [name for value in code.co_consts if isinstance(value, CodeType) for name in _names(value)]
-    return [*code.co_names, *inner]
+def _codes(code: CodeType) -> list[CodeType]:
+    """A code object and those in it."""
+    return [code, *(part for value in code.co_consts if isinstance(value, CodeType) for part in _codes(value))]
 
 
 def _plain(value: object) -> str:
@@ -155,13 +160,6 @@ def _plain(value: object) -> str:
         return getattr(value, "__qualname__", value.__name__)
     text = repr(value)
     return f"<{type(value).__qualname__}>" if " at 0x" in text else text
-
-
-def _is_empty(cell: CellType) -> bool:
-    try:
-        return cell.cell_contents is cell
-    except ValueError:
-        return True
 
 
 def modules_of(program: Program) -> list[object]:
@@ -190,14 +188,7 @@ def _own(file: Path) -> bool:
     """Whether a file holds the user's own code: not the standard library, an installed package, or ours."""
     path = file.resolve()
     installed = not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
-    return not installed and not any(map(path.is_relative_to, _others()))
-
-
-@functools.cache
-def _others() -> tuple[Path, ...]:
-    """The folders of the standard library and of this package."""
-    paths = sysconfig.get_paths()
-    return tuple(Path(folder).resolve() for folder in (paths["stdlib"], paths["platstdlib"], Path(__file__).parents[1]))
+    return not installed and not any(map(path.is_relative_to, OTHERS))
 
 
 def _sources(file: Path) -> list[Path]:
@@ -214,20 +205,18 @@ def _sources(file: Path) -> list[Path]:
 def _imports(source: bytes) -> list[tuple[str, int]]:
     """What a source imports: names, each with the number of folders above in which it is looked for, 0 for the path."""
     names: list[tuple[str, int]] = []
-    for node in ast.walk(_parsed(source)):
+    for _ in range(9):  # while several threads parse, Python 3.11 fails now and then
+        with suppress(SystemError):
+            tree = ast.parse(source)
+            break
+    else:
+        tree = ast.parse(source)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [(alias.name, 0) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names += [(f"{node.module or ''}.{alias.name}".lstrip("."), node.level) for alias in node.names]
     return names
-
-
-def _parsed(source: bytes) -> ast.Module:
-    """The syntax tree of a source; while several threads parse, Python 3.11 fails now and then, and is tried again."""
-    for _ in range(9):
-        with suppress(SystemError):
-            return ast.parse(source)
-    return ast.parse(source)
 
 
 def _origins(name: str, folders: Sequence[str] | None) -> Iterator[Path]:

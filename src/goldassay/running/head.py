@@ -11,7 +11,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -139,18 +139,12 @@ class RunHead:
 
     def state(self) -> Fields:
         """The settings as ``run.json`` holds them, without the values of the run."""
-        state: Fields = {
-            "schema": 1,
-            **{head_field.name: getattr(self, head_field.name) for head_field in fields(self)},
-        }
-        state["gold"] = asdict(self.gold)
-        state["function"] = self.function and asdict(self.function)
-        state["measures"] = {name: asdict(measure) for name, measure in self.measures.items()}
-        optional = [
-            name for name in ("columns", "judge_labels", "warnings", "status", "finished", "notes") if not state[name]
-        ]
-        for name in ("value", "interval", "values", "intervals", *optional):
+        state: Fields = {"schema": 1, **asdict(self)}
+        for name in ("value", "interval", "values", "intervals"):
             del state[name]
+        for name in ("columns", "judge_labels", "warnings", "status", "finished", "notes"):
+            if not state[name]:
+                del state[name]
         return state
 
     def difference(self, earlier: RunHead) -> str | None:
@@ -213,11 +207,13 @@ def describe_run(
     import dspy
 
     stays = options.folder is not None or options.resume is not None
+    bound = [predictor.lm for predictor in program.predictors()] if hasattr(program, "predictors") else []
+    called = [model or lm for model in bound] or [lm]
     function = getattr(metric, "function", None)
     return RunHead(
         name=options.name or _own_name(program),
         settings=dict(options.settings),
-        lm=_models(program, lm),
+        lm=", ".join(dict.fromkeys(str(getattr(model, "model", model)) for model in called if model)) or None,
         model=described(lm),
         adapter=type(options.adapter or dspy.settings.adapter or dspy.ChatAdapter()).__name__,
         seed=options.seed,
@@ -247,13 +243,6 @@ def versions() -> Fields:
 
 
 _installed = functools.cache(version)  # all installed packages are looked through
-
-
-def _models(program: Program, lm: dspy.BaseLM | None) -> str | None:
-    """The names of the models that a program calls: ``lm``, and those that its predictors are bound to."""
-    bound = [predictor.lm for predictor in program.predictors()] if hasattr(program, "predictors") else []
-    called = [model or lm for model in bound] or [lm]
-    return ", ".join(dict.fromkeys(str(getattr(model, "model", model)) for model in called if model)) or None
 
 
 def _own_name(code: object) -> str:

@@ -45,11 +45,7 @@ class Leak:
     @property
     def how(self) -> str:
         """How similar it is, in words."""
-        return _how(self.similarity)
-
-
-def _how(similarity: float) -> str:
-    return "exactly" if similarity == 100 else f"nearly ({similarity:.0f} %)"
+        return "exactly" if self.similarity == 100 else f"nearly ({self.similarity:.0f} %)"
 
 
 def text_of(example: object, keys: Collection[str] | None = None) -> str:
@@ -180,8 +176,9 @@ def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequenc
     held_texts = [plain(text_of(example)) for _, example in held_examples]
     for mine, other, score in _near(ours, held_texts):
         split, example = held_examples[other]
+        leak = Leak(other, read(example, "id", "?"), f"{split} example", score)
         raise LeakError(
-            f"the train example is {_how(score)} {split} example {read(example, 'id', '?')}; remove it from one side",
+            f"the train example is {leak.how} {leak.place} {leak.id}; remove it from one side",
             record=read(train[mine], "id", "?"),
         )
 

@@ -16,7 +16,8 @@ from goldassay.statistics.noninferiority import NotWorse, cheapest_not_worse
 class Recommendation:
     """The best of several runs by the metric, and the cheapest that is not worse than the best by the margin.
 
-    ``costs`` are in ``unit`` an example, ``usages`` in every unit; ``tests`` has the test of each run against the one
+    ``costs`` are in ``unit`` an example, ``usages`` in every unit (money for a thousand examples; None without a price,
+    and of a run whose answers were all in the cache); ``tests`` has the test of each run against the one
     that is hardest to match.
     """
 
@@ -68,20 +69,6 @@ class Recommendation:
         }
 
 
-def usage_of(run: Run) -> dict[str, float | None]:
-    """What an example costs: money for a thousand of them (None without a price), tokens, seconds.
-
-    All are None of a run whose answers were all in the cache, which took nothing.
-    """
-    n = len(run.rows)
-    if run.is_cached:
-        return dict.fromkeys(("usd_per_1000", "tokens", "seconds"))
-    usd = run.cost.get("usd")  # 0 if the model has no price
-    tokens = run.cost.get("prompt_tokens", 0) + run.cost.get("completion_tokens", 0)
-    thousand = 1000 * usd / n if usd else None
-    return {"usd_per_1000": thousand, "tokens": tokens / n, "seconds": run.cost.get("seconds", 0.0) / n}
-
-
 def recommend(runs: Sequence[Run], margin: float) -> Recommendation:
     """The best run, and the cheapest that is not worse by more than a margin.
 
@@ -101,7 +88,16 @@ def recommend(runs: Sequence[Run], margin: float) -> Recommendation:
             parts = contributions(run.evidence, other.evidence, other.zero, clusters=other.clusters)
             row.append(len(parts) * parts)
         gains.append(row)
-    usages = tuple(map(usage_of, runs))
+    usages: list[dict[str, float | None]] = []
+    for run in runs:
+        used: dict[str, float | None] = dict.fromkeys(("usd_per_1000", "tokens", "seconds"))
+        if not run.is_cached:  # what the cache answered took nothing
+            n = len(run.rows)
+            if usd := run.cost.get("usd"):  # 0 if the model has no price
+                used["usd_per_1000"] = 1000 * usd / n
+            used["tokens"] = (run.cost.get("prompt_tokens", 0) + run.cost.get("completion_tokens", 0)) / n
+            used["seconds"] = run.cost.get("seconds", 0.0) / n
+        usages.append(used)
     unit = next((name for name in usages[0] if all(used[name] for used in usages)), "seconds")
     costs = [(used[unit] or 0.0) / (1000 if unit == "usd_per_1000" else 1) for used in usages]
     unit = unit.partition("_")[0]
@@ -111,5 +107,5 @@ def recommend(runs: Sequence[Run], margin: float) -> Recommendation:
     best = max(range(len(runs)), key=lambda i: min(float(gain.mean()) for j, gain in enumerate(gains[i]) if j != i))
     names = tuple(run.name for run in runs)
     return Recommendation(
-        names, best, cheapest, margin, unit, tuple(costs), usages, tuple(tests[i] for i in range(len(runs)))
+        names, best, cheapest, margin, unit, tuple(costs), tuple(usages), tuple(tests[i] for i in range(len(runs)))
     )

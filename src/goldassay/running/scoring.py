@@ -155,7 +155,25 @@ def read(
     official = None if protocol is None else protocols.named(protocol, task)
     reading = {name: chosen.pop(name) for name in READING_OPTIONS if name in chosen}
     files = [side for side in (gold, predictions) if formats.is_file(side)]
-    _check_options(task, {"format": format, **reading} if format else reading, chosen, official, in_files=bool(files))
+    if not files:
+        for name in (*(("format",) if format else ()), *reading):
+            if name not in ("split", "map"):
+                raise GoldassayError(f"{name} says how a file is read, and both sides are records")
+    if official and "adjacent" in reading:
+        raise GoldassayError(f"the protocol {official.name} says itself where neighbouring links end, without adjacent")
+    names: list[str] = []
+    if task in TASKS:
+        parameters = signature(import_module(f"goldassay.measures.{task}").scorecard).parameters.values()
+        names = [parameter.name for parameter in parameters if parameter.kind is Parameter.KEYWORD_ONLY]
+        if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
+            names += chosen
+    owner = task
+    if official:
+        names = [name for name in official.options if official.scorecard or name in names]
+        owner = f"the protocol {official.name}"
+    if unknown := next((name for name in chosen if name not in (*names, "measures")), None):
+        near = workspace.nearest(unknown, [*names, *READING_OPTIONS])
+        raise GoldassayError(f"{owner} has no option {unknown!r}{near}")
     layout = format
     if official and files and not format:
         # a file under a protocol is in the protocol's format, unless it shows that it has records of ours
@@ -186,36 +204,6 @@ def set_options(task: str, gold: str | Path) -> Fields:
     """
     labels = sets.card(Path(gold).parent).get("labels") if task == "classification" else None
     return {"labels": labels} if labels else {}
-
-
-def _check_options(
-    task: str,
-    reading: Record,
-    chosen: Record,
-    official: protocols.Protocol | None,
-    *,
-    in_files: bool,
-) -> None:
-    """Raises for an option that nothing would use."""
-    unused = next((name for name in reading if name not in ("split", "map")), None)
-    if unused and not in_files:
-        raise GoldassayError(f"{unused} says how a file is read, and both sides are records")
-    if official and "adjacent" in reading:
-        raise GoldassayError(f"the protocol {official.name} says itself where neighbouring links end, without adjacent")
-    names: list[str] = []
-    if task in TASKS:
-        parameters = signature(import_module(f"goldassay.measures.{task}").scorecard).parameters
-        names = [name for name, parameter in parameters.items() if parameter.kind is Parameter.KEYWORD_ONLY]
-        open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
-        names += [name for name in chosen if open_ended]
-    owner = task
-    if official:
-        names = [name for name in official.options if official.scorecard or name in names]
-        owner = f"the protocol {official.name}"
-    if unknown := next((name for name in chosen if name not in (*names, "measures")), None):
-        raise GoldassayError(
-            f"{owner} has no option {unknown!r}{workspace.nearest(unknown, [*names, *READING_OPTIONS])}"
-        )
 
 
 def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None = None) -> Result:
