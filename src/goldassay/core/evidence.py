@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.tally import Confusion, Counts, Mean, Path, Sums, T, Tally, flat, nested
+from goldassay.core.tally import Confusion, Mean, Path, Sums, T, Tally, flat, nested
 
 LEVEL_COLUMN = "level"  # the column of a tally that is no amount, so that no weight multiplies it
 Floats = NDArray[np.float64]
@@ -77,11 +77,6 @@ class Evidences:
     def tally(self, rows: Floats) -> Any:
         """One tally whose fields are the columns of these rows."""
         return self.zero.from_state(nested(dict(zip(self.paths, np.ascontiguousarray(rows.T), strict=True))))
-
-    def classes(self, rows: Floats) -> tuple[list[Counts], str]:
-        """The counts of the classes that the value of these rows is a mean over, a number a row, and their rate."""
-        counts, rate = self.tally(rows).classes
-        return counts, rate
 
     def values(self, sums: Floats) -> Floats:
         """The value of each row of summed evidence: of shape (rows, numbers), the values of shape (rows,).

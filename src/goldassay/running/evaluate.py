@@ -11,7 +11,7 @@ from contextlib import ExitStack, chdir, closing, nullcontext, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import dspy
 
@@ -37,6 +37,7 @@ from goldassay.running.options import RunOptions
 from goldassay.running.rows import Row, Rows, Usage
 from goldassay.running.run import Run, stored, zero_of
 
+log = logging.getLogger("goldassay")
 PROBES = 3  # examples that may fail, one after the other, before the workers start
 
 
@@ -125,7 +126,7 @@ class _Evaluation:
         )
         if warnings := list(filter(None, checks)):
             self.head.warnings = warnings
-            logging.getLogger("goldassay").warning("%s", "; ".join(warnings))
+            log.warning("%s", "; ".join(warnings))
         if options.repeats > 1:  # a cached answer is not a repeat
             lm = lm and without_cache(lm)
             if isinstance(program, dspy.Module) and any(getattr(p.lm, "cache", False) for p in program.predictors()):
@@ -223,46 +224,40 @@ class _Evaluation:
                 earlier = read_head(file.parent)
                 head = self.head if self.metric.has_fixed_names else replace(self.head, measures=earlier.measures)
                 if earlier.status != "finished" and head.difference(earlier) is None:
-                    message = "%s is an unfinished run of the same, which can be resumed"
-                    logging.getLogger("goldassay").warning(message, file.parent)
+                    log.warning("%s is an unfinished run of the same, which can be resumed", file.parent)
                     break
         with ExitStack() as stack:
             self.writer = stack.enter_context(closing(Writer(folder)))
-            if not resumes:
-                self.rows = Rows(folder / ROWS, self.options.repeats)
-            elif self._resume(folder):
-                return True
+            self.rows = Rows(folder / ROWS, self.options.repeats)
+            if resumes:
+                before = read_head(folder)
+                metric = self.metric
+                if isinstance(metric, FunctionMetric) and before.measures.keys() != metric.measures.keys():
+                    measures = {name: parse(described.measure) for name, described in before.measures.items()}
+                    metric.fix_names(measures, zero_of(before, folder).weights)
+                    self.head.measures = described_measures(metric.measures, metric.weights, metric.targets)
+                if what := self.head.difference(before):
+                    values = f" ({getattr(before, what)!s:.200} then, {getattr(self.head, what)!s:.200} now)"
+                    detail = values if what in ("model", "adapter") else ""
+                    raise ConventionError(f"{folder} was started with {RESUMED[what]}{detail}; start a new run")
+                if before.repeats > self.options.repeats:
+                    repeats = f"{before.repeats} repeats; resume it with as many, or with more"
+                    raise ConventionError(f"{folder} has {repeats}")
+                self.rows = cast("Rows", stored(folder, metric, self.options.repeats).answers)
+                if self.rows.numbers[-1:] and self.rows.numbers[-1] >= self.size:
+                    raise ConventionError(f"{folder} has rows of examples that are not in this gold; start a new run")
+                self.failed = {self.rows.number(row): row for row in self.rows if row.error}
+                if len(self.rows) == self.size and not self.failed and before.status == "finished":
+                    if self.options.resume is None:
+                        log.warning("%s has this run, finished: nothing is measured again", folder)
+                    return True
+                for number in self.failed:
+                    self.rows.drop(number)
+                self.head.judge_labels = self.head.judge_labels or before.judge_labels  # people's stay with the run
+                self.head.started = before.started
+                self.head.cost = before.cost
             self.writer.head(replace(self.head, status="running"))
             stack.pop_all()  # it stays open
-        return False
-
-    def _resume(self, folder: Path) -> bool:
-        """Read the rows of the run to resume; whether nothing is left to do."""
-        before = read_head(folder)
-        if isinstance(self.metric, FunctionMetric) and before.measures.keys() != self.metric.measures.keys():
-            measures = {name: parse(described.measure) for name, described in before.measures.items()}
-            self.metric.fix_names(measures, zero_of(before, folder).weights)
-            self.head.measures = described_measures(self.metric.measures, self.metric.weights, self.metric.targets)
-        if what := self.head.difference(before):
-            values = f" ({getattr(before, what)!s:.200} then, {getattr(self.head, what)!s:.200} now)"
-            detail = values if what in ("model", "adapter") else ""
-            raise ConventionError(f"{folder} was started with {RESUMED[what]}{detail}; start a new run")
-        if before.repeats > self.options.repeats:
-            raise ConventionError(f"{folder} has {before.repeats} repeats; resume it with as many, or with more")
-        rows: Any = stored(folder, self.metric, self.options.repeats).answers
-        self.rows = rows
-        if self.rows.numbers[-1:] and self.rows.numbers[-1] >= self.size:
-            raise ConventionError(f"{folder} has rows of examples that are not in this gold; start a new run")
-        self.failed = {self.rows.number(row): row for row in self.rows if row.error}
-        if len(self.rows) == self.size and not self.failed and before.status == "finished":
-            if self.options.resume is None:
-                logging.getLogger("goldassay").warning("%s has this run, finished: nothing is measured again", folder)
-            return True
-        for number in self.failed:
-            self.rows.drop(number)
-        self.head.judge_labels = self.head.judge_labels or before.judge_labels  # those of people stay with the run
-        self.head.started = before.started
-        self.head.cost = before.cost
         return False
 
     def _work(self, engine: Measuring | Cluster, failures: Failures) -> str:

@@ -41,11 +41,15 @@ class Measuring:
         account.meter.check()
         notes = watch()
         try:
-            return within(self.timeout, lambda: self._run(index, example, account, notes), lambda: notes.waited)
+            row = within(self.timeout, lambda: self._run(index, example, account, notes), lambda: notes.waited)
         except TimeoutError as error:
             account.ended = True
             row = self.row(index, example, failed_with(f"TimeoutError: {error}"), self.timeout or 0.0)
-            return self._with_trace(row, example, account)
+        if self.trace:
+            row.inputs = dict(example.inputs().items())
+            row.gold = dict(example.labels().items())
+            row.calls, row.steps = account.recorded()
+        return row
 
     def _run(self, index: int, example: dspy.Example, account: Account, notes: CallNotes) -> Row:
         def explain(error: BaseException) -> str:
@@ -65,7 +69,7 @@ class Measuring:
         row.usage = account.usage
         row.waited_s = round(notes.waited, 3)
         row.truncated = account.cut is not None
-        return self._with_trace(row, example, account)
+        return row
 
     @cached_property
     def _parts(self) -> tuple[dict[int, str], dict[int, list[BaseCallback]]]:
@@ -75,13 +79,6 @@ class Measuring:
         lists = [getattr(part, "callbacks", None) for part in parts]
         silent = {id(callbacks): callbacks for callbacks in lists if isinstance(callbacks, list)}
         return {id(predictor): name for name, predictor in names}, silent
-
-    def _with_trace(self, row: Row, example: dspy.Example, account: Account) -> Row:
-        if self.trace:
-            row.inputs = dict(example.inputs().items())
-            row.gold = dict(example.labels().items())
-            row.calls, row.steps = account.recorded()
-        return row
 
     def row(self, index: int, example: dspy.Example, prediction: dspy.Prediction, seconds: float) -> Row:
         """Measure a prediction that was made in ``seconds``."""

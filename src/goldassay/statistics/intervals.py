@@ -153,7 +153,7 @@ def interval(
 
 def _over_classes(estimate: Interval, evidences: Evidences) -> Interval:
     """The interval of a mean over classes, widened to what is known of each; that of another value as it is."""
-    classes, rate = evidences.classes(evidences.matrix)
+    classes, rate = evidences.tally(evidences.matrix).classes
     if not classes or estimate.n < 2:
         return estimate
     mean = estimate.value, estimate.low, estimate.high

@@ -196,7 +196,7 @@ def difference_interval(
     pairs: list[tuple[float, float]] = []
     for rows, share, variance in zip((a, b), shares, variances, strict=True):
         pair = wilson_ends(share, effective_number(share, variance / widest**2, n), quantile)
-        classes, rate = joint.classes(rows)
+        classes, rate = joint.tally(rows).classes
         pairs.append(macro_ends(classes, rate, (share, *pair), n, level) if classes else pair)
     (low_a, high_a), (low_b, high_b) = pairs
     deviations = math.sqrt(variances[0] * variances[1])
