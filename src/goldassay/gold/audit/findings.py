@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,9 @@ from goldassay._support import files
 from goldassay._support.exceptions import DataError, clipped
 from goldassay._support.files import Faults
 from goldassay._support.jsonl import JSON
-from goldassay.core.fields import JsonObject
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.gold import reading
 from goldassay.gold.sets import CARD
-from goldassay.gold.shapes import Fields, Record
 from goldassay.results.view import Sentence, Table, TableRow, View
 
 TABLES: dict[str, Fields] = files.resource("audit.json")
@@ -75,9 +74,8 @@ class GoldAudit:
             findings.append(cells if fixable else cells[:-1])
         columns = ["kind", "where", "what", *(["fix"] if fixable else [])]
         title = f"{self.name}: {len(findings)} finding{'s' if len(findings) != 1 else ''} ({counts})"
-        kinds: list[TableRow] = [
-            [kind, FINDING_KINDS[kind], count] for kind, count in Counter(self.kinds).most_common()
-        ]
+        by_kind = Counter(finding.kind for finding in self.findings).most_common()
+        kinds: list[TableRow] = [[kind, FINDING_KINDS[kind], count] for kind, count in by_kind]
         return [
             Table(title, ["kind", "meaning", "findings"], kinds, left=2),
             Table(None, columns, findings, left=len(columns), most=20),
@@ -146,35 +144,32 @@ MANY = 10  # records with the same fault that nobody mends one by one
 def located_records(path: Path, task: str, name: str, **options: Any) -> tuple[list[LocatedRecord], list[Finding]]:
     """The records of a file, each read by itself, so that one fault hides no other, and what cannot be read in it.
 
-    ``name`` is how findings call the file; a file of a folder is called by its place in it.
+    ``name`` is how findings call the file; a file of a folder is called by its place in it. What many records lack
+    alike, such as a column of a table, is one finding with their number.
     """
     faults = Faults(math.inf)
     located: list[LocatedRecord] = []
 
-    is_folder = path.is_dir()
-
-    def shown(file: object) -> str:
-        inside = is_folder and file not in (None, path)
-        return (Path(name) / Path(str(file)).relative_to(path)).as_posix() if inside else name
+    def shown(file: Path | str | None) -> str:
+        if file in (None, path) or not path.is_dir():
+            return name
+        return (Path(name) / Path(str(file)).relative_to(path)).as_posix()
 
     try:
-        source = reading.source_of(path, task, "gold", faults=faults, audit=True, **options)
+        source = reading.source_of(path, task, faults=faults, audit=True, **options)
         located += (LocatedRecord(task, row.record, shown(row.file), row.line) for row in reading.rows(source))
     except DataError as error:
         faults.report(error)
-    pairs = zip(faults.errors, faults.kinds, strict=True)
-    return located, list(_counted(unreadable(error, shown(error.file), kind) for error, kind in pairs))
-
-
-def _counted(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings; what many records lack alike, such as a column of a table, is one with their number."""
     groups: dict[tuple[str, ...], list[Finding]] = {}
-    for finding in findings:
+    for error, kind in zip(faults.errors, faults.kinds, strict=True):
+        finding = unreadable(error, shown(error.file), kind)
         key = (finding.kind, finding.message, finding.file, str(finding.field))
         groups.setdefault(key, []).append(finding)
+    findings: list[Finding] = []
     for alike in groups.values():
         if len(alike) < MANY:
-            yield from alike
+            findings += alike
         else:
             message = f"{alike[0].message} (in {len(alike):,} records, this is the first)"
-            yield replace(alike[0], message=message, records=len(alike))
+            findings.append(replace(alike[0], message=message, records=len(alike)))
+    return located, findings

@@ -31,8 +31,32 @@ def check(row: LocatedRecord) -> Iterator[Finding]:
     field = INPUT_FIELDS[row.task]
     if not record.get(field, field).strip():
         yield row.finding("text", "the text is empty", field)
-    if row.task in SPANS:
-        yield from _spans(row)
+    name = SPANS.get(row.task, "")
+    first: dict[str, int] = {}
+    sound: list[tuple[int, int]] = []
+    for index, span in enumerate(record[name] if name else ()):
+        location = f"{name}[{index}]"
+        text = record["text"]
+        start = span["start"]
+        end = span["end"]
+        if problem := span_fault(text, span):
+            fix = None if span.get("fragments") else _place(text, span.get("text"), start)
+            yield row.finding("offset", problem, location, fix)
+            continue
+        key = repr([span.get(part) for part in ("start", "end", "fragments", "type")])
+        if first.setdefault(key, index) != index:
+            yield row.finding("repeated", f"the same span as {name}[{first[key]}]", location)
+        for a, b in sound:
+            if (a < start < b < end or start < a < end < b) and "fragments" not in span:
+                message = f"{start}:{end} crosses {a}:{b}; nest them, or end one earlier"
+                yield row.finding("crossing", message, location)
+        sound.append((start, end))
+        words = text[start:end]
+        trimmed = words.strip()
+        if words != trimmed and "fragments" not in span:
+            first_letter = text.find(trimmed, start)
+            trimming = {"start": first_letter, "end": first_letter + len(trimmed), "text": trimmed} if trimmed else None
+            yield row.finding("edge", f"{words!r} begins or ends with a space", location, trimming)
     if row.task == "linking":
         for index, link in enumerate(record["links"]):
             for base, ids in link["ids"].items():
@@ -40,8 +64,8 @@ def check(row: LocatedRecord) -> Iterator[Finding]:
                     yield row.finding("identifier", message, f"links[{index}].ids.{base}")
     elif row.task == "triples":
         keys = [(repr(triple["subject"]), triple["predicate"], repr(triple["object"])) for triple in record["triples"]]
-        for index, key in enumerate(keys):
-            if key in keys[:index]:
+        for index, statement in enumerate(keys):
+            if statement in keys[:index]:
                 yield row.finding("repeated", "the same statement as another one here", f"triples[{index}]")
             for role in ("subject", "predicate", "object"):
                 if _is_empty(record["triples"][index][role]):
@@ -51,35 +75,28 @@ def check(row: LocatedRecord) -> Iterator[Finding]:
     elif row.task == "retrieval" and not any(grade > 0 for grade in grades(record).values()):
         yield row.finding("promise", "no document is relevant to this query", "relevant")
     elif row.task == "answering":
-        yield from _answers(row)
-
-
-def _spans(row: LocatedRecord) -> Iterator[Finding]:
-    name = SPANS[row.task]
-    text = row.record["text"]
-    first: dict[str, int] = {}
-    sound: list[tuple[int, int]] = []
-    for index, span in enumerate(row.record[name]):
-        field = f"{name}[{index}]"
-        start = span["start"]
-        end = span["end"]
-        if problem := span_fault(text, span):
-            fix = None if span.get("fragments") else _place(text, span.get("text"), start)
-            yield row.finding("offset", problem, field, fix)
-            continue
-        key = repr([span.get(key_field) for key_field in ("start", "end", "fragments", "type")])
-        if first.setdefault(key, index) != index:
-            yield row.finding("repeated", f"the same span as {name}[{first[key]}]", field)
-        for a, b in sound:
-            if (a < start < b < end or start < a < end < b) and "fragments" not in span:
-                yield row.finding("crossing", f"{start}:{end} crosses {a}:{b}; nest them, or end one earlier", field)
-        sound.append((start, end))
-        words = text[start:end]
-        trimmed = words.strip()
-        if words != trimmed and "fragments" not in span:
-            first_letter = text.find(trimmed, start)
-            trimming = {"start": first_letter, "end": first_letter + len(trimmed), "text": trimmed} if trimmed else None
-            yield row.finding("edge", f"{words!r} begins or ends with a space", field, trimming)
+        answers = record["answers"]
+        answer_type = record.get("answer_type")
+        if answer_type and (answer_type == "unanswerable") == bool(answers):
+            no_answer = f"no answer, and yet the type is {answer_type}"
+            what = "unanswerable, and yet it has an answer" if answers else no_answer
+            yield row.finding("conflict", what, "answers")
+        if "" in folded_answers(record):
+            yield row.finding("text", "an answer is empty; an unanswerable question has no answers", "answers")
+        context = record.get("context")
+        starts = record.get("answer_starts")
+        if context is None or starts is None:
+            return
+        for index, (answer, start) in enumerate(zip(answers, starts, strict=False)):
+            stands = context[start : start + len(answer)]
+            if stands != answer:
+                fix = _place(context, answer, start)
+                where = f"which is at {fix['start']}" if fix else "which does not occur in it"
+                message = f"context[{start}:] is {stands!r}, not {answer!r}, {where}"
+                yield row.finding("offset", message, f"answers[{index}]", fix)
+        if len(starts) != len(answers):
+            message = f"{len(starts)} starts for {len(answers)} answers; each answer needs its own"
+            yield row.finding("schema", message, "answer_starts")
 
 
 def _is_empty(value: JSON) -> bool:
@@ -107,31 +124,6 @@ def malformed(base: str, value: str) -> str | None:
     return None if re.fullmatch(pattern, value, re.DOTALL) else f"{rule}, found {value!r}"
 
 
-def _answers(row: LocatedRecord) -> Iterator[Finding]:
-    record = row.record
-    answers = record["answers"]
-    kind = record.get("answer_type")
-    if kind and (kind == "unanswerable") == bool(answers):
-        what = "unanswerable, and yet it has an answer" if answers else f"no answer, and yet the type is {kind}"
-        yield row.finding("conflict", what, "answers")
-    if "" in folded_answers(record):
-        yield row.finding("text", "an answer is empty; an unanswerable question has no answers", "answers")
-    context = record.get("context")
-    starts = record.get("answer_starts")
-    if context is None or starts is None:
-        return
-    for index, (answer, start) in enumerate(zip(answers, starts, strict=False)):
-        stands = context[start : start + len(answer)]
-        if stands != answer:
-            fix = _place(context, answer, start)
-            where = f"which is at {fix['start']}" if fix else "which does not occur in it"
-            message = f"context[{start}:] is {stands!r}, not {answer!r}, {where}"
-            yield row.finding("offset", message, f"answers[{index}]", fix)
-    if len(starts) != len(answers):
-        message = f"{len(starts)} starts for {len(answers)} answers; each answer needs its own"
-        yield row.finding("schema", message, "answer_starts")
-
-
 def compare(
     rows: RowsByTask, passages: Mapping[str, str] | None, inputs: Mapping[str, Sequence[str]]
 ) -> Iterator[Finding]:
@@ -139,7 +131,8 @@ def compare(
 
     ``inputs`` are the fields of each task whose text says whether two records are near duplicates.
 
-    One document in several tasks has one text, one language and one split.
+    One document in several tasks has one text, one language and one split. Supporting facts are in the question's
+    context or in its documents, but for case and white space.
     """
     for name, of_task in rows.items():
         yield from duplicates(of_task, inputs[name])
@@ -159,26 +152,19 @@ def compare(
         for name in names:
             if texts and name not in texts:
                 yield row.finding("reference", f"no document {name!r} in this set", "documents")
-        yield from _facts(row, [texts.get(name) for name in names])
+        context = row.record.get("context")
+        of_documents = [texts.get(name) for name in names]
+        if context is None and None in of_documents:  # a document whose text is unknown may have any fact
+            continue
+        sources = [plain(text) for text in (context, *of_documents) if text is not None]
+        for index, fact in enumerate(row.record.get("supporting_facts") or () if sources else ()):
+            if isinstance(fact, str) and not any(plain(fact) in source for source in sources):
+                message = f"{fact!r} is not in the question's documents"
+                yield row.finding("reference", message, f"supporting_facts[{index}]")
     for row in rows.get("retrieval", ()):
         for name in row.record["relevant"]:
             if passages is not None and name not in passages:
                 yield row.finding("reference", f"no passage {name!r} in the collection", "relevant")
-
-
-def _facts(row: LocatedRecord, texts: Sequence[str | None]) -> Iterator[Finding]:
-    """Supporting facts that are neither in the question's context nor in its documents, but for case and white space.
-
-    Without a context, a document whose text is unknown may have any fact.
-    """
-    context = row.record.get("context")
-    sources = [plain(text) for text in (context, *texts) if text is not None]
-    if not sources or (context is None and None in texts):
-        return
-    for index, fact in enumerate(row.record.get("supporting_facts") or ()):
-        if isinstance(fact, str) and not any(plain(fact) in source for source in sources):
-            message = f"{fact!r} is not in the question's documents"
-            yield row.finding("reference", message, f"supporting_facts[{index}]")
 
 
 def documents(rows: RowsByTask) -> Iterator[LocatedRecord]:
@@ -202,28 +188,24 @@ def duplicates(rows: Sequence[LocatedRecord], inputs: Sequence[str]) -> Iterator
     heads = [members[0] for members in same]
     exact = ((members[0], other, 100.0) for members in same for other in members[1:])
     nearly = ((heads[i], heads[j], min(score, 99.9)) for i, j, score in near_pairs([texts[head] for head in heads]))
+    field = next(iter(inputs), "id")
     doubles: dict[int, Finding] = {}  # one finding a text: a leak if there is one
     for i, j, score in chain(exact, nearly):
-        if j not in doubles or (doubles[j].kind != "leak" and _leaks(unique[i], unique[j])):
-            doubles[j] = _double(unique[i], unique[j], score, next(iter(inputs), "id"))
+        row = unique[j]
+        other = unique[i]
+        splits = (other.record.get("split"), row.record.get("split"))
+        leaks = all(splits) and splits[0] != splits[1]
+        if j in doubles and (doubles[j].kind == "leak" or not leaks):
+            continue
+        same_text = score == 100
+        how = "the same text as" if same_text else f"nearly ({score:.0f} %) the text of"
+        how = f"{how} {other.record['id']}"
+        label = other.record.get("label")
+        if leaks:
+            message = f"{how}, but in {splits[1]} and not in {splits[0]}; keep both on one side"
+            doubles[j] = row.finding("leak", message, field)
+        elif same_text and label != row.record.get("label"):
+            doubles[j] = row.finding("conflict", f"{how}, which has the label {label}", "label")
+        else:
+            doubles[j] = row.finding("duplicate" if same_text else "near", how, field)
     yield from doubles.values()
-
-
-def _leaks(a: LocatedRecord, b: LocatedRecord) -> bool:
-    """Whether two rows are in different splits."""
-    first = a.record.get("split")
-    second = b.record.get("split")
-    return bool(first and second and first != second)
-
-
-def _double(a: LocatedRecord, b: LocatedRecord, score: float, field: str) -> Finding:
-    """The finding for two rows with one text, or with nearly one."""
-    exact = score == 100
-    how = f"{'the same' if exact else f'nearly ({score:.0f} %) the'} text {'as' if exact else 'of'} {a.record['id']}"
-    if _leaks(a, b):
-        where = f"in {b.record['split']} and not in {a.record['split']}"
-        return b.finding("leak", f"{how}, but {where}; keep both on one side", field)
-    label = a.record.get("label")
-    if exact and label != b.record.get("label"):
-        return b.finding("conflict", f"{how}, which has the label {label}", "label")
-    return b.finding("duplicate" if exact else "near", how, field)
