@@ -60,49 +60,47 @@ def canonical_output(
         normalise: What is done to an answer before it is compared.
         shape: The fields of the program of a task of your own.
     """
-    if task in TASKS:
-        return as_text(_content(prediction, task, normalise))
-    names = shape.scored([name for name in prediction if name != "id"])
-    return as_text({name: prediction[name] for name in names})
-
-
-def as_text(value: object) -> str:
-    """A value as JSON with its keys in order."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
-
-
-def _content(prediction: Record, task: str, normalise: Callable[[str], str]) -> object:
-    """What a prediction of a built-in task answers, in an order and a form of its own."""
+    if task not in TASKS:
+        names = shape.scored([name for name in prediction if name != "id"])
+        return as_text({name: prediction[name] for name in names})
     if task == "extraction":  # words count only where they are not in the text
-        return sorted(span if span.start < 0 else span._replace(text="") for span in spans(prediction["entities"]))
+        return as_text(
+            sorted(span if span.start < 0 else span._replace(text="") for span in spans(prediction["entities"]))
+        )
     if task == "linking":  # the candidates as measures merge and rank them
         document = link_sides([], prediction, typed=True)
         mentions = [mention if mention.start < 0 else mention._replace(text="") for mention in document.pred]
-        return [mentions, document.repeated]
+        return as_text([mentions, document.repeated])
     if task == "retrieval":  # the documents in their order, each with the rank of its score (in 32 bits)
         scored = scores(prediction)
         _, ranks = np.unique(-np.array([*scored.values()], np.float32), return_inverse=True)
-        return sorted(zip(scored, ranks.tolist(), strict=True), key=itemgetter(1))
+        return as_text(sorted(zip(scored, ranks.tolist(), strict=True), key=itemgetter(1)))
     if task == "triples":  # in the order in which they compete for one of gold: the most confident first
-        rows = statements({"triples": []}, prediction).pred
-        return [{name: row.triple[name] for name in row.triple if name not in ("confidence", "meta")} for row in rows]
+        triples = [row.triple for row in statements({"triples": []}, prediction).pred]
+        beside = ("confidence", "meta")
+        return as_text([{name: triple[name] for name in triple if name not in beside} for triple in triples])
     if task == "classification":
         label = str("" if prediction.get("label") is None else prediction["label"]).strip()
         sets = []
         for name in ("secondary_labels", "labels"):
             sets.append(sorted({str(item).strip() for item in prediction.get(name) or ()}))
-        return [label, *sets, prediction.get("labels") is None, prediction.get("score")]
+        return as_text([label, *sets, prediction.get("labels") is None, prediction.get("score")])
     if task == "records":  # a text that is JSON is what it holds
         record = prediction["record"]
         with suppress(ValueError):
-            return json.loads(record) if isinstance(record, str) else record
-        return record
+            record = json.loads(record) if isinstance(record, str) else record
+        return as_text(record)
     answer = prediction.get("answer") if task == "trajectories" else prediction["answer"]
     answer = normalise(answer) if isinstance(answer, str) else answer
     if task == "answering":
-        return answer
+        return as_text(answer)
     steps = trajectory(prediction)
     calls = as_text([[call.name, dict(call.args)] for call in steps.calls])
     # 3.0 is 3
     same = json.loads(calls, parse_float=lambda digits: int(float(digits)) if float(digits).is_integer() else digits)
-    return [same, steps.finished, prediction.get("state"), answer]
+    return as_text([same, steps.finished, prediction.get("state"), answer])
+
+
+def as_text(value: object) -> str:
+    """A value as JSON with its keys in order."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)

@@ -1,28 +1,36 @@
-"""Agreement of annotators' records or files: which records are compared, and the warnings about the others."""
+"""Agreement of annotators' records or files: which records are compared, the figures, and the places that differ."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Unpack
 
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import Fields, Record, check_unique, identity
+from goldassay.core.evidence import row as row_of
+from goldassay.core.fields import Fields, Record, check_unique, clusters, identity
 from goldassay.core.measure import TASKS
-from goldassay.core.shape import ProgramShape, shape_of_task
+from goldassay.core.shape import shape_of_task
+from goldassay.core.tally import Counts, Mean
+from goldassay.gold import records as shaped
+from goldassay.gold.agreement.coefficients import Coefficient
 from goldassay.gold.agreement.results import Agreement, Disagreement, Figure
-from goldassay.gold.agreement.study import SETS, Records, Study, statements
 from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.formats import ReadOptions
 from goldassay.gold.outputs import as_text, canonical_output
 from goldassay.gold.reading import read
-from goldassay.gold.records import INPUT_FIELDS, adapter, as_gold, as_prediction, problems
+from goldassay.measures.extraction import Span, SpanBatch
+from goldassay.measures.extraction.records import spans
+from goldassay.statistics import interval
+from goldassay.text.words import places
 
-OF_SETS = {"triples": "triple_f1", "records": "field_f1", "trajectories": "call_f1"}
-"""The name of F1 between two annotators."""
+Records = Sequence[Record]
+Compared = list[tuple[Any, Any]]  # a record that annotators have in common, and what is compared of it
+SETS = {"extraction": "strict_f1", "triples": "triple_f1", "records": "field_f1", "trajectories": "call_f1"}
+"""Tasks whose records hold a set (spans, statements, fields, calls), and the name of F1 between two annotators."""
 
 
 def agree(
@@ -47,50 +55,38 @@ def agree(
     """
     shape = None if task in TASKS else shape_of_task(task)
     if shape is None:
-        adapter(task)
+        shaped.adapter(task)
     if len(records) < 2:
         raise GoldassayError("agreement needs two annotators or more")
     if task in SETS and level not in (None, "nominal"):
         raise GoldassayError(f"a level is for values (classification, linking, retrieval, answering), not for {task}")
-    rows, warnings = _shared(records, shape.asked if shape else [INPUT_FIELDS[task]])
+    rows, warnings = _shared(records, shape.asked if shape else [shaped.INPUT_FIELDS[task]])
     draws = {"resamples": resamples, "seed": seed}
-    if shape:
-        figures, disagreements = _by_field(task, tuple(records), rows, shape, level or "nominal", draws)
-        return Agreement(task, tuple(records), len(rows), figures, disagreements, warnings)
     study = Study(tuple(records), rows, draws)
+    figures = study.figures
+    if shape:  # each field of the answer, whose name a figure's type has
+        beside = (*ABOUT_RECORD, *shape.asked)
+        answers = dict.fromkeys(name for row in rows for record in row for name in record or () if name not in beside)
+        if not answers:
+            raise DataError(f"no record has an answer of {task}, beside {', '.join(shape.asked)}")
+        disagreements: list[Disagreement] = []
+        for name in shape.scored(answers):
+            labelled = [[record and {**record, "label": _label(record.get(name))} for record in row] for row in rows]
+            of_field = Study(study.names, labelled, draws)
+            of_field.compare_values("classification", level or "nominal")
+            for figure in of_field.figures:
+                figures.append(replace(figure, type=name if figure.type is None else f"{name}: {figure.type}"))
+            disagreements += [replace(item, where=name) for item in of_field.disagreements("classification")]
+        return Agreement(task, study.names, len(rows), figures, disagreements, warnings)
     if task == "extraction":
         study.compare_spans()
     elif task in SETS:
         readings = study.read(lambda record: set(statements(record)))
         for pair in combinations(study.names, 2):
-            study.add_sets(OF_SETS[task], pair, study.among(readings, pair))
+            study.add_sets(SETS[task], pair, study.among(readings, pair))
     else:
         study.compare_values(task, level or ("ordinal" if task == "retrieval" else "nominal"))
-    return Agreement(task, study.names, len(rows), study.figures, study.disagreements(task), warnings)
-
-
-def _by_field(
-    task: str, names: tuple[str, ...], rows: Sequence[Sequence[Any]], shape: ProgramShape, level: str, draws: Record
-) -> tuple[list[Figure], list[Disagreement]]:
-    """The agreement on each field of the answer of a user's task, as on labels; a figure's type has the field's name.
-
-    Raises:
-        DataError: No record has an answer.
-    """
-    beside = (*ABOUT_RECORD, *shape.asked)
-    given = dict.fromkeys(name for row in rows for record in row for name in record or () if name not in beside)
-    figures: list[Figure] = []
-    disagreements: list[Disagreement] = []
-    if not given:
-        raise DataError(f"no record has an answer of {task}, beside {', '.join(shape.asked)}")
-    for field in shape.scored(given):
-        labelled = [[record and {**record, "label": _label(record.get(field))} for record in row] for row in rows]
-        study = Study(names, labelled, draws)
-        study.compare_values("classification", level)
-        for figure in study.figures:
-            figures.append(replace(figure, type=field if figure.type is None else f"{field}: {figure.type}"))
-        disagreements += [replace(item, where=field) for item in study.disagreements("classification")]
-    return figures, disagreements
+    return Agreement(task, study.names, len(rows), figures, study.disagreements(task), warnings)
 
 
 def _label(value: object) -> object:
@@ -122,40 +118,33 @@ def agree_files(
 
     Raises:
         GoldassayError: Two files have the same name, or agreement cannot be measured.
-        DataError: A file cannot be read, or a single one has no suggestions.
+        DataError: A file cannot be read, or a single one has no suggestions, or one that is not an answer of the task.
     """
     files = [Path(path) for path in paths]
-    if len(files) == 1:
-        return _with_suggestions(files[0], read(files[0], task=task, format=format, **options), task, level, seed)
-    for names in ([file.stem for file in files], [f"{file.parent.name}/{file.stem}" for file in files]):
-        if len(set(names)) == len(names):
-            read_all = [read(file, task=task, format=format, **options) for file in files]
-            records = dict(zip(names, read_all, strict=True))
-            return agree(records, task, level=level, seed=seed)
-    raise GoldassayError("two files have the same name; name the annotators by their file or its folder")
-
-
-def _with_suggestions(file: Path, rows: Records, task: str, level: str | None, seed: int) -> Agreement:
-    """The agreement of a draft's labels with what each system had suggested, and a warning about their influence.
-
-    Raises:
-        DataError: No record has suggestions, or one is not an answer of the task.
-    """
-    drafts = [record for record in rows if record.get("suggestions")]
+    if len(files) > 1:
+        for names in ([file.stem for file in files], [f"{file.parent.name}/{file.stem}" for file in files]):
+            if len(set(names)) == len(names):
+                read_all = [read(file, task=task, format=format, **options) for file in files]
+                return agree(dict(zip(names, read_all, strict=True)), task, level=level, seed=seed)
+        raise GoldassayError("two files have the same name; name the annotators by their file or its folder")
+    file = files[0]
+    drafts = [record for record in read(file, task=task, format=format, **options) if record.get("suggestions")]
     if not drafts:
         raise DataError("no record has suggestions, as gold draft writes them", file=file)
     suggested: dict[str, list[Fields]] = {}
     unchanged = 0
     for record in drafts:
-        label = canonical_output(as_prediction(record, task), task)
-        answers = {name: {**record, **as_gold(answer, task)} for name, answer in record["suggestions"].items()}
-        for name, answer in answers.items():
-            checked = problems(answer, task, extra="ignore") if task in TASKS else answer
+        label = canonical_output(shaped.as_prediction(record, task), task)
+        same = False
+        for name, suggestion in record["suggestions"].items():
+            answer = {**record, **shaped.as_gold(suggestion, task)}
+            checked = shaped.problems(answer, task, extra="ignore") if task in TASKS else answer
             if isinstance(checked, list):
-                field = f"suggestions.{name}.{checked[0].field}"
-                raise DataError(checked[0].what, file=file, record=record["id"], field=field)
+                place = f"suggestions.{name}.{checked[0].field}"
+                raise DataError(checked[0].what, file=file, record=record["id"], field=place)
             suggested.setdefault(name, []).append(answer)
-        unchanged += any(canonical_output(as_prediction(answer, task), task) == label for answer in answers.values())
+            same = same or canonical_output(shaped.as_prediction(answer, task), task) == label
+        unchanged += same
     changed = len(drafts) - unchanged
     warning = (
         f"{changed} of {len(drafts)} labels differ from every suggestion ({changed / len(drafts):.0%}). Labels made "
@@ -178,16 +167,16 @@ def _shared(records: Mapping[str, Records], inputs: Sequence[str]) -> tuple[list
     rows = {key: [by_key.get(key) for by_key in by_id] for key, count in counts.items() if count > 1}
     if not rows:
         raise DataError(f"the annotators have no record in common: {', '.join(records)}")
-    for key, field in product(rows, inputs):
+    for key, name in product(rows, inputs):
         row = rows[key]
         pairs = zip(records, row, strict=True)
-        contents = {name: record[field] for name, record in pairs if record and field in record}
+        contents = {annotator: record[name] for annotator, record in pairs if record and name in record}
         first = next(iter(contents), "")
-        for name, content in contents.items():
+        for annotator, content in contents.items():
             if content != contents[first]:
-                raise DataError(f"annotated on another {field} than {first}'s", file=name, record=key)
+                raise DataError(f"annotated on another {name} than {first}'s", file=annotator, record=key)
         if contents:  # a file of labels alone is about the text that another file has
-            rows[key] = [record and {field: contents[first], **record} for record in row]
+            rows[key] = [record and {name: contents[first], **record} for record in row]
     single = len(counts) - len(rows)
     partly = sum(None in row for row in rows.values())
     warnings = []
@@ -197,3 +186,178 @@ def _shared(records: Mapping[str, Records], inputs: Sequence[str]) -> tuple[list
         plural = "s" if partly > 1 else ""
         warnings.append(f"{partly} record{plural} not with all annotators: a pair is compared on what both have")
     return list(rows.values()), warnings
+
+
+@dataclass
+class Study:
+    """The records of several annotators, a row each (None if one lacks it), and the figures made of them."""
+
+    names: tuple[str, ...]
+    rows: Sequence[Sequence[Any]]
+    draws: Record
+    figures: list[Figure] = field(default_factory=list)
+
+    def read(self, reading_of: Callable[[Any], Any]) -> list[list[Any]]:
+        """What each record says; None where an annotator lacks it."""
+        return [[None if record is None else reading_of(record) for record in row] for row in self.rows]
+
+    def among(self, readings: Sequence[Sequence[Any]], names: Sequence[str]) -> Compared:
+        """What these annotators' records say, of the records that all of them have."""
+        columns = [self.names.index(name) for name in names]
+        rows = ((row, [values[column] for column in columns]) for row, values in zip(self.rows, readings, strict=True))
+        return [(row, values) for row, values in rows if None not in values]
+
+    def add(self, name: str, between: Sequence[str], tallies: Compared, units: int, type_: str | None = None) -> None:
+        """Add a figure, with a bootstrap interval over records, or over the documents that they name.
+
+        Args:
+            name: The figure's name.
+            between: The annotators that it is between.
+            tallies: The records that are compared, each with its tally.
+            units: How many units were compared.
+            type_: The type or label that it is of, if it is of one.
+        """
+        bounds = None
+        if tallies:
+            records, evidence = zip(*tallies, strict=True)
+            zero = Coefficient(kind=evidence[0].kind) if isinstance(evidence[0], Coefficient) else type(evidence[0])()
+            total = sum(evidence, zero)
+            if total.defined is not None if isinstance(total, Coefficient) else total.weight:
+                documents = clusters([next(filter(None, row)) for row in records])
+                bounds = interval(evidence, zero, clusters=documents, method="bootstrap", **self.draws)
+        self.figures.append(Figure(name, tuple(between), type_, units, bounds))
+
+    def add_coefficient(self, name: str, between: Sequence[str], units: Compared, kind: str = "cohen") -> None:
+        """Add a coefficient of the units of each record, which are counted unless only one annotator has a value."""
+        compared = sum(sum(value is not None for value in unit) > 1 for _, values in units for unit in values)
+        self.add(name, between, [(row, Coefficient.of(values, kind)) for row, values in units], compared)
+
+    def add_sets(self, name: str, pair: Sequence[str], sets: Compared) -> None:
+        """Add the F1 of two sets a record."""
+        tallies = [(row, Counts(len(a & b), len(b - a), len(a - b))) for row, (a, b) in sets]
+        self.add(name, pair, tallies, sum(len(a | b) for _, (a, b) in sets))
+
+    def compare_values(self, task: str, level: str) -> None:
+        """Observed agreement and kappa for each pair (and each label), Fleiss' kappa, Krippendorff's alpha."""
+        readings = self.read(lambda record: _values(task, record))
+        secondary = self.read(lambda record: {*(record.get("secondary_labels") or ())})
+        for pair in combinations(self.names, 2):
+            units = _complete(self.among(readings, pair))
+            same = [(row, Mean(float(sum(a == b for a, b in values)), float(len(values)))) for row, values in units]
+            self.add("observed", pair, same, sum(len(values) for _, values in units))
+            self.add_coefficient("cohen_kappa", pair, units)
+            if task == "classification":
+                values = {value for _, values in units for unit in values for value in unit}
+                for label in sorted(values, key=lambda value: (isinstance(value, str), value)):
+                    of_label = [(row, [[value == label for value in unit] for unit in values]) for row, values in units]
+                    used = sum(any(unit) for _, values in of_label for unit in values)
+                    tallies = [(row, Coefficient.of(values, "cohen")) for row, values in of_label]
+                    self.add("cohen_kappa", pair, tallies, used, label)
+                sets = self.among(secondary, pair)
+                if any(any(values) for _, values in sets):
+                    self.add_sets("secondary_f1", pair, sets)
+        self.add_coefficient("fleiss_kappa", self.names, _complete(self.among(readings, self.names)), "fleiss")
+        every = [(row, _units(values)) for row, values in zip(self.rows, readings, strict=True)]
+        self.add_coefficient(f"alpha_{level}", self.names, every, level)
+
+    def compare_spans(self) -> None:
+        """Strict and partial F1 for each pair of annotators, in all and for each type; kappa and alpha over words."""
+        readings = self.read(lambda record: spans(record["entities"]))
+        tags = self.read(_word_types)
+        types = sorted({span.type for row in readings for values in row for span in values or ()})
+        for pair in combinations(self.names, 2):
+            pairs = self.among(readings, pair)
+            for match, kind in (("strict", None), ("partial", None), *(("strict", kind) for kind in types)):
+                spans_of_side = [
+                    [[span for span in values[side] if kind in (None, span.type)] for _, values in pairs]
+                    for side in (0, 1)
+                ]
+                counts = SpanBatch(*spans_of_side).counts(match)
+                tallies = [(row, row_of(counts, index)) for index, (row, _) in enumerate(pairs)]
+                self.add(f"{match}_f1", pair, tallies, sum(map(max, *(map(len, side) for side in spans_of_side))), kind)
+            self.add_coefficient("word_kappa", pair, _complete(self.among(tags, pair)))
+        marked = [
+            (row, [unit for unit in _units(values) if any(tag not in ("O", None) for tag in unit)])
+            for row, values in zip(self.rows, tags, strict=True)
+        ]
+        coefficients = [(row, Coefficient.of(values, "nominal")) for row, values in marked]
+        self.add("word_alpha", self.names, coefficients, sum(len(values) for _, values in marked))
+
+    def disagreements(self, task: str) -> list[Disagreement]:
+        """Each place or statement for which the annotators of a record do not all give the same value."""
+        result = []
+        for row in self.rows:
+            by_name = {name: record for name, record in zip(self.names, row, strict=True) if record}
+            answers = {name: _answers(task, record) for name, record in by_name.items()}
+            where = dict.fromkeys(key for answer in answers.values() for key in answer)
+            for key in sorted(where) if task in SETS else where:
+                stated = {name: answer.get(key) for name, answer in answers.items()}
+                if len(set(stated.values())) > 1:
+                    result.append(Disagreement(str(next(iter(by_name.values()))["id"]), key.strip(), stated))
+        return result
+
+
+def _units(row: Sequence[Mapping[Any, Any] | None]) -> list[list[Any]]:
+    """The values of all annotators, place by place; None if one has no value there."""
+    where = dict.fromkeys(key for values in row for key in values or ())
+    return [[values.get(key) if values else None for values in row] for key in where]
+
+
+def _complete(readings: Compared) -> Compared:
+    """The values of all annotators at the places where each has one."""
+    return [(row, [unit for unit in _units(values) if None not in unit]) for row, values in readings]
+
+
+def _values(task: str, record: Record) -> dict[str, Any]:
+    """What a record says, place by place; of a mention Wikidata's identifiers if there are any, NIL without any."""
+    if task == "classification":
+        return {"label": record["label"]} if "label" in record else {text: True for _, text in shaped.labels_of(record)}
+    if task == "retrieval":
+        return shaped.grades(record)
+    if task == "answering":
+        return {"answer": " | ".join(sorted(shaped.folded_answers(record))) or "unanswerable"}
+    links = {}
+    for link in record["links"]:
+        used = {base: sorted(ids) for base, ids in link["ids"].items() if ids}
+        base = "wikidata" if "wikidata" in used else min(used, default="")
+        links[f"{link['start']}:{link['end']}"] = f"{base}:{'+'.join(used[base])}" if used else "NIL"
+    return links
+
+
+def _word_types(record: Record) -> dict[int, str]:
+    """The type over each word; of nested spans the shortest, ``O`` outside."""
+    inner = sorted(spans(record["entities"]), key=lambda span: span.end - span.start)
+    words = [Span(start, end, "") for start, end in places(record["text"])]
+    types = (next((span.type for span in inner if span.overlaps(word)), "O") for word in words)
+    return dict(enumerate(types))
+
+
+def statements(record: Record) -> list[tuple[str, ...]]:
+    """The statements of a record of triples, the leaf fields of a structured one with their values, or the calls.
+
+    Two are the same if they are in all parts but for case and spaces.
+    """
+    if "record" in record:
+        parts: list[tuple[Any, ...]] = [*shaped.leaves(record["record"])]
+    elif "calls" in record:
+        calls = shaped.first_acceptable(record["calls"])
+        parts = [(call["name"], as_text(call.get("args") or {})) for call in calls]
+    else:
+        parts = [(triple["subject"], triple["predicate"], triple["object"]) for triple in record["triples"]]
+    return [tuple(" ".join(str(text).split()).casefold() for text in statement) for statement in parts]
+
+
+def _answers(task: str, record: Record) -> dict[str, str | None]:
+    """What a record says, place by place or statement by statement, as text."""
+    if task == "extraction":
+        kinds: dict[str, list[str]] = {}
+        for span in spans(record["entities"]):
+            key = f"{span.start:>7}:{span.end} {record['text'][span.start : span.end]!r}"
+            kinds.setdefault(key, []).append(span.type)
+        return {key: ", ".join(sorted(kinds_of_key)) for key, kinds_of_key in kinds.items()}
+    if task in SETS:
+        return {" · ".join(statement): "stated" for statement in statements(record)}
+    answers: dict[str, str | None] = {key: str(value) for key, value in _values(task, record).items()}
+    if task == "classification":
+        answers["secondary_labels"] = " ".join(sorted({*(record.get("secondary_labels") or ())})) or None
+    return answers

@@ -60,7 +60,13 @@ class Coefficient(Keyed[Any, Number]):
             raise GoldassayError(f"no level {kind!r}; there are {', '.join(LEVELS)}")
         pairs = cls(kind=kind)
         for unit in units:
-            values = [_number(value) if kind in LEVELS[1:] else repr(value) for value in unit if value is not None]
+            values: list[Any] = [value for value in unit if value is not None]
+            for value in values if kind in LEVELS[1:] else ():
+                is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+                if not is_number or not np.isfinite(value):
+                    message = f"ordinal, interval and ratio values are finite numbers, not {value!r}"
+                    raise DataError(f"{message}; use level='nominal'")
+            values = list(map(float if kind in LEVELS[1:] else repr, values))
             if kind == "fleiss" and (len(values) < len(unit) or len(values) < 2):
                 message = "Fleiss' kappa needs a value of every annotator for every unit; use Krippendorff's alpha"
                 raise DataError(message)
@@ -95,40 +101,34 @@ class Coefficient(Keyed[Any, Number]):
     def _disagreement(self) -> tuple[Number, Number, Number]:
         """The disagreement that was observed, that by chance, and whether there is any by chance."""
         n = self.weight
-        observed, expected = self._of_numbers() if self and self.kind in LEVELS[1:] else disagreement(self)
+        if self and self.kind in LEVELS[1:]:
+            # Squared differences of numbers, observed and by chance, both times n²: linear but for ratios.
+            counts = np.array([*self.values()], float)
+            numbers, inverse = np.unique(np.array([*self]), return_inverse=True)
+            first, second = inverse.reshape(-1, 2).T
+            margin = np.zeros((len(numbers), *counts.shape[1:]))
+            np.add.at(margin, first, counts)
+            values = numbers.reshape(-1, *(1,) * (counts.ndim - 1))
+            total = counts.sum(axis=0)
+            if self.kind == "ordinal":
+                # The ranks between two values: everything from one to the other, less half of both ends.
+                values = np.cumsum(margin, axis=0) - margin / 2
+            gaps = values[first] - values[second]
+            if self.kind == "ratio":
+                gaps = divide(gaps, values[first] + values[second])
+                rows = zip(margin, values, strict=True)
+                expected: Number = sum(
+                    count * (margin * divide(value - values, value + values) ** 2).sum(0) for count, value in rows
+                )
+            else:  # the squared differences of all pairs are 2 n times those from the mean
+                mean = divide((margin * values).sum(axis=0), total)
+                expected = 2 * total * (margin * (values - mean) ** 2).sum(axis=0)
+            observed = total * (counts * gaps**2).sum(axis=0)
+        else:
+            observed, expected = disagreement(self)
         if self.kind in LEVELS:  # without replacement, n (n - 1) pairs of values meet by chance
             observed = observed * divide(n - 1.0, n)
         return observed, expected, abs(expected) > ZERO * n * n
-
-    def _of_numbers(self) -> tuple[Number, Number]:
-        """Squared differences of numbers, observed and by chance, both times n²: linear but for ratios."""
-        counts = np.array([*self.values()], float)
-        numbers, inverse = np.unique(np.array([*self]), return_inverse=True)
-        first, second = inverse.reshape(-1, 2).T
-        margin = np.zeros((len(numbers), *counts.shape[1:]))
-        np.add.at(margin, first, counts)
-        values = numbers.reshape(-1, *(1,) * (counts.ndim - 1))
-        n = counts.sum(axis=0)
-        if self.kind == "ordinal":
-            # The ranks between two values: everything from one to the other, less half of both ends.
-            values = np.cumsum(margin, axis=0) - margin / 2
-        gaps = values[first] - values[second]
-        if self.kind == "ratio":
-            gaps = divide(gaps, values[first] + values[second])
-            rows = zip(margin, values, strict=True)
-            by_chance = sum(
-                count * (margin * divide(value - values, value + values) ** 2).sum(0) for count, value in rows
-            )
-        else:  # the squared differences of all pairs are 2 n times those from the mean
-            mean = divide((margin * values).sum(axis=0), n)
-            by_chance = 2 * n * (margin * (values - mean) ** 2).sum(axis=0)
-        return n * (counts * gaps**2).sum(axis=0), by_chance
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
-        raise DataError(f"ordinal, interval and ratio values are finite numbers, not {value!r}; use level='nominal'")
-    return float(value)
 
 
 def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> float | None:
