@@ -21,6 +21,9 @@ inside it and a system's mention is split at an ``I-`` whose link is another; a 
 ``_``, ``-`` and ``O`` are no link; of gold's alternatives the first counts.
 ``protocol="hipe2020"`` is the same, but its mentions are bounded by the link cell alone (``adjacent="none"``).
 
+With one tag a token the tokens become extraction records; a system's tags are laid on gold's tokens (`align`); and to
+write either format, spans of characters become one tag a token (`token_places`, `cells`).
+
 Sources: https://www.clips.uantwerpen.be/conll2003/ner/, https://github.com/hipe-eval/HIPE-2022-data and
 https://github.com/hipe-eval/HIPE-scorer
 """
@@ -28,21 +31,25 @@ https://github.com/hipe-eval/HIPE-scorer
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import Fields, Record
 from goldassay.core.measure import check_choice
-from goldassay.gold import tokens as tokenised
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import SPANS
-from goldassay.gold.shapes import Side
-from goldassay.gold.tokens import OPTIONS, Document, Token
+from goldassay.gold.shapes import Fields, Record, Side
+from goldassay.text import spans as tagging
+from goldassay.text import words
 
+OPTIONS = ("column", "scheme", "malformed", "tokens")
+Place = tuple[int, int]
 DOCUMENT_NAME = re.compile(r"# \s*(?:newdoc\s+id\s*=|(?:[\w.-]+:)?document_id\s*=|id\s*=?)\s*(\S+)")
 COMMENT = re.compile(r"# \s*(?:[\w.: -]+=|id\s|newdoc\b|newpar\b)")
 TAG = re.compile(r"O|_|[BIESLUMW](?:-\S+)?")
@@ -56,6 +63,85 @@ UNLINKED = frozenset(("_", "-", "O", ""))
 OFFICIAL_LETTERS = {"S": "B", "U": "B", "E": "I", "L": "I"}
 
 
+class Token(NamedTuple):
+    """A token: its form, its tag, its line, the tag that bounds mentions, the white space behind it.
+
+    ``spelling`` is how a system wrote it that was laid on gold's.
+    """
+
+    form: str
+    tag: str
+    line: int
+    mark: str = "O"
+    space: str = " "
+    spelling: str = ""
+
+
+@dataclass
+class Document:
+    """The tokens of one document.
+
+    ``named`` says whether the file names it, ``breaks`` are the tokens with which a sentence begins, ``facts`` its
+    language and strata.
+    """
+
+    id: str
+    line: int = 0
+    named: bool = True
+    tokens: list[Token] = field(default_factory=list)
+    breaks: list[int] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """The text; what follows the last token is left out."""
+        pieces = [piece for token in self.tokens for piece in (token.form, token.space)]
+        return "".join(pieces[:-1])
+
+    def places(self) -> list[Place]:
+        """The offsets of each token in the text."""
+        starts = accumulate((len(token.form + token.space) for token in self.tokens), initial=0)
+        return [(start, start + len(token.form)) for start, token in zip(starts, self.tokens, strict=False)]
+
+    def record(self, source: Source) -> Fields:
+        """Its id, and on gold's side language, strata, text, and its tokens if the option ``tokens`` asks for them."""
+        if source.side == "pred":
+            return {"id": self.id}
+        strata = dict(self.facts)
+        language = strata.pop("language", None)
+        tokens = self.places() if source.option("tokens") else None
+        record = {"id": self.id, "language": language, "strata": strata, "text": self.text(), "tokens": tokens}
+        return {name: value for name, value in record.items() if value or name == "text"}
+
+    def mentions(self, spans: Sequence[tuple[int, int, str]]) -> list[Fields]:
+        """Token spans (first, after the last, type) as records; ``form`` is a system's own spelling if it differs."""
+        text = self.text()
+        places = self.places()
+        records = []
+        for first, last, kind in spans:
+            start = places[first][0]
+            end = places[last - 1][1]
+            mention = {"start": start, "end": end, "type": kind, "text": text[start:end]}
+            covered = self.tokens[first:last]
+            spelling = "".join(token.spelling or token.form for token in covered)
+            if spelling != "".join(token.form for token in covered):
+                mention["form"] = spelling
+            records.append(mention)
+        return records
+
+
+def column_of(source: Source) -> str | None:
+    """The column of tags: ``2:3`` is column 2 of gold and column 3 of predictions, as in one file that holds both.
+
+    >>> column_of(Source(Path("x"), "extraction", "iob2", "pred", {"column": "2:3"}))
+    '3'
+    """
+    column: str | None = source.option("column")
+    gold, colon, pred = str(column or "").partition(":")
+    if not colon:
+        return column
+    return (gold if source.side == "gold" else pred) or None
+
+
 def _tokenised_records(source: Source) -> Iterator[SourceRecord]:
     """The records of a file, one a document (or a sentence, if it marks no documents)."""
     documents = READ[source.format](source)
@@ -65,7 +151,7 @@ def _tokenised_records(source: Source) -> Iterator[SourceRecord]:
 def _pair_rows(gold: Source, pred: Source) -> tuple[Iterator[SourceRecord], Iterator[SourceRecord]]:
     """Both sides, the system's tags laid on gold's tokens."""
     left = READ[gold.format](gold)
-    right = tokenised.align(left, READ[pred.format](pred), pred.path, by_position=bool(gold.option("protocol")))
+    right = align(left, READ[pred.format](pred), pred.path, by_position=bool(gold.option("protocol")))
     tokens = [token for document in right for token in document.tokens]
     if differ := sum(token.spelling not in ("", token.form) for token in tokens):
         message = f"{differ} of {len(tokens)} tokens differ from gold's; they are laid on them by position"
@@ -74,24 +160,64 @@ def _pair_rows(gold: Source, pred: Source) -> tuple[Iterator[SourceRecord], Iter
 
 
 def _records(documents: Sequence[Document], gold: Sequence[Document], source: Source) -> Iterator[SourceRecord]:
-    """The records of documents; under a protocol their types are written as gold's are."""
-    if source.option("protocol"):
+    """The records of documents; no entity crosses a sentence break.
+
+    Under a protocol tokens are as the official scorer takes them: S- is B-, E- is I-, and cells that differ in case
+    alone become one. Links are in capitals; a type is as it is first in gold, and one that gold does not have in small
+    letters. Gold has one id then.
+    """
+    protocol = source.option("protocol")
+    if protocol:
         types: dict[str, str] = {}
         for token in (token for document in gold for token in document.tokens):
             types.setdefault(token.tag[2:].casefold(), token.tag[2:])
+
+        def official(cell: str, types: Mapping[str, str]) -> str:
+            if cell[1:2] != "-":
+                return cell.upper() if cell in ("o", "b", "i") else cell
+            letter = cell[0].upper()
+            kind = cell[2:].casefold()
+            return f"{OFFICIAL_LETTERS.get(letter, letter)}-{types.get(kind, kind)}"
+
         for document in documents:
-            document.tokens = [_official(token, types, source.task) for token in document.tokens]
-    if source.task == "extraction":
-        yield from tokenised.rows(documents, source, scheme="IOB2" if source.option("protocol") else None)
+            tokens = []
+            for token in document.tokens:
+                tag = token.tag.upper() if source.task == "linking" else official(token.tag, types)
+                tokens.append(token._replace(mark=official(token.mark, {}).upper(), tag=tag))
+            document.tokens = tokens
+    if source.task == "linking":
+        for document in documents:
+            links = []
+            for mention in document.mentions(_linked(document, source)):
+                cell = mention.pop("type")
+                ids = [] if cell == "NIL" else [identifier for identifier in cell.split("|") if identifier]
+                if source.side == "pred":
+                    mention["candidates"] = [{"id": name, "score": 1 / rank} for rank, name in enumerate(ids, start=1)]
+                else:
+                    ids = [name for name in ids[:1] if name != "NIL"] if protocol else ids
+                    mention["ids"] = {"wikidata": ids} if ids else {}
+                links.append(mention)
+            yield SourceRecord({**document.record(source), "links": links}, document.line or None)
         return
+    tags = {token.tag for document in documents for token in document.tokens}
+    scheme = tagging.named(source.option("scheme", "IOB2" if protocol else None), tags)
     for document in documents:
-        links = [_link(mention, source) for mention in document.mentions(_linked(document, source))]
-        yield SourceRecord({**document.record(source), "links": links}, document.line or None)
+        clean: list[str] = []
+        for token in document.tokens:  # a tag outside the scheme is a fault, and counts as outside
+            clean.append("O")
+            with source.checking("label", line=token.line, record=document.id):
+                tagging.split(token.tag, scheme)
+                clean[-1] = token.tag
+        spans: tagging.Spans = []
+        for first, last in pairwise([0, *document.breaks, len(clean)]):
+            inside = tagging.spans(clean[first:last], scheme, source.option("malformed", "conlleval"))
+            spans += [(first + start, first + end, kind) for start, end, kind in inside]
+        yield SourceRecord({**document.record(source), "entities": document.mentions(spans)}, document.line or None)
 
 
 def _documents(source: Source) -> list[Document]:
     """The tokenised documents of a file."""
-    column = tokenised.column_of(source) or "0"
+    column = column_of(source) or "0"
     if not column.isdigit():
         raise GoldassayError(f"iob2 names a column by its number (1 is the first), not {column!r}")
     index = int(column) - 1
@@ -135,11 +261,11 @@ def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -
     """Write documents, a line break in the text as a sentence break; a document's id is in a comment above it."""
     lines = []
     for record in records:
-        places = tokenised.places(record, "entities")
+        places = token_places(record, "entities")
         text = record["text"]
         lines.append(f"# document_id = {record['id']}\n")
         before = len(text)
-        for (start, end), tag in zip(places, tokenised.cells(record["entities"], places, record["id"]), strict=True):
+        for (start, end), tag in zip(places, cells(record["entities"], places, record["id"]), strict=True):
             # A sentence ends at a line break in the text, unless an entity runs over it.
             lines.append("\n" if "\n" in text[before:start] and tag[0] != "I" else "")
             lines.append(f"{text[start:end]}\t{tag}\n")
@@ -154,7 +280,7 @@ def _hipe_documents(source: Source) -> list[Document]:
         message = f"format hipe has no protocol {source.option('protocol')!r}; there are hipe and hipe2020"
         raise GoldassayError(message)
     protocol = source.option("protocol")
-    column = tokenised.column_of(source) or HIPE_COLUMNS[source.task]
+    column = column_of(source) or HIPE_COLUMNS[source.task]
     lines = source.lines()
     header = next(lines)[1].split("\t")
     bounds = "NE-COARSE-METO" if column.endswith("METO") else "NE-COARSE-LIT"
@@ -197,21 +323,77 @@ def _hipe_documents(source: Source) -> list[Document]:
     return documents
 
 
-def _official(token: Token, types: Mapping[str, str], task: str) -> Token:
-    """A token as the official scorer takes it: S- is B-, E- is I-, and cells that differ in case alone become one.
+def align(
+    gold: Sequence[Document], system: Sequence[Document], file: str | Path, *, by_position: bool
+) -> list[Document]:
+    """Gold's documents with the system's tags: both have the same characters, however they are cut into tokens.
 
-    Links are in capitals; a type is as it is first in gold, and one that gold does not have in small letters.
+    Documents are found by their ids, and one that the system lacks is left out. If a file names no documents, its
+    tokens are laid on all of gold's, one document after the other. ``by_position``, and if there are as many, they are
+    laid on gold's tokens one by one whatever the words, as the HIPE scorer does.
+
+    Raises:
+        DataError: The two sides differ in their text, or a document is unknown to gold.
     """
+    tokens = [token for document in system for token in document.tokens]
+    if by_position and len(tokens) == sum(len(token.tokens) for token in gold):
+        remaining = iter(tokens)
+        return [
+            replace(
+                document,
+                tokens=[
+                    token._replace(tag=other.tag, mark=other.mark, line=other.line, spelling=other.form)
+                    for token, other in zip(document.tokens, remaining, strict=False)
+                ],
+            )
+            for document in gold
+        ]
+    if not all(document.named for document in (*gold, *system)):
+        return _lay(gold, tokens, file)
+    by_id = {document.id: document for document in gold}
+    laid: list[Document] = []
+    for document in system:
+        if document.id not in by_id:
+            what = "prediction for a document that gold does not have"
+            raise DataError(what, file=file, line=document.line, record=document.id)
+        laid += _lay([by_id[document.id]], document.tokens, file)
+    return laid
 
-    def tag(cell: str, types: Mapping[str, str]) -> str:
-        if cell[1:2] != "-":
-            return cell.upper() if cell in ("o", "b", "i") else cell
-        letter = cell[0].upper()
-        kind = cell[2:].casefold()
-        return f"{OFFICIAL_LETTERS.get(letter, letter)}-{types.get(kind, kind)}"
 
-    mark = tag(token.mark, {}).upper()
-    return token._replace(mark=mark, tag=token.tag.upper() if task == "linking" else tag(token.tag, types))
+def _lay(gold: Sequence[Document], tokens: Sequence[Token], file: str | Path) -> list[Document]:
+    """System tokens over gold documents that follow each other, placed by their letters."""
+    laid = []
+    used = 0
+    for document in gold:
+        text = document.text()
+        letters = [offset for offset, letter in enumerate(text) if not letter.isspace()]
+        places: list[Place] = []
+        first = used
+        done = 0
+        while done < len(letters) and used < len(tokens):
+            form = "".join(tokens[used].form.split())
+            start = letters[done]
+            end = letters[min(done + len(form), len(letters)) - 1] + 1
+            if "".join(text[start:end].split()) != form:
+                what = f"{text[start:end]!r} in gold is {tokens[used].form!r} here; both files must hold the same text"
+                raise DataError(what, file=file, line=tokens[used].line, record=document.id)
+            places.append((start, end))
+            done += len(form)
+            used += 1
+        if done < len(letters) or (document is gold[-1] and used < len(tokens)):
+            what = (
+                f"{used - first} tokens fit gold's text, of {len(tokens) - first}; both files must hold the same text"
+            )
+            raise DataError(what, file=file, line=tokens[used - 1].line if used else None, record=document.id)
+        starts = [start for start, _ in places]
+        cut = [
+            token._replace(form=text[start:end], space=text[end:after])
+            for token, (start, end), after in zip(tokens[first:used], places, [*starts[1:], len(text)], strict=True)
+        ]
+        offsets = document.places()
+        breaks = [bisect_left(starts, offsets[index][0]) for index in document.breaks]
+        laid.append(replace(document, tokens=cut, breaks=breaks))
+    return laid
 
 
 def _linked(document: Document, source: Source) -> list[tuple[int, int, str]]:
@@ -247,28 +429,70 @@ def _linked(document: Document, source: Source) -> list[tuple[int, int, str]]:
     return mentions
 
 
-def _link(mention: Fields, source: Source) -> Fields:
-    """A mention as a link: gold's with its ids, a system's with its candidates; under a protocol gold has one id."""
-    cell = mention.pop("type")
-    ids = [] if cell == "NIL" else [identifier for identifier in cell.split("|") if identifier]
-    if source.side == "pred":
-        return {**mention, "candidates": [{"id": name, "score": 1 / rank} for rank, name in enumerate(ids, start=1)]}
-    if source.option("protocol"):
-        ids = [identifier for identifier in ids[:1] if identifier != "NIL"]
-    return {**mention, "ids": {"wikidata": ids} if ids else {}}
+def token_places(record: Record, field: str) -> list[Place]:
+    """The tokens of a record: its own, or words and signs, cut where a span begins or ends.
+
+    Raises:
+        DataError: The record has no text.
+
+    >>> token_places({"text": "L'année 1800", "entities": [{"start": 8, "end": 10}]}, "entities")
+    [(0, 1), (1, 2), (2, 7), (8, 10), (10, 12)]
+    """
+    if "text" not in record:
+        raise DataError(
+            "this format needs the text; give these predictions theirs, or write jsonl", record=record["id"]
+        )
+    given_tokens = record.get("tokens")
+    tokens = [(start, end) for start, end in given_tokens] if given_tokens else words.places(record["text"])
+    edges = sorted({edge for span in record[field] for edge in (span["start"], span["end"])})
+    cut: list[Place] = []
+    for start, end in tokens:
+        cut += pairwise([start, *(edge for edge in edges if start < edge < end), end])
+    return cut
+
+
+def cells(spans: Sequence[Record], tokens: Sequence[Place], record: object, *, links: bool = False) -> list[str]:
+    """One cell a token: IOB2 tags, or the identifiers of links; tags cannot tell overlaps apart.
+
+    Raises:
+        DataError: A span is not a run of whole tokens, or its type has white space.
+
+    >>> cells([{"start": 0, "end": 8, "type": "TOP"}], [(0, 3), (4, 8), (8, 9)], "d")
+    ['B-TOP', 'I-TOP', 'O']
+    """
+    firsts = {start: index for index, (start, _) in enumerate(tokens)}
+    lasts = {end: index + 1 for index, (_, end) in enumerate(tokens)}
+    row = ["_" if links else "O"] * len(tokens)
+    used: set[int] = set()
+    for number, span in enumerate(spans):
+        run = range(firsts.get(span["start"], 0), lasts.get(span["end"], 0))
+        if span.get("fragments") or span["start"] not in firsts or not run or not used.isdisjoint(run):
+            what = "this span is not a run of tokens of its own; write jsonl or brat"
+            raise DataError(what, record=record, field=f"[{number}]")
+        used.update(run)
+        if links:
+            ids = [identifier for identifiers in span.get("ids", {}).values() for identifier in identifiers]
+            ids += [candidate["id"] for candidate in span.get("candidates", [])]
+            row[run.start : run.stop] = ["|".join(ids) or "NIL"] * len(run)
+        else:
+            kind = span.get("type") or "ent"
+            if kind.split() != [kind]:
+                raise DataError(f"a type with white space ({kind!r}) is not allowed in a tag", record=record)
+            row[run.start : run.stop] = [f"B-{kind}", *[f"I-{kind}"] * (len(run) - 1)]
+    return row
 
 
 def _write_hipe(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
     """Write entities, or links, whose NE-COARSE cells keep neighbours apart."""
     lines = ["TOKEN\tNE-COARSE-LIT\tNEL-LIT\tMISC\n"]
     for record in records:
-        places = tokenised.places(record, SPANS[task])
+        places = token_places(record, SPANS[task])
         spans = record[SPANS[task]]
         text = record["text"]
         facts = {"document_id": record["id"], "language": record.get("language"), **(record.get("strata") or {})}
         lines += [f"# hipe2022:{key} = {facts[key]}\n" for key in ("document_id", *FACTS) if facts.get(key)]
-        marks = tokenised.cells(spans, places, record["id"])
-        links = tokenised.cells(spans if task == "linking" else (), places, record["id"], links=True)
+        marks = cells(spans, places, record["id"])
+        links = cells(spans if task == "linking" else (), places, record["id"], links=True)
         gaps = [text[end:start] for (_, end), (start, _) in pairwise(places)]
         for (start, end), mark, link, gap in zip(places, marks, links, [*gaps, " "], strict=True):
             misc = "_" if gap else "NoSpaceAfter"
