@@ -17,15 +17,27 @@ from typing import Any
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields
 from goldassay.gold.formats import Format, Source, SourceRecord
-from goldassay.gold.shapes import Record, Side
+from goldassay.gold.shapes import Fields, Record, Side
 
 
 def _squad(source: Source) -> Iterator[SourceRecord]:
     """One record a question."""
     if source.side == "pred":
-        yield from _squad_answers(source)
+        answers = files.json_value(source.path)
+        if not isinstance(answers, dict) or "data" in answers:
+            raise DataError("predictions are one object {id: answer}", file=source.path)
+        file = source.option("na_probs")
+        no_answer = files.json_value(file) if file else {}
+        for name, answer in answers.items():
+            with source.checking(record=name):
+                record = {"id": name, "answer": "" if answer is None else answer}
+                if file:
+                    number = no_answer.get(name)
+                    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number <= 1:
+                        raise DataError(f"a probability of no answer lies between 0 and 1, not {number!r}", file=file)
+                    record |= {"confidence": 1 - number, "meta": {"na_prob": number}}
+                yield SourceRecord(record)
         return
     paragraphs = list(_paragraphs(source))
     many = len({name.rpartition("/")[0] for name, _, _ in paragraphs}) > 1
@@ -45,11 +57,8 @@ def _squad(source: Source) -> Iterator[SourceRecord]:
                             record["answer_starts"] = starts
                         about_it = ("id", "question", "answers")
                         meta = {key: value for key, value in question.items() if key not in about_it}
-                        record |= {
-                            "meta": {"title": title, **meta},
-                            "context": paragraph["context"],
-                            "documents": [name],
-                        }
+                        record["meta"] = {"title": title, **meta}
+                        record |= {"context": paragraph["context"], "documents": [name]}
                     yield SourceRecord(record | about)
 
 
@@ -73,23 +82,6 @@ def _paragraphs(source: Source) -> Iterator[tuple[str, str, Fields]]:
             for index, paragraph in enumerate(article["paragraphs"]):
                 with source.checking(field=f"data[{number}].paragraphs[{index}]"):
                     yield f"{label}/{index}", title, paragraph | {"context": paragraph["context"]}
-
-
-def _squad_answers(source: Source) -> Iterator[SourceRecord]:
-    answers = files.json_value(source.path)
-    if not isinstance(answers, dict) or "data" in answers:
-        raise DataError("predictions are one object {id: answer}", file=source.path)
-    file = source.option("na_probs")
-    no_answer = files.json_value(file) if file else {}
-    for name, answer in answers.items():
-        with source.checking(record=name):
-            record = {"id": name, "answer": "" if answer is None else answer}
-            if file:
-                number = no_answer.get(name)
-                if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number <= 1:
-                    raise DataError(f"a probability of no answer lies between 0 and 1, not {number!r}", file=file)
-                record |= {"confidence": 1 - number, "meta": {"na_prob": number}}
-            yield SourceRecord(record)
 
 
 def _write_squad(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:

@@ -15,10 +15,9 @@ from pathlib import Path
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields, Record
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import SPANS, candidates, covered, span_fault
-from goldassay.gold.shapes import Side
+from goldassay.gold.shapes import Fields, Record, Side
 
 SPACE = re.compile(r"\s")
 UNSAFE = re.compile(r"^[/\\]|(?:^|[/\\])\.\.(?:[/\\]|$)|^[A-Za-z]:|\0")
@@ -54,7 +53,18 @@ def _record(file: Path, name: str, source: Source) -> Fields:
             if key in spans:
                 raise DataError(f"{key} is there twice")
             if key[:1] == "T":
-                spans[key] = _span(kind, arguments, words[0], text, source.audit)
+                quoted = words[0]
+                pieces = [tuple(map(int, piece.split())) for piece in arguments.split(";")]
+                span: Fields = {"start": pieces[0][0], "end": pieces[-1][1], "type": kind, "text": quoted}
+                if len(pieces) > 1:
+                    span["fragments"] = pieces
+                if text is not None:  # an audit proves the span itself
+                    actual = covered(text, span)
+                    if span["end"] <= len(text) and SPACE.sub(" ", actual) == SPACE.sub(" ", quoted):
+                        span["text"] = actual
+                    elif not source.audit and (message := span_fault(text, span)):
+                        raise DataError(message)
+                spans[key] = span
             elif key[:1] == "R":
                 relations.append((number, kind, [argument.partition(":")[2] for argument in arguments.split()]))
             elif key[:1] == "N":
@@ -80,21 +90,6 @@ def _record(file: Path, name: str, source: Source) -> Fields:
             record["links"].append(spans[key] | ({"ids": by_base} if gold else {"candidates": candidates(by_base)}))
     record["links"].sort(key=lambda link: (link["start"], link["end"]))
     return record
-
-
-def _span(kind: str, places: str, words: str, text: str | None, audit: bool) -> Fields:
-    """A span; it is proved against the text, except in an audit, which does that itself."""
-    pieces = [tuple(map(int, piece.split())) for piece in places.split(";")]
-    span: Fields = {"start": pieces[0][0], "end": pieces[-1][1], "type": kind, "text": words}
-    if len(pieces) > 1:
-        span["fragments"] = pieces
-    if text is not None:
-        actual = covered(text, span)
-        if span["end"] <= len(text) and SPACE.sub(" ", actual) == SPACE.sub(" ", words):
-            span["text"] = actual
-        elif not audit and (message := span_fault(text, span)):
-            raise DataError(message)
-    return span
 
 
 def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:

@@ -21,9 +21,7 @@ from goldassay.gold.formats import Format, Source, SourceRecord, is_by_split, ta
 from goldassay.gold.records import SPANS, as_prediction, prove
 
 ID_KEYS = {"wikidata": "wikidata_id", "viaf": "viaf_id", "isil": "isil_code", "ghcid": "ghcid"}
-ID_KEYS |= {
-    base: base for base in ("gnd", "isni", "orcid", "ror", "geonames")
-}  # which the founding sample does not name
+ID_KEYS |= {name: name for name in ("gnd", "isni", "orcid", "ror", "geonames")}  # the founding sample has none of these
 ENTRY_PARTS = {
     "extraction": "ner_annotations",
     "classification": "type_classification",
@@ -90,8 +88,22 @@ def _records(entry: Fields, task: str) -> list[dict[str, Any]]:
         names = {"primary_type": "label", "secondary_types": "secondary_labels", "rationale": "rationale"}
         labels = {field: content[key] for key, field in names.items() if key == "primary_type" or key in content}
         return [{**document, **labels}]
-    if task == "linking":
-        return [{**document, "links": _links(entry)}]
+    if task == "linking":  # a link at each place of each mention
+        links = []
+        for mention, about_mention in content.items():
+            ids: dict[str, list[str]] = {}
+            for base, key in ID_KEYS.items():
+                if value := about_mention.get(key):
+                    ids[base] = list(map(str, value)) if isinstance(value, list) else [str(value)]
+            places = [span for span in entry.get("ner_annotations", []) if span.get("text") == mention]
+            if not places and mention:
+                starts = [match.start() for match in re.finditer(re.escape(mention), entry["text"])]
+                places = [{"start": start, "end": start + len(mention), "text": mention} for start in starts]
+            if not places:
+                raise DataError(f"mention {mention!r} is not in the text", field="entity_linking")
+            link = {"ids": ids, **_chosen(about_mention, "checked", "rests_on")}
+            links += [_chosen(span, "start", "end", "text", "type") | link for span in places]
+        return [{**document, "links": sorted(links, key=lambda link: (link["start"], link["end"]))}]
     records = []
     for number, pair in enumerate(content, start=1):
         answers = pair["answer"] if "answer" in pair else pair["gold_answer"]
@@ -106,25 +118,6 @@ def _records(entry: Fields, task: str) -> list[dict[str, Any]]:
         }
         records.append({**about, **question, **_chosen(pair, "answer_type", "supporting_facts", "reference")})
     return records
-
-
-def _links(entry: Fields) -> list[dict[str, Any]]:
-    """A link at each place of each mention."""
-    links = []
-    for mention, about in entry["entity_linking"].items():
-        values = {base: about[key] for base, key in ID_KEYS.items() if about.get(key)}
-        ids = {
-            base: list(map(str, value)) if isinstance(value, list) else [str(value)] for base, value in values.items()
-        }
-        places = [span for span in entry.get("ner_annotations", []) if span.get("text") == mention]
-        if not places and mention:
-            starts = [match.start() for match in re.finditer(re.escape(mention), entry["text"])]
-            places = [{"start": start, "end": start + len(mention), "text": mention} for start in starts]
-        if not places:
-            raise DataError(f"mention {mention!r} is not in the text", field="entity_linking")
-        link = {"ids": ids, **_chosen(about, "checked", "rests_on")}
-        links += [_chosen(span, "start", "end", "text", "type") | link for span in places]
-    return sorted(links, key=lambda link: (link["start"], link["end"]))
 
 
 def _chosen(fields: Fields, *names: str) -> dict[str, Any]:

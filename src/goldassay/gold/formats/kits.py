@@ -13,21 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold.formats import Format, Source, SourceRecord
+from goldassay.gold.shapes import Fields
 
 KIT_LISTS = {"benchmark": "articles", "annotations": "annotations", "alignment": "alignments"}
 KIND_OF_TASK = {"linking": "benchmark", "triples": "annotations"}
 TASK_OF_KIND = {kind: task for task, kind in KIND_OF_TASK.items()}
-Kit = tuple[str, dict[str, Any], list[dict[str, Any]]]
 
 
-def load(path: str | Path, kind: str | None = None) -> Kit:
+def load(path: str | Path, kind: str | None = None) -> tuple[str, Fields, list[Fields]]:
     """The kind of a kit file, what precedes its list, and the list; ``kind`` is the kind that it must have.
 
     Raises:

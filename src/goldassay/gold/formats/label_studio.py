@@ -19,10 +19,9 @@ from pathlib import Path
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields, Record
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import is_labelled
-from goldassay.gold.shapes import SHAPES, Side
+from goldassay.gold.shapes import SHAPES, Fields, Record, Side
 
 ANNOTATED = ("entities", "label", "secondary_labels")
 SHOWN_FIELDS = ("errors", "score")  # what `goldassay runs export --format label-studio` tells people beside the text
@@ -34,6 +33,7 @@ def _tasks(source: Source) -> Iterator[SourceRecord]:
     if not isinstance(content, list):
         raise DataError("not Label Studio's: a list of tasks is needed", file=source.path)
     section = "predictions" if source.side == "pred" else "annotations"
+    shape = SHAPES[source.side][source.task].__annotations__
     empty = bool(content)
     for number, task in enumerate(content, start=1):
         with source.checking(record=number):
@@ -41,27 +41,36 @@ def _tasks(source: Source) -> Iterator[SourceRecord]:
             name = str(data.get("id", task.get("id", number)))
             with source.checking(record=name):
                 results = [item for item in task.get(section) or () if not item.get("was_cancelled")]
-                if source.drafts and not results:
-                    yield SourceRecord({"id": name, **_data_fields(data, source)})
-                for first in results[:1]:
+                if not results and not source.drafts:
+                    continue
+                fields = {key: value for key, value in data.items() if key in shape and key not in (*ANNOTATED, "id")}
+                unknown = {key: value for key, value in data.items() if key not in shape and key not in SHOWN_FIELDS}
+                if unknown:
+                    fields["meta"] = {**unknown, **fields.get("meta", {})}
+                if results:
                     empty = False
-                    annotations = _annotations(first.get("result") or [], data["text"], source.task)
-                    yield SourceRecord({"id": name, **_data_fields(data, source), **annotations})
+                    fields |= _annotations(results[0].get("result") or [], data["text"], source.task)
+                yield SourceRecord({"id": name, **fields})
     if empty and source.side == "pred":
         raise DataError("no task has a prediction", file=source.path)
 
 
-def _data_fields(data: Record, source: Source) -> Fields:
-    """The fields that the shape of a record has; others under ``meta``."""
-    shape = SHAPES[source.side][source.task].__annotations__
-    fields = {key: value for key, value in data.items() if key in shape and key not in (*ANNOTATED, "id")}
-    unknown = {key: value for key, value in data.items() if key not in shape and key not in SHOWN_FIELDS}
-    return {**fields, "meta": {**unknown, **fields.get("meta", {})}} if unknown else fields
-
-
 def _annotations(regions: Sequence[Record], text: str, task: str) -> Fields:
+    """The entities or labels of regions; the offsets of an entity are proved by its words if it has them."""
     if task == "extraction":
-        spans = [_entity(region["value"], text) for region in regions if region["type"] == "labels"]
+        spans: list[Fields] = []
+        for value in (region["value"] for region in regions if region["type"] == "labels"):
+            start = int(value["start"])
+            end = int(value["end"])
+            words = value.get("text")
+            if isinstance(words, str) and text[start:end] != words:
+                # A browser counts UTF-16 units: the characters of the first `start` units are the real offset.
+                start = len(text.encode("utf-16-le")[: 2 * start].decode("utf-16-le", "replace"))
+                end = start + len(words)
+            if not 0 <= start < end <= len(text) or words not in (None, text[start:end]):
+                message = f"{words!r} is not at {value['start']}–{value['end']} of the text"
+                raise DataError(message, field="result.value")
+            spans.append({"start": start, "end": end, "type": str(value["labels"][0]), "text": text[start:end]})
         return {"entities": sorted(spans, key=lambda span: (span["start"], span["end"]))}
     choices = [region["value"]["choices"] for region in regions if region["type"] == "choices"]
     labels = [str(label) for chosen in choices for label in chosen]
@@ -70,49 +79,34 @@ def _annotations(regions: Sequence[Record], text: str, task: str) -> Fields:
     return {"label": labels[0], **({"secondary_labels": labels[1:]} if labels[1:] else {})}
 
 
-def _entity(value: Record, text: str) -> Fields:
-    """An entity of a region; its offsets are proved by its words if it has them."""
-    start = int(value["start"])
-    end = int(value["end"])
-    words = value.get("text")
-    if isinstance(words, str) and text[start:end] != words:
-        # A browser counts UTF-16 units: the characters of the first `start` units are the real offset.
-        start = len(text.encode("utf-16-le")[: 2 * start].decode("utf-16-le", "replace"))
-        end = start + len(words)
-    if not 0 <= start < end <= len(text) or words not in (None, text[start:end]):
-        message = f"{words!r} is not at {value['start']}–{value['end']} of the text"
-        raise DataError(message, field="result.value")
-    return {"start": start, "end": end, "type": str(value["labels"][0]), "text": text[start:end]}
-
-
 def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
     """Tasks with an annotation each, or with a prediction each; those of a draft have what each system suggested."""
     section = "predictions" if side == "pred" else "annotations"
     tasks = []
     for record in records:
         text = str(record.get("text", ""))
-        data = {key: value for key, value in record.items() if key not in ANNOTATED}
-        results = [{"result": _regions(record, text)}] if side == "pred" or is_labelled(record, task) else []
-        suggestions = record.get("suggestions") or {}
-        suggested = [
-            {"model_version": name, "result": _regions(suggestion, text)} for name, suggestion in suggestions.items()
-        ]
-        tasks.append({"data": data, **({"predictions": suggested} if suggested else {}), section: results})
+        exported: Fields = {"data": {key: value for key, value in record.items() if key not in ANNOTATED}}
+        if suggestions := record.get("suggestions"):
+            exported["predictions"] = [
+                {"model_version": name, "result": _regions(answer, text)} for name, answer in suggestions.items()
+            ]
+        labelled = side == "pred" or is_labelled(record, task)
+        exported[section] = [{"result": _regions(record, text)}] if labelled else []
+        tasks.append(exported)
     files.save(path, json.dumps(tasks, ensure_ascii=False, indent=1) + "\n")
 
 
 def _regions(record: Record, text: str) -> list[Fields]:
     """The regions of a record's entities and labels; an entity that is not in the text has none."""
     regions = []
-    spans = [span for span in record.get("entities") or () if span["start"] is not None]
-    for number, span in enumerate(spans):
-        located = {
-            "start": span["start"],
-            "end": span["end"],
-            "text": span.get("text") or text[span["start"] : span["end"]],
-        }
-        names = {"from_name": "entities", "to_name": "text", "type": "labels"}
-        regions.append({"id": f"p{number}", **names, "value": {**located, "labels": [str(span.get("type", ""))]}})
+    for span in record.get("entities") or ():
+        if span["start"] is not None:
+            start = span["start"]
+            end = span["end"]
+            value: Fields = {"start": start, "end": end, "text": span.get("text") or text[start:end]}
+            value["labels"] = [str(span.get("type", ""))]
+            names = {"from_name": "entities", "to_name": "text", "type": "labels"}
+            regions.append({"id": f"p{len(regions)}", **names, "value": value})
     if isinstance(record.get("label"), str):
         value = {"choices": [record["label"], *(record.get("secondary_labels") or ())]}
         names = {"from_name": "choice", "to_name": "text", "type": "choices"}

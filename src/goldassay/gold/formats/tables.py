@@ -20,7 +20,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from functools import cache
 from math import inf, isfinite
@@ -31,12 +31,11 @@ from typing import Any
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, MissingExtra
 from goldassay._support.files import Faults
-from goldassay.core.fields import Fields, Record
 from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields
 from goldassay.gold.formats import SPLIT_NAMES, Format, Source, SourceRecord, is_by_split
 from goldassay.gold.records import LABEL_FIELDS, is_labelled, schema
-from goldassay.gold.shapes import Side
+from goldassay.gold.shapes import Fields, Record, Side
 
 WRITTEN = ("classification", "answering")
 HF = "hf:"
@@ -100,15 +99,12 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, Any]]:
     if kind in ("csv", "tsv"):
         is_own_task = source.task not in WRITTEN
         lines = table(file, quoted=True if is_own_task or source.options.get("map") else None, faults=source.faults)
-        if is_own_task and source.task == "records":
+        if not is_own_task or not lines or source.task == "labels":  # what a judge is asked stays as it is written
+            return lines
+        if source.task == "records":
             return [(line, {name: _typed(name, [cell])[0] for name, cell in row.items()}) for line, row in lines]
-        if is_own_task and lines and source.task != "labels":  # what a judge is asked stays as it is written
-            columns = [_typed(name, [row[name] for _, row in lines]) for name in lines[0][1]]
-            cells = zip(*columns, strict=True)
-            return [
-                (line, dict(zip(row, values, strict=True))) for (line, row), values in zip(lines, cells, strict=True)
-            ]
-        return lines
+        columns = {name: _typed(name, [row[name] for _, row in lines]) for name in lines[0][1]}
+        return [(line, {name: columns[name][i] for name in columns}) for i, (line, _) in enumerate(lines)]
     if kind == "jsonl" and "data" not in source.options:
         return files.json_lines(file)
     records: Iterable[Any]
@@ -128,7 +124,17 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, Any]]:
 def _record(row: Fields, source: Source) -> Fields:
     """A row under the names of the task's fields."""
     header = ", ".join(row) or "none"
-    record = {field: row.pop(column) for field, column in _columns(row, source.task, source.side).items()}
+    by_name = {name.strip().lower(): name for name in reversed(list(row))}
+    columns: dict[str, str] = {}  # of each field, by the first of its names that the header has
+    for field, names in COLUMN_NAMES.get(source.task, {}).get(source.side, {}).items():
+        column = next((by_name[name] for name in names if name in by_name), None)
+        if column is not None and column not in columns.values():
+            columns[field] = column
+    if source.task == "classification" and "label" in columns:  # beside a label, a score is no grade
+        score = columns.pop("score", None)
+        if source.side == "pred" and score is not None:
+            columns.setdefault("confidence", score)
+    record = {field: row.pop(column) for field, column in columns.items()}
     drafted = row.get("sampling") is not None  # an empty cell of a draft is not labelled yet
     if source.format in ("csv", "tsv"):
         empty = [] if drafted else EMPTY_CELLS
@@ -158,21 +164,6 @@ def _record(row: Fields, source: Source) -> Fields:
 
 
 _schema = cache(schema)
-
-
-def _columns(header: Iterable[str], task: str, side: Side) -> dict[str, str]:
-    """The column of each field, by the first of its names that the header has."""
-    lower = {name.strip().lower(): name for name in reversed(list(header))}
-    columns: dict[str, str] = {}
-    for field, names in COLUMN_NAMES.get(task, {}).get(side, {}).items():
-        name = next((lower[name] for name in names if name in lower), None)
-        if name is not None and name not in columns.values():
-            columns[field] = name
-    if task == "classification" and "label" in columns:  # beside a label, a score is no grade
-        score = columns.pop("score", None)
-        if side == "pred" and score is not None:
-            columns.setdefault("confidence", score)
-    return columns
 
 
 def _value(cell: str, field: str) -> Any:
@@ -246,15 +237,15 @@ def table(
     return [(line, dict(zip(header, cells, strict=True))) for line, cells in rows if len(cells) == len(header)]
 
 
-def _typed(name: str, cells: Sequence[str]) -> list[Any]:
+def _typed(name: str, cells: list[str]) -> list[Any]:
     """A column as numbers or truth values, if all its cells read so as JSON; an empty cell is None then."""
     try:
         values = [json.loads(cell.lower()) if cell.strip() else None for cell in cells]
     except ValueError:
-        return list(cells)
+        return cells
     kinds = {type(value) for value in values if value is not None}
     if name in anyfields.ABOUT_RECORD or kinds not in ({bool}, {int}, {float}, {int, float}):
-        return list(cells)
+        return cells
     return [float(value) if float in kinds and value is not None else value for value in values]
 
 
@@ -262,7 +253,6 @@ def _plain(value: Any, name: str) -> Any:
     """A value as JSON holds it; raises for an image, bytes and the like."""
 
     def simple(inner: Any) -> Any:
-        """A value as JSON holds it; raises DataError if there is none."""
         plain = jsonl.jsonable(inner)
         if isinstance(plain, str) and not hasattr(inner, "isoformat"):
             message = f"{name} holds {type(inner).__name__}, which no record can hold"
@@ -314,18 +304,18 @@ def write(path: str | Path, records: Iterable[Record], task: str, side: Side) ->
     Raises:
         DataError: A cell has a tab or line break, which tsv cannot hold.
     """
-    several_records = list(records)
-    to_fill = "" if all(is_labelled(record, task) for record in several_records) else LABEL_FIELDS[task][0]
+    listed = list(records)
+    to_fill = "" if all(is_labelled(record, task) for record in listed) else LABEL_FIELDS[task][0]
     names = {"label": "gold_type", "secondary_labels": "secondary_types"} if side == "gold" else {}
     columns = [*COLUMN_NAMES[task][side], *anyfields.DRAFTED, "errors"]
     fields = [
         field
         for field in columns
-        if field in ("id", to_fill) or any(record.get(field) is not None for record in several_records)
+        if field in ("id", to_fill) or any(record.get(field) is not None for record in listed)
     ]
     tab = Path(path).suffix.lower() != ".csv"
     rows = [[names.get(field, field) for field in fields]]
-    for record in several_records:
+    for record in listed:
         cells = [_written(record.get(field), field) for field in fields]
         if tab and re.search("[\t\n\r]", "".join(cells)):
             raise DataError("a tab or line break is not allowed in tsv; write csv or jsonl", record=record["id"])

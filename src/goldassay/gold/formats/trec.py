@@ -18,10 +18,9 @@ from pathlib import Path
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields, Record
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import grades
-from goldassay.gold.shapes import Side
+from goldassay.gold.shapes import Fields, Record, Side
 
 
 def _queries(source: Source) -> Iterator[SourceRecord]:
@@ -51,7 +50,9 @@ def _queries(source: Source) -> Iterator[SourceRecord]:
             document = cells[-2] if gold else cells[2]
             cell = cells[-1] if gold else cells[4]
             with source.checking(line=number, record=query):
-                value = _grade(cell) if gold else float(cell)
+                if gold and not cell.removesuffix(".0").removeprefix("-").isdecimal():
+                    raise DataError(f"a grade is a whole number, not {cell!r}")
+                value = int(cell.removesuffix(".0")) if gold else float(cell)
                 if not math.isfinite(value):
                     raise DataError(f"the score of {document} is {cell}")
                 if gold and value < 0 and source.audit:
@@ -70,13 +71,6 @@ def _queries(source: Source) -> Iterator[SourceRecord]:
             yield SourceRecord({"id": query, "results": list(documents.values())})
     if negative:
         source.warnings.append(f"{negative} grades of {source.path} are under 0; these documents count as not judged")
-
-
-def _grade(cell: str) -> int:
-    digits = cell.removesuffix(".0")
-    if not digits.removeprefix("-").isdecimal():
-        raise DataError(f"a grade is a whole number, not {cell!r}")
-    return int(digits)
 
 
 def write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
