@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import Faults
-from goldassay.core.fields import check_unique
+from goldassay.core.fields import Fields, check_unique
 from goldassay.gold import formats
 from goldassay.gold.formats import ReadOptions, Source
 from goldassay.gold.formats.jsonl import ids_of
 from goldassay.gold.reading import Records, checked, source_of
 from goldassay.gold.records import SPANS, as_prediction, empty_prediction, prove
-from goldassay.gold.shapes import Fields
 
 if TYPE_CHECKING:
     from goldassay.statistics.design import Design
@@ -68,26 +67,23 @@ def pairs(
         overlap: Leave out, with a warning, predictions that gold does not have, and gold that a run was not asked.
         drafts: Keep records of a draft that have no gold.
         options: How the format is read (`goldassay.gold.formats.ReadOptions`).
+
+    Raises:
+        DataError: A side cannot be read, or the two do not fit together.
+        GoldassayError: There is no such task, format or option, or nothing to compare.
     """
     faults = Faults(skip_bad)
     left = source_of(gold, task, "gold", format, faults=faults, drafts=drafts, **options)
     name = pred_format or ("run" if formats.is_run(pred) else format or formats.guess(pred, task, left.format))
     own_options = options if left.format in (name, "data") else {"map": options.get("map")}
     right = source_of(pred, task, "pred", name, faults=faults, **own_options)  # pyright: ignore[reportArgumentType]
-    golds, predictions = _read_both(left, right)
-    return join(golds, predictions, split=split, overlap=overlap)
-
-
-def _read_both(left: Source, right: Source) -> tuple[Records, Records]:
-    """The records of both sides; those of a format whose predictions cannot be read without gold are read together."""
     paired = [formats.named(side.format) for side in (left, right) if side.format in formats.names()]
-    together = paired[0].pair_rows if len(paired) == 2 and paired[1].pair_rows else None
-    if together:
+    if len(paired) == 2 and paired[1].pair_rows and (together := paired[0].pair_rows):
         gold_rows, pred_rows = together(left, right)
         golds = Records((row.record for row in checked(left, gold_rows)), left)
         predictions = Records((row.record for row in checked(right, pred_rows)), right)
         check_unique(golds, left.path)
-        return golds, predictions
+        return join(golds, predictions, split=split, overlap=overlap)
     golds = Records.of(left)
     predictions = _predictions(right)
     if left.numbered or right.numbered:
@@ -107,7 +103,7 @@ def _read_both(left: Source, right: Source) -> tuple[Records, Records]:
         for name, original in left.repeats.items():
             if original in by_id and name not in by_id:
                 predictions.append({**by_id[original], "id": name})
-    return golds, predictions
+    return join(golds, predictions, split=split, overlap=overlap)
 
 
 def _predictions(source: Source) -> Records:
@@ -154,6 +150,7 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
     """
     task = gold.source.task
     faults = predictions.source.faults
+    file = predictions.file
     every = set(gold.ids)
     golds = gold.of_split(split) if split else gold
     ids = set(golds.ids)
@@ -166,7 +163,20 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
     population = preds if design.drafted else ()
     if design.drafted:
         preds = preds.select(ids)
-    golds, preds = _settle_unknown(golds, preds)
+    strangers = [name for name in preds.ids if name not in ids]
+    form = formats.named(preds.format) if preds.format in formats.names() else None
+    if form is not None and strangers:  # which are treated as the format's official scorer treats them
+        if form.ignored and (form.ignores_all or len(strangers) < len(preds)):  # else they are refused below
+            message = f"{len(strangers)} of {len(preds)} {form.ignored} of {preds.source.path} have no gold record and"
+            preds.warnings.append(f"{message} are left out, as the official scorer does ({_listed(strangers)})")
+            preds = preds.select(ids)
+        elif form.spurious:
+            empty: list[Fields] = []  # gold for these; evidence for what is not there is left out, as DocRED does
+            for record in preds.select(strangers):
+                for item in record[form.spurious]:
+                    item.pop("evidence", None)
+                empty.append({"id": record["id"], "text": "", form.spurious: []})
+            golds = Records([*golds, *empty], golds.source)
     if overlap:
         covered = ids & (ids_of(preds.source.path) if preds.source.format == "run" else ids)
         if not covered:
@@ -180,8 +190,26 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
         golds = golds.select(covered)
         preds = preds.select(covered)
     check_unique(golds)
-    check_unique(preds, preds.file)
-    aligned, warnings = _align(task, golds, preds, faults)
+    check_unique(preds, file)
+    names = golds.ids
+    by_id = dict(zip(preds.ids, preds, strict=True))
+    gold_ids = set(names)
+    if stranger := next((name for name in by_id if name not in gold_ids), None):
+        noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
+        hint = "; goldassay compare scores this run alone without it" if file and formats.is_run(file) else ""
+        raise DataError(f"prediction for a {noun} that gold does not have{hint}", file=file, record=stranger)
+    aligned = [by_id.get(name) or empty_prediction(name, task) for name in names]
+    spans = SPANS.get(task, "")
+    for index, (record, prediction) in enumerate(zip(golds, aligned, strict=True) if spans else ()):
+        try:
+            prove(record["text"], prediction[spans], spans, names[index])
+        except DataError as error:
+            faults.report(error.at(file=file))
+            aligned[index] = empty_prediction(names[index], task)
+    warnings: list[str] = []
+    if missing := [name for name in names if name not in by_id]:
+        message = f"{len(missing)} of {len(names)} gold records have no prediction and are counted as empty ones"
+        warnings.append(f"{message} ({_listed(missing)})")
     if faults.errors:
         warnings.append(f"{len(faults.errors)} faults were passed over; the first: {faults.errors[0]}")
     by_disagreement = sum("other_answers" in (record.get("meta") or {}) for record in drafted)
@@ -196,50 +224,6 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
     return Pairs(golds, aligned, [*gold.warnings, *preds.warnings, *warnings], design, population, unlabelled)
 
 
-def _align(task: str, golds: Records, preds: Records, faults: Faults) -> tuple[list[Fields], list[str]]:
-    """The predictions in the order of gold, empty where there are none, and a warning of these."""
-    file = preds.file
-    ids = golds.ids
-    by_id = dict(zip(preds.ids, preds, strict=True))
-    gold_ids = set(ids)
-    if unknown := next((name for name in by_id if name not in gold_ids), None):
-        noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
-        hint = "; goldassay compare scores this run alone without it" if file and formats.is_run(file) else ""
-        raise DataError(f"prediction for a {noun} that gold does not have{hint}", file=file, record=unknown)
-    aligned = [by_id.get(name) or empty_prediction(name, task) for name in ids]
-    spans = SPANS.get(task, "")
-    for index, (record, prediction) in enumerate(zip(golds, aligned, strict=True) if spans else ()):
-        try:
-            prove(record["text"], prediction[spans], spans, ids[index])
-        except DataError as error:
-            faults.report(error.at(file=file))
-            aligned[index] = empty_prediction(ids[index], task)
-    missing = [name for name in ids if name not in by_id]
-    message = f"{len(missing)} of {len(ids)} gold records have no prediction and are counted as empty ones"
-    return aligned, [f"{message} ({_listed(missing)})"] if missing else []
-
-
-def _settle_unknown(golds: Records, preds: Records) -> tuple[Records, Records]:
-    """Both sides with predictions that have no gold treated as the format's official scorer treats them."""
-    gold_ids = set(golds.ids)
-    unknown = [name for name in preds.ids if name not in gold_ids]
-    form = formats.named(preds.format) if preds.format in formats.names() else None
-    if form is None or not unknown:
-        return golds, preds
-    if form.ignored and (form.ignores_all or len(unknown) < len(preds)):  # else `_align` refuses
-        file = preds.source.path
-        message = f"{len(unknown)} of {len(preds)} {form.ignored} of {file} have no gold record and are left out"
-        preds.warnings.append(f"{message}, as the official scorer does ({_listed(unknown)})")
-        return golds, preds.select(gold_ids)
-    if form.spurious:
-        empty: list[Fields] = []  # gold for these; evidence for what is not there is left out, as DocRED does
-        for record in preds.select(unknown):
-            for item in record[form.spurious]:
-                item.pop("evidence", None)
-            empty.append({"id": record["id"], "text": "", form.spurious: []})
-        return Records([*golds, *empty], golds.source), preds
-    return golds, preds
-
-
-def _listed(names: Sequence[str], most: int = 3) -> str:
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+def _listed(names: Sequence[str]) -> str:
+    """The first three names."""
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")

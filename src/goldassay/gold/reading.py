@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from goldassay._support import workspace
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import Faults
-from goldassay.core.fields import Record, check_unique, identity
+from goldassay.core.fields import Fields, Record, check_unique, identity
 from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, Source, SourceRecord, tables
 from goldassay.gold.records import SAMPLING, SPANS, is_labelled, problems, prove
-from goldassay.gold.shapes import Fields, Side
+from goldassay.gold.shapes import Side
 
 if TYPE_CHECKING:
     from goldassay.statistics.design import Design
@@ -172,10 +172,10 @@ class Records(list[Fields]):
         Raises:
             DataError: One cannot be read, or two have one id, unless they need not be ``unique``.
         """
-        form = source.format
-        if form == "run":  # the last row of an example counts
-            return cls({row.record["id"]: row.record for row in rows(source)}.values(), source, format=form)
+        form = source.format  # the reader may see another one in the file
         parsed = list(rows(source))
+        if form == "run":  # the last row of an example counts
+            return cls({row.record["id"]: row.record for row in parsed}.values(), source, format=form)
         records = cls((row.record for row in parsed), source, format=form, lines=[row.line for row in parsed])
         if unique:
             check_unique(records, source.path)
