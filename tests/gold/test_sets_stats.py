@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.gold import load
-from goldassay.gold.sets import counted, of_task, stats
+from goldassay.gold.sets import counted, stats
 
 
 def test_the_counts_of_heritage_are_those_of_its_card(root: Path) -> None:
@@ -26,10 +26,8 @@ def test_facets() -> None:
     def row(key: str, label: str, split: str | None, tier: object) -> dict[str, object]:
         return {"id": key, "text": "x", "label": label, "split": split, "strata": {"tier": tier}}
 
-    counted = of_task(
-        "classification", [row("a", "M", "train", 1), row("b", "A", "dev", 1.0), row("c", "M", None, None)]
-    )
-    assert counted["by"] == {
+    rows = [row("a", "M", "train", 1), row("b", "A", "dev", 1.0), row("c", "M", None, None)]
+    assert stats(load(rows, task="classification"))["tasks"]["classification"]["by"] == {
         "split": {"train": (1, 0), "dev": (1, 0), "–": (1, 0)},
         "tier": {"1": (2, 0), "–": (1, 0)},
         "label": {"M": (2, 0), "A": (1, 0)},

@@ -16,7 +16,6 @@ the task has, on the right where the row has it, as a dotted path. It also reads
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
 from numbers import Number
@@ -25,10 +24,9 @@ from typing import Any
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError
-from goldassay.core.fields import JsonObject, names
+from goldassay.core.fields import Fields, Record, names
 from goldassay.core.fields import read as field_at
 from goldassay.gold.formats import SPLIT_NAMES, is_by_split
-from goldassay.gold.shapes import Fields, Record
 
 DRAFTED = ("sampling", "suggestions", "preferred")
 """Of a draft: how a record was chosen, what systems answered, and whose answers people took to be right."""
@@ -178,7 +176,8 @@ def _lists(value: Any) -> Any:
 def fields(records: Iterable[Record]) -> dict[str, str]:
     """The fields of records with their types, as a DSPy signature writes them.
 
-    Few texts that repeat are a Literal, unless they are copied from another field, as a name in a letter is.
+    Few texts that repeat are a Literal, unless those of most records are words of another field, as a name in a letter
+    is.
 
     >>> fields([{"id": "1", "text": "a b", "year": 1784}, {"id": "2", "text": "c d", "year": 1913}])
     {'text': 'str', 'year': 'int'}
@@ -190,8 +189,15 @@ def fields(records: Iterable[Record]) -> dict[str, str]:
             if name not in ABOUT_RECORD:
                 columns.setdefault(name, []).append(value)
     types = {name: _type([value for value in values if value is not None]) for name, values in columns.items()}
-    closed = [name for name, kind in types.items() if kind.startswith("Literal")]
-    return types | {name: "str" for name in closed if _is_copied(name, listed)}
+    for name in [name for name, kind in types.items() if kind.startswith("Literal")]:
+        filled = [record for record in listed if record.get(name)]
+        copies = 0
+        for record in filled:
+            texts = "\n".join(str(value) for key, value in record.items() if key not in (*ABOUT_RECORD, name))
+            copies += re.search(rf"(?<!\w){re.escape(str(record[name]))}(?!\w)", texts) is not None
+        if 2 * copies > len(filled):
+            types[name] = "str"
+    return types
 
 
 def texts(records: Iterable[Record]) -> list[str]:
@@ -201,16 +207,6 @@ def texts(records: Iterable[Record]) -> list[str]:
     ['body']
     """
     return [name for name, kind in fields(records).items() if kind == "str"]
-
-
-def _is_copied(name: str, records: Sequence[Record]) -> bool:
-    """Whether the text of a field stands as a word in another field of most records."""
-    filled = [record for record in records if record.get(name)]
-    copies = 0
-    for record in filled:
-        texts = "\n".join(str(value) for key, value in record.items() if key not in (*ABOUT_RECORD, name))
-        copies += re.search(rf"(?<!\w){re.escape(str(record[name]))}(?!\w)", texts) is not None
-    return 2 * copies > len(filled)
 
 
 def _type(values: Sequence[Any]) -> str:
@@ -225,14 +221,3 @@ def _type(values: Sequence[Any]) -> str:
     if kinds <= {int, float} and kinds:
         return "float" if float in kinds else "int"
     return kinds.pop().__name__ if len(kinds) == 1 else "Any"
-
-
-def counted(records: Sequence[Record]) -> Fields:
-    """How many records have each field, and how often each value occurs if there are few."""
-    counts: JsonObject = {}
-    for name in fields(records):
-        values = [str(record[name]) for record in records if record.get(name) is not None]
-        occurring = Counter(values)
-        few = len(occurring) <= 30 and len(occurring) < len(values)
-        counts[name] = dict(occurring.most_common()) if few else len(values)
-    return counts

@@ -88,13 +88,29 @@ def problems(
         return checked
     except ValidationError as error:
         fields = record if isinstance(record, dict) else {}
-        errors: list[DataError] = []
+        labels = LABEL_FIELDS[task]
+        errors: dict[str, DataError] = {}
         for detail in error.errors(include_url=False, include_context=False):
-            fault = _data_error(detail, fields, task)
-            field = fault.field or ""  # of the alternatives of one field only the first is reported
-            if not any(field.startswith(e.field or "") or (e.field or "").startswith(field) for e in errors):
-                errors.append(fault)
-        return errors
+            field = ""
+            for step in detail["loc"]:
+                if isinstance(step, int):
+                    field += f"[{step}]"
+                elif not UNION_STEPS.match(step):
+                    field += f".{step}" if field else step
+            if any(field.startswith(other) or other.startswith(field) for other in errors):
+                continue  # of the alternatives of one field only the first is reported
+            what = f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, found {_short(repr(detail['input']), 80)}"
+            hint = ""  # how to name a field that has another name
+            if detail["type"] == "extra_forbidden":
+                label = next((name for name in labels if name in fields), "")
+                what = "no such field in this record; put what is your own under 'meta'"
+                hint = f', or name the fields that count (`map={{"{label or labels[0]}": "{label or field}"}}`)'
+            elif detail["type"] == "missing":
+                what = "this field is missing"
+                hint = f'; name its column (`map={{"{field}": "COLUMN"}}`)'
+            what += hint if len(detail["loc"]) <= 1 else ""
+            errors[field] = DataError(what, record=fields.get("id"), field=field or None)
+        return list(errors.values())
 
 
 def is_labelled(record: object, task: str) -> bool:
@@ -110,26 +126,6 @@ def is_labelled(record: object, task: str) -> bool:
     if task not in TASKS and isinstance(suggestions, Mapping):
         names = tuple(name for answer in suggestions.values() for name in answer)
     return not names or any(record.get(name) is not None for name in names)
-
-
-def _data_error(detail: Record, record: Record, task: str) -> DataError:
-    """One complaint of pydantic as an error of ours; of a field under another name, how to name it."""
-    field = ""
-    for step in detail["loc"]:
-        if isinstance(step, int):
-            field += f"[{step}]"
-        elif not UNION_STEPS.match(step):
-            field += f".{step}" if field else step
-    value = _short(repr(detail["input"]), 80)
-    label = next((name for name in LABEL_FIELDS[task] if name in record), "")
-    named = f'"{label or LABEL_FIELDS[task][0]}": "{label or field}"'
-    is_inner = len(detail["loc"]) > 1
-    what = {
-        "extra_forbidden": "no such field in this record; put what is your own under 'meta'"
-        + ("" if is_inner else f", or name the fields that count (`map={{{named}}}`)"),
-        "missing": "this field is missing" + ("" if is_inner else f'; name its column (`map={{"{field}": "COLUMN"}}`)'),
-    }.get(detail["type"], f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, found {value}")
-    return DataError(what, record=record.get("id"), field=field or None)
 
 
 def prove(text: str, spans: Sequence[Record], field: str, record: object = None) -> None:
@@ -182,9 +178,8 @@ def covered(text: str, span: Record) -> str:
 
 def nearest(text: str, words: str, start: int) -> int | None:
     """Where ``words`` occur closest to ``start``; None if they do not occur."""
-    before = text.rfind(words, 0, start + len(words))
-    after = text.find(words, start)
-    places = [offset for offset in (before, after) if offset >= 0 and words]
+    offsets = (text.rfind(words, 0, start + len(words)), text.find(words, start))
+    places = [offset for offset in offsets if offset >= 0 and words]
     return min(places, key=lambda offset: abs(offset - start), default=None)
 
 
@@ -225,10 +220,7 @@ def as_prediction(record: Record, task: str) -> Fields:
                 if not has_alternatives or first not in ("", None):
                     args[name] = first
             steps.append({"kind": "tool", "name": call["name"], "args": args})
-        return answer | {
-            "trajectory": steps,
-            "answer": next(iter(record.get("answers") or ()), None),
-        }
+        return answer | {"trajectory": steps, "answer": next(iter(record.get("answers") or ()), None)}
     if task == "linking":
         links = []
         for link in record["links"]:
@@ -273,18 +265,16 @@ def as_gold(output: Record, task: str) -> Fields:
     value = {name: output[name] for name in names if output.get(name) is not None}
     if task in (*SPANS, "triples"):
         field = SPANS.get(task, task)
-        items = [_as_gold_item(item, task) for item in value.get(field, ()) if item.get("start", 0) is not None]
+        items = []
+        for item in value.get(field, ()):
+            if item.get("start", 0) is None:
+                continue
+            items.append({name: item[name] for name in item if name not in ("confidence", "form", "candidates")})
+            if task == "linking" and not item.get("ids"):  # a mention has the identifiers of its best candidate
+                best = next(iter(item.get("candidates") or ()), {"id": "NIL"})
+                items[-1]["ids"] = {} if best["id"] == "NIL" else candidate_ids(best)
         value[field] = items
     return value
-
-
-def _as_gold_item(item: Record, task: str) -> Fields:
-    """A span or statement as gold has it; a mention with the identifiers of its best candidate."""
-    bare = {name: value for name, value in item.items() if name not in ("confidence", "form", "candidates")}
-    if task != "linking" or bare.get("ids"):
-        return bare
-    best = next(iter(item.get("candidates") or ()), {"id": "NIL"})
-    return {**bare, "ids": {} if best["id"] == "NIL" else candidate_ids(best)}
 
 
 def candidate_ids(candidate: Record) -> dict[str, list[str]]:

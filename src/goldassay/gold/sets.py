@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from goldassay._support import files, workspace
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import check_unique
+from goldassay.core.fields import Fields, Record, check_unique
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape, shape_of_task
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, answering, tables
 from goldassay.gold.reading import Records, read
 from goldassay.gold.records import INPUT_FIELDS, TABLE, first_acceptable, grades, labels_of, leaves
-from goldassay.gold.shapes import Fields, Record
 from goldassay.results.view import Sentence, Table, View, shortened
 
 if TYPE_CHECKING:
@@ -114,8 +113,9 @@ class TaskSet:
         for record in self.records:
             columns = record.get("meta") or {}
             lifted = {name: columns[name] for name in inputs if name in columns and name not in record}
-            examples.append(dspy.Example(**lifted, **record))
-        return [example.with_inputs(*inputs) for example in examples] if inputs else examples
+            example = dspy.Example(**lifted, **record)
+            examples.append(example.with_inputs(*inputs) if inputs else example)
+        return examples
 
     @property
     def inputs(self) -> list[str]:
@@ -142,16 +142,15 @@ class TaskSet:
         absent = [name for name in names if name not in present]
         if absent:
             there = [name for name in present if name not in anyfields.ABOUT_RECORD]
-            lengths = {name: self._characters(name) for name in there if name not in names}
+            lengths = {}
+            for name in there:
+                if name not in names:
+                    values = [record.get(name, (record.get("meta") or {}).get(name)) for record in self.records]
+                    lengths[name] = sum(len(value) for value in values if isinstance(value, str))
             other = max(lengths, key=lengths.__getitem__, default="COLUMN")  # of a text more likely than of a number
             message = f"no record has {', '.join(absent)}, which the program takes; there are {', '.join(there)}"
             raise DataError(f'{message}; name its column (`map={{"{absent[0]}": "{other}"}}`)', file=self.place)
         return names
-
-    def _characters(self, name: str) -> int:
-        """How many characters the texts of a field or column have."""
-        values = [record.get(name, (record.get("meta") or {}).get(name)) for record in self.records]
-        return sum(len(value) for value in values if isinstance(value, str))
 
     def content(self, records: Sequence[Record] | None = None) -> list[str]:
         """The fields whose text says whether two records are near duplicates: the inputs, whatever they are called.
@@ -228,9 +227,11 @@ class TaskSet:
         for source in self.sources if self.task in ("answering", "retrieval") else ():
             if (source.get("format") or formats.guess(source["path"], self.task)) == "squad":
                 paragraphs += answering.passages(source["path"])
+        if paragraphs:
+            return paragraphs
         of_one = (r for r in self.records if r.get("context") and len(r.get("documents") or ()) == 1)
-        texts = {str(record["documents"][0]): str(record["context"]) for record in of_one if not paragraphs}
-        return paragraphs or [{"id": name, "text": text} for name, text in texts.items()]
+        texts = {str(record["documents"][0]): str(record["context"]) for record in of_one}
+        return [{"id": name, "text": text} for name, text in texts.items()]
 
     def __getattr__(self, name: str) -> list[dspy.Example]:
         if name in ("train", "dev", "test", "validation"):
@@ -301,7 +302,7 @@ def load(
             if chosen:
                 what = f"{path} is a set, whose card says how it is read; {next(iter(chosen))} is for one file"
                 raise GoldassayError(what)
-            return _folder(path, task)
+            return _from_card(path, task)
         task = task or "extraction"
     mapped = anyfields.mapping(options.get("map")) or ()
     job = task or formats.task_of(path, format, options.get("column"), mapped)
@@ -346,7 +347,12 @@ def card(folder: Path) -> Fields:
     return content
 
 
-def _folder(folder: Path, task: str | None) -> GoldSet:
+def _from_card(folder: Path, task: str | None) -> GoldSet:
+    """The set of a folder, or one task of it; the card names the files, each as a path or a mapping with ``path``.
+
+    Raises:
+        DataError: There is no gold in the folder, or its card does not name files and fields.
+    """
     about = card(folder)
     named = about.get("files") or {}
     inputs = about.get("inputs") or []
@@ -356,10 +362,20 @@ def _folder(folder: Path, task: str | None) -> GoldSet:
         raise DataError("'inputs' is a list of the fields that a program is given", file=folder / CARD, field="inputs")
     tasks = {}
     for job in dict.fromkeys([*TASKS, *map(str, named)]) if task is None else [task]:
+        sources = []
+        entry = named.get(job, [])
+        for item in entry if isinstance(entry, list) else [entry]:
+            source = item if isinstance(item, dict) else {"path": item}
+            path = source.get("path")
+            if not isinstance(path, str):
+                raise DataError("a file is a path, or a mapping with 'path'", file=folder / CARD, field=f"files.{job}")
+            if not (folder / path).resolve().is_relative_to(folder.resolve()):
+                raise DataError(f"{path!r} lies outside the set", file=folder / CARD, field=f"files.{job}")
+            sources.append({**source, "path": folder / path})
         file = folder / f"{job}.jsonl"
-        sources = _sources(folder, named[job], job) if job in named else []
-        if sources or file.exists():
-            sources = sources or [{"path": file, "format": "jsonl"}]
+        if not sources and file.exists():
+            sources = [{"path": file, "format": "jsonl"}]
+        if sources:
             tasks[job] = TaskSet(job, sources, folder, inputs if job not in TASKS else ())
     if not tasks:
         expected = f"{task}.jsonl" if task else "extraction.jsonl, …"
@@ -367,21 +383,10 @@ def _folder(folder: Path, task: str | None) -> GoldSet:
     return GoldSet(str(about.get("name") or folder.name), tasks, about, folder)
 
 
-def _sources(folder: Path, entry: Any, task: str) -> list[Fields]:
-    """The files of a task in a card: a path, a mapping with ``path``, or a list of either."""
-    sources = []
-    for item in entry if isinstance(entry, list) else [entry]:
-        source = item if isinstance(item, dict) else {"path": item}
-        path = source.get("path")
-        if not isinstance(path, str):
-            raise DataError("a file is a path, or a mapping with 'path'", file=folder / CARD, field=f"files.{task}")
-        if not (folder / path).resolve().is_relative_to(folder.resolve()):
-            raise DataError(f"{path!r} lies outside the set", file=folder / CARD, field=f"files.{task}")
-        sources.append({**source, "path": folder / path})
-    return sources
-
-
-TALLIED = {"extraction": ("type",), "triples": ("predicate", "object_type", "verdict")}
+TALLIED = {
+    "extraction": {"types": "type"},
+    "triples": {"predicates": "predicate", "object_types": "object_type", "verdicts": "verdict"},
+}
 """Fields of spans and statements whose values are counted."""
 
 
@@ -391,10 +396,23 @@ def stats(gold: GoldSet) -> Fields:
     ``by`` is facet (split, language, label or stratum), then key, then the numbers of records and of what they hold
     (``unit``).
     """
-    return {
-        "name": gold.name,
-        "tasks": {task: of_task(task, task_set.records) for task, task_set in gold.tasks.items()},
-    }
+    tasks: Fields = {}
+    for task, task_set in gold.tasks.items():
+        unit, field = TABLE[task]["unit"] if task in TABLE else ("records", "")
+        by: dict[str, dict[str, tuple[int, int]]] = {}
+        for record in task_set.records:
+            keys = {"split": record.get("split"), "language": record.get("language"), **(record.get("strata") or {})}
+            if task == "classification" and "label" in record:
+                keys["label"] = record["label"]
+            held = first_acceptable(record["calls"]) if task == "trajectories" else record.get(field) or ()
+            for facet, key in keys.items():
+                group = by.setdefault(facet, {})
+                name = _name(key)
+                count, items = group.get(name, (0, 0))
+                group[name] = count + 1, items + (len(held) if field else 1)
+        facets = {facet: group for facet, group in by.items() if list(group) != ["–"]}
+        tasks[task] = {"task": task, "counts": counted(task, task_set.records), "unit": unit, "by": facets}
+    return {"name": gold.name, "tasks": tasks}
 
 
 def view_of_stats(counts: Record) -> View:
@@ -415,24 +433,6 @@ def view_of_stats(counts: Record) -> View:
     return view
 
 
-def of_task(task: str, records: Sequence[Record]) -> Fields:
-    """The counts of one task's records."""
-    unit, field = TABLE[task]["unit"] if task in TABLE else ("records", "")
-    by: dict[str, dict[str, tuple[int, int]]] = {}
-    for record in records:
-        keys = {"split": record.get("split"), "language": record.get("language"), **(record.get("strata") or {})}
-        if task == "classification" and "label" in record:
-            keys["label"] = record["label"]
-        for facet, key in keys.items():
-            group = by.setdefault(facet, {})
-            name = _name(key)
-            count, items = group.get(name, (0, 0))
-            held = first_acceptable(record["calls"]) if task == "trajectories" else record.get(field) or ()
-            group[name] = count + 1, items + (len(held) if field else 1)
-    by = {facet: group for facet, group in by.items() if list(group) != ["–"]}
-    return {"task": task, "counts": counted(task, records), "unit": unit, "by": by}
-
-
 def counted(task: str, records: Sequence[Record]) -> Fields:
     """How many records there are, and what they hold; the counts that a card declares have these names.
 
@@ -441,19 +441,23 @@ def counted(task: str, records: Sequence[Record]) -> Fields:
     >>> counted("extraction", records)
     {'records': 1, 'splits': {'train': 1}, 'languages': {'nl': 1}, 'entities': 1, 'types': {'TOP': 1}}
     """
-    optional = {name: [record.get(name[:-1]) for record in records] for name in ("splits", "languages")}
-    counts = {"records": len(records)} | _tables(optional)
-    if task not in TABLE:
-        return counts | anyfields.counted(records)
+    counts: Fields = {"records": len(records)} | _tables(records, splits="split", languages="language")
+    if task not in TABLE:  # how many records have each field, and how often each value occurs if there are few
+        for name in anyfields.fields(records):
+            values = [str(record[name]) for record in records if record.get(name) is not None]
+            occurring = Counter(values)
+            few = len(occurring) <= 30 and len(occurring) < len(values)
+            counts[name] = dict(occurring.most_common()) if few else len(values)
+        return counts
     unit, field = TABLE[task]["unit"]
     items = [item for record in records for item in record.get(field) or ()]
     if task == "answering":
         counts |= {"questions": len(records), "unanswerable": sum(not record["answers"] for record in records)}
-        return counts | _tables({"answer_types": [record.get("answer_type") for record in records]})
+        return counts | _tables(records, answer_types="answer_type")
     if task == "trajectories":
         calls = [call for record in records for call in first_acceptable(record["calls"])]
-        categories = _tables({"categories": [record.get("category") for record in records]})
-        return counts | {"calls": len(calls), "tools": tally(call["name"] for call in calls)} | categories
+        counts |= {"calls": len(calls), "tools": tally(call["name"] for call in calls)}
+        return counts | _tables(records, categories="category")
     if task == "records":
         return counts | {"fields": tally(leaf for record in records for leaf, _ in leaves(record["record"]))}
     counts |= {"queries": len(records)} if task == "retrieval" else {}
@@ -470,12 +474,13 @@ def counted(task: str, records: Sequence[Record]) -> Fields:
     if task == "retrieval":
         judged = tally(grade for record in records for grade in grades(record).values())
         return counts | {"grades": dict(sorted(judged.items()))}
-    return counts | _tables({f"{key}s": [item.get(key) for item in items] for key in TALLIED[task]})
+    return counts | _tables(items, **TALLIED[task])
 
 
-def _tables(columns: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, int]]:
-    """How often each value of a column occurs; a column without any is left out."""
-    return {name: tally(filter(None, values)) for name, values in columns.items() if any(values)}
+def _tables(rows: Sequence[Record], **fields: str) -> dict[str, dict[str, int]]:
+    """How often each value of a field occurs, each by the name of its count; a field without any is left out."""
+    columns = {name: [value for row in rows if (value := row.get(field))] for name, field in fields.items()}
+    return {name: tally(values) for name, values in columns.items() if values}
 
 
 def tally(values: Iterable[object]) -> dict[str, int]:

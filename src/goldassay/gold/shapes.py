@@ -24,21 +24,25 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Grade = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
 Stratum = str | int | float | bool | None
-FORBID = ConfigDict(extra="forbid")
 Side = Literal["gold", "pred"]
 
 
-class Failure(TypedDict, total=False):
+class Strict(TypedDict):
+    """A shape with no other fields than its own."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+
+
+class Failure(Strict, total=False):
     """What a person saw going wrong: a failure mode (`goldassay.ext.labelling.modes`), the remark, and how bad it is,
     1 to 3."""
 
-    __pydantic_config__ = FORBID  # type: ignore[misc]
     mode: Required[str]
     note: str | None
     grade: int | None
 
 
-class Common(TypedDict, total=False):
+class Common(Strict, total=False):
     """What every gold record may have.
 
     Records of a draft say how they were chosen (``sampling``, `goldassay.statistics.design`), what systems answered
@@ -46,7 +50,6 @@ class Common(TypedDict, total=False):
     those of a review what went wrong (``errors``), where somebody looked for it.
     """
 
-    __pydantic_config__ = FORBID  # type: ignore[misc]
     id: Required[Id]
     document: Id | None
     language: str | None
@@ -59,13 +62,12 @@ class Common(TypedDict, total=False):
     errors: list[Failure]
 
 
-class EntitySpan(TypedDict):
+class EntitySpan(Strict):
     """A typed stretch of text; ``fragments`` are the pieces of a discontinuous one, from ``start`` to ``end``.
 
     An ``optional`` span may be left out; ``parent`` is the place of the span that this one is a part of.
     """
 
-    __pydantic_config__ = FORBID  # type: ignore[misc]
     start: Offset
     end: Offset
     type: str
@@ -99,14 +101,13 @@ class Classification(Common, total=False):
     rationale: str | None
 
 
-class Link(TypedDict):
+class Link(Strict):
     """A mention and its identifiers by knowledge base; no identifier means NIL.
 
     An ``optional`` mention may be left out. ``parent`` is the place of the mention that this one is a part of: all
     parts together stand for the whole (ELEVANT).
     """
 
-    __pydantic_config__ = FORBID  # type: ignore[misc]
     start: Offset
     end: Offset
     text: NotRequired[str]
@@ -154,10 +155,9 @@ class Answering(Common, total=False):
     entities: list[str]
 
 
-class TripleShape(TypedDict, total=False):
+class TripleShape(Strict, total=False):
     """A statement; ``object`` is text or a typed value, ``confidence`` is a prediction's."""
 
-    __pydantic_config__ = FORBID  # type: ignore[misc]
     subject: Required[str | dict[str, Any]]
     predicate: Required[str]
     object: Required[str | int | float | bool | dict[str, Any]]
@@ -192,10 +192,9 @@ class WholeRecord(Common):
     record: dict[str, Any] | list[Any] | str
 
 
-class ToolCall(TypedDict):
+class ToolCall(Strict):
     """A call of a tool; a value of ``args`` may be a list of acceptable values."""
 
-    __pydantic_config__ = FORBID  # type: ignore[misc]
     name: str
     args: NotRequired[dict[str, Any]]
 
@@ -219,10 +218,9 @@ class Trajectories(Common, total=False):
     documents: list[str]
 
 
-class Predicted(TypedDict, total=False):
+class Predicted(Strict, total=False):
     """What every prediction may have."""
 
-    __pydantic_config__ = FORBID  # type: ignore[misc]
     id: Required[Id]
     document: Id | None
     text: str
@@ -259,22 +257,20 @@ class PredictedClassification(Predicted, total=False):
     confidence: Finite | None
 
 
-class LinkCandidate(TypedDict):
+class LinkCandidate(Strict):
     """One identifier that a system proposes for a mention."""
 
-    __pydantic_config__ = FORBID  # type: ignore[misc]
     id: Id
     score: NotRequired[Finite | None]
     kb: NotRequired[str]
 
 
-class PredictedLink(TypedDict):
+class PredictedLink(Strict):
     """A mention and its candidates, best first; no candidate means NIL. Offsets are ``null`` if it is not in the text.
 
     ``form`` is as for an entity.
     """
 
-    __pydantic_config__ = FORBID  # type: ignore[misc]
     start: Offset | None
     end: Offset | None
     text: NotRequired[str]
@@ -291,10 +287,9 @@ class PredictedLinking(Predicted):
     links: list[PredictedLink]
 
 
-class RankedDocument(TypedDict):
+class RankedDocument(Strict):
     """One retrieved document."""
 
-    __pydantic_config__ = FORBID  # type: ignore[misc]
     doc_id: Id
     score: NotRequired[Finite | None]
     source: NotRequired[str | None]

@@ -26,10 +26,9 @@ from dataclasses import asdict, dataclass
 import scipy
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import JsonObject, cluster
+from goldassay.core.fields import JsonObject, Record, cluster
 from goldassay.core.shape import input_text
 from goldassay.gold import anyfields
-from goldassay.gold.shapes import Record
 from goldassay.results.view import Sentence, Table, TableRow, View
 from goldassay.text.near import NEAR_DUPLICATE, distinct, near_pairs
 
@@ -101,7 +100,10 @@ CONTENT = ("text", "query", "question")
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The side of each record id, and how well the sides keep the ratios."""
+    """The side of each record id, and how well the sides keep the ratios.
+
+    A deviation is how far the shares are off: at most, on average, and where they are most.
+    """
 
     of: Mapping[str, str]
     ratios: Mapping[str, float]
@@ -188,7 +190,23 @@ def split(
     side_of_group = filled(iterative(contents, sizes, shares, seed), sizes, shares)
     of = {index: side for members, side in zip(groups, side_of_group, strict=True) for index in members}
     by_id = {str(record["id"]): of[index] for index, record in enumerate(records)}
-    return Split(by_id, shares, len(groups), deviations(records, by_id, shares, used))
+    deviations: list[JsonObject] = []  # of the shares, for the sizes and for each factor
+    for factor in ("size", *used):
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for record in records:
+            value = "" if factor == "size" else value_of(record, factor)
+            if value is not None:
+                counts[str(value)][by_id[str(record["id"])]] += 1
+        gaps: list[tuple[float, str, int]] = []
+        for name, by_side in counts.items():
+            total = by_side.total()
+            gaps += [
+                (abs(by_side[side] / total - share), f"{name} {side}".strip(), total) for side, share in shares.items()
+            ]
+        most, at, _ = max(gaps)
+        mean = sum(gap * weight for gap, _, weight in gaps) / sum(weight for *_, weight in gaps)
+        deviations.append({"factor": factor, "most": most, "mean": mean, "at": at})
+    return Split(by_id, shares, len(groups), deviations)
 
 
 def for_tuning(records: Sequence[Record], seed: int = 0, inputs: Sequence[str] | None = None) -> Split:
@@ -206,28 +224,6 @@ def for_tuning(records: Sequence[Record], seed: int = 0, inputs: Sequence[str] |
     division = split(records, inputs=inputs, seed=seed)
     design = Design.of([record for record in records if division.of[str(record["id"])] == "test"])
     return split(records, ratios=TUNING_SPLITS, inputs=inputs, seed=seed) if design.why_no_estimate else division
-
-
-def deviations(
-    records: Sequence[Record], of: Mapping[str, str], shares: Mapping[str, float], factors: Sequence[str]
-) -> list[JsonObject]:
-    """How far the shares are off, for the sizes and for each factor: at most, on average, and where they are most."""
-    rows = []
-    for factor in ("size", *factors):
-        counts: dict[str, Counter[str]] = defaultdict(Counter)
-        for record in records:
-            value = "" if factor == "size" else value_of(record, factor)
-            if value is not None:
-                counts[str(value)][of[str(record["id"])]] += 1
-        gaps = [
-            (abs(by_side[side] / by_side.total() - share), f"{value} {side}".strip(), by_side.total())
-            for value, by_side in counts.items()
-            for side, share in shares.items()
-        ]
-        most, at, _ = max(gaps)
-        mean = sum(gap * weight for gap, _, weight in gaps) / sum(weight for *_, weight in gaps)
-        rows.append({"factor": factor, "most": most, "mean": mean, "at": at})
-    return rows
 
 
 def fields_of(record: Record) -> JsonObject:
