@@ -27,9 +27,9 @@ FILE_TASKS: set[str] = set()
 """The tasks that are named by the files of programs, such as ``answer`` by ``answer.py``: no misspelt names."""
 
 
-def root(start: Path | None = None) -> Path:
-    """The workspace that a command run in ``start`` (default: the current folder) works on."""
-    current = (start or Path.cwd()).resolve()
+def root() -> Path:
+    """The workspace that a command run in the current folder works on."""
+    current = Path.cwd().resolve()
     for folder in (current, *current.parents):
         programs = folder / "programs"
         if programs.is_dir() and ((folder / "metrics").is_dir() or any(programs.glob("*.py"))):
@@ -61,7 +61,7 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names)}"
 
 
-def program_in(file: Path, name: str = "program", others: Iterable[str] = ()) -> Callable[..., Any]:
+def program_in(file: Path, name: str, others: Iterable[str]) -> Callable[..., Any]:
     """The program of a workspace file: a DSPy module or a function; of a class, an instance.
 
     Raises:
@@ -109,11 +109,8 @@ def load(file: Path) -> ModuleType:
     """
     path = file.resolve()
     if not path.is_file():
-        hint = (
-            "; goldassay init DIR writes a workspace with the eight tasks"
-            if file.stem in resource("tasks.json")
-            else ""
-        )
+        is_built_in = file.stem in resource("tasks.json")
+        hint = "; goldassay init DIR writes a workspace with the eight tasks" if is_built_in else ""
         raise GoldassayError(f"no such file: {file}{hint}")
     folder = path.parent
     package: list[str] = []
@@ -128,7 +125,24 @@ def load(file: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise GoldassayError(f"{file} is not a Python file")
     sys.modules[key] = importlib.util.module_from_spec(spec)
-    _import_from(folder)
+    # It imports what is beside it or in the current folder, after the standard library. Modules of the same names that
+    # an earlier program imported from its own folder are forgotten.
+    beside = {entry.stem for entry in folder.iterdir() if entry.suffix == ".py" or (entry / "__init__.py").is_file()}
+    for other in beside & sys.modules.keys():
+        imported = Path(getattr(sys.modules[other], "__file__", None) or ".")
+        home = imported.parents[1] if imported.name == "__init__.py" else imported.parent
+        if home != folder and str(home) in IMPORT_FOLDERS:
+            for inner in [inner for inner in sys.modules if inner.partition(".")[0] == other]:
+                del sys.modules[inner]
+    for entry in (str(Path.cwd()), str(folder)):
+        if entry in IMPORT_FOLDERS:
+            IMPORT_FOLDERS.remove(entry)
+        elif entry in sys.path:
+            continue
+        IMPORT_FOLDERS.insert(0, entry)
+    others = [entry for entry in sys.path if entry not in IMPORT_FOLDERS]
+    at = next((index for index, entry in enumerate(others) if entry.endswith("-packages")), len(others))
+    sys.path[:] = [*others[:at], *IMPORT_FOLDERS, *others[at:]]
     try:
         with _one_line_errors(file):
             spec.loader.exec_module(sys.modules[key])
@@ -136,29 +150,6 @@ def load(file: Path) -> ModuleType:
         del sys.modules[key]
         raise
     return sys.modules[key]
-
-
-def _import_from(folder: Path) -> None:
-    """Let files import what is beside them or in the current folder, after the standard library.
-
-    Modules of the same names that an earlier program imported from its own folder are forgotten.
-    """
-    beside = {entry.stem for entry in folder.iterdir() if entry.suffix == ".py" or (entry / "__init__.py").is_file()}
-    for name in beside & sys.modules.keys():
-        file = Path(getattr(sys.modules[name], "__file__", None) or ".")
-        home = file.parents[1] if file.name == "__init__.py" else file.parent
-        if home != folder and str(home) in IMPORT_FOLDERS:
-            for inner in [inner for inner in sys.modules if inner.partition(".")[0] == name]:
-                del sys.modules[inner]
-    for path in (str(Path.cwd()), str(folder)):
-        if path in IMPORT_FOLDERS:
-            IMPORT_FOLDERS.remove(path)
-        elif path in sys.path:
-            continue
-        IMPORT_FOLDERS.insert(0, path)
-    paths = [path for path in sys.path if path not in IMPORT_FOLDERS]
-    at = next((index for index, path in enumerate(paths) if path.endswith("-packages")), len(paths))
-    sys.path[:] = [*paths[:at], *IMPORT_FOLDERS, *paths[at:]]
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from goldassay._support import files
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.fields import Fields, Record
 from goldassay.core.measure import TASKS
-from goldassay.gold import Records, anyfields, read
+from goldassay.gold import anyfields, read
 from goldassay.gold.splits import DATASET_SPLITS, split
 from goldassay.measures.records import records as schemas
 
@@ -86,7 +86,13 @@ def write(
             raise GoldassayError(f"a task or field needs a Python name (letters, digits, _), got {name!r}")
     if task in TASKS:
         raise GoldassayError(f"{task} is a built-in task; `goldassay init DIR` writes a workspace with those")
-    records = _with_ids(read(source, task=task, map=renamed)) if source is not None else []
+    records: Sequence[Fields] = []
+    if source is not None:
+        table = read(source, task=task, map=renamed)
+        column = next((name for name in anyfields.fields(table) if _is_id(name, table)), None)
+        records = table
+        if column is not None and table.source.numbered:  # the column of ids, such as ``ticket_id``
+            records = [{**record, "id": str(record[column])} for record in table]
     if schema is not None:
         if outputs:
             raise GoldassayError("a task with a schema predicts its record; name only its inputs")
@@ -98,7 +104,18 @@ def write(
     if not inputs or not outputs:
         raise GoldassayError("a task needs fields: `inputs=text` and `outputs=label`")
     gold = _split(records, inputs, outputs, types)
-    model_file, model, shape = _model(schema, gold) if schema is not None else ("", "", "")
+    model = ""
+    model_file = ""
+    shape = ""
+    if schema is not None:
+        file, _, model = schema.rpartition(":")
+        if not file.endswith(".py") or not model:
+            message = "a schema is a file and the name of a pydantic model in it, models.py:Invoice"
+            raise GoldassayError(f"{message}: {schema}")
+        shape = schemas.schema_text(workspace.attribute(Path(file), model))
+        for record in gold:  # becomes what the model reads
+            record["record"] = schemas.check(record["record"], shape, record["id"])
+        model_file = files.text(Path(file))
     words = {
         "task": task,
         "title": task.replace("_", " "),
@@ -111,67 +128,42 @@ def write(
         "compare": schemas.by_schema(shape) if model else {},
         "placeholders": not records,
     }
-    texts = _texts(words, gold or _examples(inputs, outputs, shape), source)
-    texts |= {f"programs/_{task}_schema.py": model_file} if model else {}
-    return _save(folder, texts, force)
-
-
-def _save(folder: Path, texts: dict[str, str], force: bool) -> list[Path]:
-    """The written files; a README that exists stays, others are overwritten with ``force`` only."""
-    if (folder / "README.md").exists():
-        del texts["README.md"]
-    if not force and (existing := [str(folder / name) for name in texts if (folder / name).exists()]):
-        raise GoldassayError(f"{existing[0]} exists; name another task or folder, or overwrite it (`force=True`)")
-    for name, text in texts.items():
-        files.save(folder / name, text)
-    return [folder / name for name in texts]
-
-
-def _texts(words: Record, gold: Sequence[Record], source: str | Path | None) -> dict[str, str]:
-    """The files of a workspace, by name: templates filled with ``words``, gold and its card."""
-    task = words["task"]
-    templates = {
-        f"programs/{task}.py": "program.py",
-        f"metrics/{task}.py": "metric_of_records.py" if words["model"] else "metric.py",
-        f"tests/test_{task}.py": "test.py",
-        "README.md": "README.md",
-    }
-    texts = {name: TEMPLATES.get_template(f"{template}.jinja").render(words) for name, template in templates.items()}
-    texts[f"gold/{task}/card.yaml"] = _card(task, words["inputs"], words["outputs"], gold, source)
-    texts[f"gold/{task}/{task}.jsonl"] = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in gold)
-    return texts
-
-
-def _examples(inputs: Sequence[str], outputs: Sequence[str], shape: str) -> list[Fields]:
-    """Examples to replace; with the shape of a record, records of it."""
-    return [
+    rows = gold or [
         {"id": f"example-{number}", "split": side}
         | {name: f"{PLACEHOLDERS[number - 1]} ({name} {number})" for name in inputs}
         | {name: schemas.example(shape, number) if shape else f"{name} {number % 2}" for name in outputs}
         for number, side in enumerate(("train",) * 4 + ("dev",) * 3 + ("test",) * 3, start=1)
     ]
-
-
-def _model(source: str, gold: Sequence[Fields]) -> tuple[str, str, str]:
-    """Of ``models.py:Invoice``, which all gold records fit: the text of the file, the name, and the JSON Schema.
-
-    The records become what the model reads.
-    """
-    file, _, name = source.rpartition(":")
-    if not file.endswith(".py") or not name:
-        raise GoldassayError(f"a schema is a file and the name of a pydantic model in it, models.py:Invoice: {source}")
-    shape = schemas.schema_text(workspace.attribute(Path(file), name))
-    for record in gold:
-        record["record"] = schemas.check(record["record"], shape, record["id"])
-    return files.text(Path(file)), name, shape
-
-
-def _with_ids(records: Records) -> Sequence[Fields]:
-    """The records under the ids of their own column, such as ``ticket_id``, if they have no ``id``."""
-    column = next((name for name in anyfields.fields(records) if _is_id(name, records)), None)
-    if column is None or not records.source.numbered:
-        return records
-    return [{**record, "id": str(record[column])} for record in records]
+    templates = {
+        f"programs/{task}.py": "program.py",
+        f"metrics/{task}.py": "metric_of_records.py" if model else "metric.py",
+        f"tests/test_{task}.py": "test.py",
+        "README.md": "README.md",
+    }
+    if (folder / "README.md").exists():  # it stays
+        del templates["README.md"]
+    texts = {name: TEMPLATES.get_template(f"{form}.jinja").render(words) for name, form in templates.items()}
+    splits = [str(row["split"]) for row in rows if "split" in row]
+    card = {
+        "name": task,
+        "version": "0.1.0",
+        "licence": "unknown: state it before you share the data",
+        "source": "examples to replace" if source is None else str(source).rpartition("/")[2],
+        "created": f"{datetime.now(UTC):%Y-%m-%d}",
+        "files": {task: f"{task}.jsonl"},
+        "inputs": list(inputs),
+        "outputs": list(outputs),
+        "documents": {"records": len(rows), "splits": {side: splits.count(side) for side in dict.fromkeys(splits)}},
+    }
+    texts[f"gold/{task}/card.yaml"] = yaml.safe_dump(card, sort_keys=False, allow_unicode=True)
+    texts[f"gold/{task}/{task}.jsonl"] = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    if model:
+        texts[f"programs/_{task}_schema.py"] = model_file
+    if not force and (existing := [str(folder / name) for name in texts if (folder / name).exists()]):
+        raise GoldassayError(f"{existing[0]} exists; name another task or folder, or overwrite it (`force=True`)")
+    for name, text in texts.items():
+        files.save(folder / name, text)
+    return [folder / name for name in texts]
 
 
 def _is_id(name: str, records: Sequence[Record]) -> bool:
@@ -184,7 +176,7 @@ def _sides(
     inputs: Sequence[str],
     outputs: Sequence[str],
     records: Sequence[Record],
-    mapped: Collection[str] = (),
+    mapped: Collection[str],
 ) -> tuple[list[str], list[str]]:
     """The fields on both sides; without any the last field is the output. Ids are on neither unless they are named.
 
@@ -221,25 +213,3 @@ def _split(
         logging.getLogger("goldassay").warning("%s; goldassay gold validate names them", message)
         division = divided(near=100.0)
     return [{"id": record["id"], "split": division.of[record["id"]], **record} for record in gold]
-
-
-def _card(
-    task: str,
-    inputs: Sequence[str],
-    outputs: Sequence[str],
-    gold: Sequence[Mapping[str, object]],
-    source: str | Path | None,
-) -> str:
-    splits = [str(record["split"]) for record in gold if "split" in record]
-    card = {
-        "name": task,
-        "version": "0.1.0",
-        "licence": "unknown: state it before you share the data",
-        "source": "examples to replace" if source is None else str(source).rpartition("/")[2],
-        "created": f"{datetime.now(UTC):%Y-%m-%d}",
-        "files": {task: f"{task}.jsonl"},
-        "inputs": list(inputs),
-        "outputs": list(outputs),
-        "documents": {"records": len(gold), "splits": {side: splits.count(side) for side in dict.fromkeys(splits)}},
-    }
-    return yaml.safe_dump(card, sort_keys=False, allow_unicode=True)
