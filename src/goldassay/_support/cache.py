@@ -26,7 +26,6 @@ DAYS = 30
 WAIT = 60.0  # seconds for another process to finish writing
 CREATE = "CREATE TABLE IF NOT EXISTS kept (kind BLOB, key BLOB, value BLOB, written TEXT, PRIMARY KEY (kind, key))"
 SELECT = "SELECT value, written FROM kept WHERE kind = ? AND key = ?"
-Use = Literal["normal", "none", "only"]
 Key = TypeVar("Key", str, bytes)
 
 
@@ -115,7 +114,9 @@ class Cache:
     ``use`` is ``normal``, ``none`` (always fetch, and store what was fetched) or ``only`` (never fetch).
     """
 
-    def __init__(self, folder: Path | str = FOLDER, *, days: float = DAYS, use: Use = "normal") -> None:
+    def __init__(
+        self, folder: Path | str = FOLDER, *, days: float = DAYS, use: Literal["normal", "none", "only"] = "normal"
+    ) -> None:
         self.folder = Path(folder)
         self.days = days
         self.use = use
@@ -128,19 +129,16 @@ class Cache:
             CacheOnlyError: Fetching is off, and the cache does not have this.
             StorageError: The value cannot be stored.
         """
-        cached = None if self.use == "none" else self._read(kind, key)
+        cached = None
+        for value, written in self.store.get(kind, [key]).values() if self.use != "none" else ():
+            with suppress(DataError):  # what is not ours is fetched again
+                cached = Fetched(jsonl.value(value, unique=False), written)
         if cached is not None and (self.use == "only" or age(cached.fetched) <= timedelta(days=self.days)):
             return cached
         if self.use == "only":
             raise CacheOnlyError(f"{key!r} is not in {self.folder}, and only the cache may be asked; fetch it first")
-        value = fetch()
-        return Fetched(value, self.store.put(kind, {key: json.dumps(value).encode()}))
-
-    def _read(self, kind: str, key: str) -> Fetched | None:
-        for value, written in self.store.get(kind, [key]).values():
-            with suppress(DataError):  # what is not ours is fetched again
-                return Fetched(jsonl.value(value, unique=False), written)
-        return None
+        fetched = fetch()
+        return Fetched(fetched, self.store.put(kind, {key: json.dumps(fetched).encode()}))
 
 
 def age(fetched: str) -> timedelta:

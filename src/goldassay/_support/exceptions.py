@@ -69,13 +69,9 @@ class DataError(GoldassayError):
         self.line = line
         self.record = record
         self.field = field
-        first = (
-            [f"line {line}"]
-            if file is None and line
-            else [":".join(str(location) for location in (file, line) if location)]
-        )
-        inside = ", ".join([*([] if record is None else [f"record {record}"]), *([field] if field else [])])
-        message = ": ".join(filter(None, (*first, inside, what)))
+        where = f"line {line}" if file is None and line else ":".join(str(part) for part in (file, line) if part)
+        inside = ", ".join(filter(None, ("" if record is None else f"record {record}", field)))
+        message = ": ".join(filter(None, (where, inside, what)))
         super().__init__(message.replace("\n", "\\n").replace("\r", "\\r"))  # a name in a file may hold either
 
     def at(self, **place: Any) -> DataError:
@@ -154,9 +150,6 @@ def optional(package: str, extra: str) -> ModuleType:
         raise MissingExtra(package, extra) from None
 
 
-MESSAGE_LENGTH = 500  # characters of an error or a value in a message
-
-
 def one_line(error: BaseException) -> str:
     """An exception in one line, without secrets; its ``__str__`` may itself raise.
 
@@ -164,13 +157,13 @@ def one_line(error: BaseException) -> str:
     'ValueError: no text'
     """
     try:
-        text = redact(" ".join(str(error).split()))[:MESSAGE_LENGTH]
+        text = redact(" ".join(str(error).split()))[:500]
     except Exception:  # noqa: BLE001
         text = "(its text cannot be read)"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def short_repr(value: object, length: int = MESSAGE_LENGTH) -> str:
+def short_repr(value: object, length: int) -> str:
     """A value in one line, for a message; its ``__repr__`` may itself raise."""
     try:
         text = " ".join(repr(value).split())

@@ -63,13 +63,10 @@ class Extension:
 @cache
 def extensions() -> tuple[Extension, ...]:
     """The installed extensions, ours first; those that cannot be loaded are left out, with one warning for all."""
-
-    def is_theirs(point: metadata.EntryPoint) -> bool:
-        return not point.module.startswith("goldassay.")
-
+    points = metadata.entry_points(group=GROUP)
     loaded: dict[str, Extension] = {}
     faults: dict[str, list[str]] = {}
-    for point in sorted(metadata.entry_points(group=GROUP), key=lambda point: (is_theirs(point), point.name)):
+    for point in sorted(points, key=lambda point: (not point.module.startswith("goldassay."), point.name)):
         try:
             extension = point.load()
         except Exception as error:  # noqa: BLE001 - anybody's package, which must not end a command

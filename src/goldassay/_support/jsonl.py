@@ -179,27 +179,16 @@ def rows(file: Path, *, what: str = "a JSON object", check: Check | None = None)
     ...     list(rows(Path(folder, "x.jsonl")))
     [{'a': 1}, {'a': 2}]
     """
-    return (row for row, _ in rows_with_offsets(file, what=what, check=check))
-
-
-def rows_with_offsets(
-    file: Path, *, what: str = "a JSON object", check: Check | None = None
-) -> Iterator[tuple[dict[str, Any], int]]:
-    """Like `rows`, each with the byte offset of its line (`rows_at` reads it again).
-
-    Raises:
-        DataError: A line is not JSON, or fails the check.
-    """
 
     def checked(row: dict[str, Any]) -> dict[str, Any]:
         (check or dict)(row)
         return row
 
-    return parsed_rows(file, checked, what=what)
+    return (row for row, _ in parsed_rows(file, checked, what=what))
 
 
 def parsed_rows(file: Path, parse: Callable[[dict[str, Any]], T], *, what: str) -> Iterator[tuple[T, int]]:
-    """What ``parse`` makes of each object of a file that a `Log` wrote, with the byte offset of its line.
+    """What ``parse`` makes of each object of a file that a `Log` wrote, with the byte offset of its line (`rows_at`).
 
     Raises:
         DataError: A line is not JSON, or ``parse`` raises.
@@ -262,7 +251,12 @@ class Log:
             lock_descriptor(self._stream.fileno(), poll_interval=LOCK_SECONDS)
             try:
                 self.check_place()
-                end = self._cut_unfinished_line()
+                end = self._stream.seek(0, os.SEEK_END)
+                if end:
+                    self._stream.seek(-1, os.SEEK_END)
+                    if self._stream.read(1) != b"\n":  # a process was killed while it wrote the last line
+                        end = self.file.read_bytes().rfind(b"\n") + 1
+                        self._stream.truncate(end)
                 try:
                     while raw:
                         raw = raw[self._stream.write(raw) :]
@@ -283,17 +277,6 @@ class Log:
         """
         if not (self.file.exists() and os.path.samestat(self.file.stat(), os.fstat(self._stream.fileno()))):
             raise StorageError(f"{self.file} was deleted or moved while it was being written")
-
-    def _cut_unfinished_line(self) -> int:
-        """Remove a last line that was being written when a process was killed; returns the size that is left."""
-        size = self._stream.seek(0, os.SEEK_END)
-        if not size:
-            return 0
-        self._stream.seek(-1, os.SEEK_END)
-        if self._stream.read(1) != b"\n":
-            size = self.file.read_bytes().rfind(b"\n") + 1
-            self._stream.truncate(size)
-        return size
 
     def close(self) -> None:
         """Close the file."""

@@ -35,16 +35,6 @@ HEADERS = {
 }
 
 
-def machine_address() -> str:
-    """The address at which the network reaches this machine; the loopback if there is no network."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # an address for documentation: nothing is sent to it
-        except OSError:
-            return LOOPBACK
-        return str(probe.getsockname()[0])
-
-
 class RequestGuard:
     """Passes on the requests that come from this server's own pages, and adds the headers of every answer."""
 
@@ -105,7 +95,13 @@ class LocalServer:
         self.token = secrets.token_urlsafe(18)
         hosts = [interface, LOOPBACK, "localhost"]
         if interface == "0.0.0.0":
-            hosts[0] = machine_address()
+            # The address at which the network reaches this machine; the loopback if there is no network.
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                try:
+                    probe.connect(("192.0.2.1", 9))  # an address for documentation: nothing is sent to it
+                    hosts[0] = str(probe.getsockname()[0])
+                except OSError:
+                    hosts[0] = LOOPBACK
             hosts.append(socket.gethostname())
             with suppress(OSError):  # a name that nobody resolves
                 hosts += socket.gethostbyname_ex(socket.gethostname())[2]

@@ -71,20 +71,18 @@ def _places(quote: str, text: str, forms: Sequence[Form]) -> list[Offsets]:
     folded = _fold(quote)
     bare = _fold(quote.strip(EDGES))
     ways = ((quote.strip(), 0), (folded, 1), (bare, 1), (folded.replace(" ", ""), 2), (bare.replace(" ", ""), 2))
-    matches = [(span, way) for way, (words, form) in enumerate(ways) for span in _find(words, *forms[form])]
+    matches: list[tuple[Offsets, int]] = []  # also overlapping ones; none begins or ends inside of a letter
+    for way, (words, form) in enumerate(ways):
+        string, spans = forms[form]
+        for match in re.finditer(f"(?={re.escape(words)})", string) if words else ():
+            start = match.start()
+            end = start + len(words)
+            begins = start == 0 or spans[start - 1] != spans[start]
+            if begins and (end == len(spans) or spans[end] != spans[end - 1]):
+                matches.append(((spans[start][0], spans[end - 1][1]), way))
     cut = (any(0 < at < len(text) and text[at - 1 : at + 1].isalnum() for at in span) for span, _ in matches)
     complete = [match for match, inside in zip(matches, cut, strict=True) if not inside] or matches
     return sorted({span for span, way in complete if way == complete[0][1]})
-
-
-def _find(words: str, string: str, spans: Sequence[Offsets]) -> Iterator[Offsets]:
-    """The places of words in a form of a text, also overlapping; no match begins or ends inside of a letter."""
-    for match in re.finditer(f"(?={re.escape(words)})", string) if words else ():
-        start = match.start()
-        end = start + len(words)
-        begins = start == 0 or spans[start - 1] != spans[start]
-        if begins and (end == len(spans) or spans[end] != spans[end - 1]):
-            yield spans[start][0], spans[end - 1][1]
 
 
 def _fold(quote: str) -> str:
@@ -95,7 +93,11 @@ def _folded(text: str) -> list[tuple[str, Offsets]]:
     """The text without differences of case, quotes, spacing and Unicode form; each character with its place."""
     signs: list[tuple[str, Offsets]] = []
     for start, end in _letters(text):
-        for sign in _plain(text[start:end]):
+        decomposed = unicodedata.normalize("NFKD", text[start:end]).translate(PLAIN_MARKS).casefold()
+        for letter in unicodedata.normalize("NFKD", decomposed):
+            if unicodedata.category(letter) == "Cf":  # invisible: soft hyphens, zero-width spaces
+                continue
+            sign = " " if letter.isspace() else letter
             if sign == " " and signs and signs[-1][0] == " ":
                 signs[-1] = (" ", (signs[-1][1][0], end))
             else:
@@ -106,13 +108,6 @@ def _folded(text: str) -> list[tuple[str, Offsets]]:
 def _letters(text: str) -> Iterator[Offsets]:
     """The places of letters. One with the marks that combine with it is one place, so no match ends between them."""
     return pairwise([*(at for at, sign in enumerate(text) if not (at and unicodedata.combining(sign))), len(text)])
-
-
-def _plain(letter: str) -> str:
-    """One letter folded; invisible characters (soft hyphens, zero-width spaces) vanish."""
-    decomposed = unicodedata.normalize("NFKD", letter).translate(PLAIN_MARKS).casefold()
-    signs = (sign for sign in unicodedata.normalize("NFKD", decomposed) if unicodedata.category(sign) != "Cf")
-    return "".join(" " if sign.isspace() else sign for sign in signs)
 
 
 def widened(start: int, end: int, text: str) -> tuple[int, int]:

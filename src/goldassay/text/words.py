@@ -131,12 +131,13 @@ def around(text: str, start: int, end: int, most: int = 200) -> str:
     return f"{before}{text[start:end]}{after}"
 
 
-def quote(text: str, start: int, end: int, most: int = 30) -> str:
-    """A place with the whole words around it on one line, up to ``most`` characters on either side.
+def quote(text: str, start: int, end: int) -> str:
+    """A place with the whole words around it on one line, up to 30 characters on either side.
 
     >>> quote("Het Rijksmuseum in Amsterdam, gebouwd door Pierre Cuypers, opende in 1885.", 19, 28)
     'Het Rijksmuseum in Amsterdam, gebouwd door Pierre Cuypers,…'
     """
+    most = 30
     words = " ".join(around(text, start, end, most + 1).split()) if start < len(text) else ""
     if not words:
         return ""
@@ -145,10 +146,10 @@ def quote(text: str, start: int, end: int, most: int = 30) -> str:
     return f"{before}{words}{after}"
 
 
-def json_text(value: object, most: int = 120) -> str:
-    """A value as JSON for a message, cut to so many characters."""
+def json_text(value: object) -> str:
+    """A value as JSON for a message, cut to 120 characters."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= 120 else f"{text[:119]}…"
 
 
 WORD_LISTS = resource("words.json")
