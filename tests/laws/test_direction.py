@@ -59,6 +59,7 @@ class Two:
         return self.worse, self.better
 
 
+@cache
 def predictions(task: str, seed: int, right: float) -> list[Any]:
     """Perfect predictions, except that some are those of another example; all as sure of themselves."""
     rng, gold = random.Random(seed), records(task)[:SIZE]
@@ -76,15 +77,16 @@ def run_of(task: str, measure: Measure[Any], preds: list[Any], name: str) -> Run
 @cache
 def two(task: str, measure: Measure[Any]) -> Two | None:
     """The worst and the best of some predictions; None if the measure finds them all alike."""
-    runs = [
-        run_of(task, measure, predictions(task, seed, right), f"{seed}")
-        for seed, right in enumerate((0.0, 0.3, 0.6, 1.0))
-    ]
-    runs = [run for run in runs if measure.key in run.values]
-    runs.sort(key=lambda run: run.values[measure.key], reverse=measure.lower_is_better)
-    if not runs or abs(runs[0].values[measure.key] - runs[-1].values[measure.key]) < 1e-9:
+    gold, values = records(task)[:SIZE], {}
+    for seed, right in enumerate((0.0, 0.3, 0.6, 1.0)):
+        found = measure.tallies(measure.batch(gold, predictions(task, seed, right))).summed
+        if found.weight:
+            values[seed, right] = float(found.value)
+    ranked = sorted(values, key=values.__getitem__, reverse=measure.lower_is_better)
+    if not ranked or abs(values[ranked[0]] - values[ranked[-1]]) < 1e-9:
         return None
-    both = Two(measure, records(task)[:SIZE], runs[0], runs[-1])
+    runs = [run_of(task, measure, predictions(task, *each), f"{each[0]}") for each in (ranked[0], ranked[-1])]
+    both = Two(measure, gold, *runs)
     for run in both.runs():
         run.head.measures[measure.key] = replace(run.head.measures[measure.key], target=both.target)
     return both

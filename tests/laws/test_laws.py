@@ -6,7 +6,7 @@ import importlib
 import json
 import random
 from dataclasses import asdict
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +64,26 @@ def registered() -> list[Any]:
 each = pytest.mark.parametrize(("task", "measure"), registered())
 
 
+@lru_cache(maxsize=64)
 def pairs(task: str, seed: int) -> list[tuple[Any, Any]]:
     """Gold with perfect predictions, some of them of another example."""
     rng, gold = random.Random(seed), records(task)
     return [(example, perfect_for(task)(example if rng.random() < 0.5 else rng.choice(gold))) for example in gold]
+
+
+@cache
+def assessed(task: str, measure: Measure[Any], seed: int) -> list[Any]:
+    """What a measure finds in each of the pairs; several laws look at those of the same seed."""
+    return [measure(gold, pred) for gold, pred in pairs(task, seed)]
+
+
+def tallies(task: str, measure: Measure[Any], seed: int) -> list[Any]:
+    return [each.tally for each in assessed(task, measure, seed)]
+
+
+@cache
+def perfect_tallies(task: str, measure: Measure[Any]) -> list[Any]:
+    return [measure(gold, perfect_for(task)(gold)).tally for gold in records(task)]
 
 
 def total(measure: Measure[Any], found: list[Any]) -> Any:
@@ -82,15 +98,15 @@ DESCRIPTIVE = ("steps", "cost_ratio")
 def test_gold_against_gold_is_one(task: str, measure: Measure[Any]) -> None:
     if measure.key in DESCRIPTIVE:
         pytest.skip("a length has no best value at gold")
-    found = [measure(gold, perfect_for(task)(gold)).tally for gold in records(task)]
+    found = perfect_tallies(task, measure)
     if measure.lower_is_better:
-        swapped = [total(measure, [measure(*pair).tally for pair in pairs(task, seed)]).value for seed in range(5)]
+        swapped = [total(measure, tallies(task, measure, seed)).value for seed in range(5)]
         assert total(measure, found).value <= min(swapped)
         return
     if not attains_one(measure):
         # Predictions of other examples can all come to 0 (ROUGE-2 where the answers are one word); perfect ones cannot.
         best = total(measure, found).value
-        swapped = [total(measure, [measure(*pair).tally for pair in pairs(task, seed)]).value for seed in range(5)]
+        swapped = [total(measure, tallies(task, measure, seed)).value for seed in range(5)]
         assert best > 0
         assert best >= max(swapped)
         assert best > min(swapped)
@@ -132,7 +148,7 @@ def test_repeats_of_an_answer_change_nothing_and_different_answers_are_averaged(
 ) -> None:
     """An example counts once: three equal answers are one, and of two runs each half of the evidence counts."""
     zero = Evidence({"x": measure.zero})
-    runs = [[Evidence({"x": measure(*pair).tally}) for pair in pairs(task, seed)] for seed in (1, 2)]
+    runs = [[Evidence({"x": tally}) for tally in tallies(task, measure, seed)] for seed in (3, 4)]
 
     def row(tallies: Evidence, repeat: int) -> Row:
         return Row(0, "0", json.loads(json.dumps(tallies.state())), 0.0, repeat=repeat)
@@ -171,8 +187,8 @@ def _flat(tally: Any) -> bool:
 
 @each
 def test_errors_are_said_where_something_is_wrong(task: str, measure: Measure[Any]) -> None:
-    for gold, pred in pairs(task, 3):
-        for error in measure(gold, pred).errors:
+    for each in assessed(task, measure, 3):
+        for error in each.errors:
             assert error.kind
             assert error.message
             assert "\n" not in error.message
@@ -190,10 +206,10 @@ def test_the_scorecard_of_perfect_predictions_is_perfect_and_says_its_convention
 
 @each
 def test_the_tallies_of_a_batch_are_those_of_its_pairs(task: str, measure: Measure[Any]) -> None:
-    both = pairs(task, 7)
+    both = pairs(task, 3)
     gold, pred = [example for example, _ in both], [other for _, other in both]
     at_once = measure.tallies(measure.batch(gold, pred))
-    one_by_one = stacked([measure(*pair).tally for pair in both], measure.zero)
+    one_by_one = stacked(tallies(task, measure, 3), measure.zero)
     actual, expected = (flat(found.state()) for found in (at_once, one_by_one))
     for path in {*actual, *expected}:  # a field that one side lacks holds nothing
         assert actual.get(path, 0) == pytest.approx(expected.get(path, 0)), path
@@ -240,7 +256,7 @@ def test_every_value_with_evidence_has_an_interval(task: str) -> None:
 def test_a_program_that_fails_on_every_second_example_is_not_at_its_best(task: str, measure: Measure[Any]) -> None:
     """The gold of a failed example counts as missed; where it has no weight, the convention says so."""
     gold, perfect = records(task), perfect_for(task)
-    best = total(measure, [measure(example, perfect(example)).tally for example in gold])
+    best = total(measure, perfect_tallies(task, measure))
     half = [perfect(example) if place % 2 else failed_with("it broke") for place, example in enumerate(gold)]
     failing = total(measure, [measure(*pair).tally for pair in zip(gold, half, strict=True)])
     if "precision" in measure.key and "macro_doc" not in measure.key:  # of what is predicted; F1 and recall lose
@@ -273,11 +289,9 @@ def test_a_convention_that_no_parameter_shows_stands_in_the_line(task: str, name
 def test_repairing_all_errors_leaves_what_perfect_predictions_get(task: str, measure: Measure[Any]) -> None:
     """What an error pattern costs is the change of the corpus value when its errors are repaired."""
     repaired, perfect = [], []
-    for gold, pred in pairs(task, 13):
-        assessed, best = measure(gold, pred), measure(gold, perfect_for(task)(gold)).tally
-        if assessed.errors and best.weight:
-            errors = assessed.errors
-            repaired.append(assessed.tally + repair(assessed.tally, errors, errors, measure.lower_is_better))
+    for each, best in zip(assessed(task, measure, 3), perfect_tallies(task, measure), strict=True):
+        if each.errors and best.weight:
+            repaired.append(each.tally + repair(each.tally, each.errors, each.errors, measure.lower_is_better))
             perfect.append(best)
     if repaired and attains_one(measure):  # of P@10 the evidence does not say what can be reached
         assert float(total(measure, repaired).value) == pytest.approx(float(total(measure, perfect).value))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pytest
-from tests.laws.test_laws import pairs, registered
+from tests.laws.test_laws import pairs, registered, tallies
 
 import goldassay.gold.agreement.coefficients
 from goldassay.core.evidence import Chunks, chosen, row, scaled, stacked
@@ -97,14 +97,10 @@ def test_an_item_of_a_batch_that_is_no_pair_is_tallied_as_it_is() -> None:
     assert Length()("", "three words here").tally.value == 3.0
 
 
-def tallies_of(task: str, measure: Measure) -> list[Any]:
-    return [measure(*pair).tally for pair in pairs(task, 3)]
-
-
 @measures
 def test_many_examples_in_one_tally_are_the_examples(task: str, measure: Measure) -> None:
     """Columns, sums, choices and weights of arrays say what the examples say one by one."""
-    examples = tallies_of(task, measure)
+    examples = tallies(task, measure, 3)
     zero = measure.zero
     corpus = measure.tallies(measure.batch(*map(list, zip(*pairs(task, 3), strict=True))))
     value = float(sum(examples[1:], examples[0]).value)
@@ -120,15 +116,15 @@ def test_many_examples_in_one_tally_are_the_examples(task: str, measure: Measure
     part = sum((examples[place] for place in some), zero)
     weights = np.zeros(len(examples))
     weights[some] = 1.0
-    for tallies in (corpus, stored):
-        assert float(chosen(tallies, some).summed.value) == pytest.approx(float(part.value))
-        assert float(scaled(tallies, weights.tolist()).summed.value) == pytest.approx(float(part.value))
+    for columns in (corpus, stored):
+        assert float(chosen(columns, some).summed.value) == pytest.approx(float(part.value))
+        assert float(scaled(columns, weights.tolist()).summed.value) == pytest.approx(float(part.value))
     assert float(row(corpus, 0).value) == pytest.approx(float(examples[0].value))
 
 
 @measures
 def test_nothing_is_repaired_by_no_share_of_the_errors(task: str, measure: Measure) -> None:
-    for tally in tallies_of(task, measure)[:5]:
+    for tally in tallies(task, measure, 3)[:5]:
         change = tally.repaired(lambda sides: 0.0, measure.lower_is_better)
         assert type(change) is type(tally)
         assert float((tally + change).value) == pytest.approx(float(tally.value))
@@ -136,7 +132,7 @@ def test_nothing_is_repaired_by_no_share_of_the_errors(task: str, measure: Measu
 
 @measures
 def test_the_classes_of_a_mean_have_its_value(task: str, measure: Measure) -> None:
-    examples = tallies_of(task, measure)
+    examples = tallies(task, measure, 3)
     tally = sum(examples[1:], examples[0])
     classes, rate = tally.classes
     values = [getattr(counts, rate) for counts in classes] if classes else [tally.value]
