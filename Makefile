@@ -22,9 +22,9 @@ test: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # The simulations with all their draws: that intervals cover the truth and tests keep their level; and the cases of laws
-# of which `make test` tries a few.
+# of which `make test` tries a few, those that Hypothesis draws, too.
 nightly: install
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m nightly
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 --dist worksteal -m "nightly or hypothesis"
 
 # PyTorch by itself first: where a build for the processor lies on disk, that one is taken.
 .venv/oracles: .venv/installed

@@ -1,15 +1,21 @@
 """Simulations: each day few draws with a fixed seed, whose figures are known; at night all of them, which show the law.
 
-Laws of many cases: each day those of which each shows something of its own, at night the others.
+Laws of many cases: each day those of which each shows something of its own, at night the others. Of the cases that
+Hypothesis draws, a quarter is tried each day, all of them at night.
 
 `make nightly` runs those of the night, which the daily suite leaves out.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
+from hypothesis import settings
+
+NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 
 
 def simulation(daily: int, golden: object, nightly: int) -> pytest.MarkDecorator:
@@ -27,3 +33,8 @@ def simulation(daily: int, golden: object, nightly: int) -> pytest.MarkDecorator
 def by_day(cases: Iterable[str], *daily: str) -> list[object]:
     """The cases of a law, for ``parametrize``: the daily suite tries these, `make nightly` the others."""
     return [case if case in daily else pytest.param(case, marks=pytest.mark.nightly) for case in cases]
+
+
+def drawn(nightly: int, **options: Any) -> settings:
+    """Settings of Hypothesis: how many cases of a law it draws at night; each day a quarter, but 20 at least."""
+    return settings(max_examples=nightly if NIGHT else min(nightly, max(20, nightly // 4)), deadline=None, **options)

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, StorageError
@@ -31,7 +32,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@drawn(40)
 @given(VALUES)
 def test_what_was_written_is_read_back(value: Any) -> None:
     assert jsonl.value(jsonl.dumps(value)) == value

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from benchmarks import fuzz
 from benchmarks.fuzz import readers
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import read
@@ -33,7 +34,7 @@ def test_damaged_files_are_read_or_refused_in_one_line(files: int) -> None:
     assert set(READERS) == {*damage.read, *damage.refused}
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@drawn(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(label=st.sampled_from(sorted(READERS)), content=st.binary(max_size=300) | st.text(max_size=300))
 def test_whatever_bytes_are_read_or_refused(tmp_path: Path, label: str, content: bytes | str) -> None:
     raw = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")

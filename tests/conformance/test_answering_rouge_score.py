@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from benchmarks.conformance import cases
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay import Metric
 from goldassay.measures import answering
@@ -54,7 +55,7 @@ def official(prediction: str, reference: str, stem: bool) -> dict[str, tuple[flo
 
 
 @pytest.mark.parametrize("stem", [False, True])
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(pairs=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4))
 def test_generated_pairs_are_equal_in_all_values(stem: bool, pairs: list[tuple[str, str]]) -> None:
     ours = rouge([text for text, _ in pairs], [other for _, other in pairs], KINDS, stem=stem)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 from sklearn.preprocessing import MultiLabelBinarizer
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.measure import Measure
@@ -27,7 +28,7 @@ def folded(measure: Measure[Any], pairs: Sequence[tuple[object, object]]) -> flo
     return float(sum((measure(gold, pred).tally for gold, pred in pairs), measure.zero).value)
 
 
-@settings(max_examples=30, deadline=None)
+@drawn(30)
 @given(pairs=some)
 def test_the_institution_types(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], [p for _, p in pairs]
@@ -60,7 +61,7 @@ def test_the_institution_types(pairs: list[tuple[str, str]]) -> None:
             assert card.by["label"][code][rate] == pytest.approx(value, abs=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@drawn(25)
 @given(pairs=some)
 def test_the_matrix_is_sklearns_with_other_for_what_is_outside(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], ["OTHER" if p == "Z" else p for _, p in pairs]
@@ -69,7 +70,7 @@ def test_the_matrix_is_sklearns_with_other_for_what_is_outside(pairs: list[tuple
     assert sum(map(sum, metrics["confusion_matrix"])) == len(pairs)
 
 
-@settings(max_examples=25, deadline=None)
+@drawn(25)
 @given(pairs=free)
 def test_labels_that_are_not_the_types_are_averaged_as_they_are_seen(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], [p for _, p in pairs]
@@ -84,7 +85,7 @@ def test_labels_that_are_not_the_types_are_averaged_as_they_are_seen(pairs: list
     assert card.values["macro_f1"] == pytest.approx(want, abs=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@drawn(25)
 @given(pairs=some)
 def test_kappa(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], [p for _, p in pairs]
@@ -98,7 +99,7 @@ def test_kappa(pairs: list[tuple[str, str]]) -> None:
 labels = st.lists(st.sampled_from("MLAG"), min_size=1, max_size=3, unique=True)
 
 
-@settings(max_examples=25, deadline=None)
+@drawn(25)
 @given(pairs=st.lists(st.tuples(labels, labels), min_size=1, max_size=20))
 def test_several_labels(pairs: list[tuple[list[str], list[str]]]) -> None:
     gold = [{"label": g[0], "secondary_labels": g[1:]} for g, _ in pairs]
@@ -114,7 +115,7 @@ def test_several_labels(pairs: list[tuple[list[str], list[str]]]) -> None:
 ordered = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40)
 
 
-@settings(max_examples=40, deadline=None)
+@drawn(40)
 @given(pairs=ordered)
 def test_agreement_of_numbers(pairs: list[tuple[int, int]]) -> None:
     gold, pred = [g for g, _ in pairs], [p for _, p in pairs]

@@ -11,9 +11,10 @@ from itertools import islice, permutations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from nervaluate import Evaluator
+from tests.simulation import drawn
 
 from goldassay.measures.extraction import SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts
@@ -63,7 +64,7 @@ def plain(counts: Any) -> tuple[int, ...]:
     return tuple(getattr(counts, name) for name in FIELDS)
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(document, document)
 def test_no_order_of_nervaluate_finds_more_and_where_all_agree_so_do_we(gold: Side, pred: Side) -> None:
     ours, by_type = evaluate_spans([gold], [pred]), evaluate_spans_by_type([gold], [pred])
@@ -80,7 +81,7 @@ def test_no_order_of_nervaluate_finds_more_and_where_all_agree_so_do_we(gold: Si
                 assert {plain(by_type[kind][schema])} == counts_of_type
 
 
-@settings(max_examples=50, deadline=None)
+@drawn(50)
 @given(documents)
 def test_rates_of_many_documents(data: list[tuple[Side, Side]]) -> None:
     pairs = [(g, p) for g, p in data if _apart(g, p)]
@@ -108,7 +109,7 @@ def _apart(gold: Side, pred: Side) -> bool:
     return len({i for i, _ in hits}) == len(hits) == len({j for _, j in hits})
 
 
-@settings(max_examples=40, deadline=None)
+@drawn(40)
 @given(documents)
 def test_at_once_equals_one_by_one(data: list[tuple[Side, Side]]) -> None:
     at_once = evaluate_spans([g for g, _ in data], [p for _, p in data])

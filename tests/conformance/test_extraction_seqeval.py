@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from benchmarks.conformance import cases
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from seqeval.metrics import classification_report
 from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2
+from tests.simulation import drawn
 
 from goldassay.ext.compat import compute_ner_metrics
 from goldassay.measures.extraction import evaluate_tags
@@ -39,7 +40,7 @@ def same(ours: dict[str, dict[str, float]], theirs: dict[str, dict[str, float]])
             assert ours[kind]["f1" if name == "f1-score" else name] == pytest.approx(value, abs=1e-9), (kind, name)
 
 
-@settings(max_examples=80, deadline=None)
+@drawn(80)
 @given(sentences)
 def test_conlleval_reading(data: list[list[tuple[str, str]]]) -> None:
     gold, pred = [[g for g, _ in s] for s in data], [[p for _, p in s] for s in data]
@@ -48,7 +49,7 @@ def test_conlleval_reading(data: list[list[tuple[str, str]]]) -> None:
     same(evaluate_tags(gold, pred, scheme="IOB2"), theirs)
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(sentences)
 def test_strict_reading(data: list[list[tuple[str, str]]]) -> None:
     gold, pred = [[g for g, _ in s] for s in data], [[p for _, p in s] for s in data]

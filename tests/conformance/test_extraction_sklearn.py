@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
+from tests.simulation import drawn
 
 from goldassay.ext.compat import token_level_metrics
 from goldassay.measures.extraction import scorecard
@@ -38,7 +39,7 @@ def document(cells: list[tuple[str, str, str]]) -> tuple[str, list[Any], list[An
     return text, *sides
 
 
-@settings(max_examples=40, deadline=None)
+@drawn(40)
 @given(documents)
 def test_labels_of_tokens(data: list[list[tuple[str, str, str]]]) -> None:
     truth = [str(cell[0]) for cells in data for cell in cells]

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import pytrec_eval
 from benchmarks.conformance.live import CUTS, IR_MEASURES, TREC_EVAL
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay.gold import read
 from goldassay.measures import retrieval as r
@@ -74,7 +75,7 @@ def test_files_of_trec(tmp_path: Path, real_data: Path) -> None:
             compare(qrels, run)
 
 
-@settings(max_examples=50, deadline=None)
+@drawn(50)
 @given(
     st.dictionaries(st.sampled_from(["1", "2", "3"]), st.dictionaries(documents, grade, min_size=1), min_size=1),
     st.dictionaries(st.sampled_from(["1", "2", "3"]), st.dictionaries(documents, score, min_size=1), min_size=1),

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold.agreement import alpha, cohen_kappa, fleiss_kappa
@@ -35,7 +36,7 @@ def test_krippendorffs_own_example(level: str, expected: float) -> None:
     assert alpha(FIXTURE, level) == pytest.approx(expected, abs=5e-4)
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(st.lists(unit, min_size=2, max_size=12), st.sampled_from(LEVELS))
 def test_alpha_is_that_of_krippendorff(units: list[Any], level: str) -> None:
     import krippendorff as oracle
@@ -50,7 +51,7 @@ def test_alpha_is_that_of_krippendorff(units: list[Any], level: str) -> None:
     assert coefficient == pytest.approx(oracle.alpha(reliability_data=data, level_of_measurement=measured), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(st.lists(st.tuples(grades, grades), min_size=1, max_size=20))
 def test_cohen_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     from sklearn.metrics import cohen_kappa_score
@@ -63,7 +64,7 @@ def test_cohen_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     assert coefficient == pytest.approx(cohen_kappa_score(a, b), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(st.lists(st.tuples(grades, grades, grades), min_size=1, max_size=20))
 def test_fleiss_is_that_of_statsmodels(units: list[tuple[int, ...]]) -> None:
     from statsmodels.stats import inter_rater as oracle
@@ -76,7 +77,7 @@ def test_fleiss_is_that_of_statsmodels(units: list[tuple[int, ...]]) -> None:
     assert coefficient == pytest.approx(oracle.fleiss_kappa(table), abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@drawn(40)
 @given(st.lists(unit, max_size=8), st.lists(unit, max_size=8), st.sampled_from(LEVELS))
 def test_evidence_adds_up(left: list[Any], right: list[Any], level: str) -> None:
     apart, whole = Coefficient.of(left, level) + Coefficient.of(right, level), Coefficient.of(left + right, level)

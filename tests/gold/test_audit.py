@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold.audit import FINDING_KINDS, GoldAudit, audit, repaired
@@ -264,7 +265,7 @@ def test_a_fix_writes_a_sound_copy(tmp_path: Path) -> None:
         repaired(tmp_path / "set", tmp_path / "mended", report.findings)
 
 
-@settings(max_examples=30, deadline=None)
+@drawn(30)
 @given(st.integers(0, 7), st.integers(-9, 9).filter(bool))
 def test_any_shifted_span_is_found_with_its_place(index: int, shift: int) -> None:
     import tempfile

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import load, read, write
@@ -167,7 +168,7 @@ def test_offsets_in_utf16_units_are_found_and_put_right(tmp_path: Path) -> None:
     assert finding.fix == {"start": 5, "end": 10}
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(
     st.one_of(st.binary(max_size=200), st.text(max_size=100).map(str.encode)),
     st.sampled_from(TASKS),
@@ -196,7 +197,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(st.sampled_from(TASKS), st.data())
 def test_wrong_values_in_the_right_fields_are_findings(task: str, data: st.DataObject) -> None:
     import tempfile

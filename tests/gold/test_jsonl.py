@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError
 from goldassay.gold import read, write
@@ -142,7 +143,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(st.sampled_from(list(SAMPLES)), st.data())
 def test_a_key_that_stands_twice_is_never_taken(case: tuple[Side, str], data: st.DataObject) -> None:
     side, task = case

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError
 from goldassay.gold import load, pairs, read, write
 from goldassay.gold.audit import audit
 from goldassay.gold.reading import convert
 
-QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = drawn(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), min_size=1, max_size=12).filter(str.strip)
 LIST = st.lists(TEXT, max_size=3)
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.gold import convert, read, write
 
-QUICK = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = drawn(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDS = st.text(st.sampled_from("abéß🏛אc7"), min_size=1, max_size=5)
 KINDS = st.sampled_from(["TOP", "GRP.HER.MUS", "TMP"])
 TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=30)

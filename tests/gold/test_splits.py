@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError
@@ -36,7 +37,7 @@ rows = st.lists(st.tuples(strata, st.integers(0, 8)), min_size=1, max_size=30).m
 )
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(rows, st.integers(0, 3))
 def test_every_record_has_one_side_and_groups_stay_whole(records: list[dict[str, Any]], seed: int) -> None:
     division = split(records, factors=["country", "tier"], group="place", seed=seed)
@@ -52,7 +53,7 @@ def test_every_record_has_one_side_and_groups_stay_whole(records: list[dict[str,
         assert len({division.of[records[index]["id"]] for index in members}) == 1
 
 
-@settings(max_examples=40, deadline=None)
+@drawn(40)
 @given(st.lists(st.sampled_from("ABC"), min_size=20, max_size=60), st.integers(0, 3))
 def test_one_factor_is_split_as_well_as_scikit_learn_does(labels: list[str], seed: int) -> None:
     from sklearn.model_selection import StratifiedShuffleSplit

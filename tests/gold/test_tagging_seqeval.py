@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2, Entities
+from tests.simulation import drawn
 
 from goldassay.text import spans as tagging
 
@@ -19,7 +20,7 @@ def sequences(scheme: str) -> st.SearchStrategy[list[str]]:
 
 
 @pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "IOE1", "IOE2", "IOBES"])
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(data=st.data())
 def test_the_reading_of_conlleval(scheme: str, data: st.DataObject) -> None:
     tags = data.draw(sequences(scheme))
@@ -28,7 +29,7 @@ def test_the_reading_of_conlleval(scheme: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("scheme", list(SCHEMES))
-@settings(max_examples=80, deadline=None)
+@drawn(80)
 @given(data=st.data())
 def test_the_strict_reading(scheme: str, data: st.DataObject) -> None:
     tags = data.draw(sequences(scheme))

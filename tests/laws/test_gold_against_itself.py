@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from benchmarks.perfect import attains_one, perfect_for
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay.text import normal
 
@@ -77,7 +78,7 @@ RECORDS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", RECORDS)
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(data=st.data())
 def test_gold_against_itself_has_the_best_value_in_every_value(kind: str, data: st.DataObject) -> None:
     task = kind.partition(" ")[0]

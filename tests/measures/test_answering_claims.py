@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError
 from goldassay.measures import answering
@@ -78,7 +79,7 @@ def completions(tables: Tables) -> list[Tables]:
     return several
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(tables().filter(lambda verdicts: unknown(verdicts) <= 6))
 def test_unknown_verdicts_bound_the_truth(verdicts: Tables) -> None:
     for full in completions(verdicts):
@@ -87,7 +88,7 @@ def test_unknown_verdicts_bound_the_truth(verdicts: Tables) -> None:
             assert between.value - 1e-12 <= part.value <= between.most + 1e-12, name
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(tables())
 def test_every_claim_is_grounded_known_or_invented_or_not_known(verdicts: Tables) -> None:
     parts = [share(verdicts, name) for name in ("faithfulness", "hallucination", "self_knowledge")]

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.measure import parse, stored
@@ -60,7 +61,7 @@ def test_the_unicode_variant_is_another_measure_under_its_own_name() -> None:
 TEXTS = st.text(st.sampled_from("ab theAN.,'-«é\x00\n 1ΣσςİK"), max_size=14)
 
 
-@settings(max_examples=120, deadline=None)
+@drawn(120)
 @given(st.lists(st.tuples(TEXTS, st.lists(TEXTS, max_size=3)), max_size=6))
 def test_many_at_once_are_the_same_as_one_by_one(rows: list[tuple[str, list[str]]]) -> None:
     exact, f1 = squad([prediction for prediction, _ in rows], [golds for _, golds in rows])
@@ -70,7 +71,7 @@ def test_many_at_once_are_the_same_as_one_by_one(rows: list[tuple[str, list[str]
         assert F1()(gold, pred).tally.value == f
 
 
-@settings(max_examples=120, deadline=None)
+@drawn(120)
 @given(TEXTS, TEXTS)
 def test_f1_is_the_formula_over_multisets(text: str, other: str) -> None:
     left, right = normal.squad(text).split(), normal.squad(other).split()

@@ -7,8 +7,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.metric import failed_with
@@ -151,7 +152,7 @@ def test_calibration_by_hand() -> None:
     assert calibrated("ece", [1.0], [1.0]) == 0
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(
     st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.booleans()), min_size=1, max_size=12), st.randoms()
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay.measures.assignment import assign
 
 
-@settings(max_examples=80, deadline=None)
+@drawn(80)
 @given(st.lists(st.lists(st.integers(0, 4), unique=True, max_size=4), max_size=5))
 def test_the_assignment_is_the_largest(candidates: list[list[int]]) -> None:
     pairs = assign(dict(enumerate(candidates)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay.core.evidence import row
 from goldassay.core.tally import Counts
@@ -78,7 +79,7 @@ def test_without_a_text_each_character_stands_for_a_token() -> None:
     assert SpanF1("token")([(0, 4, "A")], [(2, 5, "A")]).tally == Counts(2, 1, 2)
 
 
-@settings(max_examples=50, deadline=None)
+@drawn(50)
 @given(
     st.lists(st.tuples(texts, st.lists(spans, max_size=4), st.lists(spans | lost, max_size=4)), min_size=1, max_size=5)
 )
@@ -90,7 +91,7 @@ def test_the_counts_are_those_of_a_loop_over_tokens(data: list[tuple[str, list[S
         assert {kind: counts for kind, counts in ours.items() if counts.weight} == token_counts(g, p, text)
 
 
-@settings(max_examples=50, deadline=None)
+@drawn(50)
 @given(st.text(max_size=30))
 def test_white_space_is_that_of_the_pattern(text: str) -> None:
     whole = [Span(0, len(text), "A")] if text else []

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay.measures.extraction import Span, SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, matched, text_order
@@ -75,7 +76,7 @@ def worth(matching: Sequence[Edge], schema: str) -> tuple[int, int]:
     return sum(map(wish, matching)), len(matching)
 
 
-@settings(max_examples=100, deadline=None)
+@drawn(100)
 @given(documents, documents)
 def test_no_matching_is_better(gold: list[Span], pred: list[Span]) -> None:
     gold = [span for span in gold if span.start >= 0]
@@ -87,7 +88,7 @@ def test_no_matching_is_better(gold: list[Span], pred: list[Span]) -> None:
         assert worth(matching, schema) == max(worth(other, schema) for other in matchings(edges))
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(documents, documents, st.randoms(use_true_random=False))
 def test_the_order_of_spans_does_not_matter(gold: list[Span], pred: list[Span], rng: random.Random) -> None:
     gold = [span for span in gold if span.start >= 0]
@@ -97,7 +98,7 @@ def test_the_order_of_spans_does_not_matter(gold: list[Span], pred: list[Span], 
         assert sorted((other_gold[i], other_pred[j]) for i, j, *_ in pairs(other_gold, other_pred, schema)) == before
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(st.lists(st.tuples(documents, documents), min_size=1, max_size=4))
 def test_all_documents_at_once_give_the_same_pairs(data: list[tuple[list[Span], list[Span]]]) -> None:
     data = [([span for span in gold if span.start >= 0], pred) for gold, pred in data]

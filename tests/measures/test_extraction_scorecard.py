@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay.core.evidence import row
 from goldassay.core.measure import Batches
@@ -45,7 +46,7 @@ def aligned(data: list[tuple[str, list[Any], list[Any]]]) -> tuple[list[Any], li
 
 
 @pytest.mark.parametrize("matching", ["one-to-one", "hipe"])
-@settings(max_examples=25, deadline=None)
+@drawn(25)
 @given(data=records)
 def test_every_value_is_that_of_its_measure(matching: str, data: list[tuple[str, list[Any], list[Any]]]) -> None:
     gold, pred = aligned(data)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import permutations
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay.measures import linking as ln
 
@@ -28,7 +29,7 @@ spans = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@drawn(150)
 @given(left=spans, right=spans, k=st.sampled_from([1, 2]))
 def test_overlapping_links_are_as_many_as_any_order_can_give(
     left: list[tuple[int, int, str]], right: list[tuple[int, int, str]], k: int

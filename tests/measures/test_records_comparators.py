@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.measure import parse, stored
@@ -106,7 +107,7 @@ def reference_anls(gold: str, pred: str, threshold: float = 0.5) -> float:
     return 0.0 if similarity < threshold else similarity
 
 
-@settings(max_examples=100, deadline=None)
+@drawn(100)
 @given(st.text("abcAB 1", min_size=1, max_size=8), st.text("abcAB 1", min_size=1, max_size=8))
 def test_anls_is_that_of_the_definition(gold: str, pred: str) -> None:
     assert comparator("anls")(gold, pred) == pytest.approx(reference_anls(gold, pred))

@@ -7,8 +7,9 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay.core.tally import Counts
 from goldassay.measures import records
@@ -62,7 +63,7 @@ def best(left: list[Any], right: list[Any]) -> float:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@drawn(150)
 @given(ITEMS, ITEMS, st.randoms(use_true_random=False))
 def test_alignment_is_the_best_of_all_and_ignores_order(left: list[Any], right: list[Any], rng: random.Random) -> None:
     tp, fp, fn = counts({"i": left}, {"i": right})
@@ -80,7 +81,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@drawn(150)
 @given(JSON, JSON, st.sampled_from(["same", "null", "apart"]), st.sampled_from(["all", ""]))
 def test_any_two_records(left: Any, right: Any, blank: str, ordered: str) -> None:
     gold, pred = {"record": {"r": left}}, {"record": {"r": right}}
@@ -153,7 +154,7 @@ def reference_normal(value: Any) -> Any:
     return [str(value).strip()]
 
 
-@settings(max_examples=120, deadline=None)
+@drawn(120)
 @given(
     st.dictionaries(st.sampled_from("abc"), JSON, max_size=2), st.dictionaries(st.sampled_from("abc"), JSON, max_size=2)
 )

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from benchmarks.perfect import attains_one, perfect_for
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError
 from goldassay.ext.compat import compute_retrieval_metrics, ndcg_at_k, retrieval_source_analysis
@@ -97,7 +98,7 @@ def test_a_missing_query_counts_zero_or_is_left_out() -> None:
     assert r.scorecard([gold[1]], [pred[1]], measures=["RR"], missing="skip").values["RR"] is None
 
 
-@settings(max_examples=25, deadline=None)
+@drawn(25)
 @given(st.data())
 def test_one_query_and_many_agree(data: st.DataObject) -> None:
     queries = data.draw(st.integers(1, 5))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.measure import parse, stored
@@ -18,7 +19,7 @@ GOLD = {"id": "q", "query": "museum", "relevant": {"a": 3, "b": 2, "c": 1, "x": 
 RESULTS = st.lists(st.sampled_from("abcdefg"), unique=True, max_size=5)
 
 
-@settings(max_examples=25, deadline=None)
+@drawn(25)
 @given(
     st.dictionaries(st.sampled_from("abcdefg"), st.integers(0, 3), min_size=1),
     RESULTS.flatmap(lambda docs: st.tuples(*[st.tuples(st.just(d), st.integers(0, 2)) for d in docs])),

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from benchmarks.perfect import perfect_for
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError
 from goldassay.core.measure import parse, registered, stored
@@ -192,7 +193,7 @@ TRIPLES = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@drawn(80)
 @given(TRIPLES, TRIPLES, st.randoms())
 def test_order_does_not_matter(gold: list[Any], pred: list[Any], random: Any) -> None:
     shuffled = random.sample(gold, len(gold)), random.sample(pred, len(pred))
@@ -204,7 +205,7 @@ def test_order_does_not_matter(gold: list[Any], pred: list[Any], random: Any) ->
         assert tally.state() == other.state()
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(TRIPLES)
 def test_gold_against_itself_is_one(gold: list[Any]) -> None:
     for measure in registered("triples"):

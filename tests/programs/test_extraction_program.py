@@ -13,8 +13,9 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay import workspace
 from goldassay.measures.extraction import SpanF1
@@ -202,7 +203,7 @@ def test_the_baseline_asks_no_model(programs: ModuleType) -> None:
     assert programs.baseline.predictors() == []
 
 
-@settings(max_examples=200, deadline=None)
+@drawn(200)
 @given(st.lists(st.sampled_from(WORDS), max_size=20))
 def test_spans_of_the_baseline_do_not_overlap_and_say_their_text(programs: ModuleType, words: list[str]) -> None:
     text = " ".join(words)

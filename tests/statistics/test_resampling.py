@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, ks_2samp
+from tests.simulation import drawn
 
 from goldassay import Counts, Mean
 from goldassay._support.exceptions import GoldassayError
@@ -93,7 +94,7 @@ def test_the_table_of_swaps_reaches_every_subset_and_no_other(n: int) -> None:
 tallies = st.builds(Counts, *[st.integers(0, 4)] * 3)
 
 
-@settings(max_examples=40, deadline=None)
+@drawn(40)
 @given(st.lists(tallies, min_size=1, max_size=12))
 def test_the_matrix_gives_the_value_of_the_sum(counts: list[Counts]) -> None:
     total = Counts()
@@ -113,7 +114,7 @@ def test_states_are_flattened_and_put_back() -> None:
     assert nested(flat(state)) == state
 
 
-@settings(max_examples=25, deadline=None)
+@drawn(25)
 @given(st.lists(tallies, min_size=2, max_size=10), st.integers(0, 5))
 def test_an_interval_holds_for_any_tallies(counts: list[Counts], seed: int) -> None:
     result = interval(counts, Counts(), resamples=200, seed=seed)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
+from tests.simulation import drawn
 
 from goldassay.text.near import near_pairs
 from goldassay.text.normal import plain
@@ -23,7 +24,7 @@ def every(texts: list[str], near: float) -> set[tuple[int, int]]:
     }
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(st.lists(st.text("abc ", max_size=12), max_size=8), st.sampled_from([50.0, 75.0, 90.0, 100.0]))
 def test_short_texts_as_compared_one_by_one(texts: list[str], near: float) -> None:
     assert {(i, j) for i, j, _ in near_pairs(texts, near)} == every(texts, near)

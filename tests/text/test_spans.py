@@ -5,8 +5,9 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay.text.spans import _fold, locate
 
@@ -76,7 +77,7 @@ def test_a_name_said_too_often_gets_the_same_place_again() -> None:
     assert locate("In Delft", ["Delft", "delft", "Delft"]) == [(3, 8)] * 3
 
 
-@settings(max_examples=120, deadline=None)
+@drawn(120)
 @given(st.lists(WORDS, min_size=1, max_size=6), st.data())
 def test_words_of_the_text_are_always_found(words: list[str], data: st.DataObject) -> None:
     text = " ".join(words)
@@ -92,7 +93,7 @@ def test_words_of_the_text_are_always_found(words: list[str], data: st.DataObjec
     )
 
 
-@settings(max_examples=100, deadline=None)
+@drawn(100)
 @given(st.text(max_size=60), st.lists(st.text(max_size=6), max_size=5))
 def test_offsets_are_of_the_text_and_each_quote_has_an_answer(text: str, quotes: list[str]) -> None:
     places = locate(text, quotes)
@@ -103,7 +104,7 @@ def test_offsets_are_of_the_text_and_each_quote_has_an_answer(text: str, quotes:
             assert 0 <= place[0] < place[1] <= len(text)
 
 
-@settings(max_examples=100, deadline=None)
+@drawn(100)
 @given(st.lists(st.sampled_from(["Gent", "Brugge", "Leuven", "Kortrijk"]), min_size=1, max_size=8))
 def test_names_said_in_their_order_get_their_own_places(names: list[str]) -> None:
     text = " en ".join(names)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.running.hashing import fingerprint
@@ -39,7 +40,7 @@ def program() -> Any:
     return result
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(st.lists(EDITS, max_size=4))
 def test_taking_patches_back_one_by_one_gives_every_earlier_program(edits: list[dict[str, Any]]) -> None:
     with tempfile.TemporaryDirectory() as place:
@@ -58,7 +59,7 @@ def test_taking_patches_back_one_by_one_gives_every_earlier_program(edits: list[
         assert fingerprint(folder.current) == versions.pop()
 
 
-@settings(max_examples=80, deadline=None)
+@drawn(80)
 @given(EDITS, st.dictionaries(TEXT, VALUES, max_size=3), TEXT)
 @example({"action": "remove_example", "example": {"text": "a", "names": "b"}}, {"weight": float("inf")}, "why")
 def test_a_file_reads_back_as_it_was_written(edit: dict[str, Any], more: dict[str, Any], why: str) -> None:

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz, process
+from tests.simulation import drawn
 
 from goldassay import workspace
 from goldassay._support.exceptions import DataError, FieldError, ModelError
@@ -19,7 +20,7 @@ retrieval = workspace.load(workspace.installed() / "programs" / "retrieval.py")
 labels = st.text("abcé ", min_size=1, max_size=9).map(fold).filter(bool)
 
 
-@settings(max_examples=150, deadline=None)
+@drawn(150)
 @given(
     names=st.lists(labels, min_size=1, max_size=40, unique=True),
     mentions=st.lists(labels, max_size=5),

@@ -7,8 +7,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay.core.measure import TASKS, Measure, registered
 from goldassay.ext.labelling.outputs import HEADLINES, OutputComparison, measure_named, of_corpus, predicted
@@ -158,7 +159,7 @@ def test_what_agrees_has_the_same_tallies_whatever_gold_says(task: str) -> None:
 
 
 @given(seed=st.integers(0, 10**9))
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 def what_agrees_has_the_same_tallies(task: str, seed: int) -> None:
     rng = random.Random(seed)
     first = {"id": "a", **PREDICTIONS[task](rng)}

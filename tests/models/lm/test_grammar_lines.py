@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import dspy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
+from tests.simulation import drawn
 
 from goldassay.models.lm import DEFAULT_MODEL, Asked, Copied, LocalLM, TerseAdapter
 from goldassay.models.lm.grammar import Lines, bound, json_grammar
@@ -48,7 +49,7 @@ FIELDS: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
 }
 
 
-@settings(max_examples=150, deadline=None)
+@drawn(150)
 @given(st.data())
 def test_what_is_written_is_read_back(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(FIELDS)))

@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.simulation import drawn
 
 from goldassay.models.lm.local import complete
 
@@ -51,7 +52,7 @@ def test_a_whole_answer_stays_as_it_is() -> None:
     assert complete('{"a":  [1]}') == '{"a":  [1]}'
 
 
-@settings(max_examples=200, deadline=None)
+@drawn(200)
 @given(st.dictionaries(st.text(max_size=4), JSON, max_size=3), st.data())
 def test_every_cut_gives_an_object_whose_parts_stand_in_the_whole(whole: dict[str, Any], data: st.DataObject) -> None:
     text = json.dumps(whole, ensure_ascii=data.draw(st.booleans()))
