@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from tests.simulation import by_day
 
 ROOM = 3  # calls that a crowded endpoint takes at once
 FOUND = '[[ ## years ## ]]\n["1885"]\n\n[[ ## completed ## ]]'
@@ -195,6 +196,14 @@ def endpoint() -> Iterator[Endpoint]:
     reply.close()
 
 
-@pytest.fixture(params=MODES)
+BY_DAY = (
+    "well", "slow", "alternating", "429 with Retry-After", "500", "404", "wrong key", "garbage", "no choices",
+    "null content", "usage of words", "dead", "hanging", "reset midway", "elsewhere", "a lie about gzip", "deep",
+    "503, then well",
+)  # fmt: skip
+"""Of each kind of fault one: a status, a body that is no answer, a connection that ends, a host that was not named."""
+
+
+@pytest.fixture(params=by_day(MODES, *BY_DAY))
 def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)

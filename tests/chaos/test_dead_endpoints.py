@@ -11,6 +11,7 @@ from typing import Any
 
 import dspy
 import pytest
+from tests.simulation import by_day
 from typer.testing import CliRunner
 
 from goldassay import Metric
@@ -101,14 +102,21 @@ def test_what_goes_on_by_itself_names_no_option(endpoint: Any, tmp_path: Path) -
         )
 
 
-@pytest.mark.parametrize("mode", ["wrong key", "500", "404"])
-@pytest.mark.parametrize("work", [tuned, partial(tuned, optimizer="patches"), proven])
-def test_tuning_and_audit_end_after_a_few_calls(
-    endpoint: Any, tmp_path: Path, mode: str, work: Callable[..., object]
-) -> None:
+WORKS = {"bootstrap": tuned, "patches": partial(tuned, optimizer="patches"), "proof": proven}
+
+
+@pytest.mark.parametrize(
+    ("mode", "work"),
+    [
+        pytest.param(mode, work, marks=() if place == number else pytest.mark.nightly)
+        for place, mode in enumerate(("500", "wrong key", "404"))
+        for number, work in enumerate(WORKS)
+    ],
+)
+def test_tuning_and_audit_end_after_a_few_calls(endpoint: Any, tmp_path: Path, mode: str, work: str) -> None:
     endpoint.mode = mode
     with pytest.raises(RunStopped, match="a model gives no answer: LM"):
-        work(model(endpoint), tmp_path / "r")
+        WORKS[work](model(endpoint), tmp_path / "r")
     assert endpoint.calls < FEW
 
 
@@ -165,7 +173,7 @@ program = Reader()
 """
 
 
-@pytest.mark.parametrize("mode", ["500", "wrong key"])
+@pytest.mark.parametrize("mode", by_day(("500", "wrong key"), "500"))
 def test_the_ranking_by_five_ends_after_a_few_calls(
     endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:

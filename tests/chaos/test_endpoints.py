@@ -8,6 +8,7 @@ from typing import Any
 
 import dspy
 import pytest
+from tests.simulation import by_day
 
 from goldassay import Metric
 from goldassay._support.exceptions import RunStopped
@@ -43,7 +44,13 @@ def model(endpoint: Any, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "mode", ["well", "alternating", "429 with Retry-After", "dead", "hanging", "wrong key", "garbage"]
+    "mode",
+    by_day(
+        ("well", "alternating", "429 with Retry-After", "dead", "hanging", "wrong key", "garbage"),
+        "429 with Retry-After",
+        "dead",
+        "wrong key",
+    ),
 )
 def test_a_run_ends_or_stops_with_one_line_and_goes_on(endpoint: Any, mode: str, tmp_path: Path) -> None:
     endpoint.mode, gold, folder = mode, examples(12), tmp_path / "r"

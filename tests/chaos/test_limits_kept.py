@@ -67,6 +67,7 @@ def test_requests_a_minute_hold_over_all_threads(endpoint: Any) -> None:
     assert endpoint.times[-1] - endpoint.times[0] > 1.0
 
 
+@pytest.mark.nightly
 def test_requests_a_minute_hold_over_all_workers(endpoint: Any) -> None:
     pytest.importorskip("ray", reason="the extra ray is not installed")
     lm = model(endpoint, rpm=600, max_tokens=98)

@@ -29,6 +29,7 @@ def run(*words: object, code: int = 0) -> str:
     return done.stdout
 
 
+@pytest.mark.nightly
 def test_explained_pruned_applied_and_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for file, text in (("programs/labels.py", PROGRAM), ("metrics/labels.py", METRIC)):
         (tmp_path / file).parent.mkdir()

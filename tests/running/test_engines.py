@@ -79,6 +79,7 @@ def test_an_actor_that_is_killed_costs_no_row_and_an_example_that_hangs_one(tmp_
     assert {row.id: row.error for row in run.rows if row.error} == {"1": "TimeoutError: no answer within 2 s"}
 
 
+@pytest.mark.nightly
 def test_an_example_that_kills_every_process_is_one_failed_row() -> None:
     def dies(text: str) -> Any:
         time.sleep(0.1)
@@ -92,6 +93,7 @@ def test_an_example_that_kills_every_process_is_one_failed_row() -> None:
     assert run.rows[3].score == 0.0
 
 
+@pytest.mark.nightly
 def test_what_breaks_a_run_in_an_actor_breaks_it_and_the_rows_before_it_stay(tmp_path: Path) -> None:
     def strange(gold: Any, pred: Any) -> float:
         if gold.id == "9":
@@ -118,7 +120,9 @@ def test_what_breaks_a_run_in_an_actor_breaks_it_and_the_rows_before_it_stay(tmp
         evaluate(program, GOLD[:4], judged, **RAY)
 
 
-@pytest.mark.parametrize("engine", [{"progress": False}, {**RAY, "workers": 2}])
+@pytest.mark.parametrize(
+    "engine", [{"progress": False}, pytest.param({**RAY, "workers": 2}, marks=pytest.mark.nightly)]
+)
 def test_ctrl_c_that_a_program_raises_ends_the_run_as_any_other(engine: dict[str, Any], tmp_path: Path) -> None:
     def program(text: str) -> Any:
         if text == "text 9":

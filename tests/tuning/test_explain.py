@@ -8,6 +8,7 @@ from typing import Any
 import dspy
 import pytest
 from benchmarks.explain import KINDS, LINES, PAIR, Obedient, World, examples
+from tests.simulation import by_day
 
 from goldassay import evaluate, explain
 from goldassay._support.exceptions import GoldassayError
@@ -70,7 +71,7 @@ def test_a_budget_bounds_the_examples(lm: Any) -> None:
         explain(program(), examples(world), exact, lm=lm, budget="calls=50")
 
 
-@pytest.mark.parametrize("budget", ["calls=450", "tokens=27000"])
+@pytest.mark.parametrize("budget", by_day(("calls=450", "tokens=27000"), "calls=450"))
 def test_answers_in_the_cache_do_not_lift_the_budget(budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a tuning the whole program's answers are cached: it seemed to cost nothing, and so did its units."""
     monkeypatch.setattr(dspy, "cache", dspy.cache)  # restored afterwards
@@ -112,7 +113,7 @@ def answered(request: Any, label: str) -> Any:
     return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=usage)
 
 
-@pytest.mark.parametrize("k", [3, 2], ids=["a set", "the nearest"])
+@pytest.mark.parametrize("k", [3, pytest.param(2, marks=pytest.mark.nightly)], ids=["a set", "the nearest"])
 def test_the_examples_that_patches_show_are_units(k: int) -> None:
     rows = [
         {"text": f"{text} {number}", "label": "yes"} for number, text in enumerate(("a house", "the museum", "a ship"))

@@ -123,6 +123,7 @@ def test_an_interrupted_tuning_goes_on(lm: Any, reflector: Any, names_program: A
         tuned(folder, resume=True)
 
 
+@pytest.mark.nightly
 def test_what_a_budget_stopped_goes_on_and_knows_its_best(
     lm: Any, reflector: Any, names_program: Any, gold: Any, tmp_path: Path
 ) -> None:

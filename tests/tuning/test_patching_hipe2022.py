@@ -102,6 +102,7 @@ def reader(hipe: dict[str, list[Any]]) -> Any:
     return dspy.LM("scripted/reader", engine=Reader([item for part in hipe.values() for item in part]), cache=False)
 
 
+@pytest.mark.nightly
 def test_rules_for_the_planted_errors_are_found_accepted_and_taken_back(
     hipe: dict[str, list[Any]], reader: Any, names_program: Any
 ) -> None:
@@ -148,6 +149,7 @@ def test_five_useless_and_three_harmful_edits_are_rejected_and_the_good_one_amon
     assert {patch.proposer for patch in optimizer.ledger.kept} == {"rules"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("optimizer", "options"), [("labeled", {"k": 3}), ("knn", {})])
 def test_optimizers_raise_the_dev_value_on_real_gold(
     optimizer: str, options: dict[str, Any], hipe: dict[str, list[Any]], reader: Any, names_program: Any

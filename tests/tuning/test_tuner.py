@@ -11,6 +11,7 @@ from typing import Any
 
 import dspy
 import pytest
+from tests.simulation import by_day
 
 from goldassay import Metric
 from goldassay._support import jsonl
@@ -46,7 +47,7 @@ FAST: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("optimizer", FAST)
+@pytest.mark.parametrize("optimizer", by_day(FAST, "labeled", "bootstrap", "mipro", "patches"))
 def test_each_optimizer_raises_the_dev_value_and_leaves_the_student_alone(
     optimizer: str, lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
 ) -> None:
@@ -150,7 +151,7 @@ def test_patches_stand_beside_labeled_and_nearest_examples_on_test(
     assert beaten.beside[-1] == "patches is worse than knn: use knn, which takes no tuning."
 
 
-@pytest.mark.parametrize("optimizer", ["bootstrap", "patches"])
+@pytest.mark.parametrize("optimizer", by_day(("bootstrap", "patches"), "bootstrap"))
 def test_a_metric_of_any_number_of_arguments_gets_gold_and_prediction(
     optimizer: str, lm: Any, names_program: Any, gold: dict[str, list[Any]]
 ) -> None:
@@ -280,7 +281,7 @@ class Dead:
         return self.learner.complete(request)
 
 
-@pytest.mark.parametrize("optimizer", ["labeled", "knn"])
+@pytest.mark.parametrize("optimizer", by_day(("labeled", "knn"), "labeled"))
 @pytest.mark.parametrize("always", [True, False])
 def test_a_program_that_fails_everywhere_is_no_tie_at_zero(
     optimizer: str, always: bool, learner: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
@@ -404,7 +405,11 @@ def test_an_option_that_is_none_is_told_before_anything_is_asked(
 
 @pytest.mark.parametrize(
     ("optimizer", "options"),
-    [("mipro", {"auto": "light"}), ("gepa", {"auto": "light"}), ("gepa", {"max_full_evals": 1})],
+    [
+        ("mipro", {"auto": "light"}),
+        pytest.param("gepa", {"auto": "light"}, marks=pytest.mark.nightly),
+        pytest.param("gepa", {"max_full_evals": 1}, marks=pytest.mark.nightly),
+    ],
 )
 def test_dspys_own_words_for_effort_are_taken(
     optimizer: str, options: dict[str, object], lm: Any, reflector: Any, names_program: Any, gold: Any
@@ -488,7 +493,7 @@ def test_the_diff_shows_the_nearest_examples_as_they_are_sent(
     assert "=== extract" not in [line[1:] for line in text.splitlines() if line.startswith(("+", "-"))]
 
 
-@pytest.mark.parametrize("question", ["tuning", "level", "compare", "errors"])
+@pytest.mark.parametrize("question", by_day(("tuning", "level", "compare", "errors"), "errors"))
 def test_drafted_gold_is_plain_in_train_and_dev_and_weighed_in_test(
     question: str, lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
 ) -> None:

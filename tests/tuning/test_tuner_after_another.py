@@ -20,7 +20,11 @@ NUMBERS = json.dumps({"new_instruction": "Find names. A museum is MUS."})  # say
 
 @pytest.mark.parametrize(
     ("first", "options"),
-    [("gepa", {"max_metric_calls": 60}), ("knn", {"k": 1}), ("patches", {"rounds": 1})],
+    [
+        pytest.param("gepa", {"max_metric_calls": 60}, marks=pytest.mark.nightly),
+        ("knn", {"k": 1}),
+        pytest.param("patches", {"rounds": 1}, marks=pytest.mark.nightly),
+    ],
 )
 def test_patches_go_on_where_another_optimizer_ended(
     first: str, options: Any, lm: Any, reflector: Any, names_program: Any, names_gold: list[Any], tmp_path: Path

@@ -70,7 +70,7 @@ GOLD: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("task", by_day(DRAFTS, "extraction", "retrieval"))
+@pytest.mark.parametrize("task", by_day(DRAFTS, "retrieval"))
 def test_what_is_accepted_is_gold_that_validates(start: Start, browse: Any, task: str) -> None:
     review = start(DRAFTS[task], task=task)
     screen = browse(review.url)
@@ -158,7 +158,7 @@ def type_keys(screen: Screen, keys: tuple[str, ...]) -> None:
             screen.press(key)
 
 
-@pytest.mark.parametrize("task", MADE)
+@pytest.mark.parametrize("task", by_day(MADE, "extraction", "records"))
 def test_keys_alone_make_gold_from_a_suggestion_and_from_nothing(start: Start, browse: Any, task: str) -> None:
     output, correct, corrected, make, made = MADE[task]
     fields = {"text": TEXT, "question": "Where?", "query": "museums", "passages": {"p1": TEXT}}
@@ -280,6 +280,7 @@ def table(screen: Screen) -> dict[str, str]:
     return {row.query_selector(".mode-name").inner_text(): row.query_selector(".quiet").inner_text() for row in rows}
 
 
+@pytest.mark.nightly
 def test_modes_by_keyboard_alone_with_the_real_server(start: Start, browse: Any) -> None:
     review = start(letters(12), task="reply")
     screen = browse(review.url)
@@ -366,6 +367,7 @@ def test_a_record_that_is_forgotten_while_it_is_fetched_is_fetched_again(start: 
     assert screen.page.evaluate(forgotten) == "l1"
 
 
+@pytest.mark.nightly
 def test_dragging_with_the_real_server(start: Start, browse: Any) -> None:
     review = start(letters(8), task="reply")
     screen = browse(review.url)
@@ -394,6 +396,7 @@ def test_dragging_with_the_real_server(start: Start, browse: Any) -> None:
     assert screen.console == []
 
 
+@pytest.mark.nightly
 def test_axe_finds_nothing_on_the_modes_of_the_real_server(start: Start, browse: Any) -> None:
     screen = browse(start(letters(8), task="reply").url)
     for typed in ("missing total", "wrong tone", "tone"):
