@@ -100,7 +100,7 @@ def test_the_first_wrong_step_is_that_of_the_recorded_calls(runs: list[Run]) -> 
 
 
 def test_the_steps_are_a_tree_whose_texts_stay_texts(page: tuple[Path, Path], opened: Open) -> None:
-    seen = opened(page[1], hash="#example=q1")
+    seen = opened(page[1], hash="#example=q1", charts=False)
     seen.page.wait_for_selector(".steps-box")
     lines = seen.page.eval_on_selector_all(".steps > li", "(all) => all.map((each) => each.className)")
     assert [line.split()[1:3] for line in lines] == [["inner", "d0"], *[["call", "d1"]] * 6]
@@ -125,7 +125,7 @@ def test_the_steps_are_a_tree_whose_texts_stay_texts(page: tuple[Path, Path], op
 
 
 def test_steps_of_other_types_are_shown_all_the_same(page: tuple[Path, Path], opened: Open) -> None:
-    seen = opened(page[1])
+    seen = opened(page[1], charts=False)
     odd = [
         {"kind": "constructor", "name": 3, "seconds": "slow", "tokens": "many", "error": {"a": 1}, "parent": 9},
         {"kind": "tool", "name": HOSTILE, "args": {"": [None]}, "output": {"deep": [1]}, "tokens": -1, "parent": 0},
@@ -141,7 +141,7 @@ def test_steps_of_other_types_are_shown_all_the_same(page: tuple[Path, Path], op
 
 
 def test_hundreds_of_steps_are_there_at_once_and_only_calls_at_first(page: tuple[Path, Path], opened: Open) -> None:
-    seen = opened(page[1], hash="#example=q1")
+    seen = opened(page[1], hash="#example=q1", charts=False)
     seen.page.wait_for_selector(".steps-box")
     began = seen.busy()
     seen.page.keyboard.press("k")
@@ -159,7 +159,7 @@ def test_hundreds_of_steps_are_there_at_once_and_only_calls_at_first(page: tuple
 
 
 def test_two_runs_are_aligned_and_the_first_divergence_is_marked(page: tuple[Path, Path], opened: Open) -> None:
-    seen = opened(page[0], hash="#example=q1")
+    seen = opened(page[0], hash="#example=q1", charts=False)
     seen.page.wait_for_selector(".steps-box")
     assert seen.page.inner_text("details.common > summary") == "The first 4 steps are the same"
     rows = seen.page.eval_on_selector_all(".divergence + .beside > li", "(all) => all.map((each) => each.className)")
@@ -176,7 +176,7 @@ def test_two_runs_are_aligned_and_the_first_divergence_is_marked(page: tuple[Pat
 
 
 def test_the_table_from_step_to_step_is_on_the_page(page: tuple[Path, Path], opened: Open) -> None:
-    seen = opened(page[0])
+    seen = opened(page[0], charts=False)
     tables = seen.page.inner_text("#verdict")
     assert "before: where trajectories first go wrong" in tables
     rows = seen.page.eval_on_selector_all(".view >> nth=0 >> tbody tr", "(all) => all.map((each) => each.innerText)")
