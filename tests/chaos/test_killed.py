@@ -69,7 +69,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, flo
 @pytest.mark.parametrize(
     ("engine", "kills", "ends"),
     [
-        ("threads", 3, "threads"),
+        ("threads", 1, "threads"),
+        pytest.param("threads", 3, "threads", marks=pytest.mark.nightly),
         *(pytest.param("ray", *more, marks=pytest.mark.nightly) for more in ((1, "threads"), (2, "ray"))),
     ],
 )

@@ -10,6 +10,7 @@ from typing import Any
 import dspy
 import pytest
 import yaml
+from tests.simulation import by_day
 from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError
@@ -342,7 +343,7 @@ def test_a_model_that_times_out_or_answers_rubbish_is_said(
 TUNE = ["tune", "extraction", "--gold", "names"]
 
 
-@pytest.mark.parametrize("optimizer", ["labeled", "bootstrap", "patches", "gepa"])
+@pytest.mark.parametrize("optimizer", by_day(("labeled", "bootstrap", "patches", "gepa"), "labeled", "patches"))
 def test_a_metric_that_raises_is_said_with_the_example(optimizer: str, workspace: Path) -> None:
     message = refused(*TUNE, "--metric", "metrics/extraction.py:broken", "--optimizer", optimizer)
     assert "the metric raised ZeroDivisionError: in the metric" in message

@@ -226,6 +226,7 @@ def test_the_verdict_is_the_patchs_when_the_review_ends(workspace: Path) -> None
     assert body_of(workspace / "programs" / "patches" / "classification", rule["id"])["status"] == "proven"
 
 
+@pytest.mark.nightly
 def test_a_tuning_from_notes_is_proven_by_labels(workspace: Path) -> None:
     save("fresh.jsonl", letters(400, 300))
     words = ["tune", "classification", "--optimizer", "patches", "--modes", FOLDER, "--unlabelled", "fresh.jsonl"]

@@ -47,6 +47,7 @@ def share_right(rows: list[Fields]) -> float:
     return 1 - sum("again" in row["text"] for row in rows) / len(rows)
 
 
+@pytest.mark.nightly
 def test_from_a_table_to_the_best_of_four_optimizers(shell: Shell, model: Callable[[Answer], Endpoint]) -> None:
     rng = random.Random(4)
     with Path("letters.csv").open("w", newline="", encoding="utf-8") as stream:

@@ -38,7 +38,22 @@ from goldassay.tuning.systems import MarkedTest
 from .test_laws import records, registered
 
 SIZE = 16
-each = pytest.mark.parametrize(("task", "measure"), registered())
+
+
+def first_of_their_kind() -> list[Any]:
+    """The measures; those of which another has the same class, kind of tally and direction wait for the night."""
+    kinds, params = set(), []
+    for param in registered():
+        _, measure = values = param.values
+        kind = (type(measure), type(measure.zero), measure.lower_is_better)
+        marks = [*param.marks, *([pytest.mark.nightly] if kind in kinds else [])]
+        if not param.marks:
+            kinds.add(kind)
+        params.append(pytest.param(*values, id=param.id, marks=marks))
+    return params
+
+
+each = pytest.mark.parametrize(("task", "measure"), first_of_their_kind())
 
 
 @dataclass
@@ -92,6 +107,7 @@ def two(task: str, measure: Measure[Any]) -> Two | None:
     return both
 
 
+@pytest.mark.nightly
 def test_nearly_all_measures_tell_better_from_worse() -> None:
     measures: list[Any] = [param.values for param in registered()]
     alike = [measure.key for task, measure in measures if two(task, measure) is None]

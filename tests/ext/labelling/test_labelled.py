@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.labels import QUICK, TABLES, decided, drawn, labelled, mended
+from tests.simulation import by_day
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.ext.labelling import proof
@@ -302,7 +303,9 @@ def test_counts_are_proven_by_the_test_and_the_interval_follows() -> None:
         assert holds_zero == (result.test_p > 0.05)
 
 
-@pytest.mark.parametrize("table", ["grid", "power", "sequential", "documents", "several", "levels"])
+@pytest.mark.parametrize(
+    "table", by_day(("grid", "power", "sequential", "documents", "several", "levels"), "sequential", "levels")
+)
 def test_the_benchmark_makes_its_tables(table: str) -> None:
     """With few draws; `python -m benchmarks labels` makes those of docs/labels.md."""
     head, line, *rows = TABLES[table](QUICK)
