@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,10 @@ from benchmarks.fuzz import readers
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.simulation import drawn
+from typer.testing import CliRunner
 
 from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.cli import app
 from goldassay.gold import read
 
 READERS = {reader.label: reader for reader in readers()}
@@ -61,24 +65,45 @@ def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
     refused(tmp_path / "a\0b", "cannot be read: embedded null byte")
 
 
-def test_process_substitution_works(tmp_path: Path) -> None:
-    (tmp_path / "x.jsonl").write_bytes(LINE)
-    score = f"{sys.executable} -m goldassay score extraction --format jsonl"
-    line = f"{score} --gold <(sleep 0.2; cat x.jsonl) --pred <(cat x.jsonl) --json"
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+@pytest.fixture
+def piped() -> Iterator[Callable[[bytes], str]]:
+    """Makes the path of a pipe with some content that comes a moment later, as ``<(sleep .1; cat FILE)`` in bash."""
+    ends = []
+
+    def pipe(content: bytes) -> str:
+        reading, writing = os.pipe()
+        ends.append(reading)
+
+        def write() -> None:
+            time.sleep(0.1)
+            with os.fdopen(writing, "wb") as stream:
+                stream.write(content)
+
+        threading.Thread(target=write).start()
+        return f"/dev/fd/{reading}"
+
+    yield pipe
+    for end in ends:
+        os.close(end)
+
+
+def test_process_substitution_works(piped: Callable[[bytes], str]) -> None:
+    words = ["score", "extraction", "--format", "jsonl", "--gold", piped(LINE), "--pred", piped(LINE), "--json"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.exception
     assert '"strict_f1": 1.0' in done.stdout
 
 
-def test_process_substitution_is_gold_for_a_task_of_ones_own(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def program(text):\n    return {'label': text}\n", encoding="utf-8")
-    (tmp_path / "metric.py").write_text(
-        "def metric(gold, pred):\n    return gold.label == pred.label\n", encoding="utf-8"
-    )
-    command = f"{sys.executable} -m goldassay eval mine.py:program --metric metric.py --split all --json --gold "
-    line = command + """<(echo '{"id": "a", "text": "x", "label": "x"}')"""
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+def test_process_substitution_is_gold_for_a_task_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piped: Callable[[bytes], str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("def program(text):\n    return {'label': text}\n", encoding="utf-8")
+    Path("metric.py").write_text("def metric(gold, pred):\n    return gold.label == pred.label\n", encoding="utf-8")
+    gold = piped(b'{"id": "a", "text": "x", "label": "x"}\n')
+    words = ["eval", "mine.py:program", "--metric", "metric.py", "--split", "all", "--json", "--gold", gold]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.exception
     assert '"score": 1.0' in done.stdout
 
 
