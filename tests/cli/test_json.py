@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
+from tests.processes import run
 from typer.testing import CliRunner
 
 from goldassay.cli import app
@@ -111,7 +110,7 @@ def test_whatever_else_is_printed_goes_to_standard_error(tmp_path: Path) -> None
         "print('loaded')\ndef program(text):\n    print('ran')\n    return {'entities': []}\n"
     )
     (tmp_path / "gold.jsonl").write_text('{"id": 1, "text": "in Delft", "entities": []}\n')
-    call = [sys.executable, "-m", "goldassay", "eval", "mine.py", "--task", "extraction", "--gold", "gold.jsonl"]
-    done = subprocess.run([*call, "--json"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = run("eval", "mine.py", "--task", "extraction", "--gold", "gold.jsonl", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["examples"] == 1
     assert "loaded\nran\n" in done.stderr

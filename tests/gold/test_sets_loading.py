@@ -1,23 +1,20 @@
-"""``goldassay.load`` in a process of its own, as a person writes it, from a folder that is not the project's."""
+"""``goldassay.load`` as a person writes it, from a folder that is not the project's."""
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 
 def say(code: str, folder: Path, *args: object) -> list[str]:
-    """What a fresh interpreter prints, with warnings as errors."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", "-c", code, *map(str, args)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
+    """What a script prints."""
+    with chdir(folder), patch("sys.argv", ["script.py", *map(str, args)]), redirect_stdout(io.StringIO()) as stdout:
+        exec(code, {"__name__": "__main__"})
+    return stdout.getvalue().splitlines()
 
 
 def test_one_line_loads_heritage_anywhere(tmp_path: Path) -> None:
@@ -51,7 +48,9 @@ import sys, goldassay
 print(len(goldassay.load("heritage").extraction.records))
 print(sorted({"dspy", "numpy", "sklearn", "httpx", "litellm"} & set(sys.modules)))
 """
-    assert say(code, tmp_path) == ["228", "[]"]
+    command = [sys.executable, "-W", "error::UserWarning", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.stdout.splitlines(), done.stderr) == (["228", "[]"], "")
 
 
 def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
