@@ -4,14 +4,19 @@ BIN := .venv/bin
 export OMP_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
+EXTRAS := local,optuna,light,wikidata,report
+# uv takes a sixth of pip's processor time; pip goes on where uv finds no index, since it does not read pip's settings.
+install = $(BIN)/uv pip install -q --python $(BIN)/python -c constraints.txt $(1) || \
+	$(BIN)/python -m pip install -q --prefer-binary -c constraints.txt $(1)
+
 .PHONY: install demo test nightly oracles format format-check lint types mypy pyright dspy-matrix interop core doors check bench docs release-check conformance clean
 
 install: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install -q --prefer-binary -c constraints.txt -e '.[local,optuna,light,wikidata,report]' --group dev
+	$(BIN)/python -m pip install -q --upgrade "pip>=25.1" "uv>=0.9"
+	$(call install,-e '.[$(EXTRAS)]' --group dev)
 	touch .venv/installed
 
 demo: install
@@ -29,7 +34,7 @@ nightly: install
 # PyTorch by itself first: where a build for the processor lies on disk, that one is taken.
 .venv/oracles: .venv/installed
 	$(BIN)/python -m pip install -q torch==2.13.0
-	$(BIN)/python -m pip install -q --prefer-binary -c constraints.txt --group oracles
+	$(call install,--group oracles)
 	touch .venv/oracles
 
 # Those that `make test` skips without PyTorch and agentevals.
@@ -77,7 +82,7 @@ check: format-check lint types docs test dspy-matrix interop doors
 
 # The documentation, into build/site: strict, so a broken link ends it.
 .venv/docs: .venv/installed
-	$(BIN)/python -m pip install -q --prefer-binary -c constraints.txt --group docs
+	$(call install,--group docs)
 	touch .venv/docs
 
 docs: .venv/docs
