@@ -123,24 +123,23 @@ class AgentMatch(Measure[Mean, list[TurnPair]]):
         for example, prediction in zip(gold, pred, strict=True):
             expected = turns(example)
             taken = turns(prediction)
-            references = [expected] if expected is not None else []
+            if expected is None:
+                alternatives = reference(example).alternatives
+                references = [Turns.of_calls([*map(_with_first_values, calls)]) for calls in alternatives]
+            else:
+                references = [expected if taken else Turns.of_calls(expected.calls)]
             if expected is None or taken is None:
-                if expected is None:
-                    alternatives = [tuple(map(_with_first_values, calls)) for calls in reference(example).alternatives]
-                else:
-                    alternatives = [expected.calls]
-                references = list(map(Turns.of_calls, alternatives))
                 taken = Turns.of_calls(trajectory(prediction).calls)
             pairs.append(TurnPair(references, taken, failed(prediction) or ""))
         return pairs
 
     def tallies(self, batch: list[TurnPair]) -> Mean:
         """1 for a trajectory that matches."""
-        how = {tool: _matcher(mode) for tool, mode in self.compare if mode}
-        usual = _matcher(self.arguments)
+        how = {tool: mode for tool, mode in self.compare if mode}
 
         def same(call: Call, expected: Call) -> bool:
-            return call.name == expected.name and how.get(call.name, usual)(call.args, expected.args)
+            mode = how.get(call.name, self.arguments)
+            return call.name == expected.name and _same_arguments(mode, call.args, expected.args)
 
         def flipped(call: Call, expected: Call) -> bool:
             return same(expected, call)
@@ -190,24 +189,23 @@ def _covered(calls: Sequence[Call], candidates: Sequence[Call], same: Callable[[
     return True
 
 
-def _matcher(how: str | Sequence[str]) -> Callable[[Arguments, Arguments], bool]:
+def _same_arguments(how: str | Sequence[str], args: Arguments, expected: Arguments) -> bool:
     """Whether arguments match those of another call: by one of the four ways, or by some arguments."""
     if how == "exact":
-        return lambda args, expected: args == expected
+        return args == expected
     if how == "ignore":
-        return lambda args, expected: True
+        return True
     if how == "subset":
-        return lambda args, expected: all(name in expected and expected[name] == value for name, value in args.items())
+        return all(name in expected and expected[name] == value for name, value in args.items())
     if how == "superset":
-        return lambda args, expected: all(name in args and args[name] == value for name, value in expected.items())
-    return lambda args, expected: all(_at(args, name) == _at(expected, name) for name in how)
+        return _same_arguments("subset", expected, args)
 
+    def at(value: Any, path: str) -> Any:
+        for key in path.split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value
 
-def _at(args: Any, path: str) -> Any:
-    """The value at a dotted path; None where there is none."""
-    for key in path.split("."):
-        args = args.get(key) if isinstance(args, Mapping) else None
-    return args
+    return all(at(args, name) == at(expected, name) for name in how)
 
 
 def scorecard(shared: Batches, *, arguments: str = "exact", compare: Any = ()) -> Result:
@@ -216,7 +214,11 @@ def scorecard(shared: Batches, *, arguments: str = "exact", compare: Any = ()) -
 
 
 MEASURES = tuple(map(AgentMatch, MODES))
-OPTIONS = ("arguments", "compare")
 AGENTEVALS = Protocol(
-    "agentevals", ("trajectories",), scorecard, format="agentevals", reads_records=True, options=OPTIONS
+    "agentevals",
+    ("trajectories",),
+    scorecard,
+    format="agentevals",
+    reads_records=True,
+    options=("arguments", "compare"),
 )

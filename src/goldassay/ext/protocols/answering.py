@@ -138,20 +138,20 @@ def drop(predicted: Spans, gold: Spans) -> tuple[float, float]:
     """
     span_lists = [[answer] if isinstance(answer, str) else answer for answer in (predicted, gold)]
     spans, expected = [[_words(span) for span in side] for side in span_lists]
-    scores = np.array([[_overlap({*words}, {*reference}) for words in spans] for reference in expected], float)
+
+    def overlap(pred: set[str], gold: set[str]) -> float:
+        numbers = {*filter(_is_number, gold)}
+        if numbers and not numbers & pred:
+            return 0.0
+        hits = len(gold & pred)
+        return float(harmonic(divide(hits, len(pred), 1.0), divide(hits, len(gold), 1.0)))
+
+    scores = np.array([[overlap({*words}, {*reference}) for words in spans] for reference in expected], float)
     rows, columns = scipy.optimize.linear_sum_assignment(-scores)
     best = np.zeros(max(scores.shape))
     best[rows] = scores[rows, columns]
     exact = {*map(tuple, spans)} == {*map(tuple, expected)} and len(spans) == len(expected)
     return float(exact), float(np.round(best.mean(), 2))
-
-
-def _overlap(pred: set[str], gold: set[str]) -> float:
-    numbers = {*filter(_is_number, gold)}
-    hits = len(gold & pred)
-    if numbers and not numbers & pred:
-        return 0.0
-    return float(harmonic(divide(hits, len(pred), 1.0), divide(hits, len(gold), 1.0)))
 
 
 @dataclass(frozen=True)

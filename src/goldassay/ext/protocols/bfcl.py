@@ -18,7 +18,8 @@ Source: Patil et al. 2025, The Berkeley Function Calling Leaderboard; bfcl-eval 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -31,7 +32,7 @@ from goldassay.measures import Examples
 from goldassay.measures.protocols import Protocol
 from goldassay.measures.trajectories.mistakes import in_words
 from goldassay.measures.trajectories.records import Call, reference, trajectory
-from goldassay.results.result import Result, Sections, fold
+from goldassay.results.result import Result, Sections, facts_of, fold
 
 PYTHON_TYPES: dict[str, type] = {
     "string": str,
@@ -96,16 +97,17 @@ def ast_error(
 def call_error(schema: Mapping[str, Any], gold: Call, pred: Call) -> str:
     """The kind of the first error of one call; empty if it is right."""
     parameters = schema["parameters"]
+    expected = _lists(gold.args)
     if pred.name != schema["name"]:
         return "simple_function_checker:wrong_func_name"
     if any(name not in pred.args for name in parameters.get("required", ())):
         return "simple_function_checker:missing_required"
     for name, value in pred.args.items():
-        if name not in parameters["properties"] or name not in gold.args:
+        if name not in parameters["properties"] or name not in expected:
             return "simple_function_checker:unexpected_param"
-        if error := _value_error(parameters["properties"][name], gold.args[name], value):
+        if error := _value_error(parameters["properties"][name], expected[name], value):
             return error
-    if any(name not in pred.args and "" not in acceptable for name, acceptable in _lists(gold.args).items()):
+    if any(name not in pred.args and "" not in acceptable for name, acceptable in expected.items()):
         return "simple_function_checker:missing_optional"
     return ""
 
@@ -114,9 +116,8 @@ def _lists(args: Mapping[str, Any]) -> dict[str, list[Any]]:
     return {name: acceptable if isinstance(acceptable, list) else [acceptable] for name, acceptable in args.items()}
 
 
-def _value_error(declared: Mapping[str, Any], acceptable: Any, value: Any) -> str:
+def _value_error(declared: Mapping[str, Any], acceptable: list[Any], value: Any) -> str:
     """The error of one value: of its type, then of the value among the acceptable ones."""
-    acceptable = acceptable if isinstance(acceptable, list) else [acceptable]
     expected = _python_type(declared)
     items = _python_type(declared.get("items") or {}, "items") if declared["type"] in ("array", "tuple") else None
     if isinstance(value, tuple) and declared["type"] == "tuple":
@@ -129,9 +130,18 @@ def _value_error(declared: Mapping[str, Any], acceptable: Any, value: Any) -> st
     if is_variable:
         return "" if value in acceptable else "value_error:others"
     if expected is dict:
-        return _dict_error(dict(value), acceptable)
-    if items is dict:
-        return _dicts_error(value, acceptable)
+        return _dict_error(value, acceptable)
+    if items is dict:  # a list of objects, which are compared in their order
+        error = "list_dict_checker:unclear"
+        for answer in acceptable:
+            if len(value) != len(answer):
+                error = "value_error:list_dict_count"
+                continue
+            errors = (_dict_error(item, [other]) for item, other in zip(value, answer, strict=True))
+            error = next(filter(None, errors), "")
+            if not error:
+                return ""
+        return error
     if expected is str:
         texts = [standard(answer) for answer in acceptable if isinstance(answer, str)]
         return "" if standard(value) in texts else "value_error:string"
@@ -186,20 +196,6 @@ def _dict_error(value: Mapping[str, Any], acceptable: Sequence[Any]) -> str:
                 break
         if any(key not in value and "" not in items for key, items in answer.items()):
             error = "value_error:dict_key"
-        if not error:
-            return ""
-    return error
-
-
-def _dicts_error(value: Sequence[Any], acceptable: Sequence[Any]) -> str:
-    """The error of a list of objects, which are compared in their order."""
-    error = "list_dict_checker:unclear"
-    for answer in acceptable:
-        if len(value) != len(answer):
-            error = "value_error:list_dict_count"
-            continue
-        errors = (_dict_error(item, [expected]) for item, expected in zip(value, answer, strict=True))
-        error = next(filter(None, errors), "")
         if not error:
             return ""
     return error
@@ -272,10 +268,7 @@ class AstMatch(Measure[Mean, list[str]]):
 
 def _schema_of(call: Call) -> dict[str, Any]:
     """A schema that the reference itself implies."""
-    names: dict[type, str] = {kind: name for name, kind in reversed(PYTHON_TYPES.items())} | {
-        str: "string",
-        list: "array",
-    }
+    names = {kind: name for name, kind in reversed(PYTHON_TYPES.items())}  # of two the first: "array", "string"
     properties = {}
     for name, acceptable in _lists(call.args).items():
         first = next((answer for answer in acceptable if answer not in ("", None)), "")
@@ -286,29 +279,26 @@ def _schema_of(call: Call) -> dict[str, Any]:
 
 def scorecard(shared: Batches) -> Result:
     """The accuracy, also by category, and the kinds of errors with how often each occurs."""
-    measure = AstMatch()
 
-    def facts(chunk: Batches, first: AstMatch) -> Mapping[Any, int]:
-        counts: dict[Any, int] = {}
+    def facts(chunk: Batches, first: AstMatch) -> Counter[Any]:
+        counts = Counter[Any]()
         for gold, error in zip(chunk.gold, chunk.of(first), strict=True):
             category = str(read(gold, "category", None) or "none")
-            for fact in (("category", category), ("right", category) if not error else ("error", error)):
-                counts[fact] = counts.get(fact, 0) + 1
+            counts["category", category] += 1
+            counts[("error", error) if error else ("right", category)] += 1
         return counts
 
     def by_category(result: Result) -> dict[str, dict[str, float]]:
-        examples = {fact[1]: count for fact, count in result.facts.items() if fact[0] == "category"}  # type: ignore[index]
-        return {
-            name: {"ast_accuracy": result.facts["right", name] / examples[name], "examples": examples[name]}
-            for name in sorted(examples)
-        }
+        right = facts_of(result.facts, "right")
+        examples = facts_of(result.facts, "category")
+        return {name: {"ast_accuracy": right[name] / n, "examples": n} for name, n in sorted(examples.items())}
 
     def by_error(result: Result) -> dict[str, dict[str, float]] | None:
-        errors = {fact[1]: count for fact, count in result.facts.most_common() if fact[0] == "error"}  # type: ignore[index]
-        return {name: {"examples": count} for name, count in errors.items()} or None
+        errors = facts_of(result.facts, "error")
+        return {name: {"examples": n} for name, n in errors.most_common()} or None
 
-    tables: dict[str, Callable[[Result], Any]] = {"category": by_category, "error": by_error}
-    return fold("trajectories", [measure], shared, sections=Sections(facts, tables))
+    by = {"category": by_category, "error": by_error}
+    return fold("trajectories", [AstMatch()], shared, sections=Sections(facts, by))
 
 
 MEASURES = (AstMatch(),)

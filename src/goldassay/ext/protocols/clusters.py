@@ -30,7 +30,6 @@ METRICS = {name: (name,) for name in ("muc", "b_cubed", "ceaf_m", "ceaf_e", "lea
     "conll": ("muc", "b_cubed", "ceaf_e"),
     "blanc": ("pairwise", "pairwise_negative"),
 }
-MENTION_ERRORS = ("missed", "spurious", "not_in_text")  # the errors that hold whatever an entity is called
 Table = Mapping[tuple[str, str], float]
 """How many mentions a gold and a predicted cluster share; "" for mentions that the other side lacks."""
 Sizes = Mapping[str, float]
@@ -120,35 +119,39 @@ def overlaps(table: Table, metric: str, rate: str = "f1") -> Overlaps:
 
 
 def _overlap(metric: str, common: Table, gold: Sizes, pred: Sizes) -> Overlap:
-    if metric == "muc":
-        right = _links(common)
-        return Overlap(right, _links(gold), right, _links(pred))
-    if metric in METRICS["blanc"]:
-        right = _couples(common)
-        in_gold = _couples(gold)
-        predicted = _couples(pred)
-        if metric == "pairwise_negative":  # all pairs but those together; apart on both sides are those on neither
-            rows, columns = _sizes(common)
-            right += _all_couples(common) - _couples(rows) - _couples(columns)
-            in_gold = _all_couples(gold) - in_gold
-            predicted = _all_couples(pred) - predicted
+    if metric == "muc":  # the links that hold a cluster together: one fewer than its mentions
+        right, in_gold, predicted = (sum(max(n - 1, 0) for n in sizes.values()) for sizes in (common, gold, pred))
         return Overlap(right, in_gold, right, predicted)
-    if metric == "ceaf_e":
-        similarity = {(k, r): 2 * n / (gold[k] + pred[r]) for (k, r), n in common.items()}
-        best = _heaviest_sum(similarity)
-        return Overlap(best, len(gold), best, len(pred))
     mentions = sum(gold.values())
     predicted = sum(pred.values())
-    if metric == "ceaf_m":
-        best = _heaviest_sum(common)
+    rows, columns = _sizes(common)
+    if metric == "pairwise":
+        right = _couples(common)
+        return Overlap(right, _couples(gold), right, _couples(pred))
+    if metric == "pairwise_negative":  # all pairs but those together; apart on both sides are those on neither
+        every = {"": sum(common.values())}
+        right = _couples(common) + _couples(every) - _couples(rows) - _couples(columns)
+        return Overlap(
+            right, _couples({"": mentions}) - _couples(gold), right, _couples({"": predicted}) - _couples(pred)
+        )
+    if metric in ("ceaf_e", "ceaf_m"):  # the most similarity that pairs of clusters can have, each in one pair at most
+        similarity = common
+        if metric == "ceaf_e":
+            similarity = {(k, r): 2 * n / (gold[k] + pred[r]) for (k, r), n in common.items()}
+            mentions = len(gold)
+            predicted = len(pred)
+        best = fsum(similarity[pair] for pair in heaviest(similarity))
         return Overlap(best, mentions, best, predicted)
-    share = _b_cubed if metric == "b_cubed" else _lea
-    recalled = sum(share(n, gold[k], pred[r]) for (k, r), n in common.items())
-    correct = sum(share(n, pred[r], gold[k]) for (k, r), n in common.items())
-    if metric == "b_cubed":  # sic: neleval looks for a mention that a side lacks among its mentions without a candidate
-        rows, columns = _sizes(common)
-        recalled += sum((gold[k] - rows[k]) * n / gold[k] for (k, r), n in common.items() if r == UNNAMED)
-        correct += sum((pred[r] - columns[r]) * n / pred[r] for (k, r), n in common.items() if k == UNNAMED)
+    if metric == "lea":
+        recalled = sum(_lea(n, gold[k], pred[r]) for (k, r), n in common.items())
+        correct = sum(_lea(n, pred[r], gold[k]) for (k, r), n in common.items())
+        return Overlap(recalled, mentions, correct, predicted)
+    # of each mention, the share of its cluster that is with it
+    recalled = sum(n * n / gold[k] for (k, r), n in common.items())
+    correct = sum(n * n / pred[r] for (k, r), n in common.items())
+    # sic: neleval looks for a mention that a side lacks among its mentions without a candidate
+    recalled += sum((gold[k] - rows[k]) * n / gold[k] for (k, r), n in common.items() if r == UNNAMED)
+    correct += sum((pred[r] - columns[r]) * n / pred[r] for (k, r), n in common.items() if k == UNNAMED)
     return Overlap(recalled, mentions, correct, predicted)
 
 
@@ -189,11 +192,6 @@ def _pairs(chains: Chains, metric: str) -> set[frozenset[object]]:
     return {frozenset(pair) for two in combinations(members.values(), 2) for pair in product(*two)}
 
 
-def _links(sizes: Mapping[Any, float]) -> float:
-    """The links that hold clusters together: of each cluster one fewer than its mentions."""
-    return sum(max(n - 1, 0) for n in sizes.values())
-
-
 def _sizes(table: Table) -> tuple[Sizes, Sizes]:
     """How many mentions each gold and each predicted cluster has."""
     gold: defaultdict[str, float] = defaultdict(int)
@@ -209,21 +207,6 @@ def _sizes(table: Table) -> tuple[Sizes, Sizes]:
 def _couples(sizes: Mapping[Any, float]) -> float:
     """The pairs of mentions within clusters."""
     return sum(n * (n - 1) / 2 for n in sizes.values())
-
-
-def _all_couples(sizes: Mapping[Any, float]) -> float:
-    """The pairs of mentions, within clusters or not."""
-    return _couples({"": sum(sizes.values())})
-
-
-def _heaviest_sum(similarity: Table) -> float:
-    """The most similarity that pairs of clusters can have, each in one pair at most."""
-    return fsum(similarity[pair] for pair in heaviest(similarity))
-
-
-def _b_cubed(n: float, size: float, other: float) -> float:
-    """Of each of n mentions of a cluster, the share of the cluster that is with it."""
-    return n * n / size
 
 
 def _lea(n: float, size: float, other: float) -> float:
@@ -319,7 +302,8 @@ class Clusters(LinkMeasure[Clusterings | Overlaps]):
     def reviews(self, batch: MentionBatch) -> list[Review]:
         """The mentions that are missed or spurious, and those that are found."""
         reviews = super().reviews(batch)
-        return [(tuple(error for error in errors if error.kind in MENTION_ERRORS), right) for errors, right in reviews]
+        kinds = ("missed", "spurious", "not_in_text")  # the errors that hold whatever an entity is called
+        return [(tuple(error for error in errors if error.kind in kinds), right) for errors, right in reviews]
 
 
 # With scope="corpus" clusters are counted again in every resample, which takes a law half a minute: not among them.

@@ -45,8 +45,17 @@ def _rows(source: Source) -> Iterator[SourceRecord]:
         with source.checking("unreadable", line=number, record=name):
             if not isinstance(line, dict):
                 raise DataError(f"expected an object, got {type(line).__name__}")
-            record = _gold(line, answers) if source.side == "gold" else _prediction(line)
-            yield SourceRecord(record, number)
+            if source.side == "gold":
+                yield SourceRecord(_gold(line, answers), number)
+            elif {"calls", "trajectory", "messages"} & line.keys():
+                names = ("id", "calls", "trajectory", "messages", "answer")
+                yield SourceRecord({name: line[name] for name in names if name in line}, number)
+            else:
+                result = line.get("result", [])
+                calls = written_calls(result) if isinstance(result, str) else result
+                if not isinstance(calls, list):
+                    raise DataError(f"expected a list of calls, got {type(calls).__name__}", field="result")
+                yield SourceRecord({"id": line["id"], "calls": calls}, number)
 
 
 def _gold(line: Fields, answers: Mapping[str, Any]) -> Fields:
@@ -58,7 +67,6 @@ def _gold(line: Fields, answers: Mapping[str, Any]) -> Fields:
     if truth is None:
         message = f"no ground_truth, and no file of this name in {BFCL_ANSWERS}/ that has one"
         raise DataError(message, field="ground_truth")
-    calls = [{"name": tool, "args": args} for call in truth for tool, args in call.items()]
     question = line.get("question", "")
     while isinstance(question, list) and question:
         question = question[-1]  # of several turns the last, of its messages the last
@@ -68,20 +76,10 @@ def _gold(line: Fields, answers: Mapping[str, Any]) -> Fields:
         "id": name,
         **{key: line[key] for key in ("split", "document") if key in line},
         "question": str(text or ""),
-        "calls": calls,
+        "calls": [{"name": tool, "args": args} for call in truth for tool, args in call.items()],
         "functions": functions if isinstance(functions, list) else [functions],
         "category": category,
     }
-
-
-def _prediction(line: Fields) -> Fields:
-    if "calls" in line or "trajectory" in line or "messages" in line:
-        return {name: line[name] for name in ("id", "calls", "trajectory", "messages", "answer") if name in line}
-    result = line.get("result", [])
-    calls = written_calls(result) if isinstance(result, str) else result
-    if not isinstance(calls, list):
-        raise DataError(f"expected a list of calls, got {type(calls).__name__}", field="result")
-    return {"id": line["id"], "calls": calls}
 
 
 def written_calls(text: str) -> list[Fields]:
@@ -116,9 +114,10 @@ def _literal(node: Any) -> Any:
             return "..." if node.value is ... else node.value
         case ast.UnaryOp():
             return -node.operand.value  # type: ignore[attr-defined]
-        case ast.List() | ast.Tuple():
-            values = map(_literal, node.elts)
-            return [*values] if isinstance(node, ast.List) else (*values,)
+        case ast.List():
+            return [*map(_literal, node.elts)]
+        case ast.Tuple():
+            return (*map(_literal, node.elts),)
         case ast.Dict():
             return {_literal(key): _literal(value) for key, value in zip(node.keys, node.values, strict=True)}
         case ast.BinOp() if type(node.op) in ARITHMETIC:
@@ -126,11 +125,9 @@ def _literal(node: Any) -> Any:
             right = _literal(node.right)
             if max(abs(left), abs(right)) < 1e100 and (not isinstance(node.op, ast.Pow) or abs(right) < 64):
                 return ARITHMETIC[type(node.op)](left, right)
-        case ast.Name():
-            return node.id
-        case ast.Call():
-            return _call(node) if node.keywords else ast.unparse(node)
-        case ast.Subscript():
+        case ast.Call() if node.keywords:
+            return _call(node)
+        case ast.Name() | ast.Call() | ast.Subscript():
             return ast.unparse(node)
     raise ValueError("not a value")
 

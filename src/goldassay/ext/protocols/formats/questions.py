@@ -23,8 +23,8 @@ Items = Iterable[dict[str, Any]]
 
 def _hotpotqa(content: Sequence[Record]) -> Items:
     for item in content:
-        facts = item["supporting_facts"]
-        yield {"id": item["_id"], "question": item["question"], "answers": [item["answer"]], "supporting_facts": facts}
+        about = {"id": item["_id"], "question": item["question"], "answers": [item["answer"]]}
+        yield {**about, "supporting_facts": item["supporting_facts"]}
 
 
 def _musique(content: Sequence[Record]) -> Items:
@@ -115,9 +115,11 @@ def _by_id(content: Record) -> Items:
 
 
 def _hotpotqa_answers(content: Record) -> Items:
-    columns = {"answer": content.get("answer", {}), "supporting_facts": content.get("sp", {})}
-    for name in dict.fromkeys([*columns["answer"], *columns["supporting_facts"]]):
-        yield {"id": name, "answer": []} | {key: cells[name] for key, cells in columns.items() if name in cells}
+    answers = content.get("answer", {})
+    facts = content.get("sp", {})
+    for name in {**answers, **facts}:
+        about = {"id": name, "answer": answers.get(name, [])}
+        yield {**about, "supporting_facts": facts[name]} if name in facts else about
 
 
 def _musique_answers(content: Sequence[Record]) -> Items:

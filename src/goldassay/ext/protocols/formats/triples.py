@@ -39,8 +39,7 @@ from goldassay.gold.shapes import Record
 
 PARTS = ("subject", "predicate", "object")
 NUMBER = re.compile(r"[+-]?\d*\.?\d+(?:[eE][+-]?\d+)?")
-STATEMENT = re.compile(r"(\w+)\((.*?),(.*?)\)", re.DOTALL)
-SHORT_FIELDS = ("sub", "rel", "obj")
+SHORT_FIELDS = {"subject": "sub", "predicate": "rel", "object": "obj"}
 
 
 def _webnlg(source: Source) -> Iterator[SourceRecord]:
@@ -92,26 +91,24 @@ def _docred(source: Source) -> Iterator[SourceRecord]:
     predictions: dict[str, list[Fields]] = {}
     for number, row in enumerate(content):
         with source.checking(field=f"[{number}]"), source.checking(record=row["title"]):
+            labels = row["labels"] if source.side == "gold" else [{**row, "h": row["h_idx"], "t": row["t_idx"]}]
+            triples = []
+            for label in labels:
+                head = str(label["h"])
+                tail = str(label["t"])
+                ids = {"subject_id": head, "object_id": tail, "evidence": label.get("evidence") or []}
+                triples.append({"subject": head, "predicate": label["r"], "object": tail, **ids})
             if source.side == "pred":
-                triple = _docred_triple(row["h_idx"], row["r"], row["t_idx"], row)
-                predictions.setdefault(row["title"], []).append(triple)
+                predictions.setdefault(row["title"], []).extend(triples)
                 continue
             entities = row["vertexSet"]
-            triples = []
-            for label in row["labels"]:
-                head = label["h"]
-                tail = label["t"]
-                names = {"subject": entities[head][0]["name"], "object": entities[tail][0]["name"]}
-                in_train = not seen.isdisjoint(_facts(entities, label))
-                triples.append(_docred_triple(head, label["r"], tail, label) | names | {"in_train": in_train})
+            for triple, label in zip(triples, labels, strict=True):
+                triple["subject"] = entities[label["h"]][0]["name"]
+                triple["object"] = entities[label["t"]][0]["name"]
+                triple["in_train"] = not seen.isdisjoint(_facts(entities, label))
             text = " ".join(" ".join(sentence) for sentence in row.get("sents", ()))
             yield SourceRecord({"id": row["title"], "text": text, "triples": triples})
     yield from (SourceRecord({"id": title, "triples": triples}) for title, triples in predictions.items())
-
-
-def _docred_triple(head: int, relation: str, tail: int, row: Record) -> Fields:
-    ids = {"subject_id": str(head), "object_id": str(tail), "evidence": row.get("evidence") or []}
-    return {"subject": str(head), "predicate": relation, "object": str(tail), **ids}
 
 
 def _facts(entities: Sequence[Sequence[Mapping[str, str]]], label: Record) -> set[tuple[str, str, str]]:
@@ -157,16 +154,17 @@ def _text2kgbench(source: Source) -> Iterator[SourceRecord]:
             row = jsonl.value(line, line=number)
             name = str(row["id"])
             with source.checking(line=number, record=name):
-                record = {"id": name, **_sentence(row, source.side)}
+                text = {"text": row["sent"]} if source.side == "gold" else {}
+                triples = _triples(row, source.side)
                 repeated += name in records
                 with source.checking("id", line=number, record=name):
                     if name in records and source.side == "gold":
                         raise DataError("duplicate document id")
                 if source.side == "pred" and "sent" in row and "response" not in row:
                     gold += 1
-                    for triple in record["triples"]:  # as outputs have them
+                    for triple in triples:  # as outputs have them
                         triple["predicate"] = triple["predicate"].replace(" ", "_")
-                records[name] = SourceRecord(record, number)
+                records[name] = SourceRecord({"id": name, **text, "triples": triples}, number)
     if source.side == "pred" and repeated:
         source.warnings.append(f"{repeated} outputs repeat an id; the last line of each counts")
     if gold:
@@ -174,24 +172,24 @@ def _text2kgbench(source: Source) -> Iterator[SourceRecord]:
     yield from records.values()
 
 
-def _sentence(row: Record, side: str) -> Fields:
-    """The text and the triples of a line."""
-    text = {"text": row["sent"]} if side == "gold" else {}
+def _triples(row: Record, side: str) -> list[Fields]:
+    """The triples of a line."""
     if side == "pred" and not {"triples", "rel_label"} & row.keys():
-        return {"triples": parse(row["response"])}
+        return parse(row["response"])
     if "triples" not in row and "rel_label" in row:
-        keys = [(field, f"{part}_label") for field, part in zip(PARTS, SHORT_FIELDS, strict=True)]
-        keys += [(f"{field}_id", part) for field, part in zip(PARTS, SHORT_FIELDS, strict=True)]
-        return {**text, "triples": [{field: row[key] for field, key in keys if row.get(key) is not None}]}
+        keys = {field: f"{short}_label" for field, short in SHORT_FIELDS.items()}
+        keys |= {f"{field}_id": short for field, short in SHORT_FIELDS.items()}
+        return [{field: row[key] for field, key in keys.items() if row.get(key) is not None}]
     triples = []
     for index, item in enumerate(row["triples"]):
-        pairs = zip(SHORT_FIELDS, PARTS, strict=True)
-        values = [item.get(part, item.get(field)) for part, field in pairs] if isinstance(item, dict) else item
+        values = item
+        if isinstance(item, dict):
+            values = [item.get(short, item.get(field)) for field, short in SHORT_FIELDS.items()]
         if not isinstance(values, list) or len(values) != 3:
             message = f"a triple is a subject, a relation and an object, not {item!r}"
             raise DataError(message, field=f"triples[{index}]")
         triples.append(dict(zip(PARTS, values, strict=True)))
-    return {**text, "triples": triples}
+    return triples
 
 
 def parse(response: str) -> list[Fields]:
@@ -200,9 +198,10 @@ def parse(response: str) -> list[Fields]:
     >>> parse("author(Inkspell,Cornelia Funke), genre(Inkspell,)")
     [{'subject': 'Inkspell', 'predicate': 'author', 'object': 'Cornelia Funke'}]
     """
+    statements = re.findall(r"(\w+)\((.*?),(.*?)\)", response.replace("\\_", "_"), re.DOTALL)
     return [
         {"subject": subject, "predicate": relation, "object": value}
-        for relation, subject, value in STATEMENT.findall(response.replace("\\_", "_"))
+        for relation, subject, value in statements
         if subject and value
     ]
 
