@@ -48,8 +48,8 @@ def stock(serve: Callable[[Path], Any]) -> Stock:
             page: dict[str, Any] = {"title": title, "text": text}
             client.cache.get("en", f"{client.base} {title}", lambda page=page: page)  # type: ignore[misc]
             fetch_article(ArticleRef(title, items[0].id), sources)
-        Path("endpoint").write_text(sources.endpoint)
-        return sources.endpoint
+        Path("endpoint").write_text(sources.wikidata.endpoint)
+        return sources.wikidata.endpoint
 
     return fill
 

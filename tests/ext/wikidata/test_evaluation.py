@@ -51,7 +51,7 @@ def evaluated(clients: Any, articles: list[ArticleRef], output: Path, **options:
     profile = options.pop("profile", PROFILE)
     metadata = options.pop("metadata", {"mode": "dataset", "dataset": "towns"})
     settings = RunOptions(**{"max_failures": 1.0, **options})
-    sources = ArticleSources(clients, clients, "test")
+    sources = ArticleSources(clients, clients)
     return evaluate_articles(articles, program, sources, profile, output, options=settings, metadata=metadata)
 
 

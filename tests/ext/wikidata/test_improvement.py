@@ -29,7 +29,7 @@ TABLE = PropertyAlignmentTable.of()
 
 def evaluated(clients: Any, articles: list[ArticleRef], program: Any, output: Path) -> dict[str, Any]:
     """The result of an evaluation, also in its file."""
-    sources = ArticleSources(clients, clients, "test")
+    sources = ArticleSources(clients, clients)
     metadata = {"mode": "dataset", "dataset": "people"}
     result = evaluate_articles(articles, program, sources, Profile(program="p"), output, metadata=metadata)
     save_json(output, result)

@@ -123,34 +123,30 @@ class EntityResolver:
             return _resolution(qid, "redirect", f"{text!r} redirects to {target!r}")
         # "Drake (musician)" means an item labelled "Drake"
         named = self._by_name.get(folded) or self._by_name.get(normal(QUALIFIED.sub(r"\1", text)), {})
-        return self._choose(text, named, frozenset(kinds)) if named else self._similar(text, folded, frozenset(kinds))
-
-    def _similar(self, text: str, folded: str, expected: frozenset[str]) -> Resolution:
-        """The item with the name that is most similar, and has the same numbers in it."""
-        hits = process.extract(folded, list(self._by_name), scorer=fuzz.ratio, score_cutoff=THRESHOLD, limit=8)
-        scores = {name: score for name, score, _ in hits if numbers(name) == numbers(folded)}
-        if not scores:
-            return Resolution(None, "none", 0.0, f"no label or alias is similar to {text!r}")
-        best = max(scores.values())
-        near = [name for name, score in scores.items() if score >= best - TIE]
-        return self._choose(text, {qid: "fuzzy" for name in near for qid in self._by_name[name]}, expected, best / 100)
-
-    def _choose(
-        self, text: str, named: Mapping[str, str], expected: frozenset[str], similarity: float = 1.0
-    ) -> Resolution:
-        """Of the items with a name, the only one, the only one of an expected kind, or the only one labelled so."""
-        kinds = {self._follow(qid): kind for qid, kind in reversed([*named.items()])}
-        fitting = [qid for qid in kinds if expected & kinds_of(self.types.get(qid, ()))]
-        labelled = [qid for qid, kind in kinds.items() if kind == "label"]
-        if len(kinds) == 1:
-            ((qid, kind),) = kinds.items()
-            return _resolution(qid, kind, f"{text!r} is its {kind} (similarity {similarity:.2f})", similarity)
+        similarity = 1.0
+        if not named:  # the items with the names that are most similar, and have the same numbers in them
+            hits = process.extract(folded, list(self._by_name), scorer=fuzz.ratio, score_cutoff=THRESHOLD, limit=8)
+            scores = {other: score for other, score, _ in hits if numbers(other) == numbers(folded)}
+            if not scores:
+                return Resolution(None, "none", 0.0, f"no label or alias is similar to {text!r}")
+            best = max(scores.values())
+            similarity = best / 100
+            near = [other for other, score in scores.items() if score >= best - TIE]
+            named = {qid: "fuzzy" for other in near for qid in self._by_name[other]}
+        # of these items the only one, the only one of an expected kind, or the only one labelled so
+        expected = frozenset(kinds)
+        ways = {self._follow(qid): way for qid, way in reversed([*named.items()])}
+        fitting = [qid for qid in ways if expected & kinds_of(self.types.get(qid, ()))]
+        labelled = [qid for qid, way in ways.items() if way == "label"]
+        if len(ways) == 1:
+            ((qid, way),) = ways.items()
+            return _resolution(qid, way, f"{text!r} is its {way} (similarity {similarity:.2f})", similarity)
         if len(fitting) == 1:
             reason = f"of those named {text!r} only it is a {' or '.join(sorted(expected))}"
             return _resolution(fitting[0], "context", reason, similarity)
         if len(labelled) == 1:
             return Resolution(labelled[0], "label", CONFIDENCE["context"], "its label, and only an alias of others")
-        return Resolution(None, "ambiguous", 0.0, f"{text!r} may be {', '.join(sorted(kinds))}")
+        return Resolution(None, "ambiguous", 0.0, f"{text!r} may be {', '.join(sorted(ways))}")
 
     def _follow(self, name: str) -> str:
         return self.redirects.get(_key(name), name)

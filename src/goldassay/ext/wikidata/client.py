@@ -192,7 +192,11 @@ class WikidataClient:
             if target is None or target == qid:
                 raise NotFoundError(f"{qid} does not exist: it has no statement, sitelink or label")
             return self.item(target)
-        sites = {_site(row["site"]["value"]): row["name"]["value"] for row in links}
+        sites = {}
+        for row in links:  # https://en.wikipedia.org/ is enwiki; other projects keep their name
+            language, project, *_ = row["site"]["value"].partition("://")[2].split(".")
+            site = language.replace("-", "_") + ("wiki" if project == "wikipedia" else project)
+            sites[site] = row["name"]["value"]
         by_statement = groupby(rows, key=lambda row: row["statement"]["value"])
         statements = (_statement(list(group)) for _, group in by_statement)
         included = tuple(item for item in statements if not EXACTLY.excludes({"object_type": item.type}))
@@ -315,9 +319,3 @@ def _statement(rows: Sequence[Binding]) -> ItemStatement:
 
 def _local_name(row: Binding, name: str) -> str:
     return row[name]["value"].removeprefix(ENTITY)
-
-
-def _site(address: str) -> str:
-    """``https://en.wikipedia.org/`` is ``enwiki``; other projects keep their name."""
-    language, project, *_ = address.partition("://")[2].split(".")
-    return f"{language.replace('-', '_')}{'wiki' if project == 'wikipedia' else project}"

@@ -15,16 +15,14 @@ from goldassay import workspace
 from goldassay._support import files
 from goldassay._support import options as use
 from goldassay._support.exceptions import DataError, FetchError, GoldassayError
+from goldassay.core.fields import Fields
 from goldassay.ext.wikidata import evaluation, improvement
 from goldassay.ext.wikidata import novel as verdicts
 from goldassay.ext.wikidata.alignment import OUR_TABLE, PropertyAlignmentTable, problems
-from goldassay.ext.wikidata.evaluation import Profile as Profiled
-from goldassay.ext.wikidata.evaluation import fetch_articles, open_sources, read_profile
-from goldassay.ext.wikidata.improvement import recall_gaps
 from goldassay.ext.wikidata.results import load, load_rows
 from goldassay.measures.triples import VERDICTS
 from goldassay.reporting import terminal
-from goldassay.results.view import number
+from goldassay.results.view import bounds, number
 from goldassay.running.options import RunOptions
 from goldassay.tuning.patches import Patch, write
 from goldassay.tuning.systems import prepared
@@ -72,12 +70,14 @@ def fetch(articles: SourceOptions) -> None:
     """Fetch a benchmark's articles and items into the cache, from which evaluate --cache-only takes them, offline."""
     refs, _ = articles.refs()
     language = articles.language or "en"
-    sources = open_sources(language=language, endpoint=articles.endpoint)
-    fetched = list(fetch_articles(refs, sources, language, RunOptions(max_failures=1.0)))
-    failed = [(ref, error) for ref, error in zip(refs, fetched, strict=True) if isinstance(error, FetchError)]
-    for ref, error in failed:
-        terminal.warn(f"{ref.title}: {error}")
-    terminal.line(f"{len(refs) - len(failed)} of {len(refs)} articles with their items are in the cache")
+    sources = evaluation.open_sources(language=language, endpoint=articles.endpoint)
+    fetched = list(evaluation.fetch_articles(refs, sources, language, RunOptions(max_failures=1.0)))
+    failed = 0
+    for ref, article in zip(refs, fetched, strict=True):
+        if isinstance(article, FetchError):
+            terminal.warn(f"{ref.title}: {article}")
+            failed += 1
+    terminal.line(f"{len(refs) - failed} of {len(refs)} articles with their items are in the cache")
     if failed:
         raise SystemExit(1)
 
@@ -108,7 +108,7 @@ def evaluate(articles: EvaluationOptions, json: bool = False, seed: int = 0) -> 
     chosen = evaluation.read_profile(articles.profile, language=articles.language)
     single = about["mode"] == "single_article"
     output = articles.out or Path("runs") / "wikidata" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
-    sources = open_sources(
+    sources = evaluation.open_sources(
         language=chosen.language,
         endpoint=articles.endpoint,
         no_cache=articles.no_cache,
@@ -130,10 +130,9 @@ def evaluate(articles: EvaluationOptions, json: bool = False, seed: int = 0) -> 
             "annotations": articles.annotations and str(articles.annotations),
         },
     )
-    files.save_json(output, result)
     if resumed := result["run_metadata"]["resumed_articles"]:
         terminal.warn(f"{resumed} of {len(refs)} articles were evaluated before")
-    _show(result, output, json, print_evaluation)
+    _save(result, output, json, print_evaluation)
     failed = result["failed_articles"]
     total = result["aggregate"]
     for article in (*failed, *result["article_results"]):
@@ -149,13 +148,14 @@ def evaluate(articles: EvaluationOptions, json: bool = False, seed: int = 0) -> 
         raise SystemExit(1)
 
 
-def _program(profile: Profiled) -> dspy.Module:
+def _program(profile: evaluation.Profile) -> dspy.Module:
     """The program of a profile, in its tuned state."""
     return prepared(workspace.target(profile.program, "triples"), state=profile.state)
 
 
-def _show(report: Mapping[str, Any], path: Path, json: bool, table: Callable[[Any], None]) -> None:
-    """A report as JSON, or as a table with the file that it was written to."""
+def _save(report: Fields, path: Path, json: bool, table: Callable[[Report], None]) -> None:
+    """Write a report, and show it as JSON, or as a table with the file that it was written to."""
+    files.save_json(path, report)
     terminal.output(report, json, table)
     if not json:
         terminal.echo(f"Written: {path}")
@@ -170,10 +170,8 @@ def gaps(
 ) -> None:
     """Recall gap analysis: properties with low recall, with sentences in which they were missed."""
     use.check_new(out, force)
-    analysis = recall_gaps(load(results), threshold, results)
-    file = out or results.with_name(f"{results.stem}-recall-gaps.json")
-    files.save_json(file, analysis)
-    _show(analysis, file, json, print_gaps)
+    analysis = improvement.recall_gaps(load(results), threshold, results)
+    _save(analysis, out or results.with_name(f"{results.stem}-recall-gaps.json"), json, print_gaps)
 
 
 def tune(
@@ -185,18 +183,17 @@ def tune(
 ) -> None:
     """Extraction prompt tuning: patterns of the errors, and patches of the prompt made from real misses."""
     use.check_new(out, force)
-    chosen = read_profile(profile)
+    chosen = evaluation.read_profile(profile)
     program = _program(chosen)
     if not improvement.has_prompts(program):
         terminal.warn(f"{chosen.program} has no prompt, so there are no patches; use another --profile")
     errors = improvement.from_rows(load_rows(results), chosen.scoring().table)
     proposals = improvement.tuning_report(errors, program)
     file = out or results.with_name(f"{results.stem}-tuning.json")
-    files.save_json(file, proposals)
     for patch in proposals["prompt_patches"]:
         fields = {name: value for name, value in patch.items() if name not in ("id", "section")}
         write(Patch.model_validate(fields), file.with_name(f"{file.stem}-patches"))
-    _show(proposals, file, json, print_patches)
+    _save(proposals, file, json, print_patches)
 
 
 def alignment(
@@ -292,9 +289,7 @@ def print_evaluation(result: Report) -> None:
 
 
 def _estimate(value: float | None, interval: Report) -> str:
-    if interval.get("low") is None:
-        return number(value)
-    return f"{number(value)} [{interval['low']:.3f}, {interval['high']:.3f}]"
+    return number(value) + bounds((interval.get("low"), interval.get("high")))  # type: ignore[arg-type]
 
 
 def print_gaps(report: Report) -> None:

@@ -104,11 +104,10 @@ def read_profile(text: str, *, lm: str | None = None, language: str | None = Non
 
 
 class ArticleSources(NamedTuple):
-    """The sources of articles and items, and the endpoint's name."""
+    """The sources of articles and items."""
 
     wikipedia: WikipediaClient
     wikidata: WikidataClient
-    endpoint: str = WDQS
 
 
 def open_sources(
@@ -125,7 +124,7 @@ def open_sources(
     if cache_only:
         cache = Cache(use="only")
     wikidata = WikidataClient(endpoint or WDQS, languages=(language, *LANGUAGES), cache=cache)
-    return ArticleSources(WikipediaClient(language, cache=cache), wikidata, wikidata.endpoint)
+    return ArticleSources(WikipediaClient(language, cache=cache), wikidata)
 
 
 class ArticleRef(NamedTuple):
@@ -305,7 +304,7 @@ def evaluate_articles(
         "code": code_hash(program),
         "lm": model.name,
         "language": profile.language,
-        "endpoint": sources.endpoint,
+        "endpoint": sources.wikidata.endpoint,
         "verdicts": _digest(sorted(verdicts.items())),
         "comparing": repr(scoring.comparing),
         "table": _digest(profile.alignment.read_bytes()),

@@ -29,7 +29,6 @@ from goldassay._support.cache import age
 from goldassay._support.exceptions import DataError
 from goldassay.core.evidence import chosen
 from goldassay.core.fields import Fields, Record
-from goldassay.core.measure import Batches
 from goldassay.core.metric import Metric
 from goldassay.ext.wikidata.alignment import PropertyAlignmentTable
 from goldassay.ext.wikidata.articles import Subject, align
@@ -90,10 +89,10 @@ class Scoring:
     def gold(self, subject: Subject) -> list[Fields]:
         """The statements of the item, each with whether the text supports it, in which words and which sentence."""
         triples = subject.gold()
+        if not subject.text:
+            return triples
         text = indexed(subject.text)
-        for statement in (
-            statements({"triples": triples}, None, TripleMatching(**self.options)).gold if subject.text else ()
-        ):
+        for statement in statements({"triples": triples}, None, TripleMatching(**self.options)).gold:
             triple: Any = statement.triple
             span = text.find(statement)
             triple["supported"] = None if span is None else bool(span)
@@ -110,7 +109,36 @@ class Scoring:
 
     def evidence(self, matching: MatchedTriples) -> Fields:
         """The kind of each prediction, the missed statements of an article, and counts that add up over articles."""
-        triples = [self._explain(matching, index) for index in range(len(matching.pred))]
+        triples = []
+        for index, prediction in enumerate(matching.pred):
+            triple = prediction.triple
+            statement = None  # that the prediction covers, repeats or contradicts
+            if index in matching.pairs:
+                kind = EXACT
+                statement = matching.gold[matching.pairs[index]]
+            elif not triple["aligned"]:
+                kind = NO_MATCH
+            elif near := [gold for gold in matching.gold if related(gold, prediction)]:
+                values = ((gold.value, objects.read(triple, gold.kind)) for gold in near)
+                kind = DUPLICATE if any(self.comparing.same(*pair) for pair in values) else PARTIAL
+                statement = near[0]
+            else:
+                kind = NOVEL
+            state = {
+                "triple": triple["original"],
+                "kind": kind,
+                "property": triple["predicate_id"] or sorted(prediction.properties),
+                **{name: triple[name] for name in ("confidence", "inverted", "verdict")},
+                **triple["resolved"],
+            }
+            if kind == NO_MATCH:
+                state["may_mean"] = sorted(
+                    str(missed.triple["predicate"])
+                    for missed in matching.missed
+                    if triple["subject_id"] in (missed.triple["subject_id"], None)
+                    and self.comparing.same(missed.value, objects.read(triple, missed.kind))
+                )
+            triples.append(state | ({"statement": statement_state(statement)} if statement else {}))
         counts = Counter(triple["kind"] for triple in triples)
         counts |= Counter(predicted=len(triples), statements=len(matching.gold))
         counts["unaligned"] = sum(not statement.aligned for statement in matching.gold)
@@ -119,38 +147,6 @@ class Scoring:
             "triples": triples,
             "missed": [statement_state(statement) for statement in matching.missed],
         }
-
-    def _explain(self, matching: MatchedTriples, index: int) -> Fields:
-        """A prediction with its kind, and the statement that it covers, repeats or contradicts."""
-        prediction = matching.pred[index]
-        triple = prediction.triple
-        statement = None
-        if index in matching.pairs:
-            kind = EXACT
-            statement = matching.gold[matching.pairs[index]]
-        elif not triple["aligned"]:
-            kind = NO_MATCH
-        elif near := [gold for gold in matching.gold if related(gold, prediction)]:
-            values = ((gold.value, objects.read(triple, gold.kind)) for gold in near)
-            kind = DUPLICATE if any(self.comparing.same(*pair) for pair in values) else PARTIAL
-            statement = near[0]
-        else:
-            kind = NOVEL
-        state = {
-            "triple": triple["original"],
-            "kind": kind,
-            "property": triple["predicate_id"] or sorted(prediction.properties),
-            **{name: triple[name] for name in ("confidence", "inverted", "verdict")},
-            **triple["resolved"],
-        }
-        if kind == NO_MATCH:
-            state["may_mean"] = sorted(
-                str(missed.triple["predicate"])
-                for missed in matching.missed
-                if triple["subject_id"] in (missed.triple["subject_id"], None)
-                and self.comparing.same(missed.value, objects.read(triple, missed.kind))
-            )
-        return state | ({"statement": statement_state(statement)} if statement else {})
 
 
 def verdict_key(article: str, subject: str, predicate: str, value: str) -> VerdictKey:
@@ -171,7 +167,6 @@ def statement_state(statement: Triple) -> Fields:
     }
 
 
-EXAMPLES = 5  # sentences of each property in which a statement was missed
 COUNTS = {"tp": "true_positives", "fp": "false_positives", "fn": "false_negatives"}
 BUCKETS = ("0.0-0.25", "0.25-0.5", "0.5-0.75", "0.75-1.0")
 VALUE_NAMES = (
@@ -215,7 +210,33 @@ def fold(
     ]
     file = rows_file(output)
     jsonl.replace(file, "".join(f"{jsonl.dumps(row)}\n" for row in stored))
-    results = [_article(*parts) for parts in zip(articles, rows, stored, strict=True)]
+    results = [
+        {
+            "article_title": article.title,
+            "wikidata_qid": article.item.id,
+            "domain": article.domain,
+            **rates(evidence["tally"]),
+            **_counts(evidence["tally"], evidence["counts"]),
+            **article.about,
+            **({"error": row["error"]} if "error" in row else {}),
+            "seconds": round(row["latency_s"], 3),
+        }
+        for article, row, evidence in zip(articles, rows, stored, strict=True)
+    ]
+    by_domain = {}
+    for domain in sorted({article.domain for article in articles}):
+        indices = [index for index, article in enumerate(articles) if article.domain == domain]
+        columns = {name: chosen(card.columns[name], indices) for name in card.measures}
+        card_of_domain = from_columns("triples", card.measures, columns, card.batches)
+        by_domain[domain] = _values(card_of_domain, [stored[index] for index in indices])
+    fetched: Fields = {}
+    if dates := [date for article in articles for date in article.fetched]:
+        fetched["fetched"] = {"oldest": min(dates), "newest": max(dates)}
+        days = age(min(dates)).days
+        most = 90
+        if days >= most:
+            message = f"the oldest data was fetched {days} days ago; after {most} days, fetch it again"
+            fetched["warnings"] = [message]
     intervals: Fields = {}  # 95 %, over articles
     for name in RATE_NAMES if len(rows) > 1 else ():
         intervals[name] = interval(card.columns[name], card.measures[name].zero).state()
@@ -247,30 +268,16 @@ def fold(
             "articles_evaluated": len(articles),
             "articles_failed": len(failed),
             "articles_without_answer": sum("error" in row for row in rows),
-            **_age([date for article in articles for date in article.fetched]),
+            **fetched,
         },
         "aggregate": {**_values(card, stored), "intervals": intervals},
-        "by_domain": _by_domain(card, card.batches, stored),
+        "by_domain": by_domain,
         "by_property": _by_property(card, stored, scoring),
         "calibration_curve": curve,
         "alignment_gaps": gaps,
         "article_results": results,
         "failed_articles": list(failed),
         **({"article_result": results[0]} if metadata.get("mode") == "single_article" and results else {}),
-    }
-
-
-def _article(article: Subject, row: Record, evidence: Record) -> Fields:
-    """One article."""
-    return {
-        "article_title": article.title,
-        "wikidata_qid": article.item.id,
-        "domain": article.domain,
-        **rates(evidence["tally"]),
-        **_counts(evidence["tally"], evidence["counts"]),
-        **article.about,
-        **({"error": row["error"]} if "error" in row else {}),
-        "seconds": round(row["latency_s"], 3),
     }
 
 
@@ -298,28 +305,19 @@ def _counts(tally: Mapping[str, float], counts: Mapping[str, int]) -> dict[str, 
     }
 
 
-def _by_domain(card: Result, shared: Batches, stored: Rows) -> Fields:
-    """Values by domain."""
-    values = {}
-    for domain in sorted({row["domain"] for row in stored}):
-        indices = [index for index, row in enumerate(stored) if row["domain"] == domain]
-        tallies = {name: chosen(card.columns[name], indices) for name in card.measures}
-        card_of_domain = from_columns("triples", card.measures, tallies, shared)
-        values[domain] = _values(card_of_domain, [stored[index] for index in indices])
-    return values
-
-
 def _by_property(card: Result, stored: Rows, scoring: Scoring) -> Fields:
     """Values by property, those with the most gold first, with sentences in which a statement was missed."""
     supported: dict[str, Counter[str]] = {name: Counter(tp=0, fp=0, fn=0) for name in card.by["property"]}
     missed: dict[str, list[Fields]] = {name: [] for name in card.by["property"]}
     for row in stored:
-        covered = [triple["statement"] for triple in row["triples"] if triple["kind"] == EXACT]
-        for key, statement in [*(("tp", item) for item in covered), *(("fn", item) for item in row["missed"])]:
+        for triple in row["triples"]:
+            if triple["kind"] == EXACT and triple["statement"]["aligned"] and triple["statement"].get("supported"):
+                supported[triple["statement"]["property"]]["tp"] += 1
+        for statement in row["missed"]:
             if statement["aligned"] and statement.get("supported"):
-                supported[statement["property"]][key] += 1
+                supported[statement["property"]]["fn"] += 1
                 examples = missed[statement["property"]]
-                if key == "fn" and statement.get("context") and len(examples) < EXAMPLES:
+                if statement.get("context") and len(examples) < 5:
                     example = {name: statement[name] for name in ("value", "surface", "context")}
                     examples.append({"article": row["article_title"], "domain": row["domain"], **example})
     return {
@@ -334,17 +332,6 @@ def _by_property(card: Result, stored: Rows, scoring: Scoring) -> Fields:
         }
         for name, values in card.by["property"].items()
     }
-
-
-def _age(dates: Sequence[str]) -> Fields:
-    """When the data was fetched, and a warning if it is old."""
-    if not dates:
-        return {}
-    days = age(min(dates)).days
-    most = 90
-    message = f"the oldest data was fetched {days} days ago; after {most} days, fetch it again"
-    warnings = {"warnings": [message]} if days >= most else {}
-    return {"fetched": {"oldest": min(dates), "newest": max(dates)}, **warnings}
 
 
 def load(path: Path) -> Fields:

@@ -75,10 +75,15 @@ class Web:
         Raises:
             FetchError: The address cannot be fetched, or its content is no JSON.
         """
+
+        def wait(state: tenacity.RetryCallState) -> float:
+            after: float | None = state.outcome.exception().after if state.outcome else None  # type: ignore[union-attr]
+            return float(self._backoff(state) if after is None else after)
+
         retrying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(self.attempts),
             retry=tenacity.retry_if_exception_type(TemporaryError),
-            wait=self._wait,
+            wait=wait,
             reraise=True,
         )
         try:
@@ -88,10 +93,6 @@ class Web:
             raise FetchError(f"{redact(url)}: {error} in {self.attempts} attempts; {hint}") from None
         except FetchError as error:
             raise type(error)(f"{redact(url)}: {error}") from None
-
-    def _wait(self, state: tenacity.RetryCallState) -> float:
-        after: float | None = state.outcome.exception().after if state.outcome else None  # type: ignore[union-attr]
-        return float(self._backoff(state) if after is None else after)
 
     def _fetch(self, url: str, request: dict[str, Any]) -> Any:
         with self._lock:
