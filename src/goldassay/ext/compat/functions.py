@@ -198,8 +198,8 @@ def hierarchical_type_metrics(
     {'exact_accuracy': 0.0, 'category_accuracy': 0.5, 'hierarchy_gap': 0.5}
     """
     values = classification.scorecard(*_labels(y_true, y_pred), hierarchy=hierarchy or "institutions").values
-    names = {"exact_accuracy": "accuracy", "category_accuracy": "category_accuracy", "hierarchy_gap": "hierarchy_gap"}
-    return {name: values[key] or 0.0 for name, key in names.items()}
+    gaps = {name: values[name] or 0.0 for name in ("category_accuracy", "hierarchy_gap")}
+    return {"exact_accuracy": values["accuracy"] or 0.0, **gaps}
 
 
 def _labels(y_true: Sequence[str], y_pred: Sequence[str | None]) -> tuple[list[Any], list[Any]]:
@@ -246,7 +246,7 @@ def nil_detection_metrics(predictions: LinkRows, gold: LinkRows) -> dict[str, fl
     nil_pred = {key: bool(_field(row, "is_nil_pred")) for key, row in reversed(_keyed(predictions))}
     # a repetition of words that gold does not repeat is the same prediction again
     answered = {key for key, nil in nil_pred.items() if nil and (key in nil_gold or len(key) == 3 or key[3] == 1)}
-    nil = {key for key, is_nil in nil_gold.items() if is_nil}
+    nil = {key for key in nil_gold if nil_gold[key]}
     counts = Counts(len(nil & answered), len(answered - nil), len(nil - answered))
     rates = {f"nil_{rate}": value for rate, value in _rates(counts).items()}
     return {**rates, **_counted(counts), "true_negatives": len(nil_gold.keys() - nil - answered)}
@@ -297,12 +297,10 @@ def ndcg_at_k(relevance_scores: Sequence[float], k: int = 10, *, judged: Sequenc
     (0.37, 0.6697)
     """
     best = sorted(relevance_scores if judged is None else judged, reverse=True)
-    ideal = _dcg(best[:k])
-    return _dcg(relevance_scores[:k]) / ideal if ideal > 0 else 0.0
-
-
-def _dcg(grades: Sequence[float]) -> float:
-    return sum(grade / log2(index) for index, grade in enumerate(grades, 2))
+    gain, ideal = (
+        sum(grade / log2(index) for index, grade in enumerate(grades[:k], 2)) for grades in (relevance_scores, best)
+    )
+    return gain / ideal if ideal > 0 else 0.0
 
 
 def compute_retrieval_metrics(queries: Sequence[Mapping[str, object]], k_values: Sequence[int] = (5, 10, 20)) -> Values:

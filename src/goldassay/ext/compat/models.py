@@ -48,7 +48,7 @@ from goldassay.measures.answering.ranking import FINAL_SCORE_VALUES, FINAL_SCORE
 from goldassay.measures.answering.records import check_texts
 from goldassay.measures.judged import can_answer
 from goldassay.models.embedding import Embedder, available, resolve
-from goldassay.results.result import Result
+from goldassay.results.result import Result, valued
 from goldassay.statistics.paired import PAIRED_TESTS, classical, cohens_dz, compare
 from goldassay.text.words import found_entities
 
@@ -94,13 +94,12 @@ class RAGEvaluator:
         supports = hasattr(judge, "verdict")
         grades = supports and can_answer(judge, "rubric")
         overlap = rouge([generated_answer], [gold_answer])
-        support = LexicalSupport()({}, prediction).tally
         values: dict[str, object] = {
             "rouge": {f"rouge{kind}": float(rows[0, 2]) for kind, rows in overlap.items()},
             "semantic_similarity": self._cosine(generated_answer, gold_answer),
             "faithfulness": _judged(ClaimRate("faithfulness", judge), question, prediction) if supports else None,
             "relevance": _judged(Relevance(judge), question, prediction) if grades else None,
-            "lexical_support": float(support.value) if support.weight else None,
+            "lexical_support": valued(LexicalSupport()({}, prediction).tally),
             "question_similarity": self._cosine(question, generated_answer),
         }
         if grades:
@@ -117,15 +116,14 @@ class RAGEvaluator:
 def _judged(measure: Measure[JudgedMean], question: str, prediction: Mapping[str, object]) -> float | None:
     """The value; ``None`` if nothing was judged, or no verdict came back."""
     tally = measure({"question": question}, prediction).tally
-    return None if not tally.weight or (tally.unknown and tally.band == (0.0, 1.0)) else float(tally.value)
+    return None if tally.unknown and tally.band == (0.0, 1.0) else valued(tally)
 
 
 RANKING_COLUMNS = ("Rank", "Model", "Accuracy", "Quality", "Confidence", "Speed", "Robustness", "Final_Score")
-FiveValues = Mapping[str, float | None]
 
 
 def rankings(
-    models: Mapping[str, Result | FiveValues], weights: Mapping[str, float] = FINAL_SCORE_WEIGHTS
+    models: Mapping[str, Result | Mapping[str, float | None]], weights: Mapping[str, float] = FINAL_SCORE_WEIGHTS
 ) -> list[Fields]:
     """A row for each model with the keys `RANKING_COLUMNS`; each model is given by its scorecard or by its five values.
 
@@ -144,10 +142,9 @@ def rankings(
         if missing := [key for key in FINAL_SCORE_VALUES if key not in values]:
             needed = ", ".join(FINAL_SCORE_VALUES)
             raise GoldassayError(f"{name} has no {', '.join(missing)}; a ranking needs {needed} (None: unknown)")
-        cells = {key.capitalize(): values[key] for key in FINAL_SCORE_VALUES} | {
-            "Final_Score": final_score(values, weights)
-        }
-        rows.append({column: cells.get(column) for column in RANKING_COLUMNS} | {"Model": name})
+        row: Fields = dict.fromkeys(RANKING_COLUMNS)
+        row |= {key.capitalize(): values[key] for key in FINAL_SCORE_VALUES}
+        rows.append(row | {"Model": name, "Final_Score": final_score(values, weights)})
     finals = [row["Final_Score"] for row in rows if row["Final_Score"] is not None]
     for row in rows:
         if row["Final_Score"] is not None:
@@ -191,10 +188,9 @@ def context_entity_recall(
                 message = f"{one_line(error)}; say where it is with {name}_column"
                 raise DataError(message, record=index, field=name) from None
         try:
-            tally = measure(record, record).tally
+            values.append(valued(measure(record, record).tally))
         except DataError as error:
             raise error.at(record=index) from None
-        values.append(float(tally.value) if tally.weight else None)
     counted = [value for value in values if value is not None]
     return {"context_entity_recall": sum(counted) / len(counted) if counted else None, "rows": values}
 
@@ -438,19 +434,19 @@ def significance_test(
         raise GoldassayError(f"a paired comparison needs the same examples: {len(scores_a)} against {len(scores_b)}")
     gaps = np.asarray(Evidences(scores_a).matrix[:, 0] - Evidences(scores_b).matrix[:, 0])
     details = {"n": len(gaps), "mean_difference": float(gaps.mean()), "effect_size": _finite(cohens_dz(gaps))}
-    significant = None
     if test_type in ("bootstrap", "permutation"):
         comparison = compare(scores_a, scores_b, test=test_type, seed=seed)
         p = comparison.test_p
         statistic = comparison.difference
     else:
         statistic, p = classical(test_type, gaps)
+    significant = p < alpha
     if test_type == "bootstrap":
         wide = compare(scores_a, scores_b, test=test_type, level=1 - alpha, seed=seed).interval
         details |= {"ci_95_lower": comparison.interval.low, "ci_95_upper": comparison.interval.high}
         significant = len(gaps) > 1 and not wide.low <= 0 <= wide.high
     values = {"test": test_type, "statistic": _finite(statistic), "p_value": p, "alpha": alpha, **details}
-    return {**values, "significant": bool(p < alpha if significant is None else significant)}
+    return {**values, "significant": bool(significant)}
 
 
 def _finite(number: float) -> float | None:
