@@ -147,26 +147,16 @@ def interval(
         raise GoldassayError("a t interval needs at least two examples")
     if by_t:
         return student(value, math.sqrt(variance), n, level, limits)
-    estimate = _effective_interval(value, variance, n, level, limits)
-    return _over_classes(estimate, evidences) if method == "auto" else estimate
-
-
-def _over_classes(estimate: Interval, evidences: Evidences) -> Interval:
-    """The interval of a mean over classes, widened to what is known of each; that of another value as it is."""
-    classes, rate = evidences.tally(evidences.matrix).classes
-    if not classes or estimate.n < 2:
-        return estimate
-    mean = estimate.value, estimate.low, estimate.high
-    low, high = macro_ends(classes, rate, mean, len(evidences.matrix), estimate.level)
-    return replace(estimate, low=low, high=high, method="macro")
-
-
-def _effective_interval(value: float, variance: float, n: int, level: float, bounds: Bounds) -> Interval:
-    """Wilson's interval at the effective sample size, with Student's quantile."""
     if n < 2:
-        return Interval(value, *bounds, level, n, "effective")  # one document says nothing of others
-    low, high = bounded_ends(value, variance, n, float(scipy.special.stdtrit(n - 1, (1 + level) / 2)), bounds)
-    return Interval(value, min(value, low), max(value, high), level, n, "effective")
+        return Interval(value, *limits, level, n, "effective")  # one document says nothing of others
+    low, high = bounded_ends(value, variance, n, float(scipy.special.stdtrit(n - 1, (1 + level) / 2)), limits)
+    low = min(value, low)
+    high = max(value, high)
+    classes, rate = evidences.tally(evidences.matrix).classes
+    if method == "effective" or not classes:
+        return Interval(value, low, high, level, n, "effective")
+    low, high = macro_ends(classes, rate, (value, low, high), len(evidences.matrix), level)
+    return Interval(value, low, high, level, n, "macro")
 
 
 def student(value: float, error: float, n: int, level: float, bounds: Bounds, method: str = "t") -> Interval:
@@ -221,8 +211,7 @@ def _own_values(evidences: Evidences, value: float) -> Floats | None:
 
 def _rows(evidences: Evidences) -> Floats:
     """The rows that hold any evidence."""
-    rows: Floats = evidences.matrix[(evidences.matrix != 0).any(axis=1)]
-    return rows
+    return evidences.matrix[(evidences.matrix != 0).any(axis=1)]
 
 
 def unit_bounds(evidences: Evidences, value: float, rows: Floats) -> Bounds:

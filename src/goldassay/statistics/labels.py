@@ -184,7 +184,17 @@ def decide(labels: PairedLabels) -> LabelTest:
     limit = None
     p = race.p
     if interval is not None:
-        interval, test_p = _settled(interval, test_p, float(weighted.sum()))
+        # The interval and the p-value as one verdict: the test says whether the interval holds 0. The test knows that
+        # labels where both agree cannot make a difference; the interval also has to estimate how much each difference
+        # counts, and alone would prove far less. A test that points the other way proves nothing.
+        if test_p <= SIGNIFICANCE and float(weighted.sum()) * interval.value <= 0:
+            test_p = max(test_p, _p_of(interval))
+        if test_p > SIGNIFICANCE:
+            interval = interval.reaching_zero
+        elif interval.value > 0:
+            interval = replace(interval, low=max(interval.low, 0.0))
+        else:
+            interval = replace(interval, high=min(interval.high, 0.0))
         if fixed is not None:
             direction = int(np.sign(interval.value)) if len(labels.a) == fixed else 0
             p = test_p if len(labels.a) == fixed else 1.0
@@ -272,21 +282,6 @@ class DraftedAnswers(Protocol):
             GoldassayError: The draft tells nothing of these systems, or not by this measure.
         """
         ...
-
-
-def _settled(interval: Interval, p: float, gap: float) -> tuple[Interval, float]:
-    """The interval and the p-value as one verdict: the test says whether the interval holds 0.
-
-    The test knows that labels where both agree cannot make a difference; the interval also has to estimate how much
-    each difference counts, and alone would prove far less. A test that points the other way proves nothing.
-    """
-    if p <= SIGNIFICANCE and gap * interval.value <= 0:
-        p = max(p, _p_of(interval))
-    if p > SIGNIFICANCE:
-        return interval.reaching_zero, p
-    if interval.value > 0:
-        return replace(interval, low=max(interval.low, 0.0)), p
-    return replace(interval, high=min(interval.high, 0.0)), p
 
 
 def _p_of(interval: Interval) -> float:

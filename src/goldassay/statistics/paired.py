@@ -150,10 +150,24 @@ def compare(
     elif test != "permutation":
         p = classical(test, scores_a - scores_b)[1]
     elif not np.array_equal(rows_a, rows_b):
-        p = _permutation(joint, rows_a, rows_b, **draws)
-    effect, name = _effect(test, scores_a, scores_b)
+        gaps = rows_b - rows_a
+        columns = np.flatnonzero((gaps != 0).any(axis=0))
+        moved = np.zeros((draws["resamples"], gaps.shape[1]))
+        moved[:, columns] = swapped(gaps[(gaps != 0).any(axis=1)][:, columns], **draws)
+        apart = np.abs(joint.values(rows_a.sum(axis=0) + moved) - joint.values(rows_b.sum(axis=0) - moved))
+        seen = abs(interval.value)
+        as_far = int((apart >= seen * (1 - 1e-9) - 1e-12).sum())  # equal but for rounding is as far
+        p = (as_far + 1) / (draws["resamples"] + 1)
+    effect_name = {"wilcoxon": "cliffs_delta", "mcnemar": "odds_ratio"}.get(test, "cohens_dz")
+    if effect_name == "cliffs_delta":
+        effect = cliffs_delta(scores_a, scores_b)
+    elif effect_name == "odds_ratio":
+        effect = odds_ratio(scores_a, scores_b)
+    else:
+        effect = cohens_dz(scores_a - scores_b)
     detectable = smallest_detectable(error)
-    paired = PairedTest(interval.value, interval, min(1.0, p), n, effect, detectable, test, name, error, joint.unit)
+    test_p = min(1.0, p)
+    paired = PairedTest(interval.value, interval, test_p, n, effect, detectable, test, effect_name, error, joint.unit)
     if test != "permutation" or paired.p <= 1 - level:
         return paired
     return replace(paired, interval=interval.reaching_zero)
@@ -172,9 +186,8 @@ def difference_interval(
         bounds: The ends of the scale of the value.
     """
     values = joint.of(a), joint.of(b)
-    if bounds is None:
-        ranges = unit_bounds(joint, values[0], a), unit_bounds(joint, values[1], b)
-        bounds = min(low for low, _ in ranges), max(high for _, high in ranges)
+    if bounds is None:  # the wider of both
+        bounds = min(unit_bounds(joint, value, rows) for value, rows in zip(values, (a, b), strict=True))
     seen = ((a != 0) | (b != 0)).any(axis=1)
     a = a[seen]
     b = b[seen]
@@ -204,16 +217,14 @@ def difference_interval(
     if rho > 0:
         spread = math.sqrt(shares[0] * (1 - shares[0]) * shares[1] * (1 - shares[1]))
         rho = max(0.0, rho - 1 / (2 * n * spread)) if spread > 0 else 0.0
-    under = _apart(shares[0] - low_a, high_b - shares[1], rho)
-    over = _apart(high_a - shares[0], shares[1] - low_b, rho)
-    low = difference - widest * under
-    high = difference + widest * over
+
+    def apart(side: float, other: float) -> float:
+        """The third side of a triangle, by two of its sides and the cosine between them."""
+        return math.sqrt(max(0.0, side**2 - 2 * rho * side * other + other**2))
+
+    low = difference - widest * apart(shares[0] - low_a, high_b - shares[1])
+    high = difference + widest * apart(high_a - shares[0], shares[1] - low_b)
     return Interval(difference, max(-widest, low), min(widest, high), level, n, "newcombe"), error
-
-
-def _apart(side: float, other: float, rho: float) -> float:
-    """The third side of a triangle, by two of its sides and the cosine between them."""
-    return math.sqrt(max(0.0, side**2 - 2 * rho * side * other + other**2))
 
 
 def resampled_differences(joint: Evidences, a: Floats, b: Floats, resamples: int, seed: int) -> Floats:
@@ -229,17 +240,6 @@ def resampled_differences(joint: Evidences, a: Floats, b: Floats, resamples: int
     width = a.shape[1]
     blocks = resampled(np.hstack([a, b]), resamples, seed)
     return np.concatenate([joint.values(sums[:, :width]) - joint.values(sums[:, width:]) for sums in blocks])
-
-
-def _permutation(joint: Evidences, a: Floats, b: Floats, resamples: int, seed: int) -> float:
-    gaps = b - a
-    seen = abs(joint.of(a) - joint.of(b))
-    columns = np.flatnonzero((gaps != 0).any(axis=0))
-    moved = np.zeros((resamples, a.shape[1]))
-    moved[:, columns] = swapped(gaps[(gaps != 0).any(axis=1)][:, columns], resamples, seed)
-    apart = np.abs(joint.values(a.sum(axis=0) + moved) - joint.values(b.sum(axis=0) - moved))
-    as_far = int((apart >= seen * (1 - 1e-9) - 1e-12).sum())  # equal but for rounding is as far
-    return (as_far + 1) / (resamples + 1)
 
 
 def classical(test: str, differences: Floats) -> tuple[float, float]:
@@ -264,14 +264,6 @@ def classical(test: str, differences: Floats) -> tuple[float, float]:
         return float(np.copysign(np.inf, differences[0])), 0.0
     result = scipy.stats.wilcoxon(differences) if test == "wilcoxon" else scipy.stats.ttest_1samp(differences, 0.0)
     return float(result.statistic), float(result.pvalue)
-
-
-def _effect(test: str, a: Floats, b: Floats) -> tuple[float, str]:
-    if test == "wilcoxon":
-        return cliffs_delta(a, b), "cliffs_delta"
-    if test == "mcnemar":
-        return odds_ratio(a, b), "odds_ratio"
-    return cohens_dz(a - b), "cohens_dz"
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -97,7 +97,10 @@ def corrected(
     limits = bounds or UNBOUNDED
     if set(y.tolist()) | set(everything.tolist()) <= {0.0, 1.0}:
         value = min(1.0, max(0.0, value))
-        size = _effective_labels(y, f, g)
+        # the labels that alone would say as much: both variances with one more item of each of the four kinds
+        more = np.append(y, [1, 1, 0, 0])
+        _, variance = _trust(more, np.append(f, [1, 0, 1, 0]), g)
+        size = n * max(1.0, float(more.var(ddof=1)) / len(more) / variance)
         estimate = Interval(value, *wilson(value * size, size, level), level, n + len(g), "ppi++, wilson")
         method = "auto"
         limits = (0.0, 1.0)
@@ -206,11 +209,3 @@ def _trust(y: Vector, f: Vector, g: Vector) -> tuple[float, float]:
     spread = float(np.concatenate([f, g]).var(ddof=1))
     trust = float(np.clip(np.cov(y, f)[0, 1] / ((1 + n / unlabelled) * spread), 0, 1)) if spread else 0.0
     return trust, trust**2 * spread / unlabelled + float((y - trust * f).var(ddof=1)) / n
-
-
-def _effective_labels(y: Vector, f: Vector, g: Vector) -> float:
-    """How many labels alone would say as much of a rate as these with the verdicts do."""
-    labels = np.append(y, [1, 1, 0, 0])
-    verdicts = np.append(f, [1, 0, 1, 0])
-    _, variance = _trust(labels, verdicts, g)
-    return len(y) * max(1.0, float(labels.var(ddof=1)) / len(labels) / variance)

@@ -97,14 +97,10 @@ def swapped(gaps: Floats, resamples: int, seed: int) -> Floats:
     """For each resample, the sum of a random half of the rows: each is in it with probability 1/2."""
     rng = np.random.default_rng(seed)
     rows, counts = distinct(gaps)
-    if len(rows) * FEW_ROWS > len(gaps):
-        return _table(gaps, resamples, rng)
-    sizes = [min(BLOCK, resamples - start) for start in range(0, resamples, BLOCK)]
-    return np.concatenate([rng.binomial(counts, 0.5, size=(k, len(counts))).astype(float) @ rows for k in sizes])
-
-
-def _table(gaps: Floats, resamples: int, rng: np.random.Generator) -> Floats:
-    """Eight rows have 256 subsets: a random byte looks up the sum of one of them."""
+    if len(rows) * FEW_ROWS <= len(gaps):
+        sizes = [min(BLOCK, resamples - start) for start in range(0, resamples, BLOCK)]
+        return np.concatenate([rng.binomial(counts, 0.5, size=(k, len(counts))).astype(float) @ rows for k in sizes])
+    # Eight rows have 256 subsets: a random byte looks up the sum of one of them.
     padded = np.vstack([gaps, np.zeros((-len(gaps) % 8, gaps.shape[1]))])
     subsets = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(float)
     sums = np.zeros((resamples, gaps.shape[1]))

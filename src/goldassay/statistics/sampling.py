@@ -164,14 +164,29 @@ def estimate(
             raise GoldassayError(f"a stratum of {stratum.size} examples has no label, so nothing is known of it")
     ones = all((stratum.evidence[:, 1] == 1).all() for stratum in strata)
     is_rate = isinstance(evidences.zero, Mean) and ones and systems == 1
-    if is_rate and bounds and _is_sparse(strata):
-        return _mover(strata, bounds, level)
+    if is_rate and bounds:
+        inputs = sum(stratum.size for stratum in strata)
+        labels = sum(len(stratum.evidence) for stratum in strata)
+        if any(stratum.size * labels > SPARSE * inputs * len(stratum.evidence) for stratum in strata):
+            return _mover(strata, bounds, level)
     parts = [_Part.of(stratum, evidences.paths, systems) for stratum in strata]
     totals = np.sum([estimated.totals for estimated in parts], axis=0)
-    value, gradient = _linearised(totals, evidences, systems)
-    trust = _trust(parts, gradient)
+    if systems == 1:
+        value = evidences.of(totals[None])
+        gradient = slope(evidences, totals)
+    else:
+        a, b = np.split(totals, 2)
+        value = evidences.of(b[None]) - evidences.of(a[None])
+        gradient = np.concatenate([-slope(evidences, a), slope(evidences, b)])
+    # λ: the regression, within strata, of what examples add to the value on a judge's verdicts
+    trust = _regression(
+        (part.stratum.size, part.stratum.labels, *_moments(part.residuals @ gradient, part.stratum.verdicts)[:2])
+        for part in parts
+        if part.stratum.labels > 1 and part.stratum.verdicts is not None
+    )
     phases: list[tuple[float, float]] = []  # a variance and its degrees of freedom
     sample = 0.0
+    judged = 0.0  # what verdicts on all examples add to the value of the labelled ones
     for estimated in parts:
         stratum = estimated.stratum
         n = len(stratum.evidence)
@@ -180,11 +195,16 @@ def estimate(
         if n < stratum.size:
             spread = _spread(estimated, gradient, trust, amount)
             phases.append((stratum.size**2 * (1 - n / stratum.size) * spread / n, max(n - 1, 1)))
+        if stratum.verdicts is not None:
+            judged += stratum.size * trust * (stratum.verdict_mean - float(stratum.verdicts.mean()))
     products, documents = _within_documents(strata, gradient)
     phases.append((sample + products, (documents or sum(stratum.size for stratum in strata)) - 1))
-    variance, quantile = _satterthwaite(phases, level)
+    variance = sum(phase for phase, _ in phases)
+    doubt = sum(phase**2 / max(degrees, 1) for phase, degrees in phases)  # Satterthwaite
+    degrees = max(2.0, variance**2 / doubt) if doubt > 0 else 2.0
+    quantile = float(scipy.special.stdtrit(degrees, (1 + level) / 2))
     labels = sum(stratum.labels for stratum in strata)
-    value += _judged(strata, trust)
+    value += judged
     half = quantile * math.sqrt(variance)
     low = value - half
     high = value + half
@@ -203,30 +223,6 @@ def estimate(
 def _worth(result: Interval, width: float) -> Interval:
     """The interval with how many labels would give it, where these labels alone give one of this width."""
     return replace(result, effective=result.n * (width / (result.high - result.low)) ** 2)
-
-
-def _satterthwaite(phases: Sequence[tuple[float, float]], level: float) -> tuple[float, float]:
-    """The sum of variances, each with its degrees of freedom, and Student's quantile for it."""
-    variance = sum(phase for phase, _ in phases)
-    doubt = sum(phase**2 / max(degrees, 1) for phase, degrees in phases)
-    degrees = max(2.0, variance**2 / doubt) if doubt > 0 else 2.0
-    return variance, float(scipy.special.stdtrit(degrees, (1 + level) / 2))
-
-
-def _judged(strata: Sequence[Stratum], trust: float) -> float:
-    """What a judge's verdicts on all examples add to the value of the labelled ones."""
-    added = 0.0
-    for stratum in strata:
-        if stratum.verdicts is not None:
-            added += stratum.size * trust * (stratum.verdict_mean - float(stratum.verdicts.mean()))
-    return added
-
-
-def _is_sparse(strata: Sequence[Stratum]) -> bool:
-    """Whether a stratum has few labels for its size."""
-    inputs = sum(stratum.size for stratum in strata)
-    labels = sum(len(stratum.evidence) for stratum in strata)
-    return any(stratum.size * labels > SPARSE * inputs * len(stratum.evidence) for stratum in strata)
 
 
 def _mover(strata: Sequence[Stratum], bounds: Bounds, level: float) -> Interval:
@@ -272,10 +268,10 @@ def _mover(strata: Sequence[Stratum], bounds: Bounds, level: float) -> Interval:
     low = least + width * max(0.0, mean - below)
     high = least + width * min(1.0, mean + above)
     number = sum(stratum.labels for stratum in strata)
-    effective = None
-    if high > low and any(stratum.verdicts is not None for stratum in strata):
-        effective = number * (_width_at_random(strata, least + width * mean, bounds, level) / (high - low)) ** 2
-    return Interval(least + width * mean, low, high, level, number, "design, wilson", effective)
+    result = Interval(least + width * mean, low, high, level, number, "design, wilson")
+    if high <= low or all(stratum.verdicts is None for stratum in strata):
+        return result
+    return _worth(result, _width_at_random(strata, result.value, bounds, level))
 
 
 def _width_at_random(strata: Sequence[Stratum], value: float, bounds: Bounds, level: float) -> float:
@@ -304,15 +300,6 @@ def _moments_of(values: Floats, verdicts: Floats, mean: float) -> tuple[float, f
     return products, squares, float(added @ added)
 
 
-def _linearised(totals: Floats, evidences: Evidences, systems: int) -> tuple[float, Floats]:
-    """The value at these totals (of two systems B's less A's) and its derivative."""
-    if systems == 1:
-        return evidences.of(totals[None]), slope(evidences, totals)
-    a, b = np.split(totals, 2)
-    gradient = np.concatenate([-slope(evidences, a), slope(evidences, b)])
-    return evidences.of(b[None]) - evidences.of(a[None]), gradient
-
-
 def _spread(estimated: _Part, gradient: Floats, trust: float, amount: float) -> float:
     """The variance of what a stratum's examples add, between its labels; less of it by what a judge explains.
 
@@ -338,16 +325,6 @@ def _moments(added: Floats, verdicts: Floats) -> tuple[float, float, float]:
     around = verdicts - verdicts.mean()
     squares = float(around @ around + np.ptp(verdicts) ** 2)
     return float(around @ added), squares, float(added @ added + np.ptp(added) ** 2)
-
-
-def _trust(parts: Sequence[_Part], gradient: Floats) -> float:
-    """λ: the regression, within strata, of what examples add to the value on a judge's verdicts; 0 without a judge."""
-    judged = [(estimated, estimated.stratum) for estimated in parts if estimated.stratum.labels > 1]
-    return _regression(
-        (stratum.size, stratum.labels, *_moments(estimated.residuals @ gradient, stratum.verdicts)[:2])
-        for estimated, stratum in judged
-        if stratum.verdicts is not None
-    )
 
 
 def _regression(sums: Iterable[tuple[int, int, float, float]]) -> float:

@@ -101,7 +101,11 @@ def select(
     low = naive - critical * error
     high = naive + student * error
     low = np.where(p > 1 - level, np.minimum(low, 0.0), low)
-    estimate = np.where(pick == best, np.clip(_cross_fitted(rows, rng), low, high), naive)
+    folds = min(FOLDS, n)
+    held_out = np.concatenate([np.eye(folds)[:, rng.permutation(n) % folds] for _ in range(ROUNDS)])
+    outside = _times(held_out.astype(np.float32), rows)
+    cross_fitted = _at(outside, _best(rows.sum(1) - outside)).sum(0) / (ROUNDS * n)
+    estimate = np.where(pick == best, np.clip(cross_fitted, low, high), naive)
     is_candidate = pick >= 0  # the baseline gains nothing over itself
     low = np.where(is_candidate, low, 0.0)
     high = np.where(is_candidate, high, 0.0)
@@ -137,14 +141,3 @@ def _largest(signs: NDArray[np.float32], rows: NDArray[np.float32], floor: Float
     t = np.divide(mean, error, out=np.zeros_like(mean), where=error > 0)
     largest: Floats = t.max(2)
     return largest
-
-
-def _cross_fitted(rows: NDArray[np.float32], rng: np.random.Generator) -> Floats:
-    """The mean gain on held-out tenths of what the other nine tenths choose."""
-    n = rows.shape[1]
-    folds = min(FOLDS, n)
-    held_out = np.concatenate([np.eye(folds)[:, rng.permutation(n) % folds] for _ in range(ROUNDS)])
-    outside = _times(held_out.astype(np.float32), rows)
-    inside = rows.sum(1) - outside
-    total: Floats = _at(outside, _best(inside)).sum(0) / (ROUNDS * n)
-    return total

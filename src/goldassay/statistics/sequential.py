@@ -74,9 +74,21 @@ class Bets:
     _moved: int = field(default=0, init=False, repr=False)
 
     def extend(self, values: Iterable[float]) -> float:
-        """Bet on these values, one after the other; the wealth after them."""
-        for value in values:
-            self._logs = self._logs + np.log1p(STAKES * self._share(float(value)))
+        """Bet on these values, one after the other; the wealth after them.
+
+        Raises:
+            GoldassayError: A value is beyond the bound.
+        """
+        for value in map(float, values):
+            size = self.bound
+            if size is None:
+                self._squares += value * value
+                self._moved += value != 0
+                size = math.sqrt(self._squares / max(self._moved, 1)) or 1.0
+            elif abs(value) > size * (1 + 1e-9):
+                raise GoldassayError(f"{value:g} is beyond the bound {size:g} that was declared")
+            share = max(-1.0, min(1.0, value / size))
+            self._logs = self._logs + np.log1p(STAKES * share)
             self.n += 1
             self.best = max(self.best, self.wealth)
         return self.wealth
@@ -90,17 +102,6 @@ class Bets:
     def p(self) -> float:
         """One over the highest wealth so far: a p-value at any time."""
         return min(1.0, 1 / self.best)
-
-    def _share(self, value: float) -> float:
-        """The value as a share of its bound, in [−1, 1]."""
-        size = self.bound
-        if size is None:
-            self._squares = self._squares + value * value
-            self._moved = self._moved + (value != 0)
-            size = math.sqrt(self._squares / max(self._moved, 1)) or 1.0
-        elif abs(value) > size * (1 + 1e-9):
-            raise GoldassayError(f"{value:g} is beyond the bound {size:g} that was declared")
-        return max(-1.0, min(1.0, value / size))
 
 
 def sequential_test(
@@ -141,12 +142,18 @@ def sequential_test(
     if not (0 < alpha < 1 and 0 < beta < 1):
         raise GoldassayError(f"alpha and beta lie between 0 and 1, not {alpha:g} and {beta:g}")
     joint, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
+    n = len(rows_a)
+    stops: Sequence[int] = range(1, n + 1)
+    if looks is not None:
+        if list(looks) != sorted(set(looks)) or min(looks) < 1:
+            raise GoldassayError(f"looks are numbers of examples, rising and above 0, not {list(looks)}")
+        stops = sorted({min(look, n) for look in looks})
     done = 0
     decision = "continue"
     better = Bets()
     worse = Bets()
     gaps: list[float] = []
-    for stop in _stops(looks, len(rows_a)):
+    for stop in stops:
         sum_a = rows_a[:stop].sum(axis=0)
         sum_b = rows_b[:stop].sum(axis=0)
         parts = stop * ((rows_a[done:stop] - rows_b[done:stop]) @ slope_between(joint, sum_a, sum_b))
@@ -162,16 +169,7 @@ def sequential_test(
             decision = "reject"
             break
     difference = joint.of(rows_a[:done]) - joint.of(rows_b[:done])
-    return SequentialTest(decision, better.p, better.wealth, worse.wealth, done, len(rows_a), difference, alpha)
-
-
-def _stops(looks: Sequence[int] | None, n: int) -> Sequence[int]:
-    """After how many of n examples to look; without looks after each."""
-    if looks is None:
-        return range(1, n + 1)
-    if list(looks) != sorted(set(looks)) or min(looks) < 1:
-        raise GoldassayError(f"looks are numbers of examples, rising and above 0, not {list(looks)}")
-    return sorted({min(look, n) for look in looks})
+    return SequentialTest(decision, better.p, better.wealth, worse.wealth, done, n, difference, alpha)
 
 
 def stages(n: int) -> list[int]:
