@@ -15,7 +15,7 @@ import pytest
 from benchmarks import wikibase_rdf as rdf
 
 from goldassay.ext.wikidata.client import Item, ItemStatement
-from goldassay.ext.wikidata.web import LocalStore, Web
+from goldassay.ext.wikidata.web import Web
 
 GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
 ADAMS = Item(
@@ -108,7 +108,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def sparql(self, answers: Answers, body: str) -> tuple[int, str, dict[str, str]]:
         """The server's own limit is applied after the query's."""
-        rows = answers.store.select(parse_qs(body)["query"][0])
+        import pyoxigraph
+
+        found = answers.store.query(parse_qs(body)["query"][0])
+        rows = json.loads(found.serialize(format=pyoxigraph.QueryResultsFormat.JSON))["results"]["bindings"]
         return 200, json.dumps({"results": {"bindings": rows[: answers.limit]}}), {}
 
     def send(self, status: int, text: str, kind: str, headers: dict[str, str] | None = None, cut: bool = False) -> None:
@@ -151,11 +154,15 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def serve() -> Iterator[Callable[[Path], Server]]:
     """Starts a server of a file of statements."""
-    pytest.importorskip("pyoxigraph", reason="the SPARQL service of this server is pyoxigraph (extra wikidata)")
+    pyoxigraph = pytest.importorskip(
+        "pyoxigraph", reason="the SPARQL service of this server is pyoxigraph (extra wikidata)"
+    )
     servers: list[Server] = []
 
     def start(file: Path) -> Server:
-        servers.append(Server(Answers(LocalStore(file))))
+        store = pyoxigraph.Store()
+        store.bulk_load(path=str(file))
+        servers.append(Server(Answers(store)))
         return servers[-1]
 
     yield start

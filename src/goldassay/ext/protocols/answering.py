@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 from typing import ClassVar
 
 import numpy as np
@@ -295,21 +295,19 @@ def rouge_l(predicted: str, gold: str) -> float:
     ]
     if not sentences or not expected:
         return 0.0
-    shared = {word for other in expected for words in sentences for word in _common_words(words, other)}
+    shared: set[str] = set()
+    for words, other in product(sentences, expected):
+        # the longest common subsequence, by dynamic programming: row[j] is that of the words so far and j others
+        row: list[tuple[str, ...]] = [()] * (len(other) + 1)
+        for word in words:
+            before = row
+            row = [()]
+            for j, rival in enumerate(other):
+                row.append((*before[j], word) if word == rival else max(before[j + 1], row[j], key=len))
+        shared.update(row[-1])
     precision = len(shared) / len({*chain(*sentences)})
     recall = len(shared) / len({*chain(*expected)})
     return 2 * precision * recall / (precision + recall + 1e-8)
-
-
-def _common_words(words: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
-    """One longest common subsequence, by dynamic programming: ``row[j]`` is that of the words so far and j others."""
-    row: list[tuple[str, ...]] = [()] * (len(other) + 1)
-    for word in words:
-        before: list[tuple[str, ...]] = row
-        row = [()]
-        for j, rival in enumerate(other):
-            row.append((*before[j], word) if word == rival else max(before[j + 1], row[j], key=len))
-    return row[-1]
 
 
 @dataclass(frozen=True)

@@ -251,39 +251,35 @@ class CaRB(TripleMeasure[Thresholds, Steps]):
         """The numbers that each confidence adds: arrays of shape (examples,)."""
         columns: Steps = defaultdict(lambda: np.zeros(len(gold)))
         for index, pair in enumerate(zip(gold, pred, strict=True)):
-            for key, number in _steps(*pair).items():
-                columns[key][index] = number
+            expected, predicted = as_written(*pair)
+            if not expected:
+                if predicted:
+                    columns[UNKNOWN_STATEMENTS][index] = len(predicted)
+                continue
+            columns[GOLD_STATEMENTS][index] = len(expected)
+            statements = [*map(_statement, predicted)]
+            rates = [[_rates(triple, other) for other in statements] for triple in map(_statement, expected)]
+            pairs = np.array(rates, float)
+            stated = (read(triple, "confidence", None) for triple in predicted)
+            confidences = np.array([1.0 if confidence is None else confidence for confidence in stated], float)
+            before = (0.0, 0.0, 0.0)
+            for confidence in sorted({*confidences.tolist()}, reverse=True):
+                precision, recall = np.moveaxis(pairs[:, confidences >= confidence], -1, 0).copy()
+                taken = list[float]()  # one to one, the best first (of equals, the first)
+                for _ in range(min(precision.shape)):
+                    row, column = np.unravel_index(np.argmax(precision), precision.shape)
+                    taken.append(precision[row, column])
+                    precision[row] = -1.0
+                    precision[:, column] = -1.0
+                sums = (fsum(taken), fsum(recall.max(axis=1)), float(recall.shape[1]))
+                for name, now, then in zip(("precision", "recall", "predicted"), sums, before, strict=True):
+                    columns[repr(confidence), name][index] = now - then
+                before = sums
         return columns
 
     def tallies(self, batch: Steps) -> Thresholds:
         """The evidence of each example."""
         return Thresholds(batch, self.rate)
-
-
-def _steps(gold: object, pred: object) -> dict[tuple[str, str], float]:
-    """The amounts that each confidence of one example adds."""
-    expected, predicted = as_written(gold, pred)
-    if not expected:
-        return {UNKNOWN_STATEMENTS: float(len(predicted))} if predicted else {}
-    steps: dict[tuple[str, str], float] = {GOLD_STATEMENTS: float(len(expected))}
-    names = ("precision", "recall", "predicted")
-    before = (0.0, 0.0, 0.0)
-    statements = [*map(_statement, predicted)]
-    pairs = np.array([[_rates(triple, other) for other in statements] for triple in map(_statement, expected)], float)
-    stated = (read(triple, "confidence", None) for triple in predicted)
-    confidences = np.array([1.0 if confidence is None else confidence for confidence in stated], float)
-    for confidence in sorted({*confidences.tolist()}, reverse=True):
-        precision, recall = np.moveaxis(pairs[:, confidences >= confidence], -1, 0).copy()
-        taken = list[float]()  # one to one, the best first (of equals, the first)
-        for _ in range(min(precision.shape)):
-            row, column = np.unravel_index(np.argmax(precision), precision.shape)
-            taken.append(precision[row, column])
-            precision[row] = -1.0
-            precision[:, column] = -1.0
-        sums = (fsum(taken), fsum(recall.max(axis=1)), float(recall.shape[1]))
-        steps |= {(repr(confidence), name): now - then for name, now, then in zip(names, sums, before, strict=True)}
-        before = sums
-    return steps
 
 
 def _statement(triple: object) -> Statement:
@@ -301,16 +297,15 @@ def _rates(gold: Statement, pred: Statement) -> tuple[float, float]:
     orders = [pred]
     if len(pred) > 2 and any(verb in " ".join(gold[0]) for verb in ("said", "told", "added", "adds", "says")):
         orders.append([pred[0], pred[2], pred[1]])
-    return max(_words(gold, order) for order in orders)
-
-
-def _words(gold: Statement, pred: Statement) -> tuple[float, float]:
-    common = [(Counter(words) & Counter(predicted)).total() for words, predicted in zip(gold, pred, strict=False)]
+    best = (0.0, 0.0)
     forms = {"be", "is", "am", "are", "was", "were", "been", "being"}  # "be" stands for its forms
-    common[0] += pred[0].count("be") > gold[0].count("be") and not forms.isdisjoint(gold[0])
-    if not common[0] or len(pred) < len(gold):
-        return 0.0, 0.0
-    return sum(common) / sum(map(len, pred[: len(gold)])), sum(common) / sum(map(len, gold))
+    for order in orders:
+        common = [(Counter(words) & Counter(predicted)).total() for words, predicted in zip(gold, order, strict=False)]
+        common[0] += pred[0].count("be") > gold[0].count("be") and not forms.isdisjoint(gold[0])
+        if common[0] and len(order) >= len(gold):
+            hits = sum(common)
+            best = max(best, (hits / sum(map(len, order[: len(gold)])), hits / sum(map(len, gold))))
+    return best
 
 
 MEASURES = (

@@ -17,15 +17,18 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from goldassay._support.cache import Cache, Fetched
-from goldassay._support.exceptions import FetchError, GoldassayError, NotFoundError
+import orjson
+
+from goldassay._support.cache import Cache
+from goldassay._support.exceptions import DataError, FetchError, GoldassayError, NotFoundError, optional
 from goldassay._support.secrets import redact
-from goldassay.ext.wikidata.web import Binding, LocalStore, Web, check_language
+from goldassay.ext.wikidata.web import Binding, Web, check_language
 from goldassay.measures.triples.objects import EXACTLY
 from goldassay.measures.triples.times import DAY, JULIAN, YEAR, converted
 
@@ -143,13 +146,17 @@ def from_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
 
 
 class WikidataClient:
-    """Items of a SPARQL service, behind the cache, or of a local file.
+    """Items of a SPARQL service, behind the cache, or of a local file of statements (N-Triples or Turtle).
 
     Args:
         endpoint: The service's address, or the file.
         languages: The languages of labels and aliases, in order of preference.
         web: The HTTP client.
         cache: Keeps the answers.
+
+    Raises:
+        DataError: The file is not RDF.
+        MissingExtra: The extra ``wikidata`` is missing.
     """
 
     def __init__(
@@ -163,8 +170,14 @@ class WikidataClient:
         self.endpoint = endpoint
         self.web = web or Web()
         self.cache = cache or Cache()
-        self._store = LocalStore(endpoint) if Path(endpoint).is_file() else None
         self.languages = [check_language(language) for language in dict.fromkeys(languages)]
+        self._store: Any = None
+        if Path(endpoint).is_file():
+            self._store = optional("pyoxigraph", "wikidata").Store()
+            try:
+                self._store.bulk_load(path=endpoint)
+            except (SyntaxError, ValueError) as error:
+                raise DataError(f"not RDF: {error}", file=endpoint) from None
 
     def item_of(self, title: str, language: str = "en") -> Item:
         """The item that has the article of this title as a sitelink.
@@ -249,27 +262,35 @@ class WikidataClient:
         rows = list[Binding]()
         dates = list[str]()
         while True:
-            page, fetched = self._page(f"{PREFIXES}{query}\nLIMIT {PAGE} OFFSET {len(rows)}")
-            rows += page
-            dates.append(fetched)
-            if not page or (self._store and len(page) < PAGE):
+            page = f"{PREFIXES}{query}\nLIMIT {PAGE} OFFSET {len(rows)}"
+            if self._store is not None:
+                results = self._store.query(page)
+                answer = results.serialize(format=optional("pyoxigraph", "wikidata").QueryResultsFormat.JSON)
+                found = orjson.loads(answer)["results"]["bindings"]
+                rows += found
+                if len(found) < PAGE:
+                    return rows, ""
+                continue
+            digest = hashlib.sha256(page.encode()).hexdigest()[:32]
+            cached = self.cache.get("sparql", f"{redact(self.endpoint)} {digest}", partial(self._fetch, page))
+            rows += cached.value
+            dates.append(cached.fetched)
+            if not cached.value:
                 return rows, min(dates)
 
-    def _page(self, query: str) -> Fetched:
-        if self._store:
-            return Fetched(self._store.select(query), "")
+    def _fetch(self, query: str) -> list[Binding]:
+        """The rows of the service's answer.
 
-        def fetch() -> Any:
-            """The rows of the answer; raises a `FetchError` if it has none."""
-            headers = {"Accept": "application/sparql-results+json"}
-            answer = self.web.json(self.endpoint, data={"query": query, "format": "json"}, headers=headers)
-            try:
-                return answer["results"]["bindings"]
-            except (KeyError, TypeError):
-                raise FetchError(f"{redact(self.endpoint)}: no SPARQL results; is it a SPARQL endpoint?") from None
-
-        digest = hashlib.sha256(query.encode()).hexdigest()[:32]
-        return self.cache.get("sparql", f"{redact(self.endpoint)} {digest}", fetch)
+        Raises:
+            FetchError: It has none.
+        """
+        headers = {"Accept": "application/sparql-results+json"}
+        answer = self.web.json(self.endpoint, data={"query": query, "format": "json"}, headers=headers)
+        try:
+            rows: list[Binding] = answer["results"]["bindings"]
+        except (KeyError, TypeError):
+            raise FetchError(f"{redact(self.endpoint)}: no SPARQL results; is it a SPARQL endpoint?") from None
+        return rows
 
 
 def article_address(title: str, language: str) -> str:

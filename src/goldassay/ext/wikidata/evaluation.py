@@ -57,6 +57,7 @@ from goldassay.models.lm import Model, for_program
 from goldassay.running.evaluate import evaluate
 from goldassay.running.hashing import code_hash
 from goldassay.running.options import RunOptions
+from goldassay.running.rows import Row
 from goldassay.running.run import Run
 
 Program = Callable[..., Any]
@@ -312,7 +313,7 @@ def evaluate_articles(
     folder = output.with_name(f"{output.stem}-run-{_digest([conventions, [article.key for article in articles]])}")
     gold = [scoring.example(article) for article in articles]
     settings = settings.changed(lm=model.lm, adapter=model.adapter, name="wikidata")
-    rows: list[Fields] = []
+    rows: list[Row] = []
     resumed = 0  # articles that were there before
     if gold:
         if (folder / "run.json").exists():
@@ -321,9 +322,7 @@ def evaluate_articles(
             evaluate(ArticleProgram(program, articles, scoring), gold, scoring.metric, settings, folder=folder)
         except RunStopped as stop:
             raise RunStopped(f"{str(stop).partition('; ')[0]}; the same command resumes the evaluation") from None
-        for row in Run.load(folder).rows:  # as written: secrets in error messages are redacted
-            state = row.state().items()
-            rows.append({name: value for name, value in state if name in ("prediction", "latency_s", "error")})
+        rows = list(Run.load(folder).rows)  # as written: secrets in error messages are redacted
     about = {
         "date": datetime.now(UTC).isoformat(),
         "goldassay_version": __version__,

@@ -38,6 +38,7 @@ from goldassay.measures.triples.mistakes import indexed
 from goldassay.measures.triples.objects import TripleMatching
 from goldassay.measures.triples.records import MatchedTriples, Triple, related, statements
 from goldassay.results.result import RATE_NAMES, Result, from_columns, rates
+from goldassay.running.rows import Row
 from goldassay.statistics.intervals import interval
 from goldassay.text.normal import normal
 
@@ -173,14 +174,13 @@ VALUE_NAMES = (
     *RATE_NAMES, "macro_precision", "macro_recall", "macro_f1", "precision_min", "precision_max", "recall_supported",
     "calibration_pearson", "ece", "brier", "novel_discovery_rate",
 )  # fmt: skip
-Rows = Sequence[Record]
 
 
 def fold(
-    rows: Rows,
+    rows: Sequence[Row],
     articles: Sequence[Subject],
-    gold: Sequence[Any],
-    failed: Rows,
+    gold: Sequence[dspy.Example],
+    failed: Sequence[Record],
     metadata: Mapping[str, object],
     scoring: Scoring,
     output: Path,
@@ -196,7 +196,7 @@ def fold(
         scoring: The conventions.
         output: The file of the result.
     """
-    predictions = [{"triples": []} if "error" in row else row["prediction"] for row in rows]
+    predictions = [{"triples": []} if row.error else row.prediction for row in rows]
     card: Any = scorecard(gold, predictions, **scoring.options)
     stored = [
         {
@@ -218,8 +218,8 @@ def fold(
             **rates(evidence["tally"]),
             **_counts(evidence["tally"], evidence["counts"]),
             **article.about,
-            **({"error": row["error"]} if "error" in row else {}),
-            "seconds": round(row["latency_s"], 3),
+            **({"error": row.error} if row.error else {}),
+            "seconds": round(row.latency_s or 0.0, 3),
         }
         for article, row, evidence in zip(articles, rows, stored, strict=True)
     ]
@@ -267,7 +267,7 @@ def fold(
             "rows": file.name,
             "articles_evaluated": len(articles),
             "articles_failed": len(failed),
-            "articles_without_answer": sum("error" in row for row in rows),
+            "articles_without_answer": sum(bool(row.error) for row in rows),
             **fetched,
         },
         "aggregate": {**_values(card, stored), "intervals": intervals},
@@ -281,7 +281,7 @@ def fold(
     }
 
 
-def _values(card: Result, stored: Rows) -> Fields:
+def _values(card: Result, stored: Sequence[Record]) -> Fields:
     """The values of a set of articles by name; None without evidence."""
     total = sum((row["counts"] for row in stored), Counter[str]())
     verdicts = (item["verdict"] for row in stored for item in row["triples"] if item["kind"] != EXACT)
@@ -305,7 +305,7 @@ def _counts(tally: Mapping[str, float], counts: Mapping[str, int]) -> dict[str, 
     }
 
 
-def _by_property(card: Result, stored: Rows, scoring: Scoring) -> Fields:
+def _by_property(card: Result, stored: Sequence[Record], scoring: Scoring) -> Fields:
     """Values by property, those with the most gold first, with sentences in which a statement was missed."""
     supported: dict[str, Counter[str]] = {name: Counter(tp=0, fp=0, fn=0) for name in card.by["property"]}
     missed: dict[str, list[Fields]] = {name: [] for name in card.by["property"]}

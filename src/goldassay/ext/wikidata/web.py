@@ -1,4 +1,4 @@
-"""Where data come from: a polite HTTP client, a local file of Wikidata, and Wikipedia's articles as Markdown.
+"""Where data come from: a polite HTTP client, and Wikipedia's articles as Markdown.
 
 The client names itself, waits between requests, and retries timeouts, broken connections, truncated JSON and the
 statuses 429 and 5xx, after 1, 2, 4 … seconds with jitter or after the server's ``Retry-After``. Everything else fails
@@ -20,18 +20,16 @@ import re
 import threading
 import time
 import weakref
-from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
 from urllib.parse import quote, unquote, urlsplit
 
 import httpx
-import orjson
 import tenacity
 
 from goldassay import __version__
 from goldassay._support.cache import Cache
-from goldassay._support.exceptions import DataError, FetchError, GoldassayError, NotFoundError, optional
+from goldassay._support.exceptions import FetchError, GoldassayError, NotFoundError, optional
 from goldassay._support.secrets import redact
 
 RETRIED = (429, 500, 502, 503, 504)
@@ -122,24 +120,6 @@ class Web:
             return json.loads(response.content)
         except ValueError:
             raise TemporaryError("the JSON is truncated") from None
-
-
-class LocalStore:
-    """A file of Wikidata's statements (N-Triples or Turtle) that answers as the service does."""
-
-    def __init__(self, file: str | Path) -> None:
-        pyoxigraph = optional("pyoxigraph", "wikidata")
-        self._store: Any = pyoxigraph.Store()
-        self._json = pyoxigraph.QueryResultsFormat.JSON
-        try:
-            self._store.bulk_load(path=str(file))
-        except (SyntaxError, ValueError) as error:
-            raise DataError(f"not RDF: {error}", file=file) from None
-
-    def select(self, query: str) -> list[Binding]:
-        """The rows of a query."""
-        rows: list[Binding] = orjson.loads(self._store.query(query).serialize(format=self._json))["results"]["bindings"]
-        return rows
 
 
 def check_language(language: str) -> str:

@@ -179,30 +179,26 @@ def _questions(source: Source) -> Iterator[SourceRecord]:
     layout = (GOLD_LAYOUTS if source.side == "gold" else PREDICTED_LAYOUTS).get(source.format, _by_id)
     try:
         records = list(layout(content))
-        repeated = source.side == "gold" and source.format in (*ALL_COUNT, *LAST_COUNTS)
-        yield from map(SourceRecord, _distinct(records, source) if repeated else records)
     except DataError as error:
         raise error.at(file=source.path) from None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         detail = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise DataError(f"not laid out as {source.format} has it: {detail}", file=source.path) from None
-
-
-def _distinct(records: Items, source: Source) -> list[Fields]:
-    """Questions with ids of their own: of an id that repeats the last one, or each by a name of its own."""
-    distinct: dict[str, Fields] = {}
-    numbers = Counter[str]()
-    for record in records:
-        name = str(record["id"])
-        numbers[name] += 1
-        if numbers[name] > 1 and source.format in ALL_COUNT:
-            source.repeats[f"{name}#{numbers[name]}"] = name
-            name = f"{name}#{numbers[name]}"
-        distinct[name] = record | {"id": name}
-    if repeats := numbers.total() - len(numbers):
-        counted = "each counts" if source.format in ALL_COUNT else "the last of each counts"
-        source.warnings.append(f"{repeats} questions repeat an id; {counted}, as the official scorer does")
-    return list(distinct.values())
+    if source.side == "gold" and source.format in (*ALL_COUNT, *LAST_COUNTS):
+        distinct: dict[str, Fields] = {}  # of an id that repeats the last question, or each by a name of its own
+        numbers = Counter[str]()
+        for record in records:
+            name = str(record["id"])
+            numbers[name] += 1
+            if numbers[name] > 1 and source.format in ALL_COUNT:
+                source.repeats[f"{name}#{numbers[name]}"] = name
+                name = f"{name}#{numbers[name]}"
+            distinct[name] = record | {"id": name}
+        if repeats := numbers.total() - len(numbers):
+            counted = "each counts" if source.format in ALL_COUNT else "the last of each counts"
+            source.warnings.append(f"{repeats} questions repeat an id; {counted}, as the official scorer does")
+        records = list(distinct.values())
+    yield from map(SourceRecord, records)
 
 
 def _is_other(content: Any, source: Source) -> bool:
