@@ -297,9 +297,9 @@ def ndcg_at_k(relevance_scores: Sequence[float], k: int = 10, *, judged: Sequenc
     (0.37, 0.6697)
     """
     best = sorted(relevance_scores if judged is None else judged, reverse=True)
-    gain, ideal = (
+    gain, ideal = [
         sum(grade / log2(index) for index, grade in enumerate(grades[:k], 2)) for grades in (relevance_scores, best)
-    )
+    ]
     return gain / ideal if ideal > 0 else 0.0
 
 

@@ -120,7 +120,7 @@ def overlaps(table: Table, metric: str, rate: str = "f1") -> Overlaps:
 
 def _overlap(metric: str, common: Table, gold: Sizes, pred: Sizes) -> Overlap:
     if metric == "muc":  # the links that hold a cluster together: one fewer than its mentions
-        right, in_gold, predicted = (sum(max(n - 1, 0) for n in sizes.values()) for sizes in (common, gold, pred))
+        right, in_gold, predicted = [sum(max(n - 1, 0) for n in sizes.values()) for sizes in (common, gold, pred)]
         return Overlap(right, in_gold, right, predicted)
     mentions = sum(gold.values())
     predicted = sum(pred.values())

@@ -119,10 +119,10 @@ def sentence(gold: object, pred: object, ontology: Ontology) -> dict[str, float]
     text = _stemmed(f"{read(gold, 'text', '') or ''}{ontology.concepts}")
     size = len(predicted)
     conformant = divide(sum(relation in ontology.relations for _, relation, _ in predicted), size, empty=1.0)
-    subjects, objects = (
+    subjects, objects = [
         divide(sum(_stemmed(triple[part]).replace("01januari", "") not in text for triple in predicted), size)
         for part in (0, 2)
-    )
+    ]
     values = (precision, recall, f1, conformant, subjects, 1.0 - conformant, objects)
     return dict(zip(VALUES, map(float, values), strict=True))
 
@@ -353,7 +353,7 @@ class FullTriples(TripleMeasure[Macro, Examples]):
 
     def tally(self, expected: Examples, predicted: Examples) -> Macro:
         """The counts of each triple of one example."""
-        gold, pred = ({" | ".join(_written(triple)).lower() for triple in side} for side in (expected, predicted))
+        gold, pred = [{" | ".join(_written(triple)).lower() for triple in side} for side in (expected, predicted)]
         counts = {
             triple: Counts(triple in gold & pred, triple in pred - gold, triple in gold - pred)
             for triple in gold | pred
