@@ -102,7 +102,11 @@ def test_what_goes_on_by_itself_names_no_option(endpoint: Any, tmp_path: Path) -
         )
 
 
-WORKS = {"bootstrap": tuned, "patches": partial(tuned, optimizer="patches"), "proof": proven}
+WORKS: dict[str, Callable[..., object]] = {
+    "bootstrap": tuned,
+    "patches": partial(tuned, optimizer="patches"),
+    "proof": proven,
+}
 
 
 @pytest.mark.parametrize(

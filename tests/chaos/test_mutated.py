@@ -68,7 +68,7 @@ def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
 @pytest.fixture
 def piped() -> Iterator[Callable[[bytes], str]]:
     """Makes the path of a pipe with some content that comes a moment later, as ``<(sleep .1; cat FILE)`` in bash."""
-    ends = []
+    ends: list[int] = []
 
     def pipe(content: bytes) -> str:
         reading, writing = os.pipe()

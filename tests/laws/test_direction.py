@@ -42,7 +42,8 @@ SIZE = 16
 
 def first_of_their_kind() -> list[Any]:
     """The measures; those of which another has the same class, kind of tally and direction wait for the night."""
-    kinds, params = set(), []
+    kinds: set[Any] = set()
+    params: list[Any] = []
     for param in registered():
         _, measure = values = param.values
         kind = (type(measure), type(measure.zero), measure.lower_is_better)
@@ -92,7 +93,8 @@ def run_of(task: str, measure: Measure[Any], preds: list[Any], name: str) -> Run
 @cache
 def two(task: str, measure: Measure[Any]) -> Two | None:
     """The worst and the best of some predictions; None if the measure finds them all alike."""
-    gold, values = records(task)[:SIZE], {}
+    gold = records(task)[:SIZE]
+    values: dict[tuple[int, float], float] = {}
     for seed, right in enumerate((0.0, 0.3, 0.6, 1.0)):
         found = measure.tallies(measure.batch(gold, predictions(task, seed, right))).summed
         if found.weight:

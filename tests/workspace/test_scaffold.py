@@ -5,15 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
+from tests.simulation import by_day
 from typer.testing import CliRunner
 
 from goldassay import workspace
@@ -32,11 +35,11 @@ def run(*words: object) -> Any:
     return RUN.invoke(app, [str(word) for word in words])
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def dated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace made from a table of 36 lines whose columns are called otherwise than the task's fields."""
-    monkeypatch.chdir(tmp_path)
-    with Path("mine.csv").open("w", newline="", encoding="utf-8") as stream:
+    folder = tmp_path_factory.mktemp("dated")
+    with (folder / "mine.csv").open("w", newline="", encoding="utf-8") as stream:
         table = csv.writer(stream)
         table.writerow(["note", "when", "place"])
         for n in range(36):
@@ -44,19 +47,17 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             table.writerow(
                 [f"{place * (n // 12 + 1)}: {'built' if n % 2 else 'burned'} in {1650 + 10 * n}", 17 + n // 9, place]
             )
-    done = run(
-        "init",
-        "proj",
-        "--task",
-        "dating",
-        "--from",
-        "mine.csv",
-        "--map",
-        "text=note,century=when",
-        "--outputs",
-        "century",
-    )
+    words = ["--task", "dating", "--from", "mine.csv", "--map", "text=note,century=when", "--outputs", "century"]
+    with chdir(folder):
+        done = run("init", "proj", *words)
     assert done.exit_code == 0, done.exception
+    return folder
+
+
+@pytest.fixture
+def project(dated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it."""
+    shutil.copytree(dated, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path / "proj")
     return tmp_path / "proj"
 
@@ -124,7 +125,7 @@ METRICS = {
 }
 
 
-@pytest.mark.parametrize("kind", METRICS)
+@pytest.mark.parametrize("kind", by_day(METRICS, "dict", "prediction", "counts"))
 def test_any_function_is_a_metric(project: Path, kind: str) -> None:
     Path("mine.py").write_text(METRICS[kind] + "\n", encoding="utf-8")
     done = run("eval", "dating:baseline", "--split", "all", "--metric", "mine.py", "--json")
@@ -228,15 +229,25 @@ class Imitator:
         )
 
 
-@pytest.fixture
-def tones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace made from sixty letters, and the scripted model."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def toned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace made from sixty letters."""
+    folder = tmp_path_factory.mktemp("toned")
     lines = [
         f"{n},The {WORDS[n % 12]} {n * 7919} of street {n * n}{'?!.'[n % 3]},{TONES['?!.'[n % 3]]}" for n in range(60)
     ]
-    Path("letters.csv").write_text("id,text,tone\n" + "".join(f"{line}\n" for line in lines), encoding="utf-8")
-    assert run("init", "mine", "--task", "tone", "--from", "letters.csv", "--outputs", "tone").exit_code == 0
+    table = "id,text,tone\n" + "".join(f"{line}\n" for line in lines)
+    (folder / "letters.csv").write_text(table, encoding="utf-8")
+    with chdir(folder):
+        done = run("init", "mine", "--task", "tone", "--from", "letters.csv", "--outputs", "tone")
+    assert done.exit_code == 0, done.exception
+    return folder
+
+
+@pytest.fixture
+def tones(toned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, and the scripted model."""
+    shutil.copytree(toned, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path / "mine")
     lm = dspy.LM("scripted/imitator", engine=Imitator(), cache=False)
     monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name=None, **_: lm)
