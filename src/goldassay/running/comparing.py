@@ -223,17 +223,13 @@ def rescore(task: str, gold: Path, pred: Path, measures: Sequence[str] = (), *, 
     """
     gold_is_run = formats.is_run(gold)
     pred_is_run = formats.is_run(pred)
-    pred_format = format
-    if pred_is_run:
-        pred_format = "run"
-    elif format is None and gold_is_run:
-        pred_format = formats.guess(pred, task)
+    guessed = formats.guess(pred, task) if gold_is_run and format is None and not pred_is_run else format
     aligned = pairs(
         task,
         gold,
         pred,
         format="run" if gold_is_run else format,
-        pred_format=pred_format,
+        pred_format="run" if pred_is_run else guessed,
         overlap=gold_is_run or pred_is_run,
     )
     if not measures:

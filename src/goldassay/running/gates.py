@@ -18,7 +18,6 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,26 +147,23 @@ def gate(
     level = GATE_ALPHA / (look * (look + 1))
     evidence = interval(tallies, zero, clusters=clusters, bounds=(least, most), level=1 - level)
     unsure = evidence.method == "macro" and evidence.low < target < evidence.high  # a class may be rare or absent
-    reached = partial(_log_ratio, share, mark)
     enough = math.log(1 / level)
+    rate, bound = (share, mark) if share >= mark else (1 - share, 1 - mark)
+
+    def log_above(a: float, b: float) -> float:
+        """The log of the integral of a beta distribution above the target."""
+        return float(scipy.special.betaln(a, b)) + math.log(max(1e-300, float(scipy.special.betainc(b, a, 1 - bound))))
+
+    def reached(size: float) -> float:
+        """The log of the likelihood ratio of the rates on the value's side of the target against the target."""
+        hits = rate * size
+        misses = (1 - rate) * size
+        at_target = hits * math.log(bound) + misses * math.log1p(-bound)
+        return log_above(JEFFREYS + hits, JEFFREYS + misses) - log_above(JEFFREYS, JEFFREYS) - at_target
+
     if n and not unsure and reached(size) >= enough:
         return Gate("pass" if (share > mark) != lower_is_better else "fail", value, target, n, look, level)
     more = None
     if n and not unsure and reached((n + FAR) * size / n) >= enough:  # if they are like these
         more = bisect_left(range(n + FAR), enough, lo=n, key=lambda number: reached(number * size / n)) - n
     return Gate("continue", value, target, n, look, level, more)
-
-
-def _log_ratio(share: float, mark: float, size: float) -> float:
-    """The log of the likelihood ratio of the rates on the share's side of the mark against the mark."""
-    if share < mark:
-        share = 1 - share
-        mark = 1 - mark
-    hits = share * size
-    misses = (1 - share) * size
-
-    def log_above(a: float, b: float) -> float:  # the log of beta's integral above the mark
-        return float(scipy.special.betaln(a, b)) + math.log(max(1e-300, float(scipy.special.betainc(b, a, 1 - mark))))
-
-    at_mark = hits * math.log(mark) + misses * math.log1p(-mark)
-    return log_above(JEFFREYS + hits, JEFFREYS + misses) - log_above(JEFFREYS, JEFFREYS) - at_mark

@@ -139,7 +139,10 @@ class RunHead:
 
     def state(self) -> Fields:
         """The settings as ``run.json`` holds them, without the values of the run."""
-        state: Fields = {"schema": 1, **asdict(self)}
+        state: Fields = {"schema": 1, **vars(self)}
+        state["gold"] = asdict(self.gold)
+        state["function"] = self.function and asdict(self.function)
+        state["measures"] = {name: asdict(measure) for name, measure in self.measures.items()}
         for name in ("value", "interval", "values", "intervals"):
             del state[name]
         for name in ("columns", "judge_labels", "warnings", "status", "finished", "notes"):
@@ -237,12 +240,10 @@ def describe_run(
     )
 
 
+@functools.cache  # all installed packages are looked through
 def versions() -> Fields:
     """The versions of goldassay, DSPy and Python."""
-    return {"goldassay": __version__, "dspy": _installed("dspy"), "python": platform.python_version()}
-
-
-_installed = functools.cache(version)  # all installed packages are looked through
+    return {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()}
 
 
 def _own_name(code: object) -> str:

@@ -190,10 +190,9 @@ def _near(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, int
         yield from ((mine, other - len(ours), score) for mine, other, score in pairs if mine < len(ours) <= other)
         return
     for index, text in enumerate(ours):
-        matches = (
-            process.extract(text, theirs, scorer=fuzz.ratio, score_cutoff=NEAR_DUPLICATE, limit=None) if text else ()
-        )
-        yield from ((index, other, score) for _, score, other in matches)
+        if text:
+            matches = process.extract(text, theirs, scorer=fuzz.ratio, score_cutoff=NEAR_DUPLICATE, limit=None)
+            yield from ((index, other, score) for _, score, other in matches)
 
 
 def check_instructions(instructions: Iterable[str], held_out: Mapping[str, Sequence[object]]) -> None:

@@ -94,17 +94,14 @@ class Run(Displayed):
     @property
     def warnings(self) -> list[str]:
         """Reasons to doubt the values: gold examples in the program's prompts, noise that was not measured."""
-        warnings = [*self.head.warnings, *self.head.notes]
-        warnings += [self.why_no_estimate] if self.why_no_estimate else []
-        drafted = bool(self.design.drafted)
-        empty = [name for name, tally in self.total.items() if not tally.weight] if self.rows else []
-        if empty and not drafted:
+        warnings = [*self.head.warnings, *self.head.notes, *filter(None, [self.why_no_estimate])]
+        if self.design.drafted:
+            warnings += effective_labels(self.intervals)
+        elif empty := [name for name, tally in self.total.items() if self.rows and not tally.weight]:
             count = ("measures", "it reads") if len(empty) == 1 else ("measure", "they read")
             warnings.append(f"{', '.join(empty)} {count[0]} nothing: no example has what {count[1]}")
-        warnings += effective_labels(self.intervals) if self.design.drafted else []
-        model = self.head.model or {}
-        temperature = model.get("temperature")
-        called = model and any(self.cost.get(name) for name in ("calls", "cached"))
+        called = self.head.model and (self.cost.get("calls") or self.cost.get("cached"))
+        temperature = (self.head.model or {}).get("temperature")
         if called and self.repeats == 1 and temperature != 0:
             at = "its own temperature" if temperature is None else f"temperature {temperature:g}"
             warnings.append(

@@ -199,27 +199,22 @@ def run_sentence(run: Run, name: str) -> str:
     text = f"{name} reaches {number(value.value, 3)}{bounds(value.interval)} {measure} on {run.size}"
     if value.judged is not None:
         text += f", corrected by people's labels ({number(value.judged, 3)} as judged)"
-    missed = [
-        f"{title(reported_value.name)} {reported_value.target:g}"
-        for reported_value in reported
-        if reported_value.met is False
-    ]
+    targets = [reported_value for reported_value in reported if reported_value.target is not None]
+    missed = [f"{title(target.name)} {target.target:g}" for target in targets if not target.met]
     if missed:
         return f"{text}, short of the target{'s' if len(missed) > 1 else ''} {', '.join(missed)}."
-    met = sum(reported_value.met is True for reported_value in reported)
-    if met:
-        text += "; its targets are met" if met > 1 else "; its target is met"
+    if targets:
+        text += "; its targets are met" if len(targets) > 1 else "; its target is met"
     return f"{text}."
 
 
 def doubts(run: Run) -> list[str]:
     """The failed examples, and everything else that makes the values doubtful."""
-    failed = [row for row in run.rows if row.error]
-    if not failed:
-        return list(run.warnings)
-    first = f"the first, {failed[0].id}: {failed[0].error}"
-    share = f"{len(failed)} of {len(run.rows)} examples failed, and their gold counts as missed; {first}"
-    return [share, *run.warnings]
+    first = next((row for row in run.rows if row.error), None)
+    if first is None:
+        return run.warnings
+    share = f"{run.failed} of {len(run.rows)} examples failed, and their gold counts as missed"
+    return [f"{share}; the first, {first.id}: {first.error}", *run.warnings]
 
 
 def tokens(usage: Record) -> int:
