@@ -12,10 +12,10 @@ from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.measure import parse, stored
-from goldassay.core.metric import failed_with
 from goldassay.measures import answering
 from goldassay.measures.answering import F1, ExactMatch, squad
 from goldassay.models.embedding import Function
+from goldassay.running.guard import failure
 from goldassay.text import normal
 
 # gold, answer, exact match, F1 (P and R over words in the comment)
@@ -81,7 +81,7 @@ def test_f1_is_the_formula_over_multisets(text: str, other: str) -> None:
 
 
 def test_a_program_that_failed_did_not_abstain() -> None:
-    lost = failed_with("ValueError: no model")
+    lost = failure(ValueError("no model"))
     assert ExactMatch()({"answers": []}, lost).tally.value == 0
     assert F1()({"answers": []}, lost).tally.state() == {"total": 0.0, "weight": 1.0}
     card = answering.scorecard([{"answers": []}], [lost])

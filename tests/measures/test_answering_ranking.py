@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.metric import failed_with
 from goldassay.ext.compat import rankings
 from goldassay.measures import answering
 from goldassay.measures.answering import Confidence, Robustness, Speed, final_score
 from goldassay.models.embedding import Function
+from goldassay.running.guard import failure
 
 LONG = " ".join(["word"] * 51)
 MEDIUM = " ".join(["word"] * 31)
@@ -84,7 +84,7 @@ def test_speed_leaves_out_the_warm_up_and_what_was_not_measured() -> None:
 
 
 def test_a_failed_program_has_neither_confidence_nor_robustness() -> None:
-    lost = failed_with("RuntimeError: boom")
+    lost = failure(RuntimeError("boom"))
     assert Confidence()({"answers": []}, lost).tally.value == 0
     assert Robustness()({"answers": []}, lost).tally.value == 0
 

@@ -13,10 +13,10 @@ from dspy.utils import DummyLM
 
 from goldassay import workspace
 from goldassay.core.measure import failed
-from goldassay.core.metric import failed_with
 from goldassay.gold import load, read
 from goldassay.gold.formats.answering import passages
 from goldassay.measures import answering
+from goldassay.running.guard import failure
 
 PASSAGES = [
     {"id": "a", "text": "The Rijksmuseum opened in 1885. It stands in Amsterdam and holds 8,000 works."},
@@ -81,7 +81,7 @@ def test_a_reader_that_cannot_be_read_is_a_failure_whose_retrieval_is_still_meas
     assert (tallies["lost_by_retrieval"].value, tallies["lost_by_retrieval"].weight) == (0, 1)  # the reader lost it
     elsewhere = metric.assess({**gold, "documents": ["c"]}, prediction)["lost_by_retrieval"].tally
     assert (elsewhere.value, elsewhere.weight) == (1, 1)
-    nothing = metric.assess(gold, failed_with("ValueError: no search either"))  # its relevant passages count as missed
+    nothing = metric.assess(gold, failure(ValueError("no search either")))  # its relevant passages count as missed
     assert [nothing[key].tally.weight for key in ("exact_match", "R@1", "lost_by_retrieval")] == [1, 1, 0]
     without = metric.assess(gold, {"answer": "1886"})  # a program that does not retrieve
     assert [without[key].tally.weight for key in ("exact_match", "R@1", "lost_by_retrieval")] == [1, 0, 0]

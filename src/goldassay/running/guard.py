@@ -46,6 +46,11 @@ def as_prediction(output: object) -> dspy.Prediction:
     return dspy.Prediction(output=output)
 
 
+def failure(error: BaseException, note: str = "") -> dspy.Prediction:
+    """The prediction of a program that raised: no field but the error."""
+    return failed_with(f"{note}{one_line(error)}")
+
+
 def attempt(
     program: Program,
     inputs: Mapping[str, Any],
@@ -69,7 +74,7 @@ def attempt(
             raise
         except BaseException as error:  # noqa: BLE001  whatever a program raises is a result
             if not retries or not isinstance(error, SystemError) or PARSER_FAULT not in str(error):
-                return failed_with(f"{explain(error)}{one_line(error)}")
+                return failure(error, explain(error))
         retries -= 1
         on_retry()
 

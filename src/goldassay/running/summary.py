@@ -52,6 +52,11 @@ class ReportedValue:
     """What the judge alone says, of a value that people's labels correct."""
 
     @property
+    def label(self) -> str:
+        """Its name, with an arrow if lower is better."""
+        return labelled(self.name, self.lower_is_better)
+
+    @property
     def met(self) -> bool | None:
         """Whether the target is met; None without a target."""
         if self.target is None:
@@ -110,7 +115,7 @@ def value_rows(values: Sequence[ReportedValue]) -> tuple[list[str], list[TableRo
     columns += ["target"] if with_targets else []
     rows: list[TableRow] = []
     for value in values:
-        row: list[Value] = [labelled(value.name, value.lower_is_better), number(value.value) + bounds(value.interval)]
+        row: list[Value] = [value.label, number(value.value) + bounds(value.interval)]
         row += [value.judged] if with_judge else []
         if with_rates:
             row += ["" if rate is None else rate for rate in (value.precision, value.recall)]
