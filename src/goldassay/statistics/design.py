@@ -222,11 +222,10 @@ class Design:
     @property
     def skipped(self) -> list[str]:
         """A warning of records that were passed over; none if those of each stratum are the first of its order."""
-        last = {
-            name: max((self.samplings[index].position for index in places), default=-1)
-            for name, places in self.places.items()
-        }
-        count = sum(last[name] + 1 - len(places) for name, places in self.places.items())
+        count = 0
+        for places in self.places.values():
+            last = max((self.samplings[index].position for index in places), default=-1)
+            count += last + 1 - len(places)
         if count <= 0:
             return []
         what = f"{count} records come before labelled ones of their stratum and have no label"

@@ -211,7 +211,8 @@ def _own_values(evidences: Evidences, value: float) -> Floats | None:
 
 def _rows(evidences: Evidences) -> Floats:
     """The rows that hold any evidence."""
-    return evidences.matrix[(evidences.matrix != 0).any(axis=1)]
+    rows: Floats = evidences.matrix[(evidences.matrix != 0).any(axis=1)]
+    return rows
 
 
 def unit_bounds(evidences: Evidences, value: float, rows: Floats) -> Bounds:
@@ -364,7 +365,18 @@ def macro_ends(
             continue
         share = float(right.sum() / every.sum())
         influences.append((right - share * every) / every.sum())
-        examples, quantile = _examples(share, influences[-1], every, level)
+        # how many examples of a rate the class is worth: rows that mention it once count as themselves
+        rows = int(np.count_nonzero(every))
+        if every.max() <= 1:
+            examples = float(every.sum())
+            quantile = float(scipy.special.ndtri((1 + level) / 2))
+        elif rows < 2:  # anything may be true
+            examples = 1.0
+            quantile = 1e6
+        else:
+            variance = float(influences[-1] @ influences[-1]) * rows / (rows - 1)
+            examples = effective_number(share, variance, rows)
+            quantile = float(scipy.special.stdtrit(rows - 1, (1 + level) / 2))
         low, high = wilson_ends(share, examples, quantile)
         if rate == "f1":
             low = 2 * low / (1 + low)
@@ -386,14 +398,3 @@ def macro_ends(
     below = math.sqrt(max(0.0, float(under @ rho @ under)))
     above = math.sqrt(max(0.0, float(over @ rho @ over)))
     return min(low, max(0.0, value - below / number)), max(high, min(1.0, value + (above + open_ended) / number))
-
-
-def _examples(share: float, influence: Floats, every: Floats, level: float) -> tuple[float, float]:
-    """The examples of a rate that a class is worth, and the quantile: of rows that mention it once their number."""
-    rows = int(np.count_nonzero(every))
-    if every.max() <= 1:
-        return float(every.sum()), float(scipy.special.ndtri((1 + level) / 2))
-    if rows < 2:
-        return 1.0, 1e6  # anything may be true
-    variance = float(influence @ influence) * rows / (rows - 1)
-    return effective_number(share, variance, rows), float(scipy.special.stdtrit(rows - 1, (1 + level) / 2))
