@@ -105,9 +105,7 @@ def main(articles: int = 1000) -> None:
 
         for size in (articles // 40, articles // 4, articles // 2, articles):
             wikidata = WikidataClient(str(folder / "wikidata.nt"))
-            sources = ArticleSources(
-                WikipediaClient(cache=Cache(folder / "cache", use="only")), wikidata, "the local store"
-            )
+            sources = ArticleSources(WikipediaClient(cache=Cache(folder / "cache", use="only")), wikidata)
             refs = [ArticleRef(f"Person {number}", domain=f"d{number % 7}") for number in range(size)]
             gc.collect()
             memory, started = resident(), time.process_time()

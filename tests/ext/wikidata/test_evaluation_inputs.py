@@ -69,7 +69,7 @@ def test_an_article_that_stands_twice_is_taken_once(tmp_path: Path) -> None:
 def test_a_profile_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "eval-v1.yaml"
     file.write_text("program: triples:ArticlePatterns\nalignment: table.yaml\ntolerance: 0.01\nlanguage: nl\n")
-    profile = read_profile(str(file), language="de", lm=None)
+    profile = read_profile(str(file), language="de")
     assert (profile.language, profile.tolerance) == ("de", 0.01)
     assert profile.alignment == tmp_path / "table.yaml"
 

@@ -225,7 +225,7 @@ def _r_precision(sets: Sequence[set[str]], ids: Sequence[str]) -> float:
     return max((len(gold & {*ids[: len(gold)]}) / (len(gold) or 1) for gold in named), default=0.0)
 
 
-def _recall(sets: Sequence[set[str]], ids: Sequence[str], k: int = 5) -> float:
+def _recall(sets: Sequence[set[str]], ids: Sequence[str]) -> float:
     # The documents of a set fill one place of the ranking together: that of the last of them so far.
     distinct = [set(gold) for index, gold in enumerate(sets) if gold not in sets[:index]]
     places: list[int | str] = []
@@ -238,7 +238,7 @@ def _recall(sets: Sequence[set[str]], ids: Sequence[str], k: int = 5) -> float:
             places.append(number if distinct[number] else "whole")
         if not holders:
             places.append("other")
-    return places[:k].count("whole") / (len(distinct) or 1)
+    return places[:5].count("whole") / (len(distinct) or 1)
 
 
 @dataclass(frozen=True)

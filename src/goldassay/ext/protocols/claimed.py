@@ -99,7 +99,7 @@ class ClaimedValue:
         agree.sort(key=lambda way: len(way.changes))
         return [way for way in agree if not any(set(other.changes) < set(way.changes) for other in agree)]
 
-    def lines(self, most: int = 5) -> list[str]:
+    def lines(self) -> list[str]:
         """In sentences, the likeliest alternative first."""
         claim = self.claim
         ways = self.alternatives
@@ -120,9 +120,9 @@ class ClaimedValue:
         lines = [f"{first}; {count}."]
         if by_chance > len(ways) / 2:
             return [*lines, "No single one is likely: claim the number with more digits (the JSON has all of them)."]
-        lines += [f"{at}. {way}" for at, way in enumerate(ways[:most], start=1)]
-        if len(ways) > most:
-            lines.append(f"… and {len(ways) - most} more (the JSON has all of them)")
+        lines += [f"{at}. {way}" for at, way in enumerate(ways[:5], start=1)]
+        if len(ways) > 5:
+            lines.append(f"… and {len(ways) - 5} more (the JSON has all of them)")
         return lines
 
     def state(self) -> Fields:

@@ -249,7 +249,31 @@ def align(triples: Iterable[object], subject: Subject, table: PropertyAlignmentT
         for name in READ_FIELDS[:3]:
             if values[name] is None or not str(values[name]).strip():
                 raise DataError(f"a triple needs a {name!r}, got {source!r}", field=f"triples[{number}]")
-        triple = _align(values, entities, table, item, kinds)
+        subject_item = entities.resolve(values["subject_id"] or values["subject"])
+        predicate = str(values["predicate_id"] or values["predicate"])
+        meaning = table.meaning(predicate, kinds if subject_item.id == item else (), values["object"])
+        object_item = _resolve_object(values, meaning.properties or meaning.inverted, entities, table)
+        properties = meaning.properties
+        inverted = bool(meaning.inverted) and (not properties or object_item.id == item)
+        if inverted:
+            properties = meaning.inverted
+        elif len(properties) == 1 and object_item.id == item != subject_item.id:
+            back = table.by_id[next(iter(properties))].inverse
+            if back:
+                properties = frozenset((back,))
+                inverted = True
+        triple = {**values, "original": [objects.written(values[name]) for name in READ_FIELDS[:3]]}
+        if inverted:
+            triple |= {"subject": values["object"], "object": values["subject"]}
+            subject_item, object_item = object_item, subject_item
+        triple |= {
+            "subject_id": subject_item.id,
+            "predicate_id": next(iter(properties)) if len(properties) == 1 else None,
+            "object_id": object_item.id,
+            "aligned": bool(meaning.properties or meaning.inverted),
+            "inverted": inverted,
+            "resolved": {"subject": subject_item._asdict(), "object": object_item._asdict()},
+        }
         key = (
             triple["subject_id"] or normal(objects.written(triple["subject"])),
             triple["predicate_id"] or table.canonical(str(triple["predicate"])),
@@ -258,42 +282,6 @@ def align(triples: Iterable[object], subject: Subject, table: PropertyAlignmentT
         if (triple["confidence"] or 0.0) > (predictions.setdefault(key, triple)["confidence"] or 0.0):
             predictions[key] = triple
     return list(predictions.values())
-
-
-def _align(
-    values: Record, entities: EntityResolver, table: PropertyAlignmentTable, item: str, kinds: frozenset[str]
-) -> Fields:
-    """One triple with subject and object resolved and the predicate aligned, inverted if need be.
-
-    ``item`` is the article's item, and ``kinds`` are the kinds of thing that it is.
-    """
-    subject = entities.resolve(values["subject_id"] or values["subject"])
-    predicate = str(values["predicate_id"] or values["predicate"])
-    meaning = table.meaning(predicate, kinds if subject.id == item else (), values["object"])
-    target = _resolve_object(values, meaning.properties or meaning.inverted, entities, table)
-    properties = meaning.properties
-    inverted = bool(meaning.inverted) and (not properties or target.id == item)
-    if inverted:
-        properties = meaning.inverted
-    elif (
-        len(properties) == 1
-        and target.id == item != subject.id
-        and (back := table.by_id[next(iter(properties))].inverse)
-    ):
-        properties = frozenset((back,))
-        inverted = True
-    triple = {**values, "original": [objects.written(values[name]) for name in READ_FIELDS[:3]]}
-    if inverted:
-        triple |= {"subject": values["object"], "object": values["subject"]}
-        subject, target = target, subject
-    return triple | {
-        "subject_id": subject.id,
-        "predicate_id": next(iter(properties)) if len(properties) == 1 else None,
-        "object_id": target.id,
-        "aligned": bool(meaning.properties or meaning.inverted),
-        "inverted": inverted,
-        "resolved": {"subject": subject._asdict(), "object": target._asdict()},
-    }
 
 
 def _resolve_object(

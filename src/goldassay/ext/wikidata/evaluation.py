@@ -88,8 +88,8 @@ class Profile(BaseModel):
         return Scoring(PropertyAlignmentTable.of(self.alignment), comparing, verdicts)
 
 
-def read_profile(text: str, *, lm: str | None = None, language: str | None = None) -> Profile:
-    """The profile that a user names; ``lm`` and ``language`` override it.
+def read_profile(text: str, *, language: str | None = None) -> Profile:
+    """The profile that a user names, in this language if one is named.
 
     >>> read_profile("triples:Articles", language="nl").language
     'nl'
@@ -100,8 +100,7 @@ def read_profile(text: str, *, lm: str | None = None, language: str | None = Non
         folder = Path(text).parent
         places = {name: folder / path for name in ("state", "alignment") if (path := getattr(profile, name))}
         profile = profile.model_copy(update=places)
-    overrides = {"lm": lm, "language": language}
-    return profile.model_copy(update={name: value for name, value in overrides.items() if value})
+    return profile.model_copy(update={"language": language}) if language else profile
 
 
 class ArticleSources(NamedTuple):

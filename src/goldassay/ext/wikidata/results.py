@@ -196,7 +196,8 @@ def fold(
         scoring: The conventions.
         output: The file of the result.
     """
-    predictions = [{"triples": []} if row.error else row.prediction for row in rows]
+    empty: Fields = {"triples": []}
+    predictions = [empty if row.error else row.prediction for row in rows]
     card: Any = scorecard(gold, predictions, **scoring.options)
     stored = [
         {
