@@ -40,6 +40,7 @@ def said(run: Run) -> list[Any]:
     return [(row.tallies, row.errors) for row in run.rows]
 
 
+@pytest.mark.nightly
 def test_a_judged_measure_travels(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="the extra ray is not installed")
 

@@ -13,7 +13,6 @@ import dspy
 import numpy as np
 import pytest
 from tests.reporting.conftest import judged
-from tests.simulation import by_day
 
 from goldassay import Metric
 from goldassay.core.tally import Counts, Evidence
@@ -217,7 +216,8 @@ def test_axe_finds_nothing(file: Path, opened: Open) -> None:
     assert opened(file).violations() == []
 
 
-@pytest.mark.parametrize("name", by_day(("labels", "ranking", "judge", "audit", "list"), "list"))
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["labels", "ranking", "judge", "audit", "list"])
 def test_axe_finds_nothing_on_any_other_page(opened: Open, two: list[Run], tmp_path: Path, name: str) -> None:
     gold = [dspy.Example(id=str(i), text="t", label="AB"[i % 2]).with_inputs("text") for i in range(40)]
     accuracy = Metric(classification.Accuracy())

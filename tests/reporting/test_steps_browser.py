@@ -184,7 +184,8 @@ def test_the_table_from_step_to_step_is_on_the_page(page: tuple[Path, Path], ope
     assert "search → read" in tables
 
 
-@pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", [0, 1])
 def test_axe_finds_nothing(page: tuple[Path, Path], opened: Open, number: int) -> None:
     seen = opened(page[number], hash="#example=q1")
     seen.page.wait_for_selector(".steps-box")

@@ -146,7 +146,7 @@ def test_what_cannot_travel_is_one_line() -> None:
             return dspy.Prediction(label="M")
 
     with pytest.raises(GoldassayError, match=r"cannot be sent to a worker .*; use `engine=threads`"):
-        evaluate(holds, GOLD[:2], METRIC, engine="ray")
+        evaluate(holds, GOLD[:2], METRIC, **RAY)
     gold = [dspy.Example(id="a", text="x", label="M", lock=lock).with_inputs("text")]
     with pytest.raises(GoldassayError, match=r"example a cannot be sent to a worker .*; use `engine=threads`"):
         evaluate(lambda text: dspy.Prediction(label="M"), gold, METRIC, **RAY)

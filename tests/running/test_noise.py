@@ -232,6 +232,7 @@ def test_runs_are_paired_by_example_whatever_their_repeats() -> None:
     assert compare(twice, once)[0].p == result.p
 
 
+@pytest.mark.nightly
 def test_ray_and_threads_store_the_same_repeats(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="the extra ray is not installed")
     answers = {word: [{"label": "M" if i % 2 else "L"}] for i, word in enumerate(WORDS)}

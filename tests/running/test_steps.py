@@ -170,6 +170,7 @@ def test_steps_are_recorded_async_and_not_without_a_trace(agent: Any, tmp_path: 
         assert [row.steps for row in run.rows] == [(), ()]
 
 
+@pytest.mark.nightly
 def test_steps_come_back_from_actors(agent: Any, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="the extra ray is not installed")
     options: dict[str, Any] = {"engine": "ray", "workers": 1, "threads": 2, "progress": False}

@@ -171,17 +171,21 @@ def test_no_arm_spends_more_than_its_share(
     assert tuned.verdict == "not proven on test"
 
 
-def test_settings_follow_the_share_so_that_no_arm_is_cut_off(
-    lm: Any, reflector: Any, names_program: Any, gold: dict[str, list[Any]]
-) -> None:
-    arms = ["patches", "bootstrap", "gepa"]
+SHARING = ["patches", "bootstrap", "gepa"]
+
+
+@pytest.mark.nightly
+def test_no_arm_is_cut_off(lm: Any, reflector: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
     tuned = tune(
-        names_program, gold, METRIC, arms, lm=lm, reflection_lm=reflector(), budget="calls=750", progress=False
+        names_program, gold, METRIC, SHARING, lm=lm, reflection_lm=reflector(), budget="calls=750", progress=False
     )
     for arm in tuned.arms:
         assert not arm.stopped, arm
         assert 50 < arm.calls <= 250, arm
-    sizes = {name: settings_for(name, 250, names_program, gold) for name in [*arms, "mipro", "labeled"]}
+
+
+def test_settings_follow_the_share(names_program: Any, gold: dict[str, list[Any]]) -> None:
+    sizes = {name: settings_for(name, 250, names_program, gold) for name in [*SHARING, "mipro", "labeled"]}
     assert sizes["gepa"] == {"max_metric_calls": 225}
     assert sizes["bootstrap"] == {"num_candidate_programs": (225 - 3 * 12 - 5 * 20) // 12}
     assert sizes["mipro"] == {"num_trials": (225 - 2 * 12 - 4 * 20) // 12}

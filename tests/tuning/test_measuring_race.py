@@ -79,6 +79,7 @@ def _found(program: Any, race: Race | None) -> Any:
     return Diagnosis([], program, TRAIN, race=race)
 
 
+@pytest.mark.nightly
 def test_a_set_that_is_better_by_the_estimate_takes_the_place_of_the_nearest(lm: Any, names_program: Any) -> None:
     bundles: Any = [[partial(nearest_examples, k=1)], [partial(selected_examples, k=1, sets=12)]]
     optimizer = Patches(METRIC, bundles=bundles, most=16, keep=0.1)

@@ -355,7 +355,7 @@ def test_a_review_that_cannot_be_written_is_counted_as_it_is(start: Start) -> No
 def test_a_wrong_value_of_megabytes_is_a_short_line(start: Start) -> None:
     review = start(extraction(3))
     review.close()
-    (review.folder / "modes.yaml").write_text(yaml.safe_dump({"modes": "x" * 3_000_000}))
+    (review.folder / "modes.yaml").write_text(yaml.safe_dump({"modes": "x" * 1_000_000}))
     with pytest.raises(DataError) as caught:
         read_modes(review.folder)
     assert len(str(caught.value)) < 500

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.ext.labelling.review.desk import Desk
 
 LABELS = ["question", "complaint", "praise"]
@@ -61,5 +62,6 @@ def test_undo_shows_the_choice_again(show: Any) -> None:
     screen.decided(1)
 
 
+@pytest.mark.nightly
 def test_axe_finds_nothing(show: Any) -> None:
     assert show(desk(2)).violations() == []

@@ -255,6 +255,7 @@ def test_hostile_types_and_texts_stay_text(show: Any) -> None:
     assert screen.console == []
 
 
+@pytest.mark.nightly
 def test_axe_finds_nothing(show: Any) -> None:
     weak = spans(TEXT, ("1992", "TOP"), ("Kunsthal Rotterdam", "MUS"), ("Rotterdam", "TOP"))
     screen = show(desk(TEXT, one=[weak], two=[weak[:2]]))

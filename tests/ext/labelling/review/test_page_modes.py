@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
 from tests.ext.labelling.review.desk import Desk
 from tests.ext.labelling.review.screen import PATIENCE
 
@@ -279,6 +280,7 @@ def test_hostile_names_notes_and_ids_stay_text(show: Any) -> None:
     assert screen.console == []
 
 
+@pytest.mark.nightly
 def test_axe_finds_nothing(show: Any) -> None:
     screen = show(read(desk(20)))
     name_mode(screen, "wrong tone")

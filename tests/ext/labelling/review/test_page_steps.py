@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.ext.labelling.review.conftest import Start, sampling
+from tests.simulation import by_day
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 
@@ -125,7 +126,7 @@ def test_the_steps_of_any_task_are_shown(start: Start, browse: Any) -> None:
     assert page.eval_on_selector_all(".steps > li", "(all) => all.length") == 9
 
 
-@pytest.mark.parametrize("question", ["errors", "compare"])
+@pytest.mark.parametrize("question", by_day(("errors", "compare"), "errors"))
 def test_axe_finds_nothing(start: Start, browse: Any, question: str) -> None:
     systems = {"a": 1, "b": 3} if question == "compare" else {"a": 1}
     screen = browse(start(draft(question, systems, 1), task="trajectories").url)
