@@ -57,6 +57,11 @@ class ReportedValue:
         return labelled(self.name, self.lower_is_better)
 
     @property
+    def ends(self) -> tuple[float, float, float] | None:
+        """The value with the ends of its interval, if it has one."""
+        return (self.value, self.interval.low, self.interval.high) if self.interval else None
+
+    @property
     def met(self) -> bool | None:
         """Whether the target is met; None without a target."""
         if self.target is None:
