@@ -392,7 +392,7 @@ def _normal(triple: object) -> Parts:
 
 @lru_cache(maxsize=65536)
 def _rates(reference: Parts, candidate: Parts) -> Floats:
-    """Precision, recall and F1 of a pair in each matching."""
+    """Precision, recall and F1 of a pair in each matching, in the order of `PAIRED`."""
     places = [0, 1, 2]
     laid = [_laid(*pair) for pair in zip(reference, candidate, strict=True)]
     starts = [0, laid[0].width, laid[0].width + laid[1].width]
@@ -412,11 +412,8 @@ def _rates(reference: Parts, candidate: Parts) -> Floats:
             break
     parts = list(zip(laid, places, starts, strict=True))
     gold = [(n, start + a, start + b) for n, (overlay, _, start) in enumerate(parts) for a, b in overlay.gold]
-    return _semeval(gold, [(field, start + a, start + b) for overlay, field, start in parts for a, b in overlay.pred])
-
-
-def _semeval(gold: list[Span], pred: list[Span]) -> Floats:
-    """Each predicted span beside the same, else the first that it overlaps; in the order of `PAIRED`."""
+    pred = [(place, start + a, start + b) for overlay, place, start in parts for a, b in overlay.pred]
+    # SemEval'13: each predicted span beside the same, else the first that it overlaps
     near: list[Span | None] = []
     for span in pred:
         _, first, last = span

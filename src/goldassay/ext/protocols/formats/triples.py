@@ -37,7 +37,6 @@ from goldassay.core.fields import Fields
 from goldassay.gold.formats import Format, Source, SourceRecord, first_line
 from goldassay.gold.shapes import Record
 
-PARTS = ("subject", "predicate", "object")
 NUMBER = re.compile(r"[+-]?\d*\.?\d+(?:[eE][+-]?\d+)?")
 SHORT_FIELDS = {"subject": "sub", "predicate": "rel", "object": "obj"}
 
@@ -70,7 +69,7 @@ def _webnlg(source: Source) -> Iterator[SourceRecord]:
                 if len(parts) != 3:
                     message = f"a triple is 'subject | predicate | object', not {statement.text or ''!r}"
                     raise DataError(message, field="triples")
-                record["triples"].append(dict(zip(PARTS, parts, strict=True)))
+                record["triples"].append(dict(zip(SHORT_FIELDS, parts, strict=True)))
             yield SourceRecord(record)
 
 
@@ -188,7 +187,7 @@ def _triples(row: Record, side: str) -> list[Fields]:
         if not isinstance(values, list) or len(values) != 3:
             message = f"a triple is a subject, a relation and an object, not {item!r}"
             raise DataError(message, field=f"triples[{index}]")
-        triples.append(dict(zip(PARTS, values, strict=True)))
+        triples.append(dict(zip(SHORT_FIELDS, values, strict=True)))
     return triples
 
 
