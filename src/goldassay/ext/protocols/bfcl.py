@@ -130,7 +130,7 @@ def _value_error(declared: Mapping[str, Any], acceptable: list[Any], value: Any)
     if is_variable:
         return "" if value in acceptable else "value_error:others"
     if expected is dict:
-        return _dict_error(value, acceptable)
+        return _dict_error(dict(value), acceptable)
     if items is dict:  # a list of objects, which are compared in their order
         error = "list_dict_checker:unclear"
         for answer in acceptable:
