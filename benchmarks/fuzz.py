@@ -180,7 +180,7 @@ def _settings() -> Iterator[Reader]:
     yield Reader("articles", "a.yaml", KIT, read_benchmark)
     yield Reader("result", "r.json", line(RESULT).encode(), results.load)
     yield Reader("items of a judge", "i.jsonl", ITEMS, lambda f: labels.read(f, support))
-    yield Reader("grades", "g.csv", GRADES, labels.read_grades)
+    yield Reader("grades", "g.csv", GRADES, lambda f: labels.read_grades(f, support))
     yield Reader("own fields", "o.csv", OWN, lambda f: read(f, task="notes"))
     yield Reader("own lines of any fields", "o.jsonl", b'{"note": "x", "year": 3}\n', lambda f: read(f, task="notes"))
     yield Reader("history", "run.json", line(RUN).encode(), lambda f: entries(f.parent.parent))

@@ -88,14 +88,17 @@ def test_questions_with_and_without_grades() -> None:
 def test_what_can_be_wrong(tmp_path: Path) -> None:
     file = tmp_path / "numbers.csv"
     file.write_text("id,label,verdict\na,3,good\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"2: record a, verdict: expected a number, got 'good'"):
-        read_grades(file)
-    file.write_text("id,label,verdict\na,7,3\n", encoding="utf-8")
+    assert read_grades(file, question("criterion")) is None
+    file.write_text("id,label,verdict\na,good,0.3\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"2: record a, label: expected a number, got 'good'"):
+        read_grades(file, question("criterion"))
+    file.write_text("id,label,verdict\na,7,3.5\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"label: 7 is not on the scale of 1 to 5"):
-        read_grades(file, bounds=(1, 5))
+        read_grades(file, scale("1-5"), bounds=(1, 5))
     file.write_text("id,label\na,1\n", encoding="utf-8")
-    with pytest.raises(DataError, match="no column verdict; name it .*; there are id, label"):
-        read_grades(file)
+    assert read_grades(file, question("criterion")) is None
+    file.write_text("id,label,verdict\na,1,0\n", encoding="utf-8")
+    assert read_grades(file, question("criterion")) is None  # no and yes
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -19,10 +19,9 @@ from goldassay.gold import anyfields, load
 from goldassay.judges.agreement import estimate, mean_grade
 from goldassay.judges.audit import AUDIT_TESTS, probes_of
 from goldassay.judges.audit import audit as run_checks
-from goldassay.judges.judge import Judge, Panel
-from goldassay.judges.labels import LabelFile, has_grades, poll, read_grades
-from goldassay.judges.questions import Vote
-from goldassay.judges.tuning import limited, panel, question_named, read_unseen
+from goldassay.judges.judge import Judge
+from goldassay.judges.labels import poll, read_grades
+from goldassay.judges.tuning import panel, question_named, read_unseen
 from goldassay.reporting import terminal
 from goldassay.running.account import Account
 from goldassay.running.budget import BudgetSpent, Meter
@@ -99,9 +98,9 @@ def evaluate(
         if unused := next((name for name, value in chosen.items() if value), None):
             what = "takes one model for --lm" if unused == "lm" else f"asks about all traces and takes no --{unused}"
             raise GoldassayError(f"a judge of a failure mode (--mode) {what}")
-        member = panel(DEFAULT_QUESTION, (judge.lm or [])[:1], judge.store)
+        asked = panel(DEFAULT_QUESTION, (judge.lm or [])[:1], judge.store)
         with terminal.working(f"judging the traces of {folder}"), judge.within_budget():
-            aligned, written = judge_from_notes(folder, mode, member, traces, threads=judge.threads, seed=seed)
+            aligned, written = judge_from_notes(folder, mode, asked, traces, threads=judge.threads, seed=seed)
         terminal.output(aligned, json)
         if not json:
             terminal.line(f"{written}: {'in use' if aligned.better_than_chance else 'not in use'}")
@@ -114,19 +113,30 @@ def evaluate(
         raise GoldassayError(f"a judge is asked about one file, not also about {more[0]}")
     columns = anyfields.mapping(map)
     question, tuned = question_named(judge.judge)
-    if not (judge.lm or tuned) and file.is_file() and has_grades(file, question, columns):
-        ends = sorted(question.unit) if judge.judge[:1].isdigit() else None
-        bounds = (ends[0], ends[1]) if ends else None
-        result = mean_grade(*read_grades(file, columns, bounds), bounds, origin=origin)
-        if result.naive is None:
-            raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=file)
-        terminal.output(result, json)
-        return
-    people, seen = read_unseen(file, judge.judge, columns)
+    asks = bool(judge.lm or tuned)
+    if not asks and file.is_file():
+        bounds = (min(question.unit), max(question.unit)) if judge.judge[:1].isdigit() else None
+        if (grades := read_grades(file, question, columns, bounds)) is not None:
+            result = mean_grade(*grades, bounds, origin=origin)
+            if result.naive is None:
+                raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=file)
+            terminal.output(result, json)
+            return
+    people, seen = read_unseen(file, judge.judge, columns, limit=limit, split=split)
     if seen:
         terminal.warn(f"{seen} items are left out: the judge was tuned on them")
-    people = limited(people, limit, split)
-    name, votes = _votes(judge, people, asks=bool(judge.lm or tuned))
+    member: Judge | str
+    if people.judged and not asks:
+        member = "verdicts of the file"
+        votes = people.votes
+    else:
+        member = panel(judge.judge, judge.lm or (), judge.store)
+        if not judge.lm:
+            terminal.warn(f"no --lm is named, so {member} is asked")
+        with terminal.progress("judging", len(people.items)) as update, judge.within_budget():
+            votes = poll(member, people.question, people.items, threads=judge.threads, on_vote=update)
+        if member.last_failure and any(vote.label is None for vote in votes):
+            terminal.warn(f"the last unknown verdict of {member}: {member.last_failure}")
     if out is not None:
         rows = []
         for item, vote in zip(people.items, votes, strict=True):  # as this command reads them
@@ -135,23 +145,9 @@ def evaluate(
             row |= {"labels": dict(item.labels)} if item.labels else {}
             rows.append({**row, "disagreement": vote.disagreement, **({"split": item.split} if item.split else {})})
         files.save(out, "".join(jsons.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    terminal.output(estimate(people, votes, name, origin=origin, count=labels or 0, seed=seed), json)
+    terminal.output(estimate(people, votes, member, origin=origin, count=labels or 0, seed=seed), json)
     if out is not None and not json:
         terminal.line(f"Written: {out}")
-
-
-def _votes(judge: JudgeOptions, people: LabelFile, *, asks: bool) -> tuple[Judge | Panel | str, list[Vote]]:
-    """Who judges, and the vote on every item: those of the file, or of a model that is asked."""
-    if people.judged and not asks:
-        return "verdicts of the file", people.votes
-    member = panel(judge.judge, judge.lm or (), judge.store)
-    if not judge.lm:
-        terminal.warn(f"no --lm is named, so {member} is asked")
-    with terminal.progress("judging", len(people.items)) as update, judge.within_budget():
-        votes = poll(member, people.question, people.items, threads=judge.threads, on_vote=update)
-    if member.last_failure and any(vote.label is None for vote in votes):
-        terminal.warn(f"the last unknown verdict of {member}: {member.last_failure}")
-    return member, votes
 
 
 def audit(

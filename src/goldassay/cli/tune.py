@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import dspy
 import yaml
 
 from goldassay import workspace
@@ -17,12 +16,11 @@ from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError, RunStopped, StorageError
 from goldassay.cli.evaluate import ModelOptions
 from goldassay.cli.options import GoldOptions, NotesOptions, WorkOptions, resume_line
-from goldassay.core.metric import Metric
 from goldassay.ext.labelling.notes import Notes
 from goldassay.ext.labelling.proof import Proof, prove_by_labels
 from goldassay.gold import TaskSet, anyfields
-from goldassay.judges.tuning import limited, question_named, read_unseen, tune_judge
-from goldassay.models.lm import Model, for_program
+from goldassay.judges.tuning import question_named, read_unseen, tune_judge
+from goldassay.models.lm import for_program
 from goldassay.models.lm import models as lms
 from goldassay.reporting import terminal
 from goldassay.reporting import tuning as tables
@@ -77,11 +75,6 @@ class TuningOptions(NotesOptions, WorkOptions):
         reflection = lms.resolve(self.reflection_lm) if self.reflection_lm else None
         options = {"reflection_lm": reflection, "budget": self.budget, "seed": seed, "threads": self.threads}
         return options | {"settings": optimizer_settings(self.setting or ()), "race": self.race}
-
-    @property
-    def optimizers(self) -> list[str]:
-        """The named optimizers."""
-        return [name for name in map(str.strip, self.optimizer.split(",")) if name]
 
     def folder(self, name: str) -> Path:
         """The folder of the tuned program."""
@@ -142,7 +135,8 @@ def tune(
     optimizer = tuning.optimizer
     if "guarded" in options["settings"] and optimizer != "patches":
         raise GoldassayError(f"--setting guarded is for the optimizer patches, not for {optimizer}")
-    is_arena = len(tuning.optimizers) > 1 or optimizer == "best"
+    optimizers = [name for name in map(str.strip, optimizer.split(",")) if name]
+    is_arena = len(optimizers) > 1 or optimizer == "best"
     folder = tuning.folder(f"tune-{target.slug}-{'arena' if is_arena else optimizer}")
     metric, _ = models.metric(target, source.metric, folder)
     options |= {"lm": model.lm, "adapter": model.adapter, "folder": folder}
@@ -150,9 +144,7 @@ def tune(
     resumable = is_arena or optimizer in RESUMABLE
     try:
         with terminal.quiet():
-            tuned = tune_program(
-                student, splits, metric, tuning.optimizers if "," in optimizer else optimizer, **options
-            )
+            tuned = tune_program(student, splits, metric, optimizers if "," in optimizer else optimizer, **options)
     except (StorageError, RunStopped, KeyboardInterrupt) as error:
         begun = resumable and (folder / TUNING_FILE).is_file()
         if isinstance(error, KeyboardInterrupt):
@@ -162,44 +154,32 @@ def tune(
         safe = "; finished measurements are safe" if begun else ""
         then = f"continue with --resume {folder}" if begun else f"run {optimizer} again from the start"
         raise RunStopped(f"{error}{safe}; solve this, then {then}") from None
-    proof = _proof(tuned, student, target, tuning, model, notes, folder, metric if source.metric else None)
-    _show(tuned, folder, json, proof)
-
-
-def _proof(
-    tuned: Tuned,
-    student: dspy.Module,
-    target: workspace.Target,
-    tuning: TuningOptions,
-    model: Model,
-    notes: Notes | None,
-    folder: Path,
-    metric: Metric | None,
-) -> Proof | None:
-    """What to label to settle a result that is not proven, and from notes its verdict; None if there is none."""
-    trial = tuned.test or tuned.dev
-    if tuning.unlabelled is None or tuned.audit.better:
-        return None
-    runs = trial.before.folder and trial.before.folder.parent
-    try:
-        proof = prove_by_labels(
-            target,
-            {"before": student, "after": tuned.program},
-            folder / "draft.jsonl",
-            tuning.unlabelled,
-            TuneOptions(lm=model.lm, adapter=model.adapter, threads=tuning.threads, folder=runs),
-            notes=notes,
-            metric=metric,
-            gains=(shrunk(trial.difference.difference, trial.difference.standard_error),),
-            page=notes is not None and not tuning.no_review,
-            on_message=lambda text: print(text, file=sys.stderr, flush=True),
-        )
-    except GoldassayError as error:  # the tuning is done, and is shown
-        terminal.warn(f"no draft was written: {error.__cause__ or error}")
-        return None
-    if proof.verdict is not None:
+    proof = None
+    if tuning.unlabelled is not None and not tuned.audit.better:
+        trial = tuned.test or tuned.dev
+        try:
+            proof = prove_by_labels(
+                target,
+                {"before": student, "after": tuned.program},
+                folder / "draft.jsonl",
+                tuning.unlabelled,
+                TuneOptions(
+                    lm=model.lm,
+                    adapter=model.adapter,
+                    threads=tuning.threads,
+                    folder=trial.before.folder and trial.before.folder.parent,
+                ),
+                notes=notes,
+                metric=metric if source.metric else None,
+                gains=(shrunk(trial.difference.difference, trial.difference.standard_error),),
+                page=notes is not None and not tuning.no_review,
+                on_message=lambda text: print(text, file=sys.stderr, flush=True),
+            )
+        except GoldassayError as error:  # the tuning is done, and is shown
+            terminal.warn(f"no draft was written: {error.__cause__ or error}")
+    if proof and proof.verdict is not None:
         conclude(tuned, folder, proof.verdict, proof.state())
-    return proof
+    _show(tuned, folder, json, proof)
 
 
 def _tune_judge(
@@ -214,12 +194,13 @@ def _tune_judge(
     question, state = question_named(judge)
     if state:
         raise GoldassayError(f"{state} is a tuned judge; tune --judge takes the question, and tunes it anew")
-    labels, _ = read_unseen(Path(source.gold or "heritage"), judge, anyfields.mapping(source.map), labelled=True)
+    columns = anyfields.mapping(source.map)
+    labels, _ = read_unseen(Path(source.gold or "heritage"), judge, columns, labelled=True, limit=source.limit)
     model = lms.resolve(models.lm)
     folder = tuning.folder(f"tune-judge-{question.name}-{tuning.optimizer}")
     options = tuning.keywords(seed) | {"lm": model, "adapter": lms.adapter(model), "folder": folder}
     with terminal.quiet():
-        tuned = tune_judge(limited(labels, source.limit), tuning.optimizer, **options)
+        tuned = tune_judge(labels, tuning.optimizer, **options)
     _show(tuned, folder, json)
 
 

@@ -39,7 +39,6 @@ from goldassay.judges.questions import SWAPPED, Question, count
 from goldassay.measures.judged import Verdict
 from goldassay.models.lm import models
 from goldassay.running.account import aside
-from goldassay.running.rows import Usage
 
 Check = Callable[[Fields], str]
 """A complaint about the fields of an answer; empty if they can be taken."""
@@ -239,7 +238,10 @@ class Judge:
                     try:
                         prediction = program(**quoted)
                     finally:
-                        self._count(account.usage)
+                        with COUNTS_LOCK:
+                            self.calls += int(account.usage.calls)
+                            self.cached += int(account.usage.cached)
+                            self.tokens += account.usage.tokens
             except ContextWindowExceededError:
                 self.last_failure = "the prompt is too long for the model"
             except Exception as error:  # noqa: BLE001
@@ -264,12 +266,6 @@ class Judge:
                     return fields
                 self.last_failure = problem
         return None
-
-    def _count(self, usage: Usage) -> None:
-        with COUNTS_LOCK:
-            self.calls += int(usage.calls)
-            self.cached += int(usage.cached)
-            self.tokens += usage.tokens
 
     def _key(self, signature: type[dspy.Signature], inputs: Mapping[str, str]) -> str:
         """The key of a question in the store: a program that has learnt something gives other verdicts."""

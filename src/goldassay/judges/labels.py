@@ -91,13 +91,7 @@ class LabelFile:
 
     @property
     def votes(self) -> list[Vote]:
-        """The verdicts of the file, as votes.
-
-        Raises:
-            DataError: The file has no verdicts.
-        """
-        if not self.judged:
-            raise DataError("no verdicts in this file; name a model that judges", file=self.source or None)
+        """The verdicts of the file, as votes; unknown ones if it has none."""
         return [count([item.verdict], self.question.worth) for item in self.items]
 
 
@@ -119,14 +113,15 @@ def read(
     answers = [label for _, row in rows for label in labels_of(row).values()]
     if labelled and not answers:
         needs = 'write label (or labels, or label_NAME), or name its column (`columns={"label": "COLUMN"}`)'
-        raise DataError(f"no item has a label; {needs}; there are {_names(rows)}", file=path)
+        names = ", ".join(dict.fromkeys(str(key) for _, row in rows for key in row))[:200]
+        raise DataError(f"no item has a label; {needs}; there are {names}", file=path)
     judged = any("verdict" in row for _, row in rows)
     tokens = {_folded(label) for label in [*answers, *(row.get("verdict") for _, row in rows)] if label not in NO_LABEL}
     truths = {*TRUTHS, f"not_{_folded(question.positive)}"} - {_folded(label) for label in question.labels}
     narrowed = question.yes_or_no() if tokens & truths and not question.levels else question
 
     def _item(row: Fields) -> JudgedItem:
-        source = _inputs(row)
+        source = row | (row.get("inputs") or {})
         inputs = {name: str(source[name]) for name in narrowed.inputs if source.get(name) is not None}
         missing = [name for name in narrowed.inputs if name not in inputs]
         if missing and not judged:
@@ -156,11 +151,6 @@ def _parsed(path: str | Path, rows: Iterable[tuple[int | None, Fields]], parse: 
             raise error.at(file=path, line=line, record=row.get("id")) from None
 
 
-def _inputs(row: Fields) -> Fields:
-    """The inputs of a row: its own fields, and those under ``inputs``."""
-    return row | (row.get("inputs") or {})
-
-
 def _label(label: Label, question: Question, where: str) -> str:
     """A label as the question names it; true and false are the positive label and the other of two."""
     text = _folded(label)
@@ -178,17 +168,33 @@ def _folded(label: Label) -> str:
 
 
 def read_grades(
-    path: Path, columns: Mapping[str, str] | None = None, bounds: tuple[float, float] | None = None
-) -> tuple[list[float | None], list[float | None]]:
+    path: Path,
+    question: Question,
+    columns: Mapping[str, str] | None = None,
+    bounds: tuple[float, float] | None = None,
+) -> tuple[list[float | None], list[float | None]] | None:
     """The numbers that people (``label`` or more) and a judge (``verdict``) gave each item of a file.
 
+    None if there are no verdicts, some are not numbers, or all are answers to the question.
+
+    Args:
+        path: The file.
+        question: What the judge is asked; its labels may be numbers, too.
+        columns: This project's names and those of the file.
+        bounds: The ends of the scale.
+
     Raises:
-        DataError: There is no column of verdicts, or a label or verdict is not a number on the scale.
+        DataError: The file cannot be read, or a label or verdict is not a number on the scale.
     """
     rows = labelled_rows(path, columns)
-    if not any("verdict" in row for _, row in rows):
-        names = _names(rows) or "none"
-        raise DataError(f'no column verdict; name it (`columns={{"verdict": "COLUMN"}}`); there are {names}', file=path)
+    stated = [row["verdict"] for _, row in rows if row.get("verdict") not in NO_LABEL]
+    answers = {*TRUTHS, *map(_folded, question.labels)}
+    try:
+        numbers = [_number(verdict, "verdict") for verdict in stated]
+    except DataError:
+        return None
+    if not numbers or {*map(_folded, stated)} <= answers:
+        return None
 
     def grades(row: Fields) -> tuple[float | None, float | None]:
         labels = [_number(label, "label", bounds) for label in labels_of(row).values()]
@@ -198,22 +204,6 @@ def read_grades(
 
     people, verdicts = zip(*_parsed(path, rows, grades), strict=True)
     return list(people), list(verdicts)
-
-
-def has_grades(path: Path, question: Question, columns: Mapping[str, str] | None = None) -> bool:
-    """Whether the verdicts of a file are numbers that are not answers to a question, such as 0.7.
-
-    Raises:
-        DataError: The file cannot be read.
-    """
-    verdicts = [row.get("verdict") for _, row in labelled_rows(path, columns)]
-    label_names = {_folded(name) for name in question.labels}
-    stated = [verdict for verdict in verdicts if verdict not in NO_LABEL]
-    try:
-        numbers = [_number(verdict, "verdict") for verdict in stated]
-    except DataError:
-        return False
-    return bool(numbers) and not {*map(_folded, stated)} <= ({*TRUTHS} | label_names)
 
 
 def _number(value: Label, where: str, bounds: tuple[float, float] | None = None) -> float:
@@ -252,11 +242,6 @@ def labels_of(row: Record) -> Fields:
     return {str(name): label for name, label in labels.items() if label not in NO_LABEL}
 
 
-def _names(rows: Sequence[tuple[int | None, Fields]]) -> str:
-    """The columns of a file, for a message."""
-    return ", ".join(dict.fromkeys(str(key) for _, row in rows for key in row))[:200]
-
-
 RunLabels = dict[str, dict[str, float | list[float]]]
 
 
@@ -282,7 +267,7 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
 
     def _keep(row: Fields) -> None:
         """A label, with the judge's verdict where the row brings the text that was judged and that verdict is known."""
-        inputs = _inputs(row)
+        inputs = row | (row.get("inputs") or {})
         answers = [_folded(label) for label in labels_of(row).values()]
         # The measure whose levels the labels are, or the only one.
         names = [name for name in judged if len(judged) == 1 or all(answer in worths[name] for answer in answers)]
@@ -290,7 +275,15 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
         if name not in judged:
             hint = f"name it in a column measure: judged are {', '.join(judged)}"
             raise DataError(f"no judge gives {name!r} here; {hint}", field="measure")
-        label = fmean(_value(answer, worths[name], name) for answer in answers)
+        worth = worths[name]
+        values = []
+        for answer in answers:
+            try:
+                values.append(worth[answer] if answer in worth else _number(answer, "label", (0.0, 1.0)))
+            except DataError:
+                message = f"{answer[:60]!r} is not a label of {name}: {', '.join(worth)}, or a number from 0 to 1"
+                raise DataError(message, field="label") from None
+        label = fmean(values)
         of_measure = labels[name]
         if str(row["id"]) in of_measure:
             raise DataError(f"two labels for {name} of one example; keep one")
@@ -306,14 +299,6 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
     if not any(labels.values()):
         raise DataError("no row has a label; write id and label", file=path)
     return {name: of_measure for name, of_measure in labels.items() if of_measure}
-
-
-def _value(label: str, worth: Mapping[str, float], name: str) -> float:
-    try:
-        return worth[label] if label in worth else _number(label, "label", (0.0, 1.0))
-    except DataError:
-        message = f"{label[:60]!r} is not a label of {name}: {', '.join(worth)}, or a number from 0 to 1"
-        raise DataError(message, field="label") from None
 
 
 def poll(

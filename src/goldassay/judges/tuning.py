@@ -112,38 +112,24 @@ def tune_judge(labels: LabelFile, optimizer: str = "bootstrap", **keywords: Any)
 
 def judge_of(folder: Path, lm: dspy.BaseLM, **options: Any) -> Judge:
     """The judge of a tuned folder, bound to a model; ``options`` are the judge's."""
-    question = question_of(folder)
+    question, _ = _description(folder)
     program = load_state(JudgeProgram(question), folder)
     return Judge(lm, programs={question.signature.__name__: program}, **options)
 
 
-def question_of(folder: Path) -> Question:
-    """The question that the judge of a tuned folder answers."""
-    about = _about(folder)
-    return rubric(about["levels"]) if about["levels"] else question(about["question"])
-
-
-def unseen(folder: Path, labels: LabelFile) -> LabelFile:
-    """The items, without those that the judge of a tuned folder was tuned on.
+def _description(folder: Path) -> tuple[Question, set[str]]:
+    """The question that the judge of a tuned folder answers, and the ids of the items that it was tuned on.
 
     Raises:
-        DataError: It was tuned on all of them.
+        DataError: There is no tuned judge, or its description is damaged.
     """
-    learnt = set(_about(folder)["learnt"])
-    items = [item for item in labels.items if item.id not in learnt]
-    if not items:
-        raise DataError("the judge was tuned on every item here; label others", file=labels.source or None)
-    return replace(labels, items=items)
-
-
-def _about(folder: Path) -> dict[str, Any]:
-    about = folder / JUDGE_FILE
-    if not about.is_file():
+    file = folder / JUDGE_FILE
+    if not file.is_file():
         raise DataError(f"no tuned judge here: expected {JUDGE_FILE}", file=folder)
-    content = files.json_value(about)
-    if not isinstance(content, dict) or not {"question", "levels", "learnt"} <= content.keys():
-        raise DataError("not the description of a tuned judge", file=about)
-    return content
+    about = files.json_value(file)
+    if not isinstance(about, dict) or not {"question", "levels", "learnt"} <= about.keys():
+        raise DataError("not the description of a tuned judge", file=file)
+    return question(about["question"], about["levels"]), set(about["learnt"])
 
 
 def question_named(name: str) -> tuple[Question, Path | None]:
@@ -159,7 +145,7 @@ def question_named(name: str) -> tuple[Question, Path | None]:
     source, _, positive = name.partition(":")
     tuned = Path(source) if Path(source).is_dir() else None
     if tuned:
-        chosen = question_of(tuned)
+        chosen, _ = _description(tuned)
     elif source[:1].isdigit():
         chosen = scale(source)
     elif Path(source).suffix in (".yaml", ".yml", ".json"):
@@ -173,7 +159,13 @@ def question_named(name: str) -> tuple[Question, Path | None]:
 
 
 def read_unseen(
-    path: Path, name: str, columns: Mapping[str, str] | None = None, *, labelled: bool = False
+    path: Path,
+    name: str,
+    columns: Mapping[str, str] | None = None,
+    *,
+    labelled: bool = False,
+    limit: int | None = None,
+    split: str | None = None,
 ) -> tuple[LabelFile, int]:
     """The labels of a file for a judge, and how many were left out since the judge was tuned on them.
 
@@ -182,11 +174,21 @@ def read_unseen(
         name: What the judge is asked, as in `question_named`.
         columns: This project's names and those of the file.
         labelled: Whether some item must have a label.
+        limit: Take only the first items.
+        split: Take only the items of this split.
+
+    Raises:
+        DataError: The judge was tuned on all items, or the file cannot be read.
     """
     question, tuned = question_named(name)
     labels = read(path, question, labelled=labelled, columns=columns)
-    fresh = unseen(tuned, labels) if tuned else labels
-    return fresh, len(labels.items) - len(fresh.items)
+    learnt = _description(tuned)[1] if tuned else set()
+    items = [item for item in labels.items if item.id not in learnt]
+    if not items and learnt:
+        raise DataError("the judge was tuned on every item here; label others", file=labels.source or None)
+    seen = len(labels.items) - len(items)
+    items = [item for item in items if split in (None, "all", item.split)]
+    return replace(labels, items=items[:limit]), seen
 
 
 def panel(name: str, lms: Sequence[str] = (), store: Path | None = None) -> Judge | Panel:
@@ -199,21 +201,10 @@ def panel(name: str, lms: Sequence[str] = (), store: Path | None = None) -> Judg
     """
     verdicts = Verdicts(store) if store else {}
     _, tuned = question_named(name)
-    names: list[str | None] = [*lms]
-    names = names or [None]
+    names: list[str | None] = [*lms] or [None]
     members: list[Judge] = []
     for index, lm in enumerate(names):
         model = models.resolve(lm)
-        adapter = models.adapter(model)
-        sample = names[:index].count(lm)
-        if tuned:
-            members.append(judge_of(tuned, model, adapter=adapter, sample=sample, verdicts=verdicts))
-        else:
-            members.append(Judge(model, adapter=adapter, sample=sample, verdicts=verdicts))
+        options: Any = {"adapter": models.adapter(model), "sample": names[:index].count(lm), "verdicts": verdicts}
+        members.append(judge_of(tuned, model, **options) if tuned else Judge(model, **options))
     return members[0] if len(members) == 1 else Panel(members)
-
-
-def limited(labels: LabelFile, limit: int | None = None, split: str | None = None) -> LabelFile:
-    """The first items of a file, or those of a split."""
-    items = [item for item in labels.items if split in (None, "all", item.split)]
-    return replace(labels, items=items[:limit])
