@@ -32,7 +32,7 @@ from goldassay.running.comparing import compare as compare_runs
 from goldassay.running.comparing import remeasured, rescore
 from goldassay.running.matrix import recommend
 from goldassay.running.run import open_runs
-from goldassay.running.summary import noise_lines, protocol
+from goldassay.running.summary import protocol
 
 FILES_HELP = "files are compared as: goldassay compare TASK --gold FILE --pred FILE --pred FILE"
 
@@ -71,8 +71,23 @@ def compare(
     elif systems.repeats > 1 or systems.budget or systems.resume:
         name = next(name for name in ("budget", "resume", "repeats") if getattr(systems, name))
         raise GoldassayError(f"--{name} is for programs: goldassay compare TASK --program NAME --{name} …")
-    elif systems.gold is None and not systems.pred:
-        loaded = _loaded(runs, systems)
+    elif systems.gold is None and not systems.pred:  # runs and logs of other tools, which know how they were read
+        columns = dict(anyfields.mapping(systems.map) or {})
+        document = columns.pop("document", "document")
+        for name in ("format", "map", "protocol", "measures", "option", "split"):
+            if columns if name == "map" else getattr(systems, name):
+                raise GoldassayError(f"--{name.removesuffix('s')} is for files; {FILES_HELP}")
+        if len(runs) > 1 and all(place.partition(":")[0].endswith(".py") for place in runs):
+            raise GoldassayError(_how(runs))
+        are_places = len(runs) > 1 or split_name(runs[0])[0].exists()
+        try:
+            loaded = [run for place in runs for run in open_runs(place, document=document)] if are_places else []
+        except GoldassayError as error:
+            if len(runs) > 1 and all(Path(place).is_file() for place in runs):
+                raise GoldassayError(f"{error}; {_how(runs)}") from None
+            raise
+        if len(loaded) < 2:
+            raise GoldassayError(f"compare needs two runs or more; {FILES_HELP}")
     elif systems.gold is None or len(runs) != 1:
         raise GoldassayError(_how(runs, systems.gold))
     elif not systems.pred:
@@ -103,27 +118,6 @@ def compare(
         raise SystemExit(1)
 
 
-def _loaded(places: Sequence[str], systems: SystemOptions) -> list[Run]:
-    """Runs and logs of other tools, which know how they were read."""
-    columns = dict(anyfields.mapping(systems.map) or {})
-    document = columns.pop("document", "document")
-    for name in ("format", "map", "protocol", "measures", "option", "split"):
-        if columns if name == "map" else getattr(systems, name):
-            raise GoldassayError(f"--{name.removesuffix('s')} is for files; {FILES_HELP}")
-    if len(places) > 1 and all(place.partition(":")[0].endswith(".py") for place in places):
-        raise GoldassayError(_how(places))
-    are_places = len(places) > 1 or split_name(places[0])[0].exists()
-    try:
-        runs = [run for place in places for run in open_runs(place, document=document)] if are_places else []
-    except GoldassayError as error:
-        if len(places) > 1 and all(Path(place).is_file() for place in places):
-            raise GoldassayError(f"{error}; {_how(places)}") from None
-        raise
-    if len(runs) < 2:
-        raise GoldassayError(f"compare needs two runs or more; {FILES_HELP}")
-    return runs
-
-
 def _how(places: Sequence[str], gold: str | None = None) -> str:
     """The command that compares programs or files of predictions."""
     if len(places) > 1 and all(place.partition(":")[0].endswith(".py") for place in places):
@@ -149,9 +143,7 @@ def _show(
 ) -> None:
     """Paired differences, ranks of three or more runs, what was won and lost, the ranking, and which one to take."""
     usable = [run for run in runs if run.available]
-    places = [number for number, run in enumerate(runs, start=1) if run.available]
     comparisons = compare_runs(*usable, seed=seed) if len(usable) > 1 else Comparisons([runs[0].result])
-    ranks = comparisons.ranks if len(usable) > 2 else {}
     verdicts = against(usable or runs[:1], comparisons)
     why_no_estimate = next((run.why_no_estimate for run in runs if run.why_no_estimate), "")
     shared = runs[0].warnings if why_no_estimate else []
@@ -171,6 +163,7 @@ def _show(
         advice = recommend(usable, margin)
     if json:
         named = protocol(runs)
+        ranks = comparisons.ranks if len(usable) > 2 else {}
         body: JsonObject = {
             "runs": [{**run.summary(), "available": run.available} for run in runs],
             "comparisons": [comparison.state() for comparison in comparisons],
@@ -191,18 +184,9 @@ def _show(
         body |= {"recommendation": advice.state()} if advice else {}
         terminal.answer(body | ({"ranking": [system.state() for system in ranking[0]]} if ranking else {}))
         return
-    shown.comparison(runs, comparisons, brief, advice.usages if advice else ())
-    numbers = {id(run): number for run, number in zip(usable, places, strict=True)}
-    if not brief:
-        shown.ranks(ranks, places)
-        for run in usable:
-            for text in noise_lines(run)[:2]:
-                terminal.line(f"{run.name}: {text}")
-        for verdict in verdicts:
-            shown.moved(verdict, (numbers[id(verdict.run)], places[0]))
-    if ranking and ranking[0]:
-        terminal.show(ranking[0].view())
+    shown.comparison(runs, comparisons, verdicts, brief, advice.usages if advice else ())
     if ranking:
+        terminal.show(ranking[0].view() if ranking[0] else [])
         terminal.echo(f"Written: {', '.join(map(str, ranking[1]))}")
     for verdict in verdicts:
         terminal.line(verdict.sentence, style=verdict.verdict if verdict.verdict in ("better", "worse") else "bold")

@@ -139,13 +139,9 @@ class SentenceTransformers:
         self.model = model
         self.place = place(model)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The model; of a folder its last part with a fingerprint, for two folders may be called the same."""
-        return self._name
-
-    @cached_property
-    def _name(self) -> str:
         folder = Path(self.model).expanduser()
         return f"{folder.resolve().name}@{_fingerprint(folder)}" if folder.is_dir() else self.model
 

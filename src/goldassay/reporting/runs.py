@@ -11,12 +11,11 @@ from goldassay.results.comparison import METRIC
 from goldassay.results.comparisons import Comparisons, difference_rows, formula
 from goldassay.results.view import Cell, TableRow, bounds, labelled, number, shortened, signed
 from goldassay.running.run import Run
-from goldassay.running.summary import run_value, under_protocol
+from goldassay.running.summary import noise_lines, run_value, under_protocol
 
 if TYPE_CHECKING:
     from goldassay.reporting.pages.dashboard import RunEntry
     from goldassay.reporting.verdicts import Difference
-    from goldassay.statistics.paired import Rank
 
 MOST_DIFFERENCES = 10  # rows of a table of differences
 STRATA = 8  # keys of a stratum in a line
@@ -25,10 +24,9 @@ STRATA = 8  # keys of a stratum in a line
 def five(systems: Sequence[Mapping[str, str | float | None]]) -> None:
     """The ranking by the five metrics, the best first."""
     best = systems[0]
-    names = list(best)
     cells = [[cell if isinstance(cell, (str, int)) else number(cell, 3) for cell in row.values()] for row in systems]
-    heads = [name.lower().replace("_", "\n") for name in names]
-    print_table("by five metrics", heads, cells, left=names.index("Model") + 1)
+    heads = [name.lower().replace("_", "\n") for name in best]
+    print_table("by five metrics", heads, cells, left=heads.index("model") + 1)
     if best["Final_Score"] is None:
         missing = [name.lower() for name, value in best.items() if value is None and name.lower() in FINAL_SCORE_VALUES]
         line(f"no {' and no '.join(missing)}, because no model for it is installed; so there is no final score")
@@ -52,10 +50,19 @@ def run_list(entries: Sequence[RunEntry]) -> None:
 def comparison(
     runs: Sequence[Run],
     comparisons: Comparisons,
+    verdicts: Sequence[Difference] = (),
     brief: bool = False,
     usages: Sequence[Mapping[str, float | None]] = (),
 ) -> None:
-    """Values side by side with what an example costs, and if not ``brief`` the paired differences, won and lost."""
+    """Values side by side with what an example costs, and if not ``brief`` the paired differences, ranks and strata.
+
+    Args:
+        runs: The runs.
+        comparisons: Those that have values, against the first of them.
+        verdicts: The same with strata and kinds of error.
+        brief: Whether the values are all.
+        usages: What an example of each run with values costs, in every unit.
+    """
     for position, run in enumerate(runs, start=1):
         echo(f"{position}  {run.name}  {run.folder or ''}".rstrip())
     columns = ["value [95 %]", *map(str, range(1, len(runs) + 1))]
@@ -64,47 +71,46 @@ def comparison(
         [label, *(run_value(run, name) if run.available else "not available" for run in runs)]
         for name, label in labels.items()
     ]
-    by_metric = {  # where the headline names a weighted sum of measures
-        id(other): overall
-        for other, overall in zip(comparisons.results[1:], comparisons.overall, strict=True)
-        if overall is not None and overall.measure == METRIC and " + " in formula(other.zero)
-    }
-    if by_metric:
-        cells.insert(
-            0,
-            [
-                METRIC,
-                *(number(run.value) + bounds(run.interval) if run.available else "not available" for run in runs),
-            ],
-        )
+    compared = {}
+    for result, group, overall in zip(comparisons.results[1:], comparisons.groups, comparisons.overall, strict=True):
+        # a metric that is a weighted sum of measures has a row of its own
+        is_sum = overall is not None and overall.measure == METRIC and " + " in formula(result.zero)
+        compared[id(result)] = ([overall] if overall and is_sum else [], group)
+    if any(weighted for weighted, _ in compared.values()):
+        of_metric = [number(run.value) + bounds(run.interval) if run.available else "not available" for run in runs]
+        cells.insert(0, [METRIC, *of_metric])
     for unit in usages[0] if usages else ():
         if any(used[unit] for used in usages):
-            cells.append(
-                [unit.replace("_", " "), *("–" if used[unit] is None else f"{used[unit]:.4g}" for used in usages)]
-            )
+            amounts = ["–" if used[unit] is None else f"{used[unit]:.4g}" for used in usages]
+            cells.append([unit.replace("_", " "), *amounts])
     print_table(f"{len(runs)} runs on the same gold{under_protocol(runs)}", columns, cells)
-    first = next((position for position, run in enumerate(runs, start=1) if run.available), 1)
+    places = {id(run): position for position, run in enumerate(runs, start=1) if run.available}
+    first = next(iter(places.values()), 1)
     for position, run in enumerate(runs, start=1):
-        compared = zip(comparisons.results[1:], comparisons.groups, strict=True)
-        ours = next((group for result, group in compared if result is run.result), ())
+        weighted, group = compared.get(id(run.result), ([], ()))
         if not brief:
-            overall = by_metric.get(id(run.result))
-            rows = [*([overall] if overall else []), *ours]
-            print_table(f"{position} against {first}, {run.size}{under_protocol(runs)}", *difference_rows(rows))
-        for difference in () if brief else ours:
-            if difference.won or difference.lost:
-                won = shortened(difference.won, STRATA) or "none"
-                lost = shortened(difference.lost, STRATA) or "none"
-                line(f"{position}, {difference.measure}: won {won}; lost {lost}")
+            title = f"{position} against {first}, {run.size}{under_protocol(runs)}"
+            print_table(title, *difference_rows([*weighted, *group]))
+            for difference in group:
+                if difference.won or difference.lost:
+                    won = shortened(difference.won, STRATA) or "none"
+                    lost = shortened(difference.lost, STRATA) or "none"
+                    line(f"{position}, {difference.measure}: won {won}; lost {lost}")
         if not run.available:
             why = "failed on every example" if len(run.rows) else "has no rows: it was stopped before the first"
             echo(f"not available: {run.folder or run.name} {why}")
-
-
-def ranks(by_value: Mapping[str, Sequence[Rank]], places: Sequence[int]) -> None:
-    """For each value the ranks that each run may have; ``places`` are the runs' numbers."""
-    cells = [[name, *map(str, row)] for name, row in by_value.items()]
-    print_table("possible ranks: all pairs tested together, at 95 %", ["value", *map(str, places)], cells)
+    if brief:
+        return
+    ranks = comparisons.ranks if len(places) > 2 else {}
+    cells = [[name, *map(str, row)] for name, row in ranks.items()]
+    title = "possible ranks: all pairs tested together, at 95 %"
+    print_table(title, ["value", *map(str, places.values())], cells)
+    for run in runs:
+        if run.available:
+            for text in noise_lines(run)[:2]:
+                line(f"{run.name}: {text}")
+    for verdict in verdicts:
+        moved(verdict, (places[id(verdict.run)], first))
 
 
 def moved(difference: Difference, places: tuple[int, int]) -> None:

@@ -17,7 +17,6 @@ from goldassay.results.view import Cell, Chart, Diff, Point, Sentence, Table, Ta
 from goldassay.running.summary import duration, spent
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
-    from goldassay.core.measure import Error
     from goldassay.tuning.patches import Patch
     from goldassay.tuning.patterns import Pattern
 
@@ -108,7 +107,29 @@ class Tuning:
         columns = ["split", "difference [95 %]", "p", "n", "values, before → after"]
         view: View = [Sentence("Tuning", "head"), Sentence(head), *(arena(about) if about.get("arms") else ())]
         view.append(Table("The metric before and after", columns, values))
-        rows, points = self._tests()
+        # the tests in order, then the edits that no test names
+        tests = [*self.ledger]
+        tested = {name for entry in self.ledger for name in entry["patches"]}
+        for name, patch in self.patches.items():
+            if name not in tested:
+                entry = {"candidate": name, "status": patch.status, "reason": patch.reason, "patches": [name]}
+                tests.append(entry | {effect.split: effect.model_dump() for effect in patch.effects[-1:]})
+        rows: list[TableRow] = []
+        points: list[Point] = []
+        for entry in tests:
+            name = str(entry["candidate"])
+            status = str(entry["status"])
+            word = {"needed": "stays", "dropped": "left out", "proposed": "not tested"}.get(status, status)
+            good = status in ("kept", "proven", "applied", "better", "needed")
+            text: Cell | None = None
+            for split, effect in [pair for pair in entry.items() if isinstance(pair[1], Mapping)][:1]:
+                ends = None if effect.get("chosen") else (effect["low"], effect["high"])
+                sure = "chosen on these examples" if ends is None else f"p {p_value(effect['p'])}"
+                detail = f"{sure}, n {effect['n']}{f' on {split}' if split else ''}"
+                text = Cell(signed(effect["difference"], ends), detail=detail)
+                points.append(Point(name[:34], float(effect["difference"]), effect.get("low"), effect.get("high")))
+            test = Cell(name, detail="" if entry["reason"] == word else str(entry["reason"]))
+            rows.append([Cell(word, "better" if good else ""), test, text, ", ".join(entry["patches"])])
         if rows:
             view += [
                 Sentence("What was tested", "head"),
@@ -126,34 +147,6 @@ class Tuning:
         if self.diff:
             return [*view, Diff("What changed in the prompt", self.diff.splitlines())]
         return [*view, Sentence("The prompt is as it was.")]
-
-    def _tests(self) -> tuple[list[TableRow], list[Point]]:
-        """The tests in order, then the edits that no test names; and the effects of those that were measured."""
-        tested = {name for entry in self.ledger for name in entry["patches"]}
-        tests: list[tuple[str, str, str, Record | None, str, Sequence[str]]] = []
-        for entry in self.ledger:
-            split = next((key for key, value in entry.items() if isinstance(value, Mapping)), "")
-            outcome = str(entry["candidate"]), str(entry["status"]), str(entry["reason"])
-            tests.append((*outcome, entry.get(split), split, entry["patches"]))
-        for name, patch in self.patches.items():
-            if name not in tested:
-                last = patch.effects[-1].model_dump() if patch.effects else None
-                tests.append((name, patch.status, patch.reason, last, last["split"] if last else "", [name]))
-        rows: list[TableRow] = []
-        points: list[Point] = []
-        for name, status, reason, effect, split, names in tests:
-            word = {"needed": "stays", "dropped": "left out", "proposed": "not tested"}.get(status, status)
-            good = status in ("kept", "proven", "applied", "better", "needed")
-            text: Cell | None = None
-            if effect:
-                ends = None if effect.get("chosen") else (effect["low"], effect["high"])
-                sure = "chosen on these examples" if ends is None else f"p {p_value(effect['p'])}"
-                where = f" on {split}" if split else ""
-                text = Cell(signed(effect["difference"], ends), detail=f"{sure}, n {effect['n']}{where}")
-                points.append(Point(name[:34], float(effect["difference"]), effect.get("low"), effect.get("high")))
-            test = Cell(name, detail="" if reason == word else reason)
-            rows.append([Cell(word, "better" if good else ""), test, text, ", ".join(names)])
-        return rows, points
 
 
 def arena(about: Record) -> View:
@@ -210,17 +203,15 @@ def patterns(patterns: Sequence[Pattern], most: int = 8) -> View:
 def details(pattern: Pattern) -> list[str]:
     """A pattern's surface forms and place, its languages, and the strata that hold at least four in five of it."""
     types = (pattern.gold_type, f"{pattern.gold_type} → {pattern.pred_type}", "")
-    forms = [form for form, _ in Counter(map(_form, pattern.errors)).most_common(6) if form not in types]
+    counts = Counter[str]()
+    for error in pattern.errors:  # gold and what was predicted, if both have something and differ
+        differs = error.gold and error.pred and error.gold != error.pred
+        counts[f"{error.gold} → {error.pred}" if differs else error.gold or error.pred] += 1
+    forms = [form for form, _ in counts.most_common(6) if form not in types]
     details = [text for text in ("; ".join(forms), pattern.place) if text]
     n = len(pattern.documents)
-    for name, counts in pattern.strata.items():
-        shares = counts if name == "language" else {k: c for k, c in counts.items() if c >= 0.8 * n and n > 2}
+    for name, by_key in pattern.strata.items():
+        shares = by_key if name == "language" else {k: c for k, c in by_key.items() if c >= 0.8 * n and n > 2}
         if shares:
             details.append(f"{name} {', '.join(f'{key} {count}' for key, count in list(shares.items())[:4])}")
     return details[:4]
-
-
-def _form(error: Error) -> str:
-    """What gold has and what was predicted, if both have something and differ; else the one that is there."""
-    differs = error.gold and error.pred and error.gold != error.pred
-    return f"{error.gold} → {error.pred}" if differs else error.gold or error.pred

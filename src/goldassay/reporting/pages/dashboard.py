@@ -149,7 +149,13 @@ def listing(
 
 def _history(program: str, runs: Sequence[RunEntry], drawn: Sequence[tuple[str, list[RunEntry]]]) -> Fields:
     """The history of a program: the chart of its lines, and why they break."""
-    series = [(line[0].model, list(map(_point, line))) for _, line in drawn]
+    series = []
+    for _, line in drawn:
+        points = []
+        for run in line:
+            low, high = run.interval or (None, None)
+            points.append(Point(run.started, run.value or 0.0, low, high, f"{run.key}\ngold {run.gold}"))
+        series.append((line[0].model, points))
     breaks = sorted((line[0].started, line[0].key, change) for change, line in drawn if change)
     return {
         "name": program,
@@ -158,12 +164,6 @@ def _history(program: str, runs: Sequence[RunEntry], drawn: Sequence[tuple[str, 
         "entries": runs,
         "breaks": breaks,
     }
-
-
-def _point(run: RunEntry) -> Point:
-    """A run on a line."""
-    low, high = run.interval or (None, None)
-    return Point(run.started, run.value or 0.0, low, high, f"{run.key}\ngold {run.gold}")
 
 
 def dashboard(runs: Path, out: Path) -> list[Path]:

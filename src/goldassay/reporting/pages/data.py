@@ -24,20 +24,13 @@ from goldassay.reporting.pages.document import code, packed
 from goldassay.reporting.summary import ONE_SIDED, RunSummary, is_wrong
 from goldassay.running.rows import Row
 from goldassay.running.run import Run
-from goldassay.running.summary import ReportedValue, model_name
+from goldassay.running.summary import model_name
 
 CHUNK_SIZE = 100  # examples in a chunk of rows
 TEXTS = 2000  # examples in a chunk of text
 BRIEF = 70  # characters of a cell in the list
 NAMING = ("text", "subject", "predicate", "object", "type", "doc_id", "ids", "candidates")
 ELSEWHERE = ("id", "split", "language", "strata", "document")  # fields of gold that the page shows elsewhere
-
-
-def values(summaries: Sequence[RunSummary]) -> list[tuple[ReportedValue, list[ReportedValue | None]]]:
-    """Each measure (as the first run that has it reports it), and its value in each run."""
-    by_name = [{value.name: value for value in summary.values} for summary in summaries]
-    names = dict.fromkeys(name for row in by_name for name in row)
-    return [(next(row[name] for row in by_name if name in row), [row.get(name) for row in by_name]) for name in names]
 
 
 def tables(summaries: Sequence[RunSummary]) -> dict[str, Fields]:
@@ -112,6 +105,14 @@ def index(runs: Sequence[Run]) -> JsonObject:
         for name in dict.fromkeys(name for keys in belongs for name in keys)
     }
     types = defaultdict[str, int](count().__next__)
+    of_examples: list[list[int]] = []  # the error kinds, types and labels of each example in any run
+    for rows in zip(*(run.rows for run in runs), strict=True):
+        gold = rows[0].gold or {}
+        errors = [error for row in rows for error in row.errors]
+        names: list[str | None] = [name for error in errors for name in (error.kind, error.gold_type, error.pred_type)]
+        names += [gold["label"]] if isinstance(gold.get("label"), str) else []
+        names += [entity.get("type") for entity in gold.get("entities") or () if isinstance(entity, Mapping)]
+        of_examples.append([types[name] for name in dict.fromkeys(str(name) for name in names if name)])
     predictions = [[row.error if row.prediction is None else row.prediction for row in run.rows] for run in runs]
     key = hashlib.sha256(dumps([[run.name, run.head.started] for run in runs]).encode()).hexdigest()[:16]
     columns: dict[str, Callable[[Row], object]] = {
@@ -129,21 +130,11 @@ def index(runs: Sequence[Run]) -> JsonObject:
         "words": list(map(first_words, first)),
         **{name: [list(map(value, run.rows)) for run in runs] for name, value in columns.items()},
         "different": [int(any(answer != row[0] for answer in row)) for row in zip(*predictions, strict=True)],
-        "types": [[types[kind] for kind in _types(rows)] for rows in zip(*(run.rows for run in runs), strict=True)],
+        "types": of_examples,
         "type_names": list(types),
         "strata": {name: [of[keys[name]] if name in keys else -1 for keys in belongs] for name, of in numbers.items()},
         "strata_names": {name: list(of) for name, of in numbers.items()},
     }
-
-
-def _types(rows: Sequence[Row]) -> list[str]:
-    """The error kinds, types and labels of an example in any run."""
-    gold = rows[0].gold or {}
-    errors = [error for row in rows for error in row.errors]
-    names: list[str | None] = [name for error in errors for name in (error.kind, error.gold_type, error.pred_type)]
-    names += [gold["label"]] if isinstance(gold.get("label"), str) else []
-    names += [entity.get("type") for entity in gold.get("entities") or () if isinstance(entity, Mapping)]
-    return list(dict.fromkeys(str(name) for name in names if name))
 
 
 def first_words(row: Row) -> str:

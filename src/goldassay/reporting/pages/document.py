@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -216,12 +216,8 @@ def environment() -> Environment:
     )
     templates.filters |= FILTERS
     kinds = {"sentence": Sentence, "chart": Chart, "note": Note, "diff": Diff}
-    templates.tests |= {name: _of_kind(kind) for name, kind in kinds.items()}
+    templates.tests |= {name: lambda item, kind=kind: isinstance(item, kind) for name, kind in kinds.items()}
     return templates
-
-
-def _of_kind(kind: type) -> Callable[[object], bool]:
-    return lambda item: isinstance(item, kind)
 
 
 def page(

@@ -68,7 +68,12 @@ def report(
         library: The file beside the page that holds the chart library; by default it is in the page.
     """
     stored = [run for run in runs if run.rows]
-    usable = list(map(_without_prompts, stored))
+    usable = []
+    for run in stored:
+        if len(run.rows) > ROWS_IN_MEMORY and not isinstance(run.rows, list):
+            # a large run's file is read once; its prompts are read when they are packed
+            run = replace(run, rows=[replace(row, calls=()) for row in run.rows])
+        usable.append(run)
     names = labels(usable)
     summaries = list(map(RunSummary, usable))
     comparable, against, excluded = differences(summaries, names)
@@ -113,11 +118,16 @@ def report(
 
 
 def _values(names: Sequence[str], runs: Sequence[RunSummary]) -> JsonObject:
-    """Each measure with its value in each run, and the chart of all of them with their intervals.
+    """Each measure (as the first run that has it reports it) with its value in each run, and the chart of all values.
 
     In the chart the weighted value comes first, if a metric has several measures.
     """
-    rows = data.values(runs)
+    by_name = [{value.name: value for value in summary.values} for summary in runs]
+    measures = dict.fromkeys(name for row in by_name for name in row)
+    rows = []
+    for name in measures:
+        of_runs = [row.get(name) for row in by_name]
+        rows.append((next(filter(None, of_runs)), of_runs))
     series = []
     for at, name in enumerate(names):
         reported = [runs[at].overall] if len(rows) > 1 else []
@@ -125,13 +135,6 @@ def _values(names: Sequence[str], runs: Sequence[RunSummary]) -> JsonObject:
         intervals = [(value, value.interval) for value in reported if value.interval]
         series.append((name, [Point(value.name, value.value, ends.low, ends.high) for value, ends in intervals]))
     return {"rows": rows, "chart": Chart("intervals", "value", series) if rows else None}
-
-
-def _without_prompts(run: Run) -> Run:
-    """A large run whose file is read once; its prompts are read when they are packed."""
-    if len(run.rows) <= ROWS_IN_MEMORY or isinstance(run.rows, list):
-        return run
-    return replace(run, rows=[replace(row, calls=()) for row in run.rows])
 
 
 def _notes(name: str, run: Run) -> Iterator[str]:
@@ -178,14 +181,26 @@ def sources(places: Sequence[Path]) -> Sources:
                 raise GoldassayError(f"{folder}: a report shows one tuning, and it already shows {tuning.folder}")
             tuning = Tuning.load(folder)
             runs += map(Run.load, tuning.runs)
-        elif proofs := _proofs(source):
+        elif source.suffix == ".json" and (proofs := _proofs(source)):
             views += proofs
         elif view := next((view for read in of_kind("views").values() if (view := read(source))), None):
             views.append(view)  # of the first extension that knows this file or folder
         elif not (folder / HEAD).is_file() and (logged := logged_runs(source)):
             runs += logged
         elif source.is_file():
-            views.append(_judge(source))
+            from goldassay.judges.agreement import JudgeAgreement  # loads DSPy
+
+            try:
+                value = files.json_value(source)
+                if isinstance(value, dict):
+                    value = value.get("agreement", value)
+                agreement = files.validated(JudgeAgreement, value, source)
+            except DataError:
+                logs = ", ".join(registered("readers")) or "none is there"
+                message = f"neither the agreement of a judge as JSON nor a log that an extension reads ({logs})"
+                raise DataError(message, file=source) from None
+            named = replace(agreement, judge=model_name(agreement.judge))
+            views.append([Sentence("A judge compared with people", "head"), *named.view()])
         else:
             runs.append(Run.load(folder))
     return {"runs": runs, "tuning": tuning, "views": views}
@@ -193,27 +208,7 @@ def sources(places: Sequence[Path]) -> Sources:
 
 def _proofs(file: Path) -> list[View]:
     """The proofs of a prompt, if this is their file or that of a saved program that they lie beside."""
-    if file.suffix != ".json":
-        return []
     from goldassay.tuning.proofs import proofs_at, read_proofs  # loads DSPy
 
     proofs = proofs_at(file)
     return [proof.view() for proof in read_proofs(proofs)] if proofs.is_file() else []
-
-
-def _judge(file: Path) -> View:
-    from goldassay.judges.agreement import JudgeAgreement  # loads DSPy
-
-    try:
-        value = files.json_value(file)
-        agreement = files.validated(
-            JudgeAgreement, value.get("agreement", value) if isinstance(value, dict) else value, file
-        )
-    except DataError:
-        logs = ", ".join(registered("readers"))
-        message = (
-            f"neither the agreement of a judge as JSON nor a log that an extension reads ({logs or 'none is there'})"
-        )
-        raise DataError(message, file=file) from None
-    named = replace(agreement, judge=model_name(agreement.judge))
-    return [Sentence("A judge compared with people", "head"), *named.view()]
