@@ -22,7 +22,7 @@ from goldassay.tuning.audit import audit as audit_results
 from goldassay.tuning.audit import prove
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.systems import examples, prepared
-from goldassay.tuning.verdict import LUCK_WARNING, Audit
+from goldassay.tuning.verdict import LUCK_WARNING
 
 
 @dataclass(frozen=True)
@@ -73,18 +73,55 @@ def audit(
 ) -> None:
     """Did the optimizer help? The gain, corrected for luck and leaks, and what would settle it."""
     use.check_new(options.out, force)
-    if options.program and options.fresh:
-        raise GoldassayError("--fresh says of two results that they are of fresh examples; --program runs these itself")
-    if options.program or options.unlabelled or options.draft:
-        audit, runs = _of_states(results, options, seed)
-    else:
+    runs: list[Run] = []
+    if not (options.program or options.unlabelled or options.draft):
         gold: dict[str, Any] = {}
         if options.gold:
             task_set = next(iter(load(options.gold, task=options.task).tasks.values()))
             chosen = task_set.split(options.split or "dev") if task_set.splits else task_set.all
             gold = {"gold": list(chosen), "train": list(task_set.train) if "train" in task_set.splits else []}
         audit = audit_results(*results, baseline=options.baseline, fresh=options.fresh, **gold)
-        runs = []
+    else:  # two states of a program, on fresh gold or by labels of what they answer otherwise
+        if options.program and options.fresh:
+            what = "--fresh says of two results that they are of fresh examples; --program runs these itself"
+            raise GoldassayError(what)
+        if not options.program:
+            raise GoldassayError("--unlabelled and --draft need --program, whose states are run on the inputs")
+        if len(results) > 2:
+            raise GoldassayError("fresh proof takes one state, which is held against the program as it is, or two")
+        states = [None, *results][-2:]
+        names = [str(state or "the program as it is") for state in states]
+        target = workspace.target(options.program, options.task)
+        draft = options.draft or Path("draft.jsonl")
+        if draft.suffix != ".jsonl" and not draft.is_dir():
+            raise GoldassayError(f"--draft expects a .jsonl file, got {draft}")
+        labels = options.unlabelled or options.draft
+        data = None if labels else examples(options.gold, target, options.split or "test")
+        before = prepared(target, data, states[0])
+        after = prepared(target, data, states[1])
+        model = for_program(before, options.lm)
+        metric = workspace.metric(target, options.metric) if data or options.metric else None
+        with run_folder(options.resume, Path("runs"), f"audit-{target.slug}", model.name) as folder:
+            settings = TuneOptions(
+                lm=model.lm,
+                adapter=model.adapter,
+                threads=options.threads,
+                repeats=options.repeats,
+                seed=seed,
+                progress=False,
+                folder=folder,
+                resume=options.resume is not None,
+            )
+            if data is None or metric is None:
+                programs = {"before": before, "after": after}
+                inputs = options.unlabelled
+                proof = prove_by_labels(target, programs, draft, inputs, settings, map=options.map, metric=metric)
+                audit = proof.audit(*names)
+            else:
+                about = {"baseline": names[0], "chosen": names[1], "source": f"fresh examples of {data.name}"}
+                with terminal.working("both programs on fresh examples"):
+                    audit = prove(before, after, data.examples, metric, settings, **about)
+                runs = [Run.load(folder) for folder in audit.details["runs"]]
     if options.out is not None:
         files.save(options.out, report(runs, views=[audit.view()], title="Did the optimizer help?"))
     terminal.output(audit, json)
@@ -92,47 +129,3 @@ def audit(
         if LUCK_WARNING in audit.findings:
             terminal.warn("--fail-unless-better passes two runs only with --fresh")
         raise SystemExit(1)
-
-
-def _of_states(results: list[Path], options: AuditOptions, seed: int) -> tuple[Audit, list[Run]]:
-    """The verdict on two states of a program, and the runs: on fresh gold, or by labels of what they answer otherwise.
-
-    Raises:
-        GoldassayError: No program is named, there are more than two states, or nothing is labelled yet.
-    """
-    if not options.program:
-        raise GoldassayError("--unlabelled and --draft need --program, whose states are run on the inputs")
-    if len(results) > 2:
-        raise GoldassayError("fresh proof takes one state, which is held against the program as it is, or two")
-    states = [None, *results][-2:]
-    names = [str(state or "the program as it is") for state in states]
-    target = workspace.target(options.program, options.task)
-    draft = options.draft or Path("draft.jsonl")
-    if draft.suffix != ".jsonl" and not draft.is_dir():
-        raise GoldassayError(f"--draft expects a .jsonl file, got {draft}")
-    labels = options.unlabelled or options.draft
-    data = None if labels else examples(options.gold, target, options.split or "test")
-    before = prepared(target, data, states[0])
-    after = prepared(target, data, states[1])
-    model = for_program(before, options.lm)
-    metric = workspace.metric(target, options.metric) if data or options.metric else None
-    with run_folder(options.resume, Path("runs"), f"audit-{target.slug}", model.name) as folder:
-        settings = TuneOptions(
-            lm=model.lm,
-            adapter=model.adapter,
-            threads=options.threads,
-            repeats=options.repeats,
-            seed=seed,
-            progress=False,
-            folder=folder,
-            resume=options.resume is not None,
-        )
-        if data is None or metric is None:
-            programs = {"before": before, "after": after}
-            inputs = options.unlabelled
-            proof = prove_by_labels(target, programs, draft, inputs, settings, map=options.map, metric=metric)
-            return proof.audit(*names), []
-        about = {"baseline": names[0], "chosen": names[1], "source": f"fresh examples of {data.name}"}
-        with terminal.working("both programs on fresh examples"):
-            audit = prove(before, after, data.examples, metric, settings, **about)
-    return audit, [Run.load(folder) for folder in audit.details["runs"]]

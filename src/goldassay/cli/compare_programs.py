@@ -48,8 +48,24 @@ def run_programs(
     that --resume goes on with, after the runs that exist.
     """
     out = out or Path("ranking")
-    if systems.unlabelled:
-        _prove_by_labels(task, systems, out, seed, json)
+    if systems.unlabelled:  # forty of the inputs that two systems answer otherwise; once labelled, the verdict
+        chosen = {"programs": systems.program or (), "states": systems.state or (), "models": systems.lm or ()}
+        pair = library.systems(task, SplitExamples("unlabelled", [], [], []), **chosen)
+        if len(pair) != 2 or systems.gold or systems.pred or systems.tune:
+            raise GoldassayError(f"labels decide between two systems without gold, not between {len(pair)}: name two")
+        first = str(pair[0].settings["program"])
+        by_name = {safe_name(system.label, system.settings["lm"]): system.bound for system in pair}
+        with terminal.working("both systems on inputs without gold"):
+            proof = prove_by_labels(
+                library.target_of(task, "program" if first == task else first),
+                by_name,
+                out / "draft.jsonl",
+                systems.unlabelled,
+                TuneOptions(threads=systems.threads, budget=systems.budget, seed=seed, progress=False),
+                metric=workspace.metric(task, systems.metric) if systems.metric else None,
+                on_message=terminal.warn,
+            )
+        terminal.output(proof.audit(*by_name), json)
         return []
     is_file = task.partition(":")[0].endswith(".py")
     target = workspace.target(task) if is_file else workspace.Target(task, Path(), "program")
@@ -117,26 +133,6 @@ def run_programs(
             )
         runs.append(run)
     return runs
-
-
-def _prove_by_labels(task: str, systems: SystemOptions, out: Path, seed: int, json: bool) -> None:
-    """Have forty of the inputs labelled that two systems answer otherwise; once they are, the verdict."""
-    empty = SplitExamples("unlabelled", [], [], [])
-    names = systems.program or ()
-    pair = library.systems(task, empty, programs=names, states=systems.state or (), models=systems.lm or ())
-    if len(pair) != 2 or systems.gold or systems.pred or systems.tune:
-        raise GoldassayError(f"labels decide between two systems without gold, not between {len(pair)}: name two")
-    first = str(pair[0].settings["program"])
-    target = library.target_of(task, "program" if first == task else first)
-    options = TuneOptions(threads=systems.threads, budget=systems.budget, seed=seed, progress=False)
-    programs = {safe_name(system.label, system.settings["lm"]): system.bound for system in pair}
-    draft = out / "draft.jsonl"
-    metric = workspace.metric(task, systems.metric) if systems.metric else None
-    with terminal.working("both systems on inputs without gold"):
-        proof = prove_by_labels(
-            target, programs, draft, systems.unlabelled, options, metric=metric, on_message=terminal.warn
-        )
-    terminal.output(proof.audit(*programs), json)
 
 
 @contextmanager

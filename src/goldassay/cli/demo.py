@@ -22,12 +22,11 @@ import dspy
 from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import MissingExtra, ModelError
-from goldassay.core.metric import Metric
 from goldassay.gold import load
 from goldassay.models.lm import Model, for_program
 from goldassay.reporting import terminal
 from goldassay.results.view import p_value
-from goldassay.running import Run, new_folder
+from goldassay.running import new_folder
 from goldassay.running.evaluate import evaluate
 from goldassay.running.guard import guarded, unguarded
 from goldassay.running.summary import run_value, tokens
@@ -43,7 +42,6 @@ VALUE = "strict_f1"
 DEV = 10
 TEST = 14
 ANSWER_TOKENS = 48
-DIFF_LINES = 16
 NEXT = """
 With data of your own (a table whose column LABEL is to be predicted):
   goldassay init mine --task labels --from FILE.csv --outputs LABEL
@@ -58,21 +56,12 @@ def demo(
     run(no_model=no_model)
 
 
-def run(
-    *,
-    runs: Path = Path("runs"),
-    lm: str | None = None,
-    limit: int | None = None,
-    threads: int = 1,
-    no_model: bool = False,
-) -> None:
+def run(*, runs: Path = Path("runs"), limit: int | None = None, no_model: bool = False) -> None:
     """Run the demo and print its results.
 
     Args:
         runs: Where its run folder goes.
-        lm: A model to use instead of the embedded one.
         limit: Use only so many examples of dev and test.
-        threads: The number of examples in flight.
         no_model: Use the program that obeys rules of its prompt without a model.
     """
     started = time.monotonic(), time.process_time()
@@ -87,7 +76,12 @@ def run(
     module = workspace.load(target.file)
     patterns = module.baseline.fit(train)
     most = 1  # none of train
-    model = Model() if no_model else _model(program, lm)
+    model = Model()
+    if not no_model:
+        try:
+            model = for_program(program, f",max_tokens={ANSWER_TOKENS}")
+        except (MissingExtra, ModelError) as error:
+            terminal.warn(f"without a model: {error}")
     if model.lm is None:
         program = module.prompted
         most = 120
@@ -102,7 +96,7 @@ def run(
         f"{TASK} on gold/heritage: {len(train)} train examples for demonstrations, {len(dev)} of dev choose, "
         f"{len(test)} of test are measured once; " + (f"{model.name}, temperature 0" if model.name else "no model")
     )
-    campaign = Patches(metric, bundles=bundles, most=most, threads=threads, held_out={"test": test})
+    campaign = Patches(metric, bundles=bundles, most=most, held_out={"test": test})
     with dspy.context(lm=model.lm, adapter=model.adapter):
         with terminal.working("testing patches of the prompt on dev"), terminal.quiet():
             trainset = demonstrations(program, train)
@@ -112,7 +106,7 @@ def run(
     together = module.Together(tuned, patterns)
     candidates = {"patterns (no model)": patterns, "zero-shot": program, "tuned": tuned, "patterns + tuned": together}
     terminal.line("")
-    options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
+    options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter}
     rows = []
     for name, candidate in candidates.items():
         run_folder = folder / name.replace(" ", "-")
@@ -120,7 +114,18 @@ def run(
     costs = [[row.cost.get("calls", 0), tokens(row.cost), f"{row.cost.get('seconds', 0):.1f}"] for row in rows]
     cells = [[row.name, run_value(row, VALUE), *cost] for row, cost in zip(rows, costs, strict=True)]
     terminal.print_table(f"{TASK} on test", ["program", f"{VALUE} [95 %]", "calls", "tokens", "seconds"], cells)
-    _print_comparisons(rows, metric)
+    # two differences were planned before test was measured: at .025 of .05 each, with 97.5 % intervals
+    level = 0.025
+    for row, other in ((rows[2], rows[1]), (rows[3], rows[0])):
+        tallies = row.tallies(VALUE), other.tallies(VALUE)
+        effect = compare(*tallies, metric.measures[VALUE].zero, clusters=row.clusters, level=1 - level)
+        verdict = "no difference shown"
+        if effect.p <= level:
+            verdict = "better: proven" if effect.difference > 0 else "worse"
+        terminal.line(
+            f"{row.name} against {other.name}: {effect.difference:+z.3f} [{effect.interval.low:+z.3f}, "
+            f"{effect.interval.high:+z.3f}], {effect.n} {effect.unit}, p {p_value(effect.p)}: {verdict}"
+        )
     wall = time.monotonic() - started[0]
     cpu = time.process_time() - started[1]
     terminal.line(f"All in {wall:.0f} s, {cpu:.0f} s of processor time. Run folders: {folder}/")
@@ -132,17 +137,6 @@ def _rules(diagnosis: Diagnosis) -> Slots:
     texts = {"places": "TOP after te, uit, bei, aus, am, à, près de.", "archives": "GRP.HER.ARC also archief, archiv."}
     texts["libraries"] = "GRP.HER.LIB also bibliotheek, bibliothek, médiathèque."
     return {name: [diagnosis.draft(action="add_instruction", text=text)] for name, text in texts.items()}
-
-
-def _model(program: dspy.Module, lm: str | None) -> Model:
-    """The model; or none, with the reason as a warning, unless one was named."""
-    try:
-        return for_program(program, lm or f",max_tokens={ANSWER_TOKENS}")
-    except (MissingExtra, ModelError) as error:
-        if lm is not None:
-            raise
-        terminal.warn(f"without a model: {error}")
-        return Model()
 
 
 def _print_campaign(
@@ -167,7 +161,7 @@ def _print_campaign(
         new = rendered(after, adapter, inputs).splitlines()
         lines = list(difflib.unified_diff(old, new, "zero-shot", "patched", lineterm="", n=1))
         terminal.line("\nThe patch, as the prompt for that text:", style="bold")
-        for line in lines[:DIFF_LINES]:
+        for line in lines[:16]:
             terminal.echo(f"  {line}")
         terminal.echo(f"  {len(lines)} lines in all")
     terminal.line("\nThe verdicts on dev, cross-fitted, in a fixed order:", style="bold")
@@ -177,18 +171,3 @@ def _print_campaign(
             numbers = "{before:.3f} → {after:.3f}, {difference:+z.3f}, n {n}: ".format(**effect)
         terminal.echo(f"  {entry['candidate']}: {numbers}{entry['status']} ({entry['reason']})")
     terminal.echo(f"  {ledger.verdict.sentence}")
-
-
-def _print_comparisons(rows: Sequence[Run], metric: Metric) -> None:
-    """The two differences that were planned before test was measured, at .025 each, with 97.5 % intervals."""
-    zero = metric.measures[VALUE].zero
-    level = 0.025  # of .05, for each of the two comparisons on the same test examples
-    for row, other in ((rows[2], rows[1]), (rows[3], rows[0])):
-        effect = compare(row.tallies(VALUE), other.tallies(VALUE), zero, clusters=row.clusters, level=1 - level)
-        verdict = "no difference shown"
-        if effect.p <= level:
-            verdict = "better: proven" if effect.difference > 0 else "worse"
-        terminal.line(
-            f"{row.name} against {other.name}: {effect.difference:+z.3f} [{effect.interval.low:+z.3f}, "
-            f"{effect.interval.high:+z.3f}], {effect.n} {effect.unit}, p {p_value(effect.p)}: {verdict}"
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,10 +20,8 @@ from goldassay.judges.judge import Judge, named
 from goldassay.judges.labels import read_run_labels
 from goldassay.models.lm import for_program
 from goldassay.reporting import terminal, tuning
-from goldassay.running import Run
 from goldassay.running.evaluate import evaluate as evaluate_program
 from goldassay.running.folder import new_folder, run_at
-from goldassay.running.gates import Gate
 from goldassay.running.gates import gates as gates_of
 from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import state_names
@@ -58,20 +56,6 @@ class RunningOptions(WorkOptions):
     max_failures: Annotated[
         float, use.for_running("SHARE", "Stop if more fail (after 20); 1 never stops.", min=0, max=1)
     ] = 0.5
-
-    def run_options(self) -> Fields:
-        """The fields of `goldassay.running.RunOptions` that the command line sets.
-
-        Raises:
-            GoldassayError: The engine is neither threads nor ray.
-        """
-        match = re.fullmatch("(threads)|(ray)(:[1-9][0-9]*)?", self.engine)
-        if not match:
-            raise GoldassayError(
-                f"--engine expects threads, ray or ray:16 (threads are --threads N), got {self.engine!r}"
-            )
-        options = {name: value for name, value in vars(self).items() if name != "resume"}
-        return options | {"engine": match[1] or match[2], "workers": int(match[3][1:]) if match[3] else None}
 
 
 @dataclass(frozen=True)
@@ -109,8 +93,13 @@ def evaluate(
     module = prepared(target, data, models.state)
     model = for_program(module, models.lm)
     label = target.slug + (f"-{state_names([models.state])[0]}" if models.state else "")
-    options = running.run_options() | {"seed": seed, "trace": not result.no_trace, "name": label}
-    options |= {"lm": model.lm, "adapter": model.adapter}
+    engine = re.fullmatch("(threads)|(ray)(:[1-9][0-9]*)?", running.engine)
+    if not engine:
+        raise GoldassayError(
+            f"--engine expects threads, ray or ray:16 (threads are --threads N), got {running.engine!r}"
+        )
+    options = vars(running) | {"engine": engine[1] or engine[2], "workers": int(engine[3][1:]) if engine[3] else None}
+    options |= {"seed": seed, "trace": not result.no_trace, "name": label, "lm": model.lm, "adapter": model.adapter}
     chosen = data.examples[: source.limit]
     with run_folder(running.resume, result.runs, label, model.name) as folder:
         metric, judge = models.metric(target, source.metric, folder)
@@ -119,9 +108,22 @@ def evaluate(
         settings = {"program": program, "gold": data.name, "split": split, "limit": source.limit, "lm": model.name}
         extras = {"state": models.state, "judge": judge}
         options["settings"] = settings | {name: str(value) for name, value in extras.items() if value}
-        run = evaluate_program(module, chosen, metric, **{**options, "resume" if running.resume else "folder": folder})
+        options["resume" if running.resume else "folder"] = folder
+        run = evaluate_program(module, chosen, metric, **options)
     gates = gates_of(run, result.runs) if result.sure else {}
-    _show(run, judge, gates, result.errors, json)
+    patterns = find(run.cases) if result.errors else []
+    if judge is not None and judge.warning:
+        terminal.warn(judge.warning)
+    if json:
+        more: Fields = {"patterns": [pattern.state() for pattern in patterns]} if result.errors else {}
+        more |= {"gates": {key: asdict(gate) for key, gate in gates.items()}} if gates else {}
+        terminal.answer(run.summary() | more)
+    else:
+        terminal.show(run.view() + (tuning.patterns(patterns) if result.errors else []))
+        if judge is not None:
+            terminal.line(f"Judge {judge}: {judge.calls} calls, {judge.tokens} tokens.")
+        for key, gate in gates.items():
+            terminal.line(f"{key}, look {gate.look} at this gold: {gate}")
     passed = metric.met(run.values).values() if not result.sure else [g.verdict == "pass" for g in gates.values()]
     metric_raised = any(text.startswith(RAISED) for text in run.warnings)
     if metric_raised or (result.gate and not all(passed)):
@@ -138,21 +140,3 @@ def run_folder(resume: Path | None, runs: Path, label: str, model: str | None) -
     finally:
         with suppress(OSError):
             folder.rmdir()  # still empty: nothing was run
-
-
-def _show(run: Run, judge: Judge | None, gates: Mapping[str, Gate], errors: bool, json: bool) -> None:
-    patterns = find(run.cases) if errors else []
-    if judge is not None and judge.warning:
-        terminal.warn(judge.warning)
-    if json:
-        more: Fields = {"patterns": [pattern.state() for pattern in patterns]} if errors else {}
-        more |= {"gates": {key: asdict(gate) for key, gate in gates.items()}} if gates else {}
-        terminal.answer(run.summary() | more)
-        return
-    terminal.show(run.view())
-    if errors:
-        terminal.show(tuning.patterns(patterns))
-    if judge is not None:
-        terminal.line(f"Judge {judge}: {judge.calls} calls, {judge.tokens} tokens.")
-    for key, gate in gates.items():
-        terminal.line(f"{key}, look {gate.look} at this gold: {gate}")

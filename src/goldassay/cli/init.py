@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from goldassay import workspace
 from goldassay._support import options as use
@@ -92,33 +91,33 @@ def _check(target: workspace.Target, json: bool) -> None:
     """
     shape = target.shape
     outputs = [name for name in shape.outputs if name not in shape.intermediate]
+    scored = shape.scored([name for name in shape.outputs if name in (*outputs, *shape.measured)])
     contract: JsonObject = {
         "program": f"{target.file}:{target.name}",
         "inputs": None if shape.inputs is None else list(shape.inputs),
         "optional": list(shape.optional),
         "outputs": outputs,
         "intermediate": list(shape.intermediate),
-        "scored": shape.scored([name for name in shape.outputs if name in (*outputs, *shape.measured)]),
+        "scored": scored,
         "notes": list(shape.notes),
         "text": sorted(shape.asked),
         "choices": {name: list(values) for name, values in shape.choices.items()},
     }
-    terminal.output(contract, json, _show)
+    if json:
+        terminal.answer(contract)
+    else:
+        optional = shape.optional
+        inputs = [f"{name} (optional)" if name in optional else name for name in shape.inputs or ["not known"]]
+        terminal.echo(f"{target.file}:{target.name}")
+        for name, fields in {
+            "inputs": inputs,
+            "outputs": outputs or ["not declared"],
+            "between": [f"{name} (counts if the program returns it)" for name in shape.intermediate],
+            "scored": scored or ["every field of the answer but working notes"],
+            "notes": shape.notes or ["none"],
+            "text": sorted(shape.asked) or ["every field that is a text"],
+            "choices": [f"{name} is {' | '.join(map(str, values))}" for name, values in shape.choices.items()],
+        }.items():
+            if fields or name == "choices":
+                terminal.echo(f"  {name:8} {', '.join(fields) or 'none declared'}")
     shape.inputs_among(shape.asked, str(target.file))
-
-
-def _show(contract: Mapping[str, Any]) -> None:
-    optional = contract["optional"]
-    inputs = [f"{name} (optional)" if name in optional else name for name in contract["inputs"] or ["not known"]]
-    terminal.echo(contract["program"])
-    for name, fields in {
-        "inputs": inputs,
-        "outputs": contract["outputs"] or ["not declared"],
-        "between": [f"{name} (counts if the program returns it)" for name in contract["intermediate"]],
-        "scored": contract["scored"] or ["every field of the answer but working notes"],
-        "notes": contract["notes"] or ["none"],
-        "text": contract["text"] or ["every field that is a text"],
-        "choices": [f"{name} is {' | '.join(map(str, values))}" for name, values in contract["choices"].items()],
-    }.items():
-        if fields or name == "choices":
-            terminal.echo(f"  {name:8} {', '.join(fields) or 'none declared'}")

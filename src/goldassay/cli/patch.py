@@ -184,7 +184,7 @@ def apply(program: use.Name, patches: Patches, any_version: AnyVersion = False) 
     for patch in folder.apply(patches, any_version=any_version):
         note = f" Note: it was rejected: {patch.reason}" if patch.status == "rejected" else ""
         terminal.line(f"Applied {patch.id}.{note}")
-        _warn(note_change(patch, "applied"))
+        terminal.warn(*filter(None, [note_change(patch, "applied")]))
     terminal.line(f"Try it:  goldassay eval {program} --state {folder.folder}")
 
 
@@ -194,11 +194,7 @@ def revert(program: use.Name, patches: Patches) -> None:
     applied = {patch.id: patch for patch in folder.applied}
     for name in folder.revert(patches):
         terminal.line(f"Reverted {name}.")
-        _warn(note_change(applied[name], "reverted"))
-
-
-def _warn(text: str) -> None:
-    terminal.warn(*filter(None, [text]))
+        terminal.warn(*filter(None, [note_change(applied[name], "reverted")]))
 
 
 def show(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import islice
 from typing import Annotated, Any, get_args, get_type_hints
@@ -71,16 +71,6 @@ class Command(TyperCommand):
         return super().parse_args(ctx, words)
 
 
-def _renamed(word: str, names: Mapping[str, str]) -> str | None:
-    """A word of the command line under the name of today; None for an option that became an argument."""
-    option, _, value = word.partition("=")
-    if option not in names:
-        return word
-    if not names[option]:
-        return value or None
-    return f"{names[option]}={value}" if value else names[option]
-
-
 class Program(Commands):
     """The program: its own options may be anywhere on the line, as in ``goldassay score … --json``."""
 
@@ -88,13 +78,17 @@ class Program(Commands):
         """Move the program's options to the front, and give former options their names of today."""
         first = [word for word in args if not word.startswith("-")][:2]
         renamed = FORMER_OPTIONS.get(" ".join(first)) or FORMER_OPTIONS.get(" ".join(first[:1]), {})
-        args = [word for arg in args if (word := _renamed(arg, renamed)) is not None]
         flags = [f"--{name}" for name, (kind, _) in SHARED.items() if kind is bool]
         options = [f"--{name}" for name, (kind, _) in SHARED.items() if kind is not bool]
         shared: list[str] = []
         command: list[str] = []
         words = iter(args)
         for word in words:
+            option, equals, value = word.partition("=")
+            if option in renamed:  # an option that became an argument has no name
+                word = f"{renamed[option]}{equals}{value}" if renamed[option] else value
+                if not word:
+                    continue
             if word in flags or (word.partition("=")[0] in options and "=" in word):
                 shared.append(word)
             elif word in options:

@@ -25,19 +25,13 @@ def list_(runs: RunsFolder = Path("runs"), json: bool = False) -> None:
     unreadable: list[Path] = []
     listed = entries(runs, unreadable)
     names = ["name", "lm", "status", "started", "finished", "value", "values", "intervals", "cost", "gold", "settings"]
-    rows = [
-        {"run": entry.key, "folder": str(entry.folder)}
-        | {name: getattr(entry.head, name) for name in names}
-        | {"gold": asdict(entry.head.gold)}
-        for entry in listed
-    ]
+    rows = []
+    for entry in listed:
+        head = asdict(entry.head)
+        rows.append({"run": entry.key, "folder": str(entry.folder)} | {name: head[name] for name in names})
     terminal.output({"runs": rows}, json, lambda _: tables.run_list(listed))
-    terminal.warn(
-        *(
-            f"skipped {folder / 'run.json'}, which cannot be read; goldassay runs show {folder} says why"
-            for folder in unreadable
-        )
-    )
+    for folder in unreadable:
+        terminal.warn(f"skipped {folder / 'run.json'}, which cannot be read; goldassay runs show {folder} says why")
 
 
 def prune(
@@ -56,12 +50,9 @@ def prune(
         chosen += [entry] if newer[entry.name] > keep else []
     for entry in chosen if delete else ():
         shutil.rmtree(entry.folder)
-    if json:
-        terminal.answer({"runs": [entry.key for entry in chosen], "deleted": delete})
-        return
-    for entry in chosen:
-        terminal.echo(f"{'deleted' if delete else 'would delete'}  {entry.key}")
-    terminal.echo(f"{len(chosen)} runs{'' if delete or not chosen else '; add --delete to delete them'}")
+    lines = [f"{'deleted' if delete else 'would delete'}  {entry.key}" for entry in chosen]
+    lines.append(f"{len(chosen)} runs{'' if delete or not chosen else '; add --delete to delete them'}")
+    terminal.output({"runs": [entry.key for entry in chosen], "deleted": delete}, json, lambda _: terminal.echo(*lines))
 
 
 def report(
