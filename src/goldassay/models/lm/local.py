@@ -25,7 +25,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -34,7 +33,7 @@ import httpx
 
 from goldassay._support.cache import user_cache
 from goldassay._support.dspy_compat import ContextWindowExceededError, history_entry
-from goldassay._support.exceptions import MissingExtra, ModelError
+from goldassay._support.exceptions import ModelError
 from goldassay._support.progress import quiet
 from goldassay.core.fields import Fields, Record
 from goldassay.models.lm.grammar import ITEMS, TEXT_CHARACTERS, json_grammar
@@ -193,16 +192,6 @@ def _start(file: Path, context: int, slots: int) -> Server:
         end = client.get("/props").json()["eos_token"]
         tokens = client.post("/tokenize", json={"content": end, "parse_special": True}).json()["tokens"]
     return Server(handle, handle.listening_address, key, tokens)
-
-
-def require() -> None:
-    """Check that xllamacpp is installed.
-
-    Raises:
-        MissingExtra: It is not.
-    """
-    if find_spec("xllamacpp") is None:
-        raise MissingExtra("xllamacpp", "local", "; or name another model (`lm=openai/gpt-4o-mini`)")
 
 
 def threads() -> int:

@@ -30,17 +30,18 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import dspy
 from pyrate_limiter import Duration, Limiter, Rate, SingleBucketFactory, StateBucket, TokenBucket
 
 from goldassay._support.dspy_compat import LM_ERRORS, BaseCallback, history_entry
-from goldassay._support.exceptions import DataError, GoldassayError, ModelError
+from goldassay._support.exceptions import DataError, GoldassayError, MissingExtra, ModelError
 from goldassay._support.files import yaml_value
 from goldassay._support.secrets import remember
 from goldassay.core.fields import Fields
-from goldassay.models.lm.local import LocalLM, located, require
+from goldassay.models.lm.local import LocalLM, located
 from goldassay.models.lm.terse import TerseAdapter
 
 _limits: dict[tuple[str, str], EndpointLimit] = {}
@@ -227,7 +228,8 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
     options.pop("adapter", None)
     limits = {key: options.pop(key) for key in ("rpm", "tpm") if key in options}
     if name.startswith(LOCAL):
-        require()
+        if find_spec("xllamacpp") is None:
+            raise MissingExtra("xllamacpp", "local", "; or name another model (`lm=openai/gpt-4o-mini`)")
         located(name)
     try:
         lm = LocalLM(name, **options) if name.startswith(LOCAL) else dspy.LM(name, **options)

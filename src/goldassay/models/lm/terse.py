@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 import dspy
 from pydantic import PydanticUserError, create_model
@@ -53,7 +53,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         self.copied = copied
         self.others = others
 
-    def lines(self, signature: Any) -> Lines | None:
+    def lines(self, signature: type[dspy.Signature]) -> Lines | None:
         """The form in lines of a signature's outputs; None if they are written as JSON."""
         form = None if self.form == "json" else _lines(signature)
         return form if form and (self.form == "lines" or form.listed) else None
@@ -85,7 +85,14 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
             adapter = dspy.Adapter
         answers: list[Fields] = adapter.__call__(self, lm, options, signature, demos, inputs)
         if isinstance(lm, LocalLM):
-            _report_cut(lm, _limits(signature, demos), answers)
+            limits = _limits(signature, demos)
+            # texts that are as long as the grammar let them be; a field is named once by the usual filter of warnings
+            for output, value in [pair for answer in answers for pair in serialize_for_json(answer).items()]:
+                length = max(lm.characters, TEXT_CHARACTERS) if isinstance(value, str) else lm.characters
+                for name, text in texts(output, value):
+                    if len(text) == limits.get(name, length):
+                        message = f"a text of {name!r} has the {len(text)} characters that the model was allowed"
+                        warnings.warn(f"{message}, and may be cut; allow more with Field(max_length=…)", stacklevel=3)
         return answers
 
     def grammar(
@@ -141,7 +148,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
 
 
 @lru_cache(maxsize=256)
-def _lines(signature: Any) -> Lines | None:
+def _lines(signature: type[dspy.Signature]) -> Lines | None:
     """The form in lines of a signature's outputs, if lines can show them."""
     try:
         return Lines.of(_schema(signature))
@@ -164,17 +171,6 @@ def _limits(signature: type[dspy.Signature], demos: Sequence[Record]) -> dict[st
     outputs = signature.output_fields
     examples = [serialize_for_json({name: demo.get(name) for name in outputs}) for demo in demos]
     return text_limits(examples, outputs)
-
-
-def _report_cut(lm: LocalLM, limits: Mapping[str, int], answers: Sequence[Record]) -> None:
-    """Warn of texts that are as long as the grammar let them be; a field is named once by the usual filter."""
-    for answer in map(serialize_for_json, answers):
-        for output, value in answer.items():
-            length = max(lm.characters, TEXT_CHARACTERS) if isinstance(value, str) else lm.characters
-            for name, text in texts(output, value):
-                if len(text) == limits.get(name, length):
-                    message = f"a text of {name!r} has the {len(text)} characters that the model was allowed"
-                    warnings.warn(f"{message}, and may be cut; allow more with Field(max_length=…)", stacklevel=4)
 
 
 def _plain(value: object) -> str:
