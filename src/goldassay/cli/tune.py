@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +20,7 @@ from goldassay.ext.labelling.notes import Notes
 from goldassay.ext.labelling.proof import Proof, prove_by_labels
 from goldassay.gold import TaskSet, anyfields
 from goldassay.judges.tuning import question_named, read_unseen, tune_judge
-from goldassay.models.lm import for_program
+from goldassay.models.lm import Model, for_program
 from goldassay.models.lm import models as lms
 from goldassay.reporting import terminal
 from goldassay.reporting import tuning as tables
@@ -70,11 +70,19 @@ class TuningOptions(NotesOptions, WorkOptions):
         Path | None, use.for_result("FOLDER", "The folder of the tuned program (default: a new one in runs/).")
     ] = None
 
-    def keywords(self, seed: int) -> dict[str, Any]:
-        """The keyword arguments that tuning a program and tuning a judge have in common."""
-        reflection = lms.resolve(self.reflection_lm) if self.reflection_lm else None
-        options = {"reflection_lm": reflection, "budget": self.budget, "seed": seed, "threads": self.threads}
-        return options | {"settings": optimizer_settings(self.setting or ()), "race": self.race}
+    def options(self, model: Model, seed: int) -> TuneOptions:
+        """The options of the library, without the folder."""
+        return TuneOptions(
+            settings=optimizer_settings(self.setting or ()),
+            lm=model.lm,
+            adapter=model.adapter,
+            reflection_lm=lms.resolve(self.reflection_lm) if self.reflection_lm else None,
+            budget=self.budget,
+            seed=seed,
+            threads=self.threads,
+            repeats=self.repeats,
+            race=self.race,
+        )
 
     def folder(self, name: str) -> Path:
         """The folder of the tuned program."""
@@ -130,21 +138,22 @@ def tune(
         if measured.refusal:
             raise GoldassayError(measured.refusal)
         return
-    options = tuning.keywords(seed)
-    options["settings"] |= {"notes": notes} if notes else {}
     optimizer = tuning.optimizer
-    if "guarded" in options["settings"] and optimizer != "patches":
+    options = tuning.options(model, seed)
+    if "guarded" in options.settings and optimizer != "patches":
         raise GoldassayError(f"--setting guarded is for the optimizer patches, not for {optimizer}")
     optimizers = [name for name in map(str.strip, optimizer.split(",")) if name]
     is_arena = len(optimizers) > 1 or optimizer == "best"
     folder = tuning.folder(f"tune-{target.slug}-{'arena' if is_arena else optimizer}")
+    material = {"notes": notes} if notes else {}
+    options = replace(
+        options, folder=folder, resume=tuning.resume is not None, settings={**options.settings, **material}
+    )
     metric, _ = models.metric(target, source.metric, folder)
-    options |= {"lm": model.lm, "adapter": model.adapter, "folder": folder}
-    options |= {"resume": tuning.resume is not None, "repeats": tuning.repeats}
     resumable = is_arena or optimizer in RESUMABLE
     try:
         with terminal.quiet():
-            tuned = tune_program(student, splits, metric, optimizers if "," in optimizer else optimizer, **options)
+            tuned = tune_program(student, splits, metric, optimizers if "," in optimizer else optimizer, options)
     except (StorageError, RunStopped, KeyboardInterrupt) as error:
         begun = resumable and (folder / TUNING_FILE).is_file()
         if isinstance(error, KeyboardInterrupt):
@@ -196,11 +205,11 @@ def _tune_judge(
         raise GoldassayError(f"{state} is a tuned judge; tune --judge takes the question, and tunes it anew")
     columns = anyfields.mapping(source.map)
     labels, _ = read_unseen(Path(source.gold or "heritage"), judge, columns, labelled=True, limit=source.limit)
-    model = lms.resolve(models.lm)
+    lm = lms.resolve(models.lm)
+    options = tuning.options(Model(models.lm, lm, lms.adapter(lm)), seed)
     folder = tuning.folder(f"tune-judge-{question.name}-{tuning.optimizer}")
-    options = tuning.keywords(seed) | {"lm": model, "adapter": lms.adapter(model), "folder": folder}
     with terminal.quiet():
-        tuned = tune_judge(labels, tuning.optimizer, **options)
+        tuned = tune_judge(labels, tuning.optimizer, options, folder=folder)
     _show(tuned, folder, json)
 
 

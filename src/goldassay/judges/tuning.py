@@ -98,9 +98,11 @@ def splits(labels: LabelFile, *, seed: int = 0) -> dict[str, list[dspy.Example]]
     return parts
 
 
-def tune_judge(labels: LabelFile, optimizer: str = "bootstrap", **keywords: Any) -> Tuned:
-    """A judge tuned on train, chosen on dev, reported once on test; ``keywords`` are those of `goldassay.tune`."""
-    options = TuneOptions(**keywords)
+def tune_judge(
+    labels: LabelFile, optimizer: str = "bootstrap", options: TuneOptions | None = None, **changes: Any
+) -> Tuned:
+    """A judge tuned on train, chosen on dev, reported once on test; the options are those of `goldassay.tune`."""
+    options = replace(options or TuneOptions(), **changes)
     parts = splits(labels, seed=options.seed)
     tuned = tune(JudgeProgram(labels.question), parts, metric(), optimizer, options)
     if (folder := options.folder) is not None:

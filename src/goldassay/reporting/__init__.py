@@ -5,10 +5,16 @@ from __future__ import annotations
 from goldassay._support.display import Displayed, register_formatter
 
 
-def _card(result: Displayed) -> str:
-    from goldassay.reporting.notebook import card
+def card(result: Displayed) -> str:
+    """A result as HTML for a notebook: its verdict in a sentence, its figures in tables, readable on light and dark.
 
-    return card(result)
+    It needs nothing else, and everything in it is escaped.
+    """
+    from goldassay.reporting.pages.document import environment  # loads jinja2
+    from goldassay.results.view import Sentence, View, Viewable
+
+    view: View = result.view() if isinstance(result, Viewable) else [Sentence(repr(result), "open")]
+    return environment().get_template("notebook.html").render(view=view)
 
 
-register_formatter(_card)
+register_formatter(card)

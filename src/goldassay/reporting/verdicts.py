@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,7 +68,7 @@ class Difference:
         overall: Comparison,
         spoken: Comparison,
         measures: Sequence[Comparison],
-        types: Iterable[PartDifference] = (),
+        types: Sequence[PartDifference] = (),
     ) -> None:
         first, self.run = runs
         self.baseline, self.name = names
@@ -110,7 +110,7 @@ def differences(
 ) -> tuple[list[Run], list[Difference], list[str]]:
     """The runs that share the first one's examples, their differences from it, and why others are left out."""
     comparable = [each.run for each in summaries[:1]]
-    compared = []
+    compared: list[Difference] = []
     excluded = []
     for summary, name in zip(summaries[1:], names[1:], strict=True):
         runs = summaries[0].run, summary.run
@@ -124,21 +124,16 @@ def differences(
             excluded.append(f"{name} is not compared example by example: {error}")
             continue
         comparable.append(summary.run)
-        (overall,) = comparisons.overall
-        (spoken,) = comparisons.spoken
-        if overall is None or spoken is None:
-            continue
-        types = _types(summaries[0], summary)
-        compared.append(Difference(runs, (names[0], name), overall, spoken, comparisons, types))
+        compared += against(runs, comparisons, list(_types(summaries[0], summary)))
     return comparable, compared, excluded
 
 
-def against(runs: Sequence[Run], comparisons: Comparisons) -> list[Difference]:
-    """Each compared run against the baseline, with its strata."""
+def against(runs: Sequence[Run], comparisons: Comparisons, types: Sequence[PartDifference] = ()) -> list[Difference]:
+    """Each compared run against the baseline, with its strata, and with how it differs by type."""
     names = comparisons.names
     compared = zip(runs[1:], names[1:], comparisons.overall, comparisons.spoken, comparisons.groups, strict=True)
     return [
-        Difference((runs[0], run), (names[0], name), overall, spoken, group)
+        Difference((runs[0], run), (names[0], name), overall, spoken, group, types)
         for run, name, overall, spoken, group in compared
         if overall and spoken  # else labels tell nothing of this run, and `notes` say why
     ]
