@@ -49,8 +49,13 @@ def run_programs(
     """
     out = out or Path("ranking")
     if systems.unlabelled:  # forty of the inputs that two systems answer otherwise; once labelled, the verdict
-        chosen = {"programs": systems.program or (), "states": systems.state or (), "models": systems.lm or ()}
-        pair = library.systems(task, SplitExamples("unlabelled", [], [], []), **chosen)
+        pair = library.systems(
+            task,
+            SplitExamples("unlabelled", [], [], []),
+            programs=systems.program or (),
+            states=systems.state or (),
+            models=systems.lm or (),
+        )
         if len(pair) != 2 or systems.gold or systems.pred or systems.tune:
             raise GoldassayError(f"labels decide between two systems without gold, not between {len(pair)}: name two")
         first = str(pair[0].settings["program"])

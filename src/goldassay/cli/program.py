@@ -116,20 +116,20 @@ def top(context: typer.Context, version: bool, quiet: bool, **shared: Any) -> No
 
 def command(function: Callable[..., None], words: str) -> TyperCommand:
     """The command of a function; its groups of options are spelled out, the shared options come from the program."""
-    parameters = inspect.signature(function, eval_str=True).parameters.values()
     groups: dict[str, Any] = {}
-    options: dict[str, tuple[Any, Any]] = {"context": (typer.Context, inspect.Parameter.empty)}
-    for parameter in parameters:
+    parameters: dict[str, tuple[Any, Any]] = {}  # each with its type and default
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
         if is_dataclass(parameter.annotation):
             groups[parameter.name] = parameter.annotation
             hints = get_type_hints(parameter.annotation, include_extras=True)
             for field in fields(parameter.annotation):
                 default = inspect.Parameter.empty if field.default is MISSING else field.default
-                options[field.name] = (spelling(field.name, hints[field.name]), default)
+                parameters[field.name] = (hints[field.name], default)
         else:
-            options[parameter.name] = (spelling(parameter.name, parameter.annotation), parameter.default)
-    shared = [name for name, (kind, _) in options.items() if kind is None and name in SHARED]
-    required = [name for name in shared if options[name][1] is inspect.Parameter.empty]
+            parameters[parameter.name] = (parameter.annotation, parameter.default)
+    options = {name: option for name, of in parameters.items() if (option := spelling(name, *of))}
+    shared = [name for name in parameters if name in SHARED and name not in options]
+    required = [name for name in shared if parameters[name][1] is inspect.Parameter.empty]
 
     def call(context: typer.Context, **values: Any) -> None:
         chosen = context.obj or {}
@@ -145,48 +145,34 @@ def command(function: Callable[..., None], words: str) -> TyperCommand:
         function(**values)
 
     call.__doc__ = function.__doc__
-    typed = {name: option for name, option in options.items() if option[0] is not None}
+    call.__signature__ = inspect.Signature([CONTEXT, *options.values()])  # type: ignore[attr-defined]
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     also = [f"--{name} {SHARED[name][1].metavar or ''}".strip() for name in SHARED if name in [*shared, "quiet"]]
-    app.command(words.split()[-1], cls=Command, epilog=f"Also: {', '.join(also)} (see goldassay --help).")(
-        _signed(call, typed)
-    )
+    app.command(words.split()[-1], cls=Command, epilog=f"Also: {', '.join(also)} (see goldassay --help).")(call)
     return typer.main.get_command(app)  # type: ignore[return-value]
 
 
-def spelling(name: str, kind: Any) -> Any:
-    """The type of a parameter with what typer wants to know of its option; None if it is not an option."""
-    if kind is typer.Context:
-        return kind
+CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+
+def spelling(name: str, kind: Any, default: object) -> inspect.Parameter | None:
+    """A parameter with what typer wants to know of its option; None if it is not an option."""
     option = next((extra for extra in get_args(kind)[1:] if isinstance(extra, Option)), None)
     if option is None:
         return None
     value = get_args(kind)[0]
     more: Any = {"metavar": option.metavar, "help": option.help, "rich_help_panel": option.panel}
     more |= {"min": option.min, "max": option.max}
-    if option.positional:
-        return Annotated[value, typer.Argument(**more)]
     names = [] if value == bool | None else [option.name or f"--{name.replace('_', '-')}"]  # typer's --x/--no-x
-    return Annotated[value, typer.Option(*names, **more)]
-
-
-def _signed(function: Callable[..., None], options: dict[str, tuple[Any, Any]]) -> Callable[..., None]:
-    """A function with the parameters that typer reads."""
-    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-            for name, (kind, default) in options.items()
-        ]
-    )
-    return function
+    info = typer.Argument(**more) if option.positional else typer.Option(*names, **more)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[value, info], default=default)
 
 
 app = typer.Typer(cls=Program, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-_shared: dict[str, tuple[Any, Any]] = {"context": (typer.Context, inspect.Parameter.empty)}
-for _name, (_kind, _option) in SHARED.items():
-    _shared[_name] = (
-        spelling(_name, Annotated[_kind if _kind is bool else _kind | None, _option]),
-        False if _kind is bool else None,
-    )
-_shared["version"] = (spelling("version", Annotated[bool, Option(None, "Print the version.")]), False)
-app.callback(invoke_without_command=True)(_signed(top, _shared))
+_options = [CONTEXT]
+for _name, (_kind, _option) in {**SHARED, "version": (bool, Option(None, "Print the version."))}.items():
+    _is_flag = _kind is bool
+    _spelled = spelling(_name, Annotated[_kind if _is_flag else _kind | None, _option], False if _is_flag else None)
+    _options += [_spelled] if _spelled else []
+top.__signature__ = inspect.Signature(_options)  # type: ignore[attr-defined]
+app.callback(invoke_without_command=True)(top)
