@@ -167,15 +167,15 @@ def compare(*results: Result, names: Sequence[str] = (), test: str = "permutatio
         shared = [name for name in first.zero if all(name in result.zero for result in results)]
         for name, (a, b) in product(shared, combinations(range(len(results)), 2)):
             try:
-                verdict = _by_labels(results[a], results[b], name)
+                by_label = _by_labels(results[a], results[b], name)
             except DataError:
                 raise
             except GoldassayError as error:
                 notes.append(str(error))
                 continue
-            by_labels.setdefault(name, {})[a, b] = verdict
-            if verdict.test is not None:
-                tests.setdefault(name, {})[a, b] = verdict.test
+            by_labels.setdefault(name, {})[a, b] = by_label
+            if by_label.test is not None:
+                tests.setdefault(name, {})[a, b] = by_label.test
         if notes and not by_labels:
             raise GoldassayError(notes[0])
     else:
@@ -199,10 +199,10 @@ def compare(*results: Result, names: Sequence[str] = (), test: str = "permutatio
     for name, tests_of in tests.items():
         for (a, b), paired_test in tests_of.items():
             if a == 0:
-                by_label = by_labels.get(name, {}).get((a, b))
-                comparison = _comparison(first, results[b], name, (by_label and by_label.test) or paired_test)
-                labels = by_label and by_label.labels
-                groups[b - 1].append(replace(comparison, labels=labels, adjusted_p=adjusted_p.get((name, (a, b)))))
+                comparison = _comparison(first, results[b], name, paired_test)
+                if verdict := by_labels.get(name, {}).get((a, b)):
+                    comparison = replace(comparison, test=verdict.test or paired_test, labels=verdict.labels)
+                groups[b - 1].append(replace(comparison, adjusted_p=adjusted_p.get((name, (a, b)))))
     return Comparisons(results, groups, tests, notes, together, names=names, test=test, seed=seed)
 
 

@@ -310,11 +310,12 @@ class Results(dict[str, Result]):
             raise GoldassayError(f"no value {unknown[0]!r}; there are {', '.join(columns[first])}")
         gaps: dict[str, dict[str, Cell]] = {}
         for system in compared if difference else ():
-            cells = gaps[f"{system} - {first}"] = {}
+            cells: dict[str, Cell] = {}
             for name in names:
                 if name in self[system].columns and name in self[first].columns:
                     gap = self[system].difference(self[first], name)
                     cells[name] = (gap.difference, gap.interval.ends)
+            gaps[f"{system} - {first}"] = cells
         return latex_table(columns | gaps, names, signed=gaps)
 
 
@@ -374,7 +375,8 @@ def fold(
     >>> result.conventions["RR"]
     'RR[ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]'
     """
-    named = dict(measures) if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
+    pairs: Any = measures.items() if isinstance(measures, Mapping) else ((measure.key, measure) for measure in measures)
+    named = dict(pairs)
     every = {**named, **beside}
     columns = Chunks({name: measure.zero for name, measure in every.items()})
     facts = Counter[Hashable]()

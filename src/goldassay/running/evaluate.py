@@ -130,9 +130,10 @@ class _Evaluation:
         if options.repeats > 1:  # a cached answer is not a repeat
             lm = lm and without_cache(lm)
             if isinstance(program, dspy.Module) and any(getattr(p.lm, "cache", False) for p in program.predictors()):
-                program = program.deepcopy()
-                for predictor in program.predictors():
+                fresh: Any = program.deepcopy()
+                for predictor in fresh.predictors():
                     predictor.lm = predictor.lm and without_cache(predictor.lm)
+                program = fresh
         self.context = {"adapter": options.adapter or dspy.settings.adapter or dspy.ChatAdapter()}
         if lm is not None:
             self.context["lm"] = lm
