@@ -476,6 +476,7 @@ except RunStopped as error:
 """
 
 
+@pytest.mark.nightly
 def test_a_file_that_may_not_grow_stops_the_run_and_loses_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "r"
     code = LIMITED.format(here=str(Path(__file__).parent), folder=str(folder))

@@ -477,6 +477,7 @@ class Invoice(BaseModel):
 """
 
 
+@pytest.mark.nightly
 def test_a_workspace_from_a_pydantic_model_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("models.py").write_text(MODELS, encoding="utf-8")
