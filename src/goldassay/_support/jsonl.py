@@ -32,7 +32,7 @@ JSON: TypeAlias = str | float | bool | Mapping[str, Any] | Sequence[Any] | None
 """A value that JSON can write, on its upper level."""
 MOST_NESTED = 50  # levels of an odd value that are written
 HALF = re.compile("[\\ud800-\\udfff]")  # of a surrogate pair: no character
-DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
+DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 LONG_NUMBER = b"0" * 20  # of digits: orjson reads an integer beyond 64 bits as a float, and two of them as the same
 LOCK_SECONDS = 0.002  # seconds after which a writer asks again for a file that another process is writing
 
@@ -53,7 +53,7 @@ def value(text: str | bytes, *, file: Path | str | None = None, line: int | None
         if not unique:
             raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
             with suppress(orjson.JSONDecodeError):  # such as a number that only Python reads
-                if LONG_NUMBER not in raw.translate(DIGITS):
+                if LONG_NUMBER not in raw.translate(DIGITS_TO_ZERO):
                     return orjson.loads(text)
         content = text if isinstance(text, str) else text.decode()
         parsed = (UNIQUE_DECODER if unique else DECODER).decode(content)

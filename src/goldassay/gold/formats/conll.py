@@ -48,7 +48,7 @@ from goldassay.gold.shapes import Fields, Record, Side
 from goldassay.text import spans as tagging
 from goldassay.text import words
 
-OPTIONS = ("column", "scheme", "malformed", "tokens")
+TAG_OPTIONS = ("column", "scheme", "malformed", "tokens")
 Place = tuple[int, int]
 DOCUMENT_NAME = re.compile(r"# \s*(?:newdoc\s+id\s*=|(?:[\w.-]+:)?document_id\s*=|id\s*=?)\s*(\S+)")
 COMMENT = re.compile(r"# \s*(?:[\w.: -]+=|id\s|newdoc\b|newpar\b)")
@@ -442,11 +442,9 @@ def token_places(record: Record, field: str) -> list[Place]:
         raise DataError(
             "this format needs the text; give these predictions theirs, or write jsonl", record=record["id"]
         )
-    given_tokens = record.get("tokens")
-    tokens = [(start, end) for start, end in given_tokens] if given_tokens else words.places(record["text"])
     edges = sorted({edge for span in record[field] for edge in (span["start"], span["end"])})
     cut: list[Place] = []
-    for start, end in tokens:
+    for start, end in record.get("tokens") or words.places(record["text"]):
         cut += pairwise([start, *(edge for edge in edges if start < edge < end), end])
     return cut
 
@@ -503,7 +501,7 @@ def _write_hipe(path: str | Path, records: Iterable[Record], task: str, side: Si
 
 
 READ = {"iob2": _documents, "conll": _documents, "hipe": _hipe_documents}
-IOB2_FORMAT = Format(("extraction",), _tokenised_records, _write, options=OPTIONS, pair_rows=_pair_rows)
+IOB2_FORMAT = Format(("extraction",), _tokenised_records, _write, options=TAG_OPTIONS, pair_rows=_pair_rows)
 HIPE_FORMAT = Format(
-    tuple(SPANS), _tokenised_records, _write_hipe, options=(*OPTIONS, "adjacent", "protocol"), pair_rows=_pair_rows
+    tuple(SPANS), _tokenised_records, _write_hipe, options=(*TAG_OPTIONS, "adjacent", "protocol"), pair_rows=_pair_rows
 )

@@ -15,6 +15,7 @@ from typing import Any
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
+from goldassay.core.fields import Fields, Record
 from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields
 from goldassay.gold.formats import Format, Source, SourceRecord, is_by_split, tables, task_of_record
@@ -28,7 +29,6 @@ ENTRY_PARTS = {
     "linking": "entity_linking",
     "answering": "qa_pairs",
 }
-Fields = Mapping[str, Any]
 
 
 def _is_flat(content: Any) -> bool:
@@ -77,7 +77,7 @@ def _task_records(source: Source) -> Iterator[SourceRecord]:
         raise DataError(f"no entry has {key}", file=source.path)
 
 
-def _records(entry: Fields, task: str) -> list[dict[str, Any]]:
+def _records(entry: Record, task: str) -> list[Fields]:
     """The records of a task in an entry."""
     about = {"id": entry["id"], **_chosen(entry, "document", "language", "split", "strata")}
     document = {**about, "text": entry["text"]}
@@ -120,7 +120,7 @@ def _records(entry: Fields, task: str) -> list[dict[str, Any]]:
     return records
 
 
-def _chosen(fields: Fields, *names: str) -> dict[str, Any]:
+def _chosen(fields: Record, *names: str) -> Fields:
     return {name: fields[name] for name in names if name in fields}
 
 

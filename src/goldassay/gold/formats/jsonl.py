@@ -62,21 +62,23 @@ def record_of(row: object, source: Source) -> dict[str, Any] | None:
     if not isinstance(row, dict) or "id" not in row or row.get("repeat", 1) != 1:
         return None
     predicted = source.side == "pred"
-    parts = [row.get(section) for section in (("prediction",) if predicted else ("inputs", "gold"))]
-    if predicted and not isinstance(parts[0], Mapping):
+    if predicted and not isinstance(row.get("prediction"), Mapping):
         return None
-    record = {key: value for section in parts if isinstance(section, Mapping) for key, value in section.items()}
+    record: dict[str, Any] = {}
+    for section in ("prediction",) if predicted else ("inputs", "gold"):
+        if isinstance(fields := row.get(section), Mapping):
+            record |= fields
     record["id"] = str(row["id"])
     if source.task not in TASKS:
         return record
     for field in SPAN_FIELDS.keys() & record.keys() if predicted else ():
         absent = dict.fromkeys(SPAN_FIELDS[field])
-        parts = record[field]
-        if isinstance(parts, list):
+        spans = record[field]
+        if isinstance(spans, list):
             if field == "entities":  # a program may give (start, end, type)
                 names = ("start", "end", "type")
-                parts = [dict(zip(names, span, strict=False)) if isinstance(span, list) else span for span in parts]
-            record[field] = [{**absent, **section} if isinstance(section, dict) else section for section in parts]
+                spans = [dict(zip(names, span, strict=False)) if isinstance(span, list) else span for span in spans]
+            record[field] = [{**absent, **span} if isinstance(span, dict) else span for span in spans]
     checked = problems(record, source.task, source.side, extra="ignore")
     if isinstance(checked, dict):
         return checked
