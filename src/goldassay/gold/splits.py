@@ -30,6 +30,7 @@ from goldassay.core.fields import JsonObject, Record, cluster
 from goldassay.core.shape import input_text
 from goldassay.gold import anyfields
 from goldassay.results.view import Sentence, Table, TableRow, View
+from goldassay.statistics.design import Design
 from goldassay.text.near import NEAR_DUPLICATE, distinct, near_pairs
 
 Factor = tuple[str, str]  # a factor and its value
@@ -219,8 +220,6 @@ def for_tuning(records: Sequence[Record], seed: int = 0, inputs: Sequence[str] |
         seed: Seeds the order.
         inputs: The fields whose text says whether two records are near duplicates.
     """
-    from goldassay.statistics.design import Design
-
     division = split(records, inputs=inputs, seed=seed)
     design = Design.of([record for record in records if division.of[str(record["id"])] == "test"])
     return split(records, ratios=TUNING_SPLITS, inputs=inputs, seed=seed) if design.why_no_estimate else division

@@ -27,7 +27,6 @@ import sys
 import unicodedata
 from functools import cache
 from itertools import dropwhile, pairwise
-from typing import Any
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay._support.files import resource
@@ -85,14 +84,11 @@ def stemmed(word: str) -> str:
     >>> stemmed("archives"), stemmed("has")
     ('archiv', 'has')
     """
-    return str(_porter().stem(word)) if len(word) > 3 else word
+    if len(word) <= 3:
+        return word
+    from nltk.stem.porter import PorterStemmer  # loads much
 
-
-@cache
-def _porter() -> Any:
-    from nltk.stem.porter import PorterStemmer
-
-    return PorterStemmer()
+    return str(PorterStemmer().stem(word))
 
 
 def places(text: str) -> list[tuple[int, int]]:

@@ -27,6 +27,7 @@ from rapidfuzz import fuzz, process
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
 from goldassay.core.fields import read
+from goldassay.gold import sets
 from goldassay.models.embedding import Vectors, checked
 from goldassay.text import words
 
@@ -162,9 +163,7 @@ def passages(source: Collection) -> list[Passage]:
     >>> passages([{"id": "a", "text": "Het Rijksmuseum"}])
     [Passage(id='a', text='Het Rijksmuseum')]
     """
-    from goldassay.gold.sets import passages as read_file
-
-    records = read_file(Path(source)) if isinstance(source, (str, Path)) else source
+    records = sets.passages(Path(source)) if isinstance(source, (str, Path)) else source
     collection: dict[str, Passage] = {}
     for record in records:
         id_ = read(record, "id", None)

@@ -64,8 +64,28 @@ def check_card(card: Record, folder: Path, rows: RowsByTask, *, whole: bool) -> 
         elif whole and task in TASKS and ("file" in declared or isinstance(declared.get("records"), int)):
             message = f"{declared.get('file') or f'{task}.jsonl'} is listed in the card, but it is missing"
             yield Finding("reference", message, CARD, field=f"tasks.{task}")
-    for task, of_task in rows.items():
-        yield from _labels(card, mapping(parts.get(task)), task, of_task)
+    for task, of_task in rows.items():  # types, labels and grades that the card does not name, if it names any
+        field, key = TABLES["top_level"].get(task, ("", ""))
+        declared = mapping(parts.get(task))
+        lists = [card.get(field), *(declared.get(name) for name in TABLES["allowed"].get(task, ()))]
+        names = next((names for names in lists if isinstance(names, list)), None)
+        if names is None:
+            continue
+        allowed = {str(item.get(key) if isinstance(item, Mapping) else item) for item in names}
+        for row in of_task:
+            record = row.record
+            labels: list[tuple[str, str]] = []
+            if task == "extraction":
+                labels = [(f"entities[{index}].type", span["type"]) for index, span in enumerate(record["entities"])]
+            elif task == "classification":
+                labels = labels_of(record)
+            elif task == "answering" and record.get("answer_type"):
+                labels = [("answer_type", record["answer_type"])]
+            elif task == "retrieval" and isinstance(record["relevant"], Mapping):
+                labels = [(f"relevant.{name}", f"{grade:g}") for name, grade in record["relevant"].items()]
+            for location, value in labels:
+                if value not in allowed:
+                    yield row.finding("label", f"{value!r} is not among those that the card names", location)
     languages = (founding.get("metadata") or card).get("languages")
     if isinstance(languages, list):
         used: dict[str, LocatedRecord] = {}
@@ -104,7 +124,6 @@ def _recounted_task(declared: Record, task: str, rows: Sequence[LocatedRecord]) 
     names = {name: TABLES["count_names"].get(name, name) for name in declared}
     yield from differences(declared, {name: counts.get(ours) for name, ours in names.items()}, where)
     groups: Mapping[str, int] = counts.get("types" if task == "extraction" else "labels") or {}
-    promised: dict[str, str] = {}
     least = declared.get("samples_per_type", declared.get("samples_per_label"))
     types = declared.get("entity_types")
     for key in dict.fromkeys((*(map(str, types) if isinstance(types, list) else ()), *groups)):
@@ -114,43 +133,19 @@ def _recounted_task(declared: Record, task: str, rows: Sequence[LocatedRecord]) 
     if declared.get("balanced") is True and len(set(groups.values())) > 1:
         low = min(groups, key=groups.__getitem__)
         high = max(groups, key=groups.__getitem__)
-        promised["balanced"] = f"balanced is promised, and {low} has {groups[low]}, {high} {groups[high]}"
+        message = f"balanced is promised, and {low} has {groups[low]}, {high} {groups[high]}"
+        yield Finding("promise", message, CARD, field=f"{where}.balanced")
     ratio = declared.get("nil_ratio")
     actual = counts["nil"] / counts["links"] if counts.get("links") else None
     if isinstance(ratio, (int, float)) and (actual is None or abs(actual - ratio) > TOLERANCE):
         what = "there are no links" if actual is None else f"it is {actual:.3f}"
-        promised["nil_ratio"] = f"a NIL ratio of {ratio} is promised, and {what}"
-    for name, message in promised.items():
-        yield Finding("promise", message, CARD, field=f"{where}.{name}")
+        message = f"a NIL ratio of {ratio} is promised, and {what}"
+        yield Finding("promise", message, CARD, field=f"{where}.nil_ratio")
     least = declared.get("judgements_per_query", declared.get("judgments_per_query"))
     for row in rows if task == "retrieval" and isinstance(least, int) else ():
         if (judged := len(row.record["relevant"])) < (least or 0):
             message = f"{least} judgements a query are promised, and this has {judged}"
             yield row.finding("promise", message, "relevant")
-
-
-def _labels(card: Record, declared: Record, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
-    """Types, labels and grades that the card does not name, if it names any."""
-    field, key = TABLES["top_level"].get(task, ("", ""))
-    lists = [card.get(field), *(declared.get(name) for name in TABLES["allowed"].get(task, ()))]
-    names = next((names for names in lists if isinstance(names, list)), None)
-    if names is None:
-        return
-    allowed = {str(item.get(key) if isinstance(item, Mapping) else item) for item in names}
-    for row in rows:
-        record = row.record
-        used: list[tuple[str, str]] = []
-        if task == "extraction":
-            used = [(f"entities[{index}].type", span["type"]) for index, span in enumerate(record["entities"])]
-        elif task == "classification":
-            used = labels_of(record)
-        elif task == "answering" and record.get("answer_type"):
-            used = [("answer_type", record["answer_type"])]
-        elif task == "retrieval" and isinstance(record["relevant"], Mapping):
-            used = [(f"relevant.{name}", f"{grade:g}") for name, grade in record["relevant"].items()]
-        for location, value in used:
-            if value not in allowed:
-                yield row.finding("label", f"{value!r} is not among those that the card names", location)
 
 
 def audit_kit(name: str, paths: Sequence[Path]) -> GoldAudit:
