@@ -112,8 +112,8 @@ class Tuning:
         tested = {name for entry in self.ledger for name in entry["patches"]}
         for name, patch in self.patches.items():
             if name not in tested:
-                entry = {"candidate": name, "status": patch.status, "reason": patch.reason, "patches": [name]}
-                tests.append(entry | {effect.split: effect.model_dump() for effect in patch.effects[-1:]})
+                untested = {"candidate": name, "status": patch.status, "reason": patch.reason, "patches": [name]}
+                tests.append({**untested, **{effect.split: effect.model_dump() for effect in patch.effects[-1:]}})
         rows: list[TableRow] = []
         points: list[Point] = []
         for entry in tests:

@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import dspy
 from pydantic import PydanticUserError, create_model
@@ -53,7 +53,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         self.copied = copied
         self.others = others
 
-    def lines(self, signature: type[dspy.Signature]) -> Lines | None:
+    def lines(self, signature: Any) -> Lines | None:
         """The form in lines of a signature's outputs; None if they are written as JSON."""
         form = None if self.form == "json" else _lines(signature)
         return form if form and (self.form == "lines" or form.listed) else None
@@ -148,7 +148,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
 
 
 @lru_cache(maxsize=256)
-def _lines(signature: type[dspy.Signature]) -> Lines | None:
+def _lines(signature: Any) -> Lines | None:
     """The form in lines of a signature's outputs, if lines can show them."""
     try:
         return Lines.of(_schema(signature))
