@@ -13,6 +13,7 @@ import pytest
 from goldassay import Mean, Metric, evaluate
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.measure import parse
+from goldassay.core.steps import Step
 from goldassay.measures import answering
 from goldassay.measures.assignment import assign
 from goldassay.measures.trajectories import (
@@ -26,8 +27,7 @@ from goldassay.measures.trajectories import (
     TrajectoryMatch,
 )
 from goldassay.measures.trajectories.matching import Alignment, CallComparison
-from goldassay.measures.trajectories.records import Call, trajectory
-from goldassay.measures.trajectories.steps import steps_of
+from goldassay.measures.trajectories.records import steps_of, trajectory
 
 SEARCH = {"name": "search", "args": {"query": "Delft", "n": 3}}
 READ = {"name": "read", "args": {"id": "nl-7"}}
@@ -146,7 +146,7 @@ def test_the_assignment_is_the_largest_one() -> None:
     generator = random.Random(7)
     for _ in range(300):
         gold, pred = (
-            [Call("f", {key: 1 for key in "abc" if generator.random() < 0.5}) for _ in range(generator.randrange(0, 5))]
+            [Step("f", {key: 1 for key in "abc" if generator.random() < 0.5}) for _ in range(generator.randrange(0, 5))]
             for _ in "gp"
         )
         most = 0
@@ -168,7 +168,7 @@ def test_the_short_way_to_an_assignment_gives_the_assignment(arguments: str) -> 
     for _ in range(400):
         sizes = [generator.choice([0, 1, 3, 8, 20]) for _ in "gp"]
         gold, pred = (
-            tuple(Call(generator.choice("fg"), {generator.choice("ab"): generator.randrange(3)}) for _ in range(size))
+            tuple(Step(generator.choice("fg"), {generator.choice("ab"): generator.randrange(3)}) for _ in range(size))
             for size in sizes
         )
         pred = generator.choice([pred, gold, (*gold, *pred), pred[:1] + gold])
@@ -280,7 +280,7 @@ def test_repeats_of_trajectories_have_pass_at_k_and_pass_all() -> None:
     assert noise.pass_every[2].low < noise.pass_every[2].value < noise.pass_every[2].high
 
 
-def ragas_f1(gold: list[Call], pred: list[Call]) -> float:
+def ragas_f1(gold: list[Step], pred: list[Step]) -> float:
     """ragas 0.4, ToolCallF1: sets of name and arguments."""
     sets = [{(call.name, tuple(sorted(call.args.items()))) for call in calls} for calls in (gold, pred)]
     common = len(sets[0] & sets[1])
@@ -288,7 +288,7 @@ def ragas_f1(gold: list[Call], pred: list[Call]) -> float:
     return 2 * common / size if size else 0.0
 
 
-def ragas_accuracy(gold: list[Call], pred: list[Call]) -> float:
+def ragas_accuracy(gold: list[Step], pred: list[Step]) -> float:
     """ragas 0.4, ToolCallAccuracy: arguments as text, where the names are the same in the same order."""
     if [call.name for call in gold] != [call.name for call in pred]:
         return 0.0
@@ -299,7 +299,7 @@ def ragas_accuracy(gold: list[Call], pred: list[Call]) -> float:
     return sum(shares) / len(shares) if shares else 1.0
 
 
-def deepeval_correctness(gold: list[Call], pred: list[Call]) -> float:
+def deepeval_correctness(gold: list[Step], pred: list[Step]) -> float:
     """deepeval 4.1, ToolCorrectness by name: expected tools that were called, each once."""
     left = [call.name for call in pred]
     hits = 0
@@ -314,9 +314,9 @@ def test_ragas_and_deepeval_agree_where_their_definitions_overlap() -> None:
     draw = random.Random(7)
     compared = {"f1": 0, "accuracy": 0}
     for _ in range(500):
-        calls = [Call(f"t{draw.randrange(3)}", {"a": draw.randrange(2), "b": draw.randrange(2)}) for _ in range(8)]
+        calls = [Step(f"t{draw.randrange(3)}", {"a": draw.randrange(2), "b": draw.randrange(2)}) for _ in range(8)]
         gold = calls[: draw.randrange(1, 4)]
-        same_tools = [Call(call.name, draw.choice(calls).args) for call in gold]
+        same_tools = [Step(call.name, draw.choice(calls).args) for call in gold]
         pred = draw.choice([calls[draw.randrange(3) : draw.randrange(8)], same_tools])
         listed: Any = [{"calls": [{"name": call.name, "args": call.args} for call in side]} for side in (gold, pred)]
         assert ToolF1("recall")(*listed).tally.value == deepeval_correctness(gold, pred)

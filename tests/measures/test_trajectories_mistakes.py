@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from goldassay.measures.trajectories import CallF1
-from goldassay.measures.trajectories.steps import steps_of
+from goldassay.measures.trajectories.records import steps_of
 
 A = {"name": "search", "args": {"query": "Delft"}}
 B = {"name": "read", "args": {"id": 7}}

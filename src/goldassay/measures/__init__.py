@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Concatenate, NoReturn, ParamSpec, TypeVar
+from dataclasses import dataclass
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
-from goldassay.core.measure import spelled
+from goldassay.core.measure import B, Measure, spelled
+from goldassay.core.tally import Mean, T
 
 BatchT = TypeVar("BatchT")
 Counted = TypeVar("Counted")
 Options = ParamSpec("Options")
 Examples = Sequence[object]
 """Gold examples or predictions, aligned."""
+
+
+@dataclass(frozen=True)
+class TaskMeasure(Measure[T, B]):
+    """A measure of a task; its evidence is a mean unless it says something else."""
+
+    @property
+    def zero(self) -> Any:
+        """No evidence of a mean."""
+        return Mean()
 
 
 def misspelled(name: str) -> NoReturn:

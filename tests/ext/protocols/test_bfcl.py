@@ -10,10 +10,11 @@ import pytest
 
 from goldassay import score
 from goldassay._support.exceptions import DataError
+from goldassay.core.steps import Step
 from goldassay.ext.protocols.bfcl import AstMatch, ast_error, call_error
 from goldassay.ext.protocols.formats.calls import written_calls
 from goldassay.gold import load
-from goldassay.measures.trajectories.records import Call, reference, trajectory
+from goldassay.measures.trajectories.records import reference, trajectory
 
 
 def lines(file: Path) -> list[Any]:
@@ -85,7 +86,7 @@ AREA = {
     ],
 )
 def test_rules_by_hand(gold: dict[str, Any], pred: dict[str, Any], error: str) -> None:
-    assert call_error(AREA, Call("area", gold), Call("area", pred)) == error
+    assert call_error(AREA, Step("area", gold), Step("area", pred)) == error
 
 
 def test_the_pair_of_files_of_the_leaderboard(tmp_path: Path) -> None:

@@ -22,9 +22,8 @@ from typing_extensions import TypedDict
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold.shapes import Fields
-from goldassay.measures.trajectories.records import CALLING
+from goldassay.measures.trajectories.records import CALLING, steps_of
 from goldassay.measures.trajectories.scorecard import AT_END, START
-from goldassay.measures.trajectories.steps import steps_of
 from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View
 from goldassay.statistics.design import SAMPLING, UNCOVERED, Design, Sampling
 from goldassay.statistics.intervals import Interval

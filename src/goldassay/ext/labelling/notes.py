@@ -28,7 +28,7 @@ from goldassay.ext.labelling.modes import Mode, ReviewedTrace, mode_shares, read
 from goldassay.ext.labelling.review.exporting import reviewed_traces
 from goldassay.ext.labelling.review.folder import Folder
 from goldassay.gold.records import INPUT_FIELDS, as_gold
-from goldassay.measures.trajectories.steps import steps_of
+from goldassay.measures.trajectories.records import steps_of
 from goldassay.running.head import now
 from goldassay.running.leaks import text_of
 from goldassay.running.run import Case

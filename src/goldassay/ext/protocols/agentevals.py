@@ -27,12 +27,13 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import means
 from goldassay.core.fields import read
 from goldassay.core.measure import Batches, Conventions, Error, Measure, Names, Review, failed
+from goldassay.core.steps import Step
 from goldassay.core.tally import Mean
 from goldassay.measures import Examples
 from goldassay.measures.protocols import Protocol
 from goldassay.measures.trajectories.matching import ARGUMENTS, may_be_absent
 from goldassay.measures.trajectories.mistakes import in_words
-from goldassay.measures.trajectories.records import Call, calls_of, reference, trajectory
+from goldassay.measures.trajectories.records import call_of, reference, trajectory
 from goldassay.results.result import Result, fold
 
 MODES = ("strict", "unordered", "subset", "superset")
@@ -45,10 +46,10 @@ class Turns(NamedTuple):
 
     roles: tuple[str, ...]
     sizes: tuple[int, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[Step, ...]
 
     @classmethod
-    def of_calls(cls, calls: Sequence[Call]) -> Turns:
+    def of_calls(cls, calls: Sequence[Step]) -> Turns:
         """A turn for each call."""
         return cls(("assistant",) * len(calls), (1,) * len(calls), tuple(calls))
 
@@ -66,10 +67,10 @@ def turns(record: object) -> Turns | None:
         return None  # steps
     roles = []
     sizes = []
-    calls: list[Call] = []
+    calls: list[Step] = []
     for message in messages:
         role = str(read(message, "role", ""))
-        listed = calls_of(message)
+        listed = list(map(call_of, read(message, "tool_calls", None) or ()))
         roles.append(ROLES.get(role, role))
         sizes.append(len(listed))
         calls += listed
@@ -137,11 +138,11 @@ class AgentMatch(Measure[Mean, list[TurnPair]]):
         """1 for a trajectory that matches."""
         how = {tool: mode for tool, mode in self.compare if mode}
 
-        def same(call: Call, expected: Call) -> bool:
+        def same(call: Step, expected: Step) -> bool:
             mode = how.get(call.name, self.arguments)
             return call.name == expected.name and _same_arguments(mode, call.args, expected.args)
 
-        def flipped(call: Call, expected: Call) -> bool:
+        def flipped(call: Step, expected: Step) -> bool:
             return same(expected, call)
 
         def matches(pred: Turns, gold: Turns) -> bool:
@@ -169,14 +170,14 @@ class AgentMatch(Measure[Mean, list[TurnPair]]):
         return (Error(f"no_{self.key}", f"expected {expected or 'no call'}.", expected, calls, field="calls"),), ()
 
 
-def _with_first_values(call: Call) -> Call:
+def _with_first_values(call: Step) -> Step:
     """A call of our gold, each argument with its first acceptable value."""
     args = {name: value[0] if isinstance(value, list) and value else value for name, value in call.args.items()}
     optional = [name for name, value in args.items() if may_be_absent(call.args[name]) and value in ("", None)]
-    return Call(call.name, {name: value for name, value in args.items() if name not in optional})
+    return Step(call.name, {name: value for name, value in args.items() if name not in optional})
 
 
-def _covered(calls: Sequence[Call], candidates: Sequence[Call], same: Callable[[Call, Call], bool]) -> bool:
+def _covered(calls: Sequence[Step], candidates: Sequence[Step], same: Callable[[Step, Step], bool]) -> bool:
     """Whether each call, in order, takes one of the others that no call before it took."""
     free = list(candidates)
     for call in calls:

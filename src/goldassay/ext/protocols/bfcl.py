@@ -27,11 +27,12 @@ from goldassay._support.exceptions import DataError
 from goldassay.core.evidence import means
 from goldassay.core.fields import identity, read
 from goldassay.core.measure import Batches, Conventions, Error, Measure, Review
+from goldassay.core.steps import Step
 from goldassay.core.tally import Mean
 from goldassay.measures import Examples
 from goldassay.measures.protocols import Protocol
 from goldassay.measures.trajectories.mistakes import in_words
-from goldassay.measures.trajectories.records import Call, reference, trajectory
+from goldassay.measures.trajectories.records import reference, trajectory
 from goldassay.results.result import Result, Sections, facts_of, fold
 
 PYTHON_TYPES: dict[str, type] = {
@@ -48,7 +49,7 @@ IGNORED = re.compile(r"[ ,./\-_*^]")
 
 
 def ast_error(
-    functions: Sequence[Mapping[str, Any]], gold: Sequence[Call], pred: Sequence[Call] | None, category: str
+    functions: Sequence[Mapping[str, Any]], gold: Sequence[Step], pred: Sequence[Step] | None, category: str
 ) -> str:
     """The kind of the first error by the names of the script; empty if the calls are right.
 
@@ -62,10 +63,10 @@ def ast_error(
         DataError: A schema has a type that the checker does not know, or there is none of a function of the reference.
 
     >>> area = {"name": "area", "parameters": {"properties": {"base": {"type": "integer"}}, "required": ["base"]}}
-    >>> gold = [Call("area", {"base": [10]})]
-    >>> ast_error([area], gold, [Call("area", {"base": 10})], "simple_python")
+    >>> gold = [Step("area", {"base": [10]})]
+    >>> ast_error([area], gold, [Step("area", {"base": 10})], "simple_python")
     ''
-    >>> ast_error([area], gold, [Call("area", {"base": "10"})], "simple_python")
+    >>> ast_error([area], gold, [Step("area", {"base": "10"})], "simple_python")
     'type_error:simple'
     """
     if not gold and "relevance" in category:  # where no call is right, or any
@@ -94,7 +95,7 @@ def ast_error(
     return ""
 
 
-def call_error(schema: Mapping[str, Any], gold: Call, pred: Call) -> str:
+def call_error(schema: Mapping[str, Any], gold: Step, pred: Step) -> str:
     """The kind of the first error of one call; empty if it is right."""
     parameters = schema["parameters"]
     expected = _lists(gold.args)
@@ -266,7 +267,7 @@ class AstMatch(Measure[Mean, list[str]]):
         return (Error(error, f"{error.replace('_', ' ')}: expected {expected}.", expected, calls, field="calls"),), ()
 
 
-def _schema_of(call: Call) -> dict[str, Any]:
+def _schema_of(call: Step) -> dict[str, Any]:
     """A schema that the reference itself implies."""
     names = {kind: name for name, kind in reversed(PYTHON_TYPES.items())}  # of two the first: "array", "string"
     properties = {}

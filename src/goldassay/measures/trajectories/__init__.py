@@ -1,8 +1,8 @@
 """Trajectories: the calls of tools that agents and programs of several steps make.
 
-Read in this order: `records` (what is read from gold and predictions), `steps` (all steps of a prediction), `matching`
-(which calls are the same, and the first wrong step), `measures` (what counts), `mistakes` (errors in words),
-`scorecard` (everything over a set).
+Read in this order: `records` (what is read from gold and predictions: calls, and all steps), `matching` (which calls
+are the same, and the first wrong step), `measures` (what counts), `mistakes` (errors in words), `scorecard` (everything
+over a set).
 """
 
 from __future__ import annotations

@@ -12,13 +12,14 @@ length of the longest common beginning; where it does not, the first call that c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from goldassay._support.jsonl import JSON
+from goldassay.core.steps import Step
 from goldassay.measures.assignment import assign
 from goldassay.measures.records.comparators import by_value, comparator
-from goldassay.measures.trajectories.records import Call, Reference, Trajectory
+from goldassay.measures.trajectories.records import Reference, Trajectory
 
 ARGUMENTS = ("exact", "ignore", "subset", "superset")
 """How arguments match: all equal, not looked at, none that gold lacks, all of gold's."""
@@ -29,18 +30,18 @@ class CallComparison:
     """When two calls are the same: the ``arguments`` that count, and the comparators of some, as ``compare``.
 
     >>> same = CallComparison(compare={"find.since": "date(partial=True)"})
-    >>> same.right(Call("find", {"since": "1885", "n": 3}), Call("find", {"since": "1885-07-13", "n": 3.0}))
+    >>> same.right(Step("find", {"since": "1885", "n": 3}), Step("find", {"since": "1885-07-13", "n": 3.0}))
     True
     """
 
     arguments: str = "exact"
     compare: Mapping[str, str] | None = None
 
-    def right(self, gold: Call, pred: Call) -> bool:
+    def right(self, gold: Step, pred: Step) -> bool:
         """Whether the predicted call is the one that gold has."""
         return gold.name == pred.name and not self.wrong_arguments(gold, pred)
 
-    def wrong_arguments(self, gold: Call, pred: Call) -> list[str]:
+    def wrong_arguments(self, gold: Step, pred: Step) -> list[str]:
         """The arguments that are not gold's, those of gold first."""
         wrong: list[str] = []
         if self.arguments == "ignore":
@@ -49,20 +50,15 @@ class CallComparison:
         for name, expected in gold.args.items():
             if name in pred.args:
                 chosen = compare.get(f"{gold.name}.{name}") or compare.get(name) if compare else None
-                if not is_acceptable(expected, pred.args[name], chosen):
+                value = pred.args[name]
+                acceptable = expected if isinstance(expected, list) else ()
+                if not same(expected, value, chosen) and not any(same(item, value, chosen) for item in acceptable):
                     wrong.append(name)
             elif self.arguments != "subset" and not may_be_absent(expected):
                 wrong.append(name)
         if self.arguments != "superset":
             wrong += [name for name in pred.args if name not in gold.args]
         return wrong
-
-
-def is_acceptable(expected: JSON, value: JSON, chosen: str | None = None) -> bool:
-    """Whether a value is gold's, or one of its acceptable ones."""
-    if same(expected, value, chosen):
-        return True
-    return isinstance(expected, list) and any(same(item, value, chosen) for item in expected)
 
 
 def may_be_absent(expected: JSON) -> bool:
@@ -96,13 +92,11 @@ def same(expected: JSON, value: JSON, chosen: str | None = None) -> bool:
 class Alignment:
     """One acceptable list of calls beside those of a prediction."""
 
-    gold: tuple[Call, ...]
-    pred: tuple[Call, ...]
+    gold: tuple[Step, ...]
+    pred: tuple[Step, ...]
     comparing: CallComparison
     ordered: bool
-
-    def __post_init__(self) -> None:
-        self._compared: dict[int, bool] = {}
+    _compared: dict[int, bool] = field(default_factory=dict, init=False)
 
     def is_right(self, i: int, j: int) -> bool:
         """Whether gold's call is the predicted one, by their numbers."""

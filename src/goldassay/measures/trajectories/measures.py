@@ -25,17 +25,15 @@ from goldassay.core.evidence import Floats, means
 from goldassay.core.fields import identity
 from goldassay.core.measure import NO_EVIDENCE, Conventions, Error, Limits, Measure, Names, Review, failed
 from goldassay.core.tally import RATE_TALLIES, By, Counts, Mean, T, Tally
-from goldassay.measures import Examples
+from goldassay.measures import Examples, TaskMeasure
 from goldassay.measures.records.comparators import comparator
 from goldassay.measures.trajectories import mistakes
 from goldassay.measures.trajectories.matching import ARGUMENTS, CallComparison, CallPair
 from goldassay.measures.trajectories.records import reference, trajectory
 
-TRAJECTORY_OPTIONS: Names = ("arguments", "compare")
-
 
 @dataclass(frozen=True, kw_only=True)
-class TrajectoryMeasure(Measure[T, list[CallPair]]):
+class TrajectoryMeasure(TaskMeasure[T, list[CallPair]]):
     """A measure on pairs of trajectories.
 
     ``arguments``: how arguments match: ``exact`` (all equal), ``ignore``, ``subset`` (none that gold lacks) or
@@ -44,8 +42,13 @@ class TrajectoryMeasure(Measure[T, list[CallPair]]):
     """
 
     task = "trajectories"
-    shares = TRAJECTORY_OPTIONS
-    choices: ClassVar[Mapping[str, tuple[object, ...]]] = {"arguments": ARGUMENTS, "rate": tuple(RATE_TALLIES)}
+    shares = ("arguments", "compare")
+    choices = {
+        "arguments": ARGUMENTS,
+        "rate": tuple(RATE_TALLIES),
+        "mode": ("exact", "in_order", "any_order", "unordered", "subset"),
+        "of": ("finished", "failed", "recovered", "repeated"),
+    }
 
     arguments: str = "exact"
     compare: Any = ()
@@ -56,11 +59,6 @@ class TrajectoryMeasure(Measure[T, list[CallPair]]):
         object.__setattr__(self, "compare", tuple((str(name), str(how)) for name, how in pairs))
         for _, how in self.compare:
             comparator(how)
-
-    @property
-    def zero(self) -> Any:
-        """No evidence of a mean."""
-        return Mean()
 
     def batch(self, gold: Examples, pred: Examples) -> list[CallPair]:
         """Every pair, read once; the assignments are made when first needed.
@@ -109,10 +107,6 @@ class TrajectoryMatch(TrajectoryMeasure[Mean]):
     mode: str = "exact"
     name = "trajectory_{mode}_match"
     in_key: ClassVar[Names] = ("mode",)
-    choices: ClassVar[Mapping[str, tuple[object, ...]]] = {
-        "arguments": ARGUMENTS,
-        "mode": ("exact", "in_order", "any_order", "unordered", "subset"),
-    }
 
     def tallies(self, batch: list[CallPair]) -> Mean:
         """1 for a trajectory that matches."""
@@ -156,7 +150,7 @@ class CallF1(TrajectoryMeasure):
         right = _array(len(getattr(best, self.assigned)) for best in alignments)
         predicted = _array(len(best.pred) for best in alignments)
         expected = _array(len(best.gold) for best in alignments)
-        return RATE_TALLIES[self.rate](right, predicted - right, expected - right)
+        return type(self.zero)(right, predicted - right, expected - right)
 
 
 @dataclass(frozen=True)
@@ -316,10 +310,6 @@ class Conduct(TrajectoryMeasure[Mean]):
     of: str = "finished"
     name = "{of}"
     in_key: ClassVar[Names] = ("of",)
-    choices: ClassVar[Mapping[str, tuple[object, ...]]] = {
-        "arguments": ARGUMENTS,
-        "of": ("finished", "failed", "recovered", "repeated"),
-    }
 
     @property
     def fixed(self) -> Conventions:
@@ -347,7 +337,7 @@ class Conduct(TrajectoryMeasure[Mean]):
 
 
 @dataclass(frozen=True)
-class EndState(Measure[Mean]):
+class EndState(TaskMeasure[Mean]):
     """The share of trajectories after which what gold asks for is true, by a function of yours.
 
     ``check`` is ``FILE.py:NAME``, or a function at the top of a file: it takes gold and prediction and returns a bool,
@@ -368,7 +358,6 @@ class EndState(Measure[Mean]):
 
     task = "trajectories"
     name = "end_state"
-    zero: ClassVar[Mean] = Mean()  # type: ignore[misc]
 
     check: Any
 
@@ -388,9 +377,8 @@ class EndState(Measure[Mean]):
         """That the function says no."""
         value = self.tally(gold, pred).value
         name = self.check.rpartition(":")[2]
-        return (
-            () if value == 1 else (Error("wrong_state", f"{name} is {value:g} at the end.", field="trajectory"),)
-        ), ()
+        error = Error("wrong_state", f"{name} is {value:g} at the end.", field="trajectory")
+        return () if value == 1 else (error,), ()
 
 
 def _array(numbers: Iterable[float]) -> Floats:
@@ -403,7 +391,7 @@ def listed(**options: Any) -> list[TrajectoryMeasure[Any]]:
     matches = [TrajectoryMatch(mode, **options) for mode in ("exact", "in_order", "any_order")]
     calls = [CallF1(rate, **options) for rate in RATE_TALLIES]
     tools = [ToolF1(rate, **options) for rate in RATE_TALLIES]
-    conduct = [Conduct(of, **options) for of in ("finished", "failed", "recovered", "repeated")]
+    conduct = [Conduct(of, **options) for of in TrajectoryMeasure.choices["of"]]
     return [*matches, *calls, *tools, ArgumentAccuracy(**options), Steps(**options), CostRatio(**options), *conduct]
 
 

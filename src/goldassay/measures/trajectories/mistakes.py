@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from goldassay.core.measure import Error, Review
+from goldassay.core.steps import Step
 from goldassay.measures.trajectories.matching import CallPair
-from goldassay.measures.trajectories.records import Call
 from goldassay.text.words import json_text
 
 
@@ -42,33 +42,33 @@ def review(pair: CallPair) -> Review:
                     message = f"{gold.name}: {name} was left out: it is {json_text(gold.args[name])}."
                 else:
                     message = f"{gold.name}: {name} is {json_text(gold.args[name])}, not {json_text(pred.args[name])}."
-                errors.append(_error("wrong_argument", message, pred.step, gold, pred, f"{gold.name}.{name}"))
+                errors.append(_error("wrong_argument", message, pred.index, gold, pred, f"{gold.name}.{name}"))
     # what is left on both sides, in order, is a call of another tool in the place of gold's
     spare = [j for j in unassigned_pred if j not in pair.repeated]
     for i, j in zip(unassigned_gold, spare, strict=False):
         expected = best.gold[i]
         call = best.pred[j]
         message = f"{expected.name} was to be called, not {call.name}."
-        errors.append(_error("wrong_tool", message, call.step, expected, call))
+        errors.append(_error("wrong_tool", message, call.index, expected, call))
     for i in unassigned_gold[len(spare) :]:
-        step = best.pred[i].step if i < len(best.pred) else pair.trajectory.end
+        step = best.pred[i].index if i < len(best.pred) else pair.trajectory.end
         errors.append(_error("missing_call", f"{in_words(best.gold[i])} was not called.", step, best.gold[i]))
     for j in unassigned_pred:
         call = best.pred[j]
         if j in pair.repeated:
-            errors.append(_error("repeated_call", f"{in_words(call)} was called again.", call.step, None, call))
+            errors.append(_error("repeated_call", f"{in_words(call)} was called again.", call.index, None, call))
         elif j in spare[len(unassigned_gold) :]:
-            errors.append(_error("spurious_call", f"{in_words(call)} was not needed.", call.step, None, call))
+            errors.append(_error("spurious_call", f"{in_words(call)} was not needed.", call.index, None, call))
     if best.ordered and not best.keeps_order:
         first = best.first_wrong or 0
         call = best.pred[min(first, len(best.pred) - 1)]
         order = ", ".join(best.gold[i].name for i in best.right)
         message = f"{'the' if best.any_order else 'some'} calls are right, their order is not: {order}."
-        errors.append(_error("wrong_order", message, call.step, None, call))
+        errors.append(_error("wrong_order", message, call.index, None, call))
     for j in pair.unrecovered:
         call = best.pred[j]
         message = f"{call.name} failed ({call.error[:80]}), and the program went on without it."
-        errors.append(_error("ignored_error", message, call.step, None, call))
+        errors.append(_error("ignored_error", message, call.index, None, call))
     if not pair.trajectory.finished:
         message = f"the program stopped after {pair.trajectory.steps} steps without an end."
         errors.append(_error("not_finished", message, pair.trajectory.end))
@@ -76,14 +76,14 @@ def review(pair: CallPair) -> Review:
     makers = [call for call in best.pred if call.predictor]
     if makers:  # what no call shows is due to the predictor that made the last one before
         for number, error in enumerate(errors):
-            before = [call for call in makers if call.step <= (error.step or 0)] or makers[:1]
+            before = [call for call in makers if call.index <= (error.step or 0)] or makers[:1]
             if not error.predictor:
                 errors[number] = replace(error, predictor=before[-1].predictor)
     return tuple(errors), tuple(in_words(best.gold[i]) for i in best.right)
 
 
 def _error(
-    kind: str, message: str, step: int, gold: Call | None = None, pred: Call | None = None, field: str = "trajectory"
+    kind: str, message: str, step: int, gold: Step | None = None, pred: Step | None = None, field: str = "trajectory"
 ) -> Error:
     return Error(
         kind,
@@ -98,6 +98,6 @@ def _error(
     )
 
 
-def in_words(call: Call) -> str:
+def in_words(call: Step) -> str:
     """A call as a person writes it: ``search(query="Delft", n=3)``."""
     return f"{call.name}({', '.join(f'{name}={json_text(value)}' for name, value in call.args.items())})"

@@ -10,44 +10,38 @@ A prediction has its steps under ``trajectory`` (or ``calls``, ``messages``) in 
 * DSPy's ReAct: ``{"thought_0": …, "tool_name_0": …, "tool_args_0": …, "observation_0": …, …}``;
 * messages with ``tool_calls``, as OpenAI's API has them: arguments are an object or its JSON text;
 * BFCL's calls: ``[{name: {argument: value}}, …]``.
+
+`trajectory` reads the calls that count and refuses what is none; `steps_of` reads all steps, whatever they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError
 from goldassay._support.jsonl import JSON
-from goldassay.core.fields import read
+from goldassay.core.fields import Record, read
 from goldassay.core.measure import failed, gold_field
+from goldassay.core.steps import Step
 
 CALLING = ("tool", "retriever", "")  # the kinds of steps that are calls; a step without a kind is one
 FINISH = "finish"  # the tool with which DSPy's ReAct ends
 REACT_ERROR = "Execution error"  # the first words of an observation of ReAct whose tool raised
-
-
-@dataclass(slots=True)
-class Call:
-    """One call: the tool's name and its arguments, and of a prediction where it was and how it ended.
-
-    ``step`` is its place among all steps of the trajectory, from 0; ``predictor`` the predictor that made it, if known.
-    """
-
-    name: str
-    args: Mapping[str, JSON] = field(default_factory=dict)
-    step: int = 0
-    error: str = ""
-    predictor: str = ""
+TRAJECTORY = ("trajectory", "calls", "messages")
+"""The fields under which a prediction may have its steps."""
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """The calls of one prediction, how many steps it took, and whether it came to its end."""
+    """The calls of one prediction, how many steps it took, and whether it came to its end.
 
-    calls: tuple[Call, ...] = ()
+    The ``index`` of a call is its place among all steps, from 0.
+    """
+
+    calls: tuple[Step, ...] = ()
     steps: int = 0
     finished: bool = True
     failure: str = ""
@@ -55,14 +49,14 @@ class Trajectory:
     @property
     def end(self) -> int:
         """The number of the step that would follow its last call or step."""
-        return max(self.steps, self.calls[-1].step + 1 if self.calls else 0)
+        return max(self.steps, self.calls[-1].index + 1 if self.calls else 0)
 
 
 @dataclass(frozen=True)
 class Reference:
     """The acceptable lists of calls, and whether their order counts."""
 
-    alternatives: tuple[tuple[Call, ...], ...] = ((),)
+    alternatives: tuple[tuple[Step, ...], ...] = ((),)
     ordered: bool = True
 
 
@@ -89,6 +83,9 @@ def reference(gold: object) -> Reference:
 def trajectory(pred: object) -> Trajectory:
     """The calls of a prediction; those of a program that failed are none.
 
+    Raises:
+        DataError: A call has none of the forms that `call_of` reads.
+
     >>> react = {"thought_0": "look", "tool_name_0": "search", "tool_args_0": {"query": "Delft"}, "observation_0": "…",
     ...          "tool_name_1": "finish", "tool_args_1": {}, "observation_1": "Completed."}
     >>> steps = trajectory({"trajectory": react})
@@ -97,30 +94,65 @@ def trajectory(pred: object) -> Trajectory:
     """
     if failure := failed(pred):
         return Trajectory(finished=False, failure=failure)
-    steps = None
-    for name in ("trajectory", "calls", "messages"):
-        steps = read(pred, name, None)
-        if steps is not None:
-            break
-    if isinstance(steps, Mapping):
-        if "messages" in steps:
-            return of_messages(steps["messages"])
-        return _of_react(steps)
-    if not isinstance(steps, Sequence) or isinstance(steps, str):
+    form, listed = _form(pred)
+    if form == "react":
+        steps = _of_react(listed)
+        calls = [step for step in steps if step.kind == "tool"]
+        return Trajectory(tuple(calls), len(calls), len(calls) < len(steps))
+    if form == "chat":
+        calls = [step for step in of_messages(listed, strict=True) if step.kind == "tool"]
+        waits = not listed or read(listed[-1], "tool_calls", None) or read(listed[-1], "role", "") == "tool"
+        return Trajectory(tuple(calls), len(calls), not waits)
+    if not form:
         return Trajectory()
-    if any((type(step) is dict or isinstance(step, Mapping)) and "role" in step for step in steps):
-        return of_messages(steps)
     calls = []
-    for index, step in enumerate(steps):
+    for index, step in enumerate(listed):
         if str(read(step, "kind", "") or "") in CALLING:
             call = call_of(step, index)
-            if call.name != FINISH or call.args or name == "calls":  # that of ReAct has no arguments
+            if call.name != FINISH or call.args or form == "calls":  # that of ReAct has no arguments
                 calls.append(call)
     finished = read(pred, "finished", True)
-    return Trajectory(tuple(calls), len(steps), finished is not False)
+    return Trajectory(tuple(calls), len(listed), finished is not False)
 
 
-def call_of(item: object, step: int = 0) -> Call:
+def steps_of(pred: object) -> list[Step]:
+    """The steps of a prediction, under the first field of `TRAJECTORY` that it has.
+
+    >>> react = {"thought_0": "look", "tool_name_0": "search", "tool_args_0": {"q": "Delft"}, "observation_0": "a, b"}
+    >>> [(step.kind, step.name, step.output) for step in steps_of({"trajectory": react})]
+    [('tool', 'search', 'a, b')]
+    """
+    form, listed = _form(pred)
+    if form == "react":
+        return _of_react(listed)
+    if form == "chat":
+        return of_messages(listed)
+    steps = []
+    for index, step in enumerate(listed):
+        if isinstance(step, Mapping) and "name" in step:
+            parent = step.get("parent")
+            above = isinstance(parent, int) and 0 <= parent < index
+            args = arguments(step.get("args") or step.get("arguments"))
+            known = {"name": str(step["name"]), "args": args, "parent": parent if above else None}
+            steps.append(Step.of({**step, **known}, index))
+        else:
+            steps.append(_call_or_text(step, index))
+    return steps
+
+
+def _form(pred: object) -> tuple[str, Any]:
+    """How a prediction has its steps (as ``react``, as a ``chat``, or listed in the field of that name), and those."""
+    field = next((name for name in TRAJECTORY if read(pred, name, None) is not None), "")
+    listed = read(pred, field, None) if field else None
+    if isinstance(listed, Mapping):
+        return ("chat", listed["messages"]) if "messages" in listed else ("react", listed)
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        return "", ()
+    is_chat = any((type(step) is dict or isinstance(step, Mapping)) and "role" in step for step in listed)
+    return "chat" if is_chat else field, listed
+
+
+def call_of(item: object, index: int = 0) -> Step:
     """A call from ``{name, args}``, a step, OpenAI's ``{function: {name, arguments}}``, Inspect's or BFCL's form.
 
     Raises:
@@ -129,17 +161,26 @@ def call_of(item: object, step: int = 0) -> Call:
     get = item.get if type(item) is dict else lambda name: read(item, name, None)
     function = get("function")
     if function is not None and isinstance(function, Mapping):
-        return Call(str(function.get("name", "")), arguments(function.get("arguments")), step)
+        return Step(str(function.get("name", "")), arguments(function.get("arguments")), index)
     name = get("name")
     name = function if name is None else name  # Inspect: {function: name, arguments: {…}}
     if name is None:
         if isinstance(item, Mapping) and len(item) == 1:
             ((name, args),) = item.items()
-            return Call(str(name), arguments(args), step)
+            return Step(str(name), arguments(args), index)
         raise DataError(f"a call is {{name, args}}, not {item!r}", field="calls")
     args = get("args")
     args = get("arguments") if args is None else args
-    return Call(str(name), arguments(args), step, str(get("error") or ""), str(get("predictor") or ""))
+    error = str(get("error") or "")
+    return Step(str(name), arguments(args), index, error=error, predictor=str(get("predictor") or ""))
+
+
+def _call_or_text(item: object, index: int) -> Step:
+    """A call; of what is none the text, in the place of a name."""
+    try:
+        return call_of(item, index)
+    except DataError:
+        return Step(str(item), {}, index)
 
 
 def arguments(args: object) -> Mapping[str, JSON]:
@@ -157,61 +198,58 @@ def arguments(args: object) -> Mapping[str, JSON]:
     return {} if value is None else {"": value}
 
 
-def _of_react(fields: Mapping[str, object]) -> Trajectory:
-    calls: list[Call] = []
-    finished = False
-    number = 0
-    while f"tool_name_{number}" in fields:
-        name = str(fields[f"tool_name_{number}"])
-        observation = str(fields.get(f"observation_{number}", ""))
-        error = observation if observation.startswith(REACT_ERROR) else ""
-        if name == FINISH:
-            finished = True
-        else:
-            args = arguments(fields.get(f"tool_args_{number}"))
-            calls.append(Call(name, args, number, error, "react"))
-        number += 1
-    return Trajectory(tuple(calls), number - finished, finished)
+def _of_react(fields: Record) -> list[Step]:
+    steps: list[Step] = []
+    while f"tool_name_{len(steps)}" in fields:
+        index = len(steps)
+        name = str(fields[f"tool_name_{index}"])
+        output = fields.get(f"observation_{index}")
+        error = output if isinstance(output, str) and output.startswith(REACT_ERROR) else ""
+        args = arguments(fields.get(f"tool_args_{index}"))
+        steps.append(Step(name, args, index, "module" if name == FINISH else "tool", output, error, predictor="react"))
+    return steps
 
 
-def calls_of(message: object, first: int = 0) -> list[Call]:
-    """The calls of one message, the first of which is this step."""
-    listed = message.get("tool_calls") if type(message) is dict else read(message, "tool_calls", None)
-    return [call_of(call, step) for step, call in enumerate(listed, first)] if listed else []
+def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Step]:
+    """The steps of a chat: each answer of the model, and the calls of tools in it with what they returned.
 
+    A tool's message belongs to the call that it names, or to the first call that has no output yet.
 
-def error_of(message: object) -> str:
-    """The error that a tool's message reports, as a text or as an object with a ``message``."""
-    error = read(message, "error", None)
-    return str(error.get("message", error) if isinstance(error, Mapping) else error or "")
-
-
-def of_messages(messages: Sequence[object]) -> Trajectory:
-    """The calls of messages with ``tool_calls``; each answer of the model is a step before them, as in `steps_of`."""
-    calls: list[Call] = []
-    step = 0
-    has_errors = False
+    Raises:
+        DataError: A call has none of the forms that `call_of` reads, and the reading is ``strict``.
+    """
+    read_call = call_of if strict else _call_or_text
+    steps: list[Step] = []
+    waiting: list[tuple[str, Step]] = []
     for message in messages:
-        role = read(message, "role", "")
+        role = read(message, "role", None)
+        parent = None
         if role == "assistant":
-            step += 1
-        elif role == "tool" and error_of(message):
-            has_errors = True
-        listed = calls_of(message, step)
-        step += len(listed)
-        calls += listed
-    if has_errors:
-        # the error of a tool's message is that of the call that it names, or of the first call without an answer
-        remaining = iter(calls)
-        waiting: list[tuple[object, Call]] = []
-        for message in messages:
-            waiting += [(read(call, "id", None), next(remaining)) for call in read(message, "tool_calls", None) or ()]
-            if waiting and read(message, "role", "") == "tool":
-                name = read(message, "tool_call_id", None)
-                pair = next((item for item in waiting if item[0] == name), waiting[0])
-                pair[1].error = error_of(message)
-                waiting.remove(pair)
-    answered = bool(messages) and not (
-        read(messages[-1], "tool_calls", None) or read(messages[-1], "role", "") == "tool"
-    )
-    return Trajectory(tuple(calls), len(calls), answered)
+            parent = len(steps)
+            model = str(read(message, "model", None) or "assistant")
+            steps.append(Step(model, {}, parent, "model", text_of(message)))
+        for call in read(message, "tool_calls", None) or ():
+            step = read_call(call, len(steps))
+            step.parent = parent
+            waiting.append((str(read(call, "id", None)), step))
+            steps.append(step)
+        if role == "tool" and waiting:
+            name = str(read(message, "tool_call_id", None))
+            pair = next((item for item in waiting if item[0] == name), waiting[0])
+            waiting.remove(pair)
+            error = read(message, "error", None)
+            error = error.get("message", error) if isinstance(error, Mapping) else error
+            pair[1].output = text_of(message)
+            pair[1].error = str(error or "")
+    return steps
+
+
+def text_of(message: object) -> str:
+    """The text of a message, whose content is a text or a list of parts."""
+    content = read(message, "content", None)
+    if content is None:
+        content = read(message, "parts", None)
+    if isinstance(content, (list, tuple)):
+        parts = (item.get("text") or item.get("content") if isinstance(item, Mapping) else item for item in content)
+        return "\n".join(str(item) for item in parts if item)
+    return "" if content is None else str(content)

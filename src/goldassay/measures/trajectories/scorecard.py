@@ -55,21 +55,25 @@ def scorecard(
         "failed": "{n} of {examples} programs failed, so their calls count as missed",
         "unfinished": "{n} of {examples} trajectories were cut before their end",
     }
-    card = fold(
-        "trajectories", listed(**options), shared, {by_tool.key: by_tool}, sections=Sections(_facts, by, warnings)
-    )
-    card.by["step"] = _steps(card.facts)
-    transitions = dict(facts_of(card.facts, "transition").most_common())
-    if transitions:
-        card.by["transition"] = {name: {"trajectories": count} for name, count in transitions.items()}
-    categories = sorted(facts_of(card.facts, "category"))
-    if categories:
+    sections = Sections(_facts, by, warnings)
+    card = fold("trajectories", listed(**options), shared, {by_tool.key: by_tool}, sections=sections)
+    facts = card.facts
+    lost = facts_of(facts, "wrong").total()
+    card.by["step"] = {}
+    step = 1
+    while reached := facts["reached", step]:  # the step after the last call is the end
+        wrong = facts["wrong", step]
+        low, high = wilson(wrong, reached)
+        loss = wrong / lost if lost else 0.0
+        row = {"reached": reached, "wrong": wrong, "share": wrong / reached, "low": low, "high": high, "loss": loss}
+        card.by["step"][str(step)] = row
+        step += 1
+    if transitions := facts_of(facts, "transition").most_common():
+        card.by["transition"] = {name: {"trajectories": count} for name, count in transitions}
+    if categories := facts_of(facts, "category"):
         card.by["category"] = {
-            name: {
-                "trajectory_exact_match": card.facts["exact", name] / card.facts["category", name],
-                "examples": card.facts["category", name],
-            }
-            for name in categories
+            name: {"trajectory_exact_match": facts["exact", name] / number, "examples": number}
+            for name, number in sorted(categories.items())
         }
     return card
 
@@ -98,23 +102,3 @@ def _facts(chunk: Batches, first: TrajectoryMatch) -> Counter[Hashable]:
         reached += lengths[length]
         facts["reached", length] = reached
     return facts
-
-
-def _steps(facts: Counter[Hashable]) -> dict[str, dict[str, float]]:
-    """The table from step to step; the step after the last call is the end."""
-    lost = facts_of(facts, "wrong").total()
-    rows: dict[str, dict[str, float]] = {}
-    step = 1
-    while reached := facts["reached", step]:
-        wrong = facts["wrong", step]
-        low, high = wilson(wrong, reached)
-        rows[str(step)] = {
-            "reached": reached,
-            "wrong": wrong,
-            "share": wrong / reached,
-            "low": low,
-            "high": high,
-            "loss": wrong / lost if lost else 0.0,
-        }
-        step += 1
-    return rows

@@ -18,8 +18,7 @@ from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.shape import DSPY_NOTES
 from goldassay.core.steps import Step
 from goldassay.core.tally import Confusion
-from goldassay.measures.trajectories.records import CALLING
-from goldassay.measures.trajectories.steps import TRAJECTORY, steps_of
+from goldassay.measures.trajectories.records import CALLING, TRAJECTORY, steps_of
 from goldassay.reporting.pages.document import code, packed
 from goldassay.reporting.summary import ONE_SIDED, RunSummary, is_wrong
 from goldassay.running.rows import Row

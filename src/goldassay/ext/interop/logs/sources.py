@@ -28,7 +28,7 @@ from goldassay.gold.formats.jsonl import record_of
 from goldassay.gold.outputs import OUTPUT_FIELDS
 from goldassay.gold.records import INPUT_FIELDS
 from goldassay.gold.shapes import SHAPES, Fields, Record
-from goldassay.measures.trajectories.steps import TRAJECTORY
+from goldassay.measures.trajectories.records import TRAJECTORY
 from goldassay.running.evaluated import number
 from goldassay.running.folder import run_at
 from goldassay.running.run import stored

@@ -44,7 +44,7 @@ from goldassay._support.jsonl import JSON
 from goldassay.core.fields import Fields, Record, identity, read
 from goldassay.ext.interop.logs.spans import CALL_FAILED, FAILED_STATUS, as_object, decoded, moment, tree
 from goldassay.gold.formats.tables import table
-from goldassay.measures.trajectories.steps import of_messages, text_of
+from goldassay.measures.trajectories.records import of_messages, text_of
 from goldassay.running.evaluated import PROGRAM_RAISED, LogSystem, Sample, number
 
 LARGEST_SAMPLES = 2**31  # bytes that the samples of an archive may unpack to

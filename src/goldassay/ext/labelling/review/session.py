@@ -29,7 +29,7 @@ from goldassay.ext.labelling.review.queue import Queue
 from goldassay.gold import anyfields
 from goldassay.gold.records import candidate_ids
 from goldassay.gold.shapes import Fields, Record
-from goldassay.measures.trajectories.steps import TRAJECTORY, steps_of
+from goldassay.measures.trajectories.records import TRAJECTORY, steps_of
 from goldassay.running.head import now
 
 SLOW = 0.5  # seconds from which figures are computed rarely: people do not wait for them

@@ -143,7 +143,8 @@ def _chats(source: Source) -> Iterator[SourceRecord]:
     for row in named(source.format).rows(source):
         messages = row.record.get("messages") if isinstance(row.record, dict) else None
         if source.side == "gold" and isinstance(messages, list) and "calls" not in row.record:
-            row.record["calls"] = [{"name": call.name, "args": call.args} for call in of_messages(messages).calls]
+            steps = of_messages(messages, strict=True)
+            row.record["calls"] = [{"name": step.name, "args": step.args} for step in steps if step.kind == "tool"]
         yield row
 
 
