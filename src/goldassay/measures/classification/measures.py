@@ -15,17 +15,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldassay.core.evidence import means
-from goldassay.core.measure import NO_EVIDENCE, Conventions, Limits, Measure, Names, Review, check_choice, plain
+from goldassay.core.measure import (
+    NO_EVIDENCE,
+    Conventions,
+    Limits,
+    Measure,
+    Names,
+    Review,
+    check_choice,
+    gold_field,
+    plain,
+    pred_field,
+)
 from goldassay.core.tally import RATE_TALLIES, Counts, Mean, T
-from goldassay.measures import Examples
+from goldassay.measures import Examples, TaskMeasure
 from goldassay.measures.classification.mistakes import review
-from goldassay.measures.classification.records import LabelBatch, indicators, institutions
+from goldassay.measures.classification.records import LabelPair, grade, institutions, label_set, probabilities, sides
 from goldassay.measures.classification.tally import (
     CORRELATIONS,
     NONE,
@@ -55,16 +67,75 @@ def groups(hierarchy: Hierarchy) -> dict[str, str]:
     return {label: group for group, labels in hierarchy for label in labels}
 
 
+@dataclass
+class LabelBatch:
+    """Many examples; each thing that measures need is read when it is first needed.
+
+    >>> LabelBatch(["M", "M"], ["M", "G"]).pairs["M", "G"].tolist()
+    [0, 1]
+    """
+
+    gold: Examples
+    pred: Examples
+
+    @cached_property
+    def labels(self) -> list[LabelPair]:
+        """The labels."""
+        return [sides(*pair) for pair in zip(self.gold, self.pred, strict=True)]
+
+    @cached_property
+    def reviews(self) -> list[Review]:
+        """Which label was taken for which, in words."""
+        return list(map(review, self.labels))
+
+    @cached_property
+    def pairs(self) -> dict[tuple[str, str], NDArray[np.int8]]:
+        """For each (gold, predicted) that occurs, 1 at the examples that have it; in alphabetical order."""
+        return dict(sorted(indicators([(pair.gold, pair.pred) for pair in self.labels]).items()))
+
+    @cached_property
+    def gold_sets(self) -> list[frozenset[str]]:
+        """The sets of gold labels."""
+        return [label_set(gold_field(example, "labels"), "gold labels") for example in self.gold]
+
+    @cached_property
+    def sets(self) -> list[tuple[frozenset[str], frozenset[str]]]:
+        """The sets of labels of both sides."""
+        predicted = (label_set(pred_field(answer, "labels"), "predicted labels") for answer in self.pred)
+        return list(zip(self.gold_sets, predicted, strict=True))
+
+    @cached_property
+    def probabilities(self) -> list[dict[str, float]]:
+        """The predicted number of each label."""
+        return list(map(probabilities, self.pred))
+
+    @property
+    def likely(self) -> list[tuple[str, dict[str, float]]]:
+        """Each gold label, and the predicted numbers."""
+        return [(pair.gold, numbers) for pair, numbers in zip(self.labels, self.probabilities, strict=True)]
+
+    @cached_property
+    def grades(self) -> list[tuple[float, float | None]]:
+        """The numbers of both sides; None if a prediction has none."""
+        gold = [grade(gold_field(example, "score"), "gold") for example in self.gold]
+        answers = [pred_field(answer, "score") for answer in self.pred]
+        pred = [None if answer in (None, "") else grade(answer, "predicted") for answer in answers]
+        return list(zip(gold, pred, strict=True))
+
+
+def indicators(pairs: Sequence[tuple[str, str] | None]) -> dict[tuple[str, str], NDArray[np.int8]]:
+    """For each pair that occurs, 1 at the places that have it; None is no pair."""
+    numbers: dict[Any, int] = {}
+    codes = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], np.int64)
+    numbers.pop(None, None)
+    return {pair: (codes == code).astype(np.int8) for pair, code in numbers.items()}
+
+
 @dataclass(frozen=True)
-class ClassificationMeasure(Measure[T, LabelBatch]):
+class ClassificationMeasure(TaskMeasure[T, LabelBatch]):
     """A measure of classification: its batch reads what measures need."""
 
     task = "classification"
-
-    @property
-    def zero(self) -> Any:
-        """No evidence of a mean."""
-        return Mean()
 
     @property
     def counted(self) -> str:
@@ -85,7 +156,6 @@ class LabelMeasure(ClassificationMeasure[T]):
 
     def reviews(self, batch: LabelBatch) -> list[Review]:
         """Which label was taken for which, written once for all measures that share the batch."""
-        batch.reviews = batch.reviews or list(map(review, batch.labels))
         return batch.reviews
 
 

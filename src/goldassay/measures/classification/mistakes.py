@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from functools import cache
 
 from goldassay.core.measure import Error, Review
-from goldassay.measures.classification.records import LabelPair, institutions, signs
+from goldassay.measures.classification.records import LabelPair, institutions
 from goldassay.measures.classification.tally import NONE
 
-AROUND = 30  # characters of the text on each side
-
-
-class Clue(NamedTuple):
-    """The place of the first word that speaks for a label, such words as a clause, and the text around."""
-
-    start: int | None = None
-    end: int | None = None
-    clause: str = ""
-    around: str = ""
+Place = tuple[int | None, int | None, str]
+"""Where a word of a text begins and ends, and the text around it."""
 
 
 def review(pair: LabelPair) -> Review:
@@ -28,53 +21,73 @@ def review(pair: LabelPair) -> Review:
     >>> print(mistakes[0].message)
     A (Archive) was taken for M (Museum): "Stadsarchief" speaks for A, in "Het Stadsarchief van Delft".
     """
+    codes = institutions()
     mistakes: list[Error] = []
     right = [f"label {_title(pair.gold)}"] if pair.gold == pair.pred else []
     if not right:
-        kind, message = _wrong_label(pair)
-        clue = _clue(pair.text, pair.gold)
-        message += f': {clue.clause} for {pair.gold}, in "{clue.around}".' if clue.clause else "."
+        kind = "wrong_label"
+        gold = _title(pair.gold)
+        message = f"{gold} was taken for {_title(pair.pred)}"
+        if pair.pred == NONE:
+            kind = "no_label"
+            message = f"{gold} was not answered: no label came back"
+        elif pair.gold in codes and pair.pred not in codes:
+            kind = "unknown_label"
+            message = f"{gold} was answered with {pair.pred!r}, which is not in the list of labels"
+        elif pair.pred in pair.gold_others:
+            kind = "secondary_label"
+            message += ", which is only a secondary label here"
+        clause, place = _clue(pair.text, pair.gold)
+        message += f': {clause} for {pair.gold}, in "{place[2]}".' if clause else "."
         predicted = "" if pair.pred == NONE else pair.pred
-        mistakes.append(Error(kind, message, "", "", pair.gold, predicted, clue.start, clue.end, clue.around, "label"))
+        mistakes.append(Error(kind, message, "", "", pair.gold, predicted, *place, "label"))
     for label in sorted(pair.gold_others - pair.pred_set) if pair.pred_others else ():
-        clue = _clue(pair.text, label)
-        message = f"the secondary label {_title(label)} was missed" + (f": {clue.clause} for it" if clue.clause else "")
-        key = (clue.start, clue.end, clue.around)
-        mistakes.append(Error("missed", f"{message}.", "", "", label, "", *key, "secondary_labels"))
+        clause, place = _clue(pair.text, label)
+        message = f"the secondary label {_title(label)} was missed" + (f": {clause} for it" if clause else "")
+        mistakes.append(Error("missed", f"{message}.", "", "", label, "", *place, "secondary_labels"))
     for label in sorted(pair.pred_others - pair.gold_set):
         message = f"{_title(label)} is not among the secondary labels."
         mistakes.append(Error("spurious", message, "", "", "", label, field="secondary_labels"))
     return tuple(mistakes), tuple(right)
 
 
-def _wrong_label(pair: LabelPair) -> tuple[str, str]:
-    """The kind of error and the message for a label that is not gold's."""
-    gold = _title(pair.gold)
-    codes = institutions()
-    if pair.pred == NONE:
-        return "no_label", f"{gold} was not answered: no label came back"
-    if pair.gold in codes and pair.pred not in codes:
-        return "unknown_label", f"{gold} was answered with {pair.pred!r}, which is not in the list of labels"
-    message = f"{gold} was taken for {_title(pair.pred)}"
-    if pair.pred in pair.gold_others:
-        return "secondary_label", f"{message}, which is only a secondary label here"
-    return "wrong_label", message
-
-
-def _clue(text: str, label: str) -> Clue:
-    most = 3  # words that are named as evidence
-    clues = signs(text, label)
-    if not clues:
-        return Clue()
-    words = list(dict.fromkeys(text[sign.start : sign.end] for sign in clues))[:most]
-    clause = ", ".join(f'"{word}"' for word in words) + (" speaks" if len(words) == 1 else " speak")
-    _, start, end = clues[0]
-    before = max(0, start - AROUND)
-    after = end + AROUND
-    around = " ".join(text[before:after].split())
-    return Clue(start, end, clause, f"{'…' if before else ''}{around}{'…' if after < len(text) else ''}")
-
-
 def _title(code: str) -> str:
     label = institutions().get(code)
     return f"{code} ({label.name})" if label else code
+
+
+def _clue(text: str, code: str) -> tuple[str, Place]:
+    """The words of a text that speak for an institution type, as a clause, and the place of the first.
+
+    >>> _clue("Het Stadsarchief bewaart akten", "A")
+    ('"Stadsarchief", "akten" speak', (4, 16, 'Het Stadsarchief bewaart akten'))
+    """
+    most = 3  # words that are named as evidence
+    margin = 30  # characters of the text on each side
+    label = institutions().get(code)
+    if not label or not label.words:
+        return "", (None, None, "")
+    lowered, pattern = _searched(label.words)
+    folded = text.lower()  # of ASCII lower case is all that is folded, and most texts have no word of a label
+    if text.isascii() and not any(word in folded for word in lowered):
+        return "", (None, None, "")
+    matches = list(pattern.finditer(text))
+    if not matches:
+        return "", (None, None, "")
+    words = list(dict.fromkeys(match[0] for match in matches))[:most]
+    clause = ", ".join(f'"{word}"' for word in words) + (" speaks" if len(words) == 1 else " speak")
+    start, end = matches[0].span()
+    before = max(0, start - margin)
+    after = end + margin
+    around = " ".join(text[before:after].split())
+    return clause, (start, end, f"{'…' if before else ''}{around}{'…' if after < len(text) else ''}")
+
+
+@cache
+def _searched(words: frozenset[str]) -> tuple[list[str], re.Pattern[str]]:
+    """Words in lower case, and the pattern that finds them; a long one also inside a compound ("Stadsarchief")."""
+    long = 5
+    ordered = sorted(words, key=lambda word: (-len(word), word))
+    edges = {word: r"\w*" if len(word) >= long else r"\b" for word in ordered}
+    pattern = "|".join(f"{edge}{re.escape(word)}{edge}" for word, edge in edges.items())
+    return [word.lower() for word in words], re.compile(pattern, re.IGNORECASE)

@@ -10,7 +10,7 @@ failed has none: its label is in no top k, its Brier loss is 2, and every curve 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from goldassay.core.evidence import means, stacked
 from goldassay.core.measure import Conventions, Error, Limits, Measure, Names, Review, pred_field
 from goldassay.core.tally import RATE_TALLIES, Counts, Macro, Mean, T
 from goldassay.measures.calibration import Calibrated, CalibrationMeasure, Confidences
-from goldassay.measures.classification.measures import ClassificationMeasure, LabelMeasure, set_counts
-from goldassay.measures.classification.records import LabelBatch, institutions
+from goldassay.measures.classification.measures import ClassificationMeasure, LabelBatch, LabelMeasure, set_counts
+from goldassay.measures.classification.records import institutions
 from goldassay.measures.classification.tally import NONE, Curves, RankedScores
 
 SET_AVERAGES = ("micro", "macro", "samples")
@@ -84,7 +84,7 @@ class SetF1(SetMeasure[Counts | Macro | Mean]):
         return {**over, **super().fixed}
 
     @property
-    def zero(self) -> Counts | Macro | Mean:
+    def zero(self) -> Any:
         """No evidence."""
         if self.average == "macro":
             return Macro(rate=self.rate, share="seen")
@@ -92,13 +92,11 @@ class SetF1(SetMeasure[Counts | Macro | Mean]):
 
     def tallies(self, batch: LabelBatch) -> Counts | Macro | Mean:
         """The counts of each example, or its rate."""
-        zero = self.zero
-        if isinstance(zero, Macro):
-            rows = [
-                zero.with_items({x: Counts(x in g and x in p, x not in g, x not in p) for x in sorted(g | p)})
-                for g, p in batch.sets
-            ]
-            return stacked(rows, zero)
+        if self.average == "macro":
+            rows = []
+            for g, p in batch.sets:
+                rows.append(Macro({x: Counts(x in g and x in p, x not in g, x not in p) for x in sorted(g | p)}))
+            return stacked(rows, self.zero)
         counts = set_counts(batch.sets, self.rate)
         return counts if self.average == "micro" else Mean(counts.value, np.ones(len(batch.sets)))
 
@@ -161,16 +159,14 @@ class RankingPrecision(ClassificationMeasure[Mean]):
 
     def tallies(self, batch: LabelBatch) -> Mean:
         """The mean precision at the gold labels of each example."""
-        return means(_precision(*pair) for pair in zip(batch.gold_sets, batch.probabilities, strict=True))
-
-
-def _precision(gold: frozenset[str], numbers: dict[str, float]) -> float:
-    """The mean over gold labels of the share of gold among the labels that are as probable."""
-    shares = []
-    for label in gold:
-        above = {x for x, p in numbers.items() if p >= numbers[label]} if label in numbers else set()
-        shares.append(len(above & gold) / len(above) if above else 0.0)
-    return sum(shares) / len(shares) if shares else 1.0
+        values = []
+        for gold, numbers in zip(batch.gold_sets, batch.probabilities, strict=True):
+            total = 0.0
+            for label in filter(numbers.__contains__, gold):
+                above = {x for x, p in numbers.items() if p >= numbers[label]}
+                total += len(above & gold) / len(above)
+            values.append(total / len(gold) if gold else 1.0)
+        return means(values)
 
 
 @dataclass(frozen=True)
@@ -241,7 +237,7 @@ class LabelCalibration(CalibrationMeasure[LabelBatch], LabelMeasure[Calibrated])
             if sure is None and pair.pred != NONE and pred_field(answer, "probabilities", None) is not None:
                 sure = batch.probabilities[index].get(pair.pred)
             rows += [] if sure is None else [(index, float(sure), float(pair.pred == pair.gold))]
-        return Confidences.of(len(batch.labels), rows)
+        return len(batch.labels), rows
 
 
 @dataclass(frozen=True)

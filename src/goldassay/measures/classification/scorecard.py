@@ -20,15 +20,13 @@ from goldassay.measures.classification.measures import (
     Hierarchy,
     HierarchyGap,
     Kappa,
+    LabelBatch,
     LabelF1,
-    Listed,
     OrdinalError,
 )
-from goldassay.measures.classification.records import LabelBatch, institutions
+from goldassay.measures.classification.records import institutions
 from goldassay.measures.classification.tally import NONE, OTHER, Labelled
 from goldassay.results.result import Result, Sections, by_key, fold
-
-STATED = ("confidence", "probabilities", "score")
 
 
 def scorecard(
@@ -77,8 +75,15 @@ def scorecard(
         tree: Hierarchy = INSTITUTIONS if INSTITUTIONS in (hierarchy, listed) else ()
         if isinstance(hierarchy, Mapping):
             tree = tuple((group, tuple(members)) for group, members in hierarchy.items())
-        measures = _measures(listed, tree, seen, stated)
-        measures += [
+        numbers = len(seen) > 1 and all(label.removeprefix("-").isdecimal() for label in seen)
+        measures: list[Measure] = [
+            *(Accuracy(), LabelF1(labels=listed), LabelF1(over="supported", labels=listed)),
+            *(LabelF1("weighted", labels=listed), LabelF1(rate="precision", labels=listed)),
+            *(LabelF1(rate="recall", labels=listed), LabelF1(over="supported", rate="recall", labels=listed)),
+            *((Accuracy("group", tree), HierarchyGap(tree)) if tree else ()),
+            *(Kappa(), MCC(), LabelF1("micro")),
+            *((Kappa("linear"), Kappa("quadratic"), OrdinalError()) if numbers else ()),
+            *([Accuracy("any")] if stated["secondary_labels"] else ()),
             *(multilabel.ranked(positive) if probable else ()),
             *(multilabel.CALIBRATED if probable or stated["confidence"] else ()),
             *([Cost(tuple(costs))] if costs else ()),
@@ -91,7 +96,24 @@ def scorecard(
         measures = GRADED
     card = fold("classification", measures, shared, weight=weight, sections=SECTIONS_BY_KIND[kind])
     if kind == "label":
-        _complete(card)
+        confusion: Labelled = card.totals["macro_f1"]
+        over = confusion.counted
+        counts = confusion.by_label(over)
+        right = card.totals["accuracy"]
+        card.extra_counts["label"] = {"right": right.total, "all": right.weight}
+        if not any(c.support for c in counts.values()):
+            card.set_values = {"weighted_f1": 0.0}
+            card.notes.append("no label of the list occurs in gold; weighted_f1 is 0")
+        absent = sum(not c.weight for c in counts.values())
+        if absent and confusion.listed:
+            lacking = f"{absent} of {len(over)} labels of the list do not occur"
+            card.notes.append(f"{lacking}: macro_f1 counts them 0, and the upper end of its interval 1")
+        outside = {label: c for label, c in confusion.by_label().items() if label not in (*over, NONE)}
+        for side, rate in (("gold", "support"), ("predicted", "predicted")):
+            times = Counter({label: int(getattr(c, rate)) for label, c in outside.items()})
+            if number := times.total():
+                examples = ", ".join(repr(label) for label, n in times.most_common(3) if n)
+                card.notes.append(f"{number} {side} labels are outside the list and count as OTHER: {examples}")
     elif kind == "score" and (lacking := card.examples - stated["score"]):
         card.notes.append(f"{lacking} of {card.examples} examples have no predicted score and are left out")
     return card
@@ -107,8 +129,9 @@ def _contents(shared: Batches) -> tuple[str, set[str], Counter[str]]:
         kind = next((name for name in ("label", "labels") if read(first, name, None) is not None), "score")
     for chunk in shared.chunks():
         answers = [answer for answer in chunk.pred if not failed(answer)]
-        stated.update(any=len(answers))
-        stated.update(name for answer in answers for name in STATED if read(answer, name, None) is not None)
+        stated["any"] += len(answers)
+        for name in ("confidence", "probabilities", "score"):
+            stated[name] += sum(read(answer, name, None) is not None for answer in answers)
         batch: LabelBatch = chunk.of(Accuracy())
         if kind == "label":
             seen |= {pair.gold for pair in batch.labels}
@@ -116,23 +139,6 @@ def _contents(shared: Batches) -> tuple[str, set[str], Counter[str]]:
         elif kind == "labels":
             seen |= {label for gold, pred in batch.sets for label in gold | pred}
     return kind, seen, stated
-
-
-def _measures(listed: Listed, tree: Hierarchy, seen: set[str], stated: Counter[str]) -> list[Measure]:
-    """The measures that these labels and fields have evidence for."""
-    numbers = len(seen) > 1 and all(label.removeprefix("-").isdecimal() for label in seen)
-    return [
-        Accuracy(),
-        LabelF1(labels=listed),
-        LabelF1(over="supported", labels=listed),
-        LabelF1("weighted", labels=listed),
-        *(LabelF1(rate=rate, labels=listed) for rate in ("precision", "recall")),
-        LabelF1(over="supported", rate="recall", labels=listed),
-        *((Accuracy("group", tree), HierarchyGap(tree)) if tree else ()),
-        *(Kappa(), MCC(), LabelF1("micro")),
-        *((Kappa("linear"), Kappa("quadratic"), OrdinalError()) if numbers else ()),
-        *([Accuracy("any")] if stated["secondary_labels"] else ()),
-    ]
 
 
 def _by_label(card: Result) -> dict[str, dict[str, float]]:
@@ -148,28 +154,6 @@ def _confusions(card: Result) -> dict[str, dict[str, int]]:
     table = matrix(confusion, confusion.counted).items()
     rows = {gold: {pred: n for pred, n in row.items() if n} for gold, row in table}
     return {gold: row for gold, row in rows.items() if row}
-
-
-def _complete(card: Result) -> None:
-    """Put on a scorecard of labels how many are right, and warnings about labels outside the list."""
-    confusion: Labelled = card.totals["macro_f1"]
-    over = confusion.counted
-    by_label = confusion.by_label()
-    counts = confusion.by_label(over)
-    right = card.totals["accuracy"]
-    card.extra_counts["label"] = {"right": right.total, "all": right.weight}
-    if not any(c.support for c in counts.values()):
-        card.set_values = {"weighted_f1": 0.0}
-        card.notes.append("no label of the list occurs in gold; weighted_f1 is 0")
-    absent = sum(not c.weight for c in counts.values())
-    if absent and confusion.listed:
-        lacking = f"{absent} of {len(over)} labels of the list do not occur"
-        card.notes.append(f"{lacking}: macro_f1 counts them 0, and the upper end of its interval 1")
-    for side, rate in (("gold", "support"), ("predicted", "predicted")):
-        outside = Counter({label: int(getattr(c, rate)) for label, c in by_label.items() if label not in (*over, NONE)})
-        if number := outside.total():
-            examples = ", ".join(repr(label) for label, n in outside.most_common(3) if n)
-            card.notes.append(f"{number} {side} labels are outside the list and count as OTHER: {examples}")
 
 
 def _unanswered(chunk: Batches, first: Accuracy) -> dict[str, int]:

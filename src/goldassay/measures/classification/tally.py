@@ -214,18 +214,14 @@ class Correlated(Confusion):
 
     def _deviations(self, side: Floats, counts: Floats) -> Floats:
         """Numbers, or their ranks, less their mean in each resample."""
-        ranked = self.statistic == "spearman"
-        column = _ranks(side, counts) if ranked else side.reshape(-1, *[1] * (counts.ndim - 1))
+        column = side.reshape(-1, *[1] * (counts.ndim - 1))
+        if self.statistic == "spearman":  # the mid-ranks
+            _, level = np.unique(side, return_inverse=True)
+            sums = np.zeros((level.max() + 1, *counts.shape[1:]))
+            np.add.at(sums, level, counts)
+            column = (np.cumsum(sums, axis=0) - sums + (sums + 1) / 2)[level]
         deviations: Floats = column - divide((column * counts).sum(axis=0), counts.sum(axis=0))
         return deviations
-
-
-def _ranks(side: Floats, counts: Floats) -> Floats:
-    """The mid-rank of each pair's number, by resample."""
-    _, level = np.unique(side, return_inverse=True)
-    sums = np.zeros((level.max() + 1, *counts.shape[1:]))
-    np.add.at(sums, level, counts)
-    return (np.cumsum(sums, axis=0) - sums + (sums + 1) / 2)[level]
 
 
 class RankedScores(ByConfidence):
