@@ -152,21 +152,18 @@ class BestThreshold(AnswerMeasure[Thresholded]):
     def tallies(self, batch: AnswerBatch) -> Thresholded:
         """The evidence of each question."""
         scores = batch.squad[self.choices["rate"].index(self.rate)].tolist()
-        rows = [_row(pair, score) for pair, score in zip(batch, scores, strict=True)]
-        levels, *numbers = np.array(rows, float).reshape(-1, 5).T
-        return Thresholded.of(levels, np.column_stack(numbers))
-
-
-def _row(pair: AnswerPair, score: float) -> tuple[float, float, float, float, float]:
-    """How sure one answer is, and the numbers of `Thresholded`."""
-    unanswerable = float(not pair.answers)
-    if failed(pair.pred) == NO_PREDICTION:
-        return 0.0, 0.0, unanswerable, unanswerable, 0.0
-    if pair.failed:
-        return 0.0, 1.0, 0.0, 0.0, 0.0
-    probability = extra(pair.pred, "na_prob")
-    if probability is None:
-        probability = None if pair.confidence is None else 1.0 - pair.confidence
-    if probability is None:
-        return 0.0, 0.0, 0.0, 0.0, 0.0
-    return -float(probability), 1.0, float(not pair.answer) if unanswerable else score, unanswerable, 1.0
+        levels = np.zeros(len(scores))
+        rows = np.zeros((len(scores), len(Thresholded.names)))
+        for index, (pair, score) in enumerate(zip(batch, scores, strict=True)):
+            unanswerable = float(not pair.answers)
+            probability = extra(pair.pred, "na_prob")
+            if probability is None and pair.confidence is not None:
+                probability = 1.0 - pair.confidence
+            if failed(pair.pred) == NO_PREDICTION:
+                rows[index] = 0.0, unanswerable, unanswerable, 0.0
+            elif pair.failed:
+                rows[index, 0] = 1.0
+            elif probability is not None:
+                levels[index] = -float(probability)
+                rows[index] = 1.0, float(not pair.answer) if unanswerable else score, unanswerable, 1.0
+        return Thresholded.of(levels, rows)

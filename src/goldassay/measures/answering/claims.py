@@ -285,18 +285,35 @@ class ClaimRate(JudgedMeasure):
 
     def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The rate of one answer, and the claims that count against it."""
-        tables, claims, quotes = self._verdicts(AnswerPair(gold, pred))
+        pair = AnswerPair(gold, pred)
+        needed = CLAIM_RATES[self.rate][0]
+        tables: Tables = {}
+        claims: Claims = {}
+        quotes: Quotes = {}
+        if self.judge is None:  # then the verdicts come with the prediction
+            record = pair.evidence("support")
+            tables = {} if record is None else read_tables(record, pair.name)
+            claims = {side: extra(pred, f"{side}_claims") or () for side in ("answer", "gold")}
+        else:
+            contexts = None if pair.failed else pair.contexts
+            expected = pair.expected
+            lacks_gold = not expected and any("gold" in table for table in needed)
+            lacks_contexts = contexts is None and any("context" in table for table in needed)
+            if not lacks_gold and not lacks_contexts:
+                answer = _whole(pair, pair.answer)
+                texts = _whole(pair, expected), contexts or ()
+                tables, claims, quotes = judge_claims(self.bound, answer, *texts, needed)
         tally = share(tables, self.rate)
         if not tally.weight or self.rate not in AGAINST:
             return Assessment(tally)
         errors = []
-        (table,) = CLAIM_RATES[self.rate][0]
+        (table,) = needed
         kind, field, message = AGAINST[self.rate]
         side = table.partition("_")[0]
-        texts = dict(enumerate(claims.get(side, ())))
+        claim_texts = dict(enumerate(claims.get(side, ())))
         contradicts = dict(enumerate(quotes.get(table, ())))
         for index, truth in enumerate(_any(tables[table])):
-            text = texts.get(index) or f"claim {index + 1}"
+            text = claim_texts.get(index) or f"claim {index + 1}"
             text = text if isinstance(text, str) else " ".join(map(str, text))
             if truth == SUPPORT_SCORES[None]:
                 errors.append(unknown(f"Whether “{text}” is supported", field))
@@ -305,21 +322,6 @@ class ClaimRate(JudgedMeasure):
                 gold_and_pred = (text, "") if side == "gold" else ("", text)
                 errors.append(Error(kind, message.format(text) + quote, *gold_and_pred, field=field))
         return Assessment(tally, tuple(errors))
-
-    def _verdicts(self, pair: AnswerPair) -> tuple[Tables, Claims, Quotes]:
-        """The verdicts on an answer: the judge's, or those that come with the prediction."""
-        if self.judge is None:
-            record = pair.evidence("support")
-            claims = {side: extra(pair.pred, f"{side}_claims") or () for side in ("answer", "gold")}
-            return {} if record is None else read_tables(record, pair.name), claims, {}
-        tables = CLAIM_RATES[self.rate][0]
-        contexts = None if pair.failed else pair.contexts
-        gold = pair.expected
-        lacks_gold = not gold and any("gold" in table for table in tables)
-        lacks_contexts = contexts is None and any("context" in table for table in tables)
-        if lacks_gold or lacks_contexts:
-            return {}, {}, {}
-        return judge_claims(self.bound, _whole(pair, pair.answer), _whole(pair, gold), contexts or (), tables)
 
 
 def _whole(pair: AnswerPair, text: str) -> str:
@@ -330,7 +332,6 @@ def _whole(pair: AnswerPair, text: str) -> str:
 
 
 RELEVANCE = {"full": 1.0, "partial": 0.5, "none": 0.0, "evasion": 0.0}
-HOW = {"partial": "answers in part only", "none": "does not answer", "evasion": "evades"}
 
 
 @dataclass(frozen=True)
@@ -378,7 +379,8 @@ class Relevance(JudgedMeasure):
         if verdict.label is None:
             return Assessment(JudgedMean.of(None), (unknown("Whether the answer answers the question"),))
         reason = f" The judge: {verdict.reason}" if verdict.reason else ""
-        message = f"The answer {HOW.get(verdict.label, '')} {about}.{reason}"
+        how = {"partial": "answers in part only", "none": "does not answer", "evasion": "evades"}
+        message = f"The answer {how.get(verdict.label, '')} {about}.{reason}"
         error = Error("irrelevant", message, pred=text, field="answer")
         value = RELEVANCE[verdict.label]
         return Assessment(JudgedMean.of(value), _below(value, 1.0, error))

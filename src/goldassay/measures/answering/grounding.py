@@ -90,29 +90,29 @@ class ContextEntityRecall(JudgedMeasure):
             return Assessment(JudgedMean())
         if self.match == "id" and context_entities is None:
             raise GoldassayError("match='id' compares ids; the prediction must list its context_entities as {id, text}")
-        entities = self._entities(pair)
         field = "retrieved_contexts"
+        entities = gold_field(gold, "entities", None)
+        if entities is None:
+            text = reference(gold) or "; ".join(pair.answers)
+            find = found_entities if self.judge is None or not text else getattr(self.bound, "entities", self.bound)
+            entities = find(text)
         if entities is None:
             return Assessment(JudgedMean.of(None), (unknown("Which names the reference has", field),))
         keys = self._keyed(read(entities, "entities", entities))
-        if context_entities is None:
-            present = self._occurring(keys, texts or ())
+        if context_entities is None:  # then the names are looked for in the texts, as whole words
+            edge = r"\w" if self.match == "exact" else r"\S"
+            searched = "\n".join(map(self._folded, texts or ()))
+            present = set()
+            for key in keys:
+                pattern = "|".join(map(re.escape, self._names(key)))
+                if re.search(rf"(?<!{edge})(?:{pattern})(?!{edge})", searched):
+                    present.add(key)
         else:
             present = {*self._keyed(context_entities)}
         missing = [text for key, text in keys.items() if key not in present]
         message = "The retrieved texts lack “{}”."
         errors = tuple(Error("not_retrieved", message.format(name), gold=name, field=field) for name in missing)
         return Assessment(JudgedMean.of((len(keys) - len(missing)) / len(keys)) if keys else JudgedMean(), errors)
-
-    def _entities(self, pair: AnswerPair) -> Any:
-        """Gold's entities, else those that the judge finds in the reference."""
-        entities = gold_field(pair.gold, "entities", None)
-        if entities is not None:
-            return entities
-        text = reference(pair.gold) or "; ".join(pair.answers)
-        if self.judge is None or not text:
-            return found_entities(text)
-        return getattr(self.bound, "entities", self.bound)(text)
 
     def _names(self, key: str) -> Sequence[str]:
         """The names of an entity, as they are compared."""
@@ -132,16 +132,6 @@ class ContextEntityRecall(JudgedMeasure):
             keyed.setdefault(str(id_ or "") if self.match == "id" else self._names(self._folded(text))[0], text)
         keyed.pop("", None)
         return keyed
-
-    def _occurring(self, keys: Iterable[str], texts: Sequence[str]) -> set[str]:
-        """The entities one of whose names occurs in a text, as whole words."""
-        edge = r"\w" if self.match == "exact" else r"\S"
-        searched = "\n".join(map(self._folded, texts))
-        return {
-            key
-            for key in keys
-            if any(re.search(rf"(?<!{edge}){re.escape(name)}(?!{edge})", searched) for name in self._names(key))
-        }
 
 
 def negations(words: Sequence[str]) -> int:
@@ -185,21 +175,20 @@ class LexicalSupport(Assessed[Mean]):
         if texts is None:
             return Assessment(Mean())
         premises = [statement(sentence) for text in texts for sentence in sentences(text)]
-        supports = [(s, _support(words, premises)) for s in sentences(pair.answer) if (words := statement(s))]
-        errors = tuple(
-            Error("unsupported", f"The retrieved texts do not say “{sentence}”.", pred=sentence, field="answer")
-            for sentence, value in supports
-            if value < enough
-        )
-        return Assessment(Mean.of(sum(v for _, v in supports) / len(supports)) if supports else Mean(), errors)
-
-
-def _support(words: Sequence[str], premises: Sequence[Sequence[str]]) -> float:
-    """How far the best of other sentences has the words of one in their order, if numbers and negations are alike."""
-    odd = negations(words) % 2
-    numbers = {word for word in words if any(map(str.isdigit, word))}
-    fitting = (other for other in premises if negations(other) % 2 == odd and numbers <= {*other})
-    return max((LCSseq.similarity(words, other) / len(words) for other in fitting), default=0.0)
+        supports = []
+        errors = []
+        for sentence in sentences(pair.answer):
+            words = statement(sentence)
+            if not words:
+                continue
+            odd = negations(words) % 2
+            numbers = {word for word in words if any(map(str.isdigit, word))}
+            fitting = (other for other in premises if negations(other) % 2 == odd and numbers <= {*other})
+            supports.append(max((LCSseq.similarity(words, other) / len(words) for other in fitting), default=0.0))
+            if supports[-1] < enough:
+                message = f"The retrieved texts do not say “{sentence}”."
+                errors.append(Error("unsupported", message, pred=sentence, field="answer"))
+        return Assessment(Mean.of(sum(supports) / len(supports)) if supports else Mean(), tuple(errors))
 
 
 OUTCOMES = ("correct", "incorrect", "unsupported")

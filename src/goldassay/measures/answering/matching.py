@@ -20,7 +20,7 @@ the batch. Here nothing is padded, which is what the package gives with ``batch_
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, count, starmap
 from types import SimpleNamespace
@@ -32,16 +32,15 @@ from rapidfuzz.process import cpdist
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Floats, Ints
-from goldassay.core.measure import Measure, Review, check_choice
+from goldassay.core.measure import Review, check_choice
 from goldassay.core.tally import Mean, T, harmonic
-from goldassay.measures import Examples, cached
+from goldassay.measures import Examples, TaskMeasure, cached
 from goldassay.measures.answering.mistakes import wrong_answer
 from goldassay.measures.answering.records import AnswerPair, Texts, check_texts
 from goldassay.models.embedding import (
     DEFAULT_EMBEDDER,
     Embedder,
     TokenEmbedder,
-    Vectors,
     checked,
     cosine,
     resolve,
@@ -132,8 +131,13 @@ def rouge(
     for kind in kinds:
         check_choice("kind", kind, ROUGE_KINDS)
         totals = lengths
-        if kind == "Lsum":
-            values[kind] = _by_line(predictions, references, partial(tokens, tokenizer=tokenizer, stem=stem))
+        if kind == "Lsum":  # the union of longest common subsequences, line by line
+            from rouge_score.rouge_scorer import RougeScorer
+
+            by_line = SimpleNamespace(tokenize=partial(tokens, tokenizer=tokenizer, stem=stem))
+            scorer = RougeScorer(["rougeLsum"], tokenizer=by_line)
+            scores = (scorer.score(gold, text)["rougeLsum"] for text, gold in zip(predictions, references, strict=True))
+            values[kind] = np.array([tuple(score) for score in scores], float).reshape(-1, 3)
             continue
         if kind == "1":
             common = _common(ids, len(number), totals, n)
@@ -167,15 +171,6 @@ def _common(grams: Ints, size: int, totals: Ints, n: int) -> Floats:
     theirs = np.add.reduceat(keys & 1, first)
     lengths = np.diff(first, append=len(keys))
     return np.bincount(keys[first] // (2 * size), np.minimum(theirs, lengths - theirs), n).astype(float)
-
-
-def _by_line(predictions: Sequence[str], references: Sequence[str], split: Callable[[str], list[str]]) -> Floats:
-    """ROUGE-Lsum: the union of longest common subsequences, line by line."""
-    from rouge_score.rouge_scorer import RougeScorer
-
-    scorer = RougeScorer(["rougeLsum"], tokenizer=SimpleNamespace(tokenize=split))
-    scores = (scorer.score(gold, text)["rougeLsum"] for text, gold in zip(predictions, references, strict=True))
-    return np.array([(score.precision, score.recall, score.fmeasure) for score in scores], float).reshape(-1, 3)
 
 
 def similarity(
@@ -226,32 +221,25 @@ def bertscore(
     check_texts(predictions=predictions, references=references)
     model = resolve_tokens(embedder) if isinstance(embedder, str) else embedder
     texts = list(dict.fromkeys([*predictions, *references]))
-    vectors = {text: _unit_vectors(*result, model.special) for text, result in zip(texts, model(texts), strict=True)}
-    pairs = zip(predictions, references, strict=True)
-    values = np.array([_greedy(vectors[text], vectors[gold]) for text, gold in pairs]).reshape(-1, 3)
+    vectors = {}
+    for text, (ids, raw) in zip(texts, model(texts), strict=True):
+        rows = np.asarray(raw, np.float64)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        weights = np.array([float(int(token) not in model.special) for token in ids])
+        vectors[text] = rows / np.where(lengths > 0, lengths, 1), weights
+    values = np.zeros((len(predictions), 3))
+    for row, text, gold in zip(values, predictions, references, strict=True):
+        words, weights = vectors[text]
+        gold_words, gold_weights = vectors[gold]
+        if weights.any() and gold_weights.any():  # each token goes with the nearest of the other side
+            cosines = words @ gold_words.T
+            precision = float(weights @ cosines.max(axis=1)) / float(weights.sum())
+            recall = float(gold_weights @ cosines.max(axis=0)) / float(gold_weights.sum())
+            row[:] = precision, recall, harmonic(precision, recall)
     low = np.asarray(baseline or 0.0, np.float64)
     if (low >= 1).any() or low.shape not in ((), (3,)):
         raise GoldassayError(f"a baseline is a number under 1, or three (P, R, F1), not {baseline!r}")
     return (values - low) / (1 - low)
-
-
-def _unit_vectors(ids: Vectors, raw: Vectors, special: Collection[int]) -> tuple[Floats, Floats]:
-    """The unit vectors of a text's tokens, and what each token weighs: 0 for a special one."""
-    vectors = np.asarray(raw, np.float64)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1), np.array([float(int(token) not in special) for token in ids])
-
-
-def _greedy(text: tuple[Floats, Floats], gold: tuple[Floats, Floats]) -> tuple[float, float, float]:
-    """Match each token with the nearest of the other side."""
-    tokens, weights = text
-    gold_words, gold_weights = gold
-    if not weights.any() or not gold_weights.any():
-        return 0.0, 0.0, 0.0
-    cosines = tokens @ gold_words.T
-    precision = float(weights @ cosines.max(axis=1)) / float(weights.sum())
-    recall = float(gold_weights @ cosines.max(axis=0)) / float(gold_weights.sum())
-    return precision, recall, harmonic(precision, recall)
 
 
 class AnswerBatch:
@@ -321,16 +309,11 @@ class AnswerBatch:
         return Mean(np.array(means), np.array([float(bool(references)) for references in self.texts]))
 
 
-class AnswerMeasure(Measure[T, AnswerBatch]):
+class AnswerMeasure(TaskMeasure[T, AnswerBatch]):
     """A measure of answering, which counts in an `AnswerBatch`: many questions in `tallies`, or one in `tally`."""
 
     task = "answering"
     enough = 0.0  # an answer with a lower value is an error
-
-    @property
-    def zero(self) -> Any:
-        """No evidence of a mean."""
-        return Mean()
 
     def batch(self, gold: Examples, pred: Examples) -> AnswerBatch:
         """Both sides, read once."""

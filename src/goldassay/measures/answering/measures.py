@@ -138,7 +138,11 @@ class ExactMatch(AnswerMeasure[Mean]):
         if self.normalisation == "unicode":
             normalise = partial(normalise, articles=self.articles)
         elif self.normalisation == "mlqa":
-            normalise = partial(normalise, language=language_of(pair) if self.language == "gold" else self.language)
+            language = self.language
+            if language == "gold":  # two letters
+                language = str(read(pair.gold, "language", None) or "").lower()[:2]
+                language = language or normal.joined(" ".join([pair.question, *pair.answers])) or "en"
+            normalise = partial(normalise, language=language)
         answer = normalise(text)
         expected = [normalise(gold) for gold in golds]
         if self.empty == "skip" or not golds:
@@ -174,12 +178,6 @@ class F1(ExactMatch):
 
     base = "f1"
     column = 1
-
-
-def language_of(pair: AnswerPair) -> str:
-    """The language of a question, as two letters."""
-    code = str(read(pair.gold, "language", None) or "").lower()[:2]
-    return code or normal.joined(" ".join([pair.question, *pair.answers])) or "en"
 
 
 @dataclass(frozen=True)

@@ -303,7 +303,8 @@ class Calibration(CalibrationMeasure, AnswerMeasure[Any]):
 
     def confidences(self, batch: AnswerBatch) -> Confidences:
         """The questions that were answered with a confidence; correct is an exact match."""
-        pairs = zip(batch, batch.answers, strict=True)
-        sure = [None if empty(text) else pair.confidence for pair, text in pairs]
-        row = np.array([index for index, confidence in enumerate(sure) if confidence is not None], int)
-        return Confidences(len(sure), row, np.array([sure[index] for index in row], float), batch.squad[0][row])
+        rows = []
+        for index, (pair, text, exact) in enumerate(zip(batch, batch.answers, batch.squad[0].tolist(), strict=True)):
+            sure = None if empty(text) else pair.confidence
+            rows += [] if sure is None else [(index, sure, exact)]
+        return len(batch.answers), rows

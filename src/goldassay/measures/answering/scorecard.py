@@ -128,7 +128,12 @@ def scorecard(
             card.notes.append(f"{name} is not computed: {reason}")
     card.measures = chosen
     card.conventions = {name: measure.conventions for name, measure in chosen.items()}
-    card.notes += _unknown(card)
+    ranges = [
+        f"{name} lies between {total.value:.4f} and {total.highest:.4f}"
+        for name, total in card.totals.items()
+        if name in chosen and isinstance(total, JudgedMean) and total.unknown
+    ]
+    card.notes += [f"Missing verdicts count as not supported: {', '.join(ranges)}"] if ranges else []
     return card
 
 
@@ -149,16 +154,6 @@ def official_scorecard(
     card = fold("answering", values, shared, sections=Sections(by=facets))
     card.protocol = protocol
     return card.select(name for name, total in card.totals.items() if total.weight)
-
-
-def _unknown(card: Result) -> list[str]:
-    """A warning about values with missing verdicts."""
-    ranges = [
-        f"{name} lies between {total.value:.4f} and {total.highest:.4f}"
-        for name, total in card.totals.items()
-        if name in card.measures and isinstance(total, JudgedMean) and total.unknown
-    ]
-    return [f"Missing verdicts count as not supported: {', '.join(ranges)}"] if ranges else []
 
 
 Named = dict[str, Measure]
@@ -216,13 +211,11 @@ def _chosen(names: Sequence[str | Measure], models: Named) -> Named:
 def _facts(chunk: Batches, first: Measure) -> dict[str, int]:
     """Questions whose answers are in another script, and programs that failed."""
     batch: AnswerBatch = chunk.of(ExactMatch())
-    return {"foreign": sum(map(_is_foreign, batch.golds)), "failed": sum(batch.failed)}
-
-
-def _is_foreign(golds: Sequence[str]) -> bool:
-    """Whether most letters of the answers are outside ASCII."""
-    letters = [letter for letter in "".join(golds) if letter.isalnum()]
-    return 2 * sum(map(str.isascii, letters)) < len(letters)
+    foreign = 0
+    for golds in batch.golds:
+        letters = [letter for letter in "".join(golds) if letter.isalnum()]
+        foreign += 2 * sum(map(str.isascii, letters)) < len(letters)  # most are outside ASCII
+    return {"foreign": foreign, "failed": sum(batch.failed)}
 
 
 def _by_facet(facet: str, card: Result) -> dict[str, dict[str, float]] | None:
