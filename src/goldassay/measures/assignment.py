@@ -1,40 +1,16 @@
-"""One-to-one assignments: the largest, the heaviest, and the spans that may be assigned to each other."""
+"""One-to-one assignments: the largest, and the heaviest."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy
 
 Edge = TypeVar("Edge", bound=tuple[Any, ...])
-
-
-class Placed(Protocol):
-    """Characters ``start`` to ``end`` of a text; ``start`` is -1 for words that are not in it."""
-
-    @property
-    def start(self) -> int: ...
-
-    @property
-    def end(self) -> int: ...
-
-
-def overlapping(gold: Sequence[Placed], pred: Sequence[Placed]) -> Iterator[tuple[int, int]]:
-    """The numbers of the spans that share a character; each side in the order of starts."""
-    first = 0
-    for i, span in enumerate(gold):
-        # a prediction that begins earlier may be a long one that reaches the next spans, too
-        while first < len(pred) and pred[first].end <= span.start:
-            first += 1
-        for j in range(first, len(pred)):
-            if pred[j].start >= span.end:
-                break
-            if span.start < pred[j].end:
-                yield i, j
 
 
 def heaviest(weights: Mapping[Edge, float]) -> list[Edge]:

@@ -35,7 +35,7 @@ from goldassay.measures.extraction.matching import (
     text_order,
 )
 from goldassay.measures.extraction.mistakes import review
-from goldassay.measures.extraction.records import Entities, Span, entities, sides, text_of
+from goldassay.measures.extraction.records import Entities, Span, items_of, sides, text_of
 
 MISSED_LABEL = "MISSED"
 SPURIOUS_LABEL = "SPURIOUS"
@@ -71,9 +71,9 @@ class SpanBatch:
         self.records = (gold, pred)
         self.bounds = bounds
         self.n = len(gold)
-        answers = [entities(record, pred_field) for record in pred]
+        answers = [items_of(record, pred_field) for record in pred]
         self.failed = np.array([spans is None for spans in answers], bool)
-        documents: list[Sequence[Any]] = [[entities(record, gold_field) for record in gold], answers]
+        documents: list[Sequence[Any]] = [[items_of(record, gold_field) for record in gold], answers]
         # Plain spans are read by column, since that is fast; all others, and all that are wrong, one by one.
         columns: list[Any] = [plain_columns(side) if bounds == "given" else [] for side in documents]
         spans: list[Sequence[Span]] = [(), ()]
@@ -88,7 +88,7 @@ class SpanBatch:
     def _side(self, documents: Sequence[Any], columns: Sequence[Sequence[Any]], spans: Sequence[Span]) -> Side:
         starts, ends, kinds = columns
         codes = {kind: code for code, kind in enumerate(self.types)}
-        document = np.repeat(np.arange(self.n), [len(listed or ()) for listed in documents])
+        document = np.repeat(np.arange(self.n), [len(spans or ()) for spans in documents])
         start, end, kind = np.array([starts, ends, [codes[kind] for kind in kinds]], int).reshape(3, -1)
         order = np.lexsort((kind, end, start, document))
         return Side(document[order], start[order], end[order], kind[order], spans)

@@ -27,8 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -37,7 +36,7 @@ from goldassay.core.measure import pred_field
 from goldassay.core.tally import RATE_TALLIES, Counts, Number, Sums
 from goldassay.measures import Examples
 from goldassay.measures.assignment import heaviest
-from goldassay.measures.extraction.records import PRED, Span, entities, sides, spans
+from goldassay.measures.extraction.records import PRED, Span, items_of, sides, spans
 
 SCHEMAS = ("strict", "exact", "partial", "type")
 
@@ -190,7 +189,9 @@ OVERLAPS: tuple[Outcome, Outcome] = (  # of another type, of the same
 )
 MISSED_ALL: Outcome = (MISSING,) * 4
 SPURIOUS_ALL: Outcome = (SPURIOUS,) * 4
-Fit = tuple[bool, bool, bool, bool]  # one place, as it should be, not as it should be, some overlap
+Fit = tuple[bool, bool, bool, bool]
+"""Whether a prediction equals gold; has its place and another type; has its type; shares a character with it."""
+F = TypeVar("F")
 
 
 def hipe_types(gold: Sequence[Sequence[Span]]) -> set[str]:
@@ -201,7 +202,7 @@ def hipe_types(gold: Sequence[Sequence[Span]]) -> set[str]:
 def drop_unknown_types(gold: Examples, pred: Examples) -> tuple[list[list[Span]], int]:
     """The predictions without those of types that the HIPE scorer does not count, and how many those are."""
     types = hipe_types([sides(record, [])[0] for record in gold])
-    predicted = [spans(entities(prediction, pred_field), PRED) for prediction in pred]
+    predicted = [spans(items_of(prediction, pred_field), PRED) for prediction in pred]
     counted = [[span for span in document if span.type.casefold() in types] for document in predicted]
     return counted, sum(map(len, predicted)) - sum(map(len, counted))
 
@@ -216,22 +217,14 @@ def decisions(gold: Sequence[Span], pred: Sequence[Span]) -> list[tuple[str, Out
     def fit(span: Span, other: Span) -> Fit:
         same = span.type == other.type
         in_text = other.start >= 0
-        return span.place == other.place, same and in_text, not same, in_text and span.overlaps(other)
+        placed = span.place == other.place
+        equal = placed and same and in_text and not other.form
+        return equal, placed and not same, same and in_text, in_text and span.overlaps(other)
 
     def in_order(side: Sequence[Span]) -> list[Span]:
         return sorted(side, key=lambda span: span[:2])
 
     return decided(in_order(gold), in_order(pred), fit, lambda span: span.type)
-
-
-class Formed(Protocol):
-    """A span or mention with a ``form``: how a system's file writes its words, where that differs from gold."""
-
-    @property
-    def form(self) -> str: ...
-
-
-F = TypeVar("F", bound=Formed)
 
 
 def decided(
@@ -241,17 +234,17 @@ def decided(
     taken: set[int] = set()
     outcomes: list[tuple[str, Outcome]] = []
     for answer in pred:
-        fits = [(at, *fit(other, answer)) for at, other in enumerate(gold)]
-        ways = chain(
-            ((at, EQUAL) for at, placed, right, _, _ in fits if placed and right and not answer.form),
-            (
-                (at, OTHER_TYPE if placed and wrong else OVERLAPS[right])
-                for at, placed, right, wrong, overlaps in fits
-                if (placed and wrong) or (overlaps and at not in taken)
-            ),
-            [(-1, SPURIOUS_ALL)],
-        )
-        index, outcome = next(ways)
+        index = -1
+        outcome = SPURIOUS_ALL
+        for at, other in enumerate(gold):
+            equal, mistyped, typed, overlaps = fit(other, answer)
+            if equal:
+                index = at
+                outcome = EQUAL
+                break
+            if index < 0 and (mistyped or (overlaps and at not in taken)):
+                index = at
+                outcome = OTHER_TYPE if mistyped else OVERLAPS[typed]
         taken.add(index)
         outcomes.append((name(answer if index < 0 else gold[index]), outcome))
     return outcomes + [(name(other), MISSED_ALL) for index, other in enumerate(gold) if index not in taken]

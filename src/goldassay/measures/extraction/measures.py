@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.fields import Record
-from goldassay.core.measure import NO_EVIDENCE, Conventions, Measure, Review, check_choice
+from goldassay.core.measure import NO_EVIDENCE, Conventions, Review, check_choice
 from goldassay.core.tally import RATE_TALLIES, Macro, Mean, T
-from goldassay.measures import Examples
+from goldassay.measures import Examples, TaskMeasure
 from goldassay.measures.extraction.batch import SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts, SemEvalPrecision, SemEvalRecall
 
@@ -44,7 +44,7 @@ SEMEVAL_RATES = {"f1": SemEvalCounts, "precision": SemEvalPrecision, "recall": S
 
 
 @dataclass(frozen=True)
-class SpanMeasure(Measure[T, SpanBatch]):
+class SpanMeasure(TaskMeasure[T, SpanBatch]):
     """A measure of extraction: spans of both sides are read, matched, and their errors put in words.
 
     ``matching`` is ``one-to-one`` (that with the most true positives, whatever the order) or ``hipe`` (in the order of
@@ -137,7 +137,7 @@ class SpanF1(SpanMeasure):
             return self.zero.with_items(batch.by_type(self.match, self.matching))
         counts = batch.counts(self.match, self.matching)
         if self.average == "micro":
-            return RATE_TALLIES[self.rate](counts.tp, counts.fp, counts.fn)
+            return self.zero.from_state(counts.state())
         annotated = counts.tp + counts.fn > 0
         predicted = (counts.tp + counts.fp > 0) | (batch.failed & annotated)  # who failed did not leave it empty
         applies = 1.0 * {"precision": predicted, "recall": annotated, "f1": predicted & annotated}[self.rate]

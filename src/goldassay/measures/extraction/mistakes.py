@@ -41,9 +41,22 @@ def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequenc
 
     mistakes: list[Error] = []
     for i, j, equal in pairs:
-        if not equal:
-            kind, message = _mismatch(gold[i], pred[j], label(gold[i]), label(pred[j]))
-            mistakes.append(error(kind, message, gold[i], pred[j]))
+        if equal:
+            continue
+        g = gold[i]
+        p = pred[j]
+        if g.place == p.place:
+            mistakes.append(error("wrong_type", f'"{label(g)}" is {g.type}, not {p.type}', g, p))
+        elif g.type != p.type:
+            message = f'"{label(g)}" is {g.type}, but "{label(p)}" was given as {p.type}'
+            mistakes.append(error("wrong_type_and_boundary", message, g, p))
+        else:
+            advice = "give the whole name and no word more"
+            if p.start <= g.start and g.end <= p.end:
+                advice = "give no word more than the name"
+            elif g.start <= p.start and p.end <= g.end:
+                advice = "give the whole name"
+            mistakes.append(error("wrong_boundary", f'{g.type} is "{label(g)}", not "{label(p)}": {advice}', g, p))
     for i in {*range(len(gold))} - {i for i, _, _ in pairs}:
         mistakes.append(error("missed", f'"{label(gold[i])}" ({gold[i].type}) was missed', gold[i], nothing))
     for p in [pred[j] for j in {*range(len(pred))} - {j for _, j, _ in pairs}]:
@@ -57,17 +70,3 @@ def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequenc
     mistakes.sort(key=lambda error: (inf if error.start is None else error.start, error.kind, error.message))
     right = [gold[i] for i, _, equal in pairs if equal]
     return tuple(mistakes), tuple(f'"{label(span)}" ({span.type})' for span in right)
-
-
-def _mismatch(g: Span, p: Span, gold: str, pred: str) -> tuple[str, str]:
-    """The kind of error and the message for a prediction that overlaps a gold span."""
-    if g.place == p.place:
-        return "wrong_type", f'"{gold}" is {g.type}, not {p.type}'
-    if g.type != p.type:
-        return "wrong_type_and_boundary", f'"{gold}" is {g.type}, but "{pred}" was given as {p.type}'
-    advice = "give the whole name and no word more"
-    if p.start <= g.start and g.end <= p.end:
-        advice = "give no word more than the name"
-    elif g.start <= p.start and p.end <= g.end:
-        advice = "give the whole name"
-    return "wrong_boundary", f'{g.type} is "{gold}", not "{pred}": {advice}'

@@ -108,9 +108,9 @@ def _offset(value: SupportsIndex) -> int:
         raise DataError(f"an offset is a whole number, not {value!r}") from None
 
 
-def entities(record: object, field: Callable[[object, str], Any]) -> Entities:
-    """The entities of a record, read by ``gold_field`` or ``pred_field``, or the list itself."""
-    return record if isinstance(record, (list, tuple)) else field(record, "entities")
+def items_of(record: object, field: Callable[[object, str], Any], name: str = "entities") -> Any:
+    """What a record lists, read by ``gold_field`` or ``pred_field``, or the list itself."""
+    return record if isinstance(record, (list, tuple)) else field(record, name)
 
 
 def text_of(gold: object) -> str:
@@ -130,8 +130,8 @@ def sides(gold: object, pred: object, bounds: str = "given") -> tuple[list[Span]
     name = "gold entities"
     text = text_of(gold)
     try:
-        left = spans(entities(gold, gold_field), name, placed=True)
-        right = spans(entities(pred, pred_field), PRED)
+        left = spans(items_of(gold, gold_field), name, placed=True)
+        right = spans(items_of(pred, pred_field), PRED)
     except DataError as error:
         raise error.at(record=None if isinstance(gold, (list, tuple)) else read(gold, "id", None)) from None
     if bounds == "word" and text:

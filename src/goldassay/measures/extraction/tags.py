@@ -72,10 +72,6 @@ def evaluate_tags(
     hits = by_type(np.intersect1d(left, right, assume_unique=True))
     rows = zip(types, hits, by_type(left), by_type(right), strict=True)
     counts = {kind: Counts(hit, p - hit, g - hit) for kind, hit, g, p in rows if g or p}
-    return _report(counts)
-
-
-def _report(counts: dict[str, Counts]) -> dict[str, dict[str, float]]:
     total = sum(counts.values(), Counts(0, 0, 0))
     report = {
         kind: {**{rate: float(getattr(tally, rate)) for rate in RATE_NAMES}, "support": int(tally.support)}

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from goldassay.core.measure import Review
 from goldassay.core.tally import Counts
 from goldassay.measures import cached
-from goldassay.measures.assignment import assign, overlapping
+from goldassay.measures.assignment import assign
 from goldassay.measures.extraction.matching import SCHEMAS, Fit, Outcome, SemEvalCounts, decided
 from goldassay.measures.linking import mistakes
 from goldassay.measures.linking.records import NIL, LinkPair, Mention, rank
@@ -71,13 +71,19 @@ class Matching:
 
     @cached_property
     def edges(self) -> list[Edge]:
-        """Every mention and answer that share a character."""
+        """Every mention and answer that share a character; both sides are in the order of their starts."""
         edges = []
-        for i, j in overlapping(self.gold, self.pred):
-            mention = self.gold[i]
-            answer = self.pred[j]
-            same_span = mention[:2] == answer[:2]
-            edges.append(Edge(i, j, rank(mention, answer), same_span, mention.type == answer.type))
+        first = 0
+        for i, mention in enumerate(self.gold):
+            # an answer that begins earlier may be a long one that reaches the next mentions, too
+            while first < len(self.pred) and self.pred[first].end <= mention.start:
+                first += 1
+            for j, answer in enumerate(self.pred[first:], first):
+                if answer.start >= mention.end:
+                    break
+                if mention.start < answer.end:
+                    same_span = mention[:2] == answer[:2]
+                    edges.append(Edge(i, j, rank(mention, answer), same_span, mention.type == answer.type))
         return edges
 
     @cached_property
@@ -158,8 +164,10 @@ class Matching:
 
         def fit(mention: Mention, answer: Mention) -> Fit:
             first = rank(mention, answer)
+            right = 0 < first <= k
+            placed = mention[:2] == answer[:2]
             overlaps = 0 <= answer.start < mention.end and mention.start < answer.end
-            return mention[:2] == answer[:2], 0 < first <= k, first != 1, overlaps
+            return placed and right and not answer.form, placed and first != 1, right, overlaps
 
         def name(side: Mention) -> str:
             if side.nil:

@@ -20,9 +20,9 @@ from typing import ClassVar
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.fields import Record
-from goldassay.core.measure import NO_EVIDENCE, Conventions, Measure, Names, Review
+from goldassay.core.measure import NO_EVIDENCE, Conventions, Names, Review
 from goldassay.core.tally import RATE_TALLIES, Counts, Mean, T
-from goldassay.measures import Examples
+from goldassay.measures import Examples, TaskMeasure
 from goldassay.measures.linking.matching import LINK_MATCHINGS, OVER, Matching
 from goldassay.measures.linking.records import IdPairs, sides
 
@@ -38,7 +38,7 @@ LINK_NAMES = {
 
 
 @dataclass(frozen=True)
-class LinkMeasure(Measure[T, MentionBatch]):
+class LinkMeasure(TaskMeasure[T, MentionBatch]):
     """A measure over the mentions and answers of a document.
 
     Source: Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)
@@ -92,12 +92,14 @@ class LinkMeasure(Measure[T, MentionBatch]):
 
     def named(self, name: str) -> str:
         """A name whose ``{parts}`` say what the fields are."""
-        among = "" if self.over == "all" else f"_{self.over}"
-        at = f"@{self.k}" if self.k > 1 else ""
         typed = "typed_" if self.typed else ""
         linked = "linked_" if self.linked else ""
-        corpus = "corpus_" if self.scope == "corpus" else ""
-        parts = {"among": among, "at": at, "start": f"{typed}{linked}{corpus}", "noun": LINK_NAMES[self.match]}
+        parts = {
+            "among": "" if self.over == "all" else f"_{self.over}",
+            "at": f"@{self.k}" if self.k > 1 else "",
+            "start": f"{typed}{linked}{'corpus_' if self.scope == 'corpus' else ''}",
+            "noun": LINK_NAMES[self.match],
+        }
         return name.format_map({**vars(self), **parts})
 
     @property
@@ -114,7 +116,6 @@ class LinkMeasure(Measure[T, MentionBatch]):
 class _Ranked(LinkMeasure[Mean]):
     """A mean over the gold mentions that count."""
 
-    zero: ClassVar[Mean] = Mean()
     fixed: ClassVar[Conventions] = {
         "key": KEY,
         "denominator": "every gold mention",
@@ -224,7 +225,7 @@ class NILF1(_Counted):
         hits = sum(matching.gold[i].nil and matching.pred[j].nil for i, j in matching.answered.items())
         answers = sum(answer.nil for answer in matching.pred)
         mentions = sum(mention.nil for mention in matching.gold)
-        return RATE_TALLIES[self.rate](hits, answers - hits, mentions - hits)
+        return type(self.zero)(hits, answers - hits, mentions - hits)
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,7 @@ class LinkF1(_Counted):
     def tally(self, matching: Matching) -> Counts:
         """The counts of one document."""
         counts = matching.counts(self.match, self.k, self.over, self.matching)
-        return RATE_TALLIES[self.rate](counts.tp, counts.fp, counts.fn)
+        return self.zero.from_state(counts.state())
 
 
 @dataclass(frozen=True)
@@ -291,7 +292,6 @@ class MacroDocLink(LinkMeasure[Mean]):
     match: str = "overlap"
     matching: str = "one-to-one"
     name = "macro_doc_{noun}_{rate}"
-    zero: ClassVar[Mean] = Mean()
 
     @property
     def fixed(self) -> Conventions:

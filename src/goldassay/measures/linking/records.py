@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -20,11 +20,12 @@ from typing import NamedTuple
 from goldassay._support.exceptions import DataError
 from goldassay.core.fields import read
 from goldassay.core.measure import gold_field, pred_field
+from goldassay.measures.extraction.records import items_of, text_of
 from goldassay.text.spans import widened
 
 Ids = Mapping[str, Sequence[str]]
 Links = Sequence[object] | None
-IdsOfLink = str | Iterable[str] | Mapping[str, str | int | Iterable[str] | None] | None
+
 IdPairs = tuple[tuple[str, str], ...]
 Scored = tuple[str, float | None]
 
@@ -104,26 +105,22 @@ def sides(
     >>> rank(document.gold[0], document.pred[0])
     1
     """
-    text = ""
-    if isinstance(gold, (list, tuple)):
-        left: Links = gold
-    else:
-        text = str(gold_field(gold, "text", "") or "")
-        left = gold_field(gold, "links")
-    right: Links = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "links")
+    text = text_of(gold)
+    left: Links = items_of(gold, gold_field, "links")
+    right: Links = items_of(pred, pred_field, "links")
     same = canonical(equivalent)
     words = text if bounds == "word" else ""
     mentions = []
     for mention, links in _merged(left, "gold", words, typed):
-        ids = sorted({same.get(id_, id_) for listed in links for id_, _ in listed} - {NIL})
+        ids = sorted({same.get(id_, id_) for id_, _ in chain(*links)} - {NIL})
         in_base = [id_ for id_ in ids if not id_.startswith(NIL)]
         mentions.append(mention._replace(ids=tuple(in_base or ids[:1]), chains=_chains(links, same)))
     answers = []
     for answer, links in _merged(right, "predicted", words, typed):
-        listed = list(chain(*links))
-        if all(score is not None for _, score in listed):
-            listed.sort(key=lambda pair: -(pair[1] or 0.0))
-        ids = list(dict.fromkeys(same.get(id_, id_) for id_, _ in listed))
+        candidates = list(chain(*links))
+        if all(score is not None for _, score in candidates):
+            candidates.sort(key=lambda pair: -(pair[1] or 0.0))
+        ids = list(dict.fromkeys(same.get(id_, id_) for id_, _ in candidates))
         answers.append(answer._replace(ids=tuple(ids), chains=_chains(links, same)))
     return LinkPair(tuple(mentions), tuple(answers), text, len(right or ()) - len(answers), right is None)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import product
 
 from goldassay.core.fields import Record
@@ -65,11 +64,29 @@ def scorecard(
         return official
     same = {"equivalent": tuple(sorted(dict(equivalent or ()).items())), "bounds": bounds}
     matching = "hipe" if protocol else "one-to-one"
+    ranks_and_links = _over("all", matching, same, (1, 3, 5))
+    measures: list[Measure] = [
+        *ranks_and_links[:6],
+        *(NILF1(rate, **same) for rate in RATE_NAMES),
+        *ranks_and_links[6:],
+        *(MacroDocLink(rate, match, matching, **same) for match, rate in product(MATCHES, RATE_NAMES)),
+        ConsistencyRate(**same),
+        CoverageRate(**same),
+    ]
     over = {name: _over(name, matching, same) for name in OVER}
-    beside = {measure.key: measure for measures_over in over.values() for measure in measures_over}
-    by_over = {name: [measure.key for measure in measures_over] for name, measures_over in over.items()}
-    sections = Sections(_hipe_facts if protocol else _facts, {"over": partial(_values_over, by_over)}, WARNINGS)
-    card = fold("linking", _measures(matching, same), shared, beside=beside, sections=sections)
+
+    def by_over(card: Result) -> dict[str, Values]:
+        """The values of the mentions in the knowledge base, of NIL, and of all, under the names of those of all."""
+        facet: dict[str, Values] = {}
+        for name, members in over.items():
+            pairs = zip(over["all"], members, strict=True)
+            facet[name] = {of_all.key: valued(card.totals[measure.key]) for of_all, measure in pairs}
+            facet[name]["mentions"] = card.totals[Coverage(name).key].weight
+        return facet
+
+    beside = {measure.key: measure for members in over.values() for measure in members}
+    sections = Sections(_hipe_facts if protocol else _facts, {"over": by_over}, WARNINGS)
+    card = fold("linking", measures, shared, beside=beside, sections=sections)
     card.extra_counts["mentions"] = {"gold": card.totals["coverage"].weight, "answered": card.totals["coverage"].total}
     if protocol:
         card.protocol = protocol
@@ -95,15 +112,6 @@ def _hipe_facts(chunk: Batches, first: HitsAt) -> Counter[str | tuple[int, ...]]
     return _facts(chunk, first) + outcomes
 
 
-def _values_over(by_over: Mapping[str, Sequence[str]], card: Result) -> dict[str, Values]:
-    """The values of the mentions in the knowledge base, of NIL, and of all, under the names of those of all."""
-    return {
-        name: {all_key: valued(card.totals[key]) for all_key, key in zip(by_over["all"], keys, strict=True)}
-        | {"mentions": card.totals[Coverage(name).key].weight}
-        for name, keys in by_over.items()
-    }
-
-
 def _over(over: str, matching: str, same: Record, cuts: Sequence[int] = (1,)) -> list[LinkMeasure]:
     """The ranks and the links of the mentions in the knowledge base, of NIL, or of all."""
     links = product(MATCHES, RATE_NAMES, cuts)
@@ -112,17 +120,4 @@ def _over(over: str, matching: str, same: Record, cuts: Sequence[int] = (1,)) ->
         MRR(over, **same),
         Coverage(over, **same),
         *(LinkF1(k, over, matching, match=match, rate=rate, **same) for match, rate, k in links),
-    ]
-
-
-def _measures(matching: str, same: Record) -> list[Measure]:
-    """Every measure of the scorecard, under the conventions asked for."""
-    ranks_and_links = _over("all", matching, same, (1, 3, 5))
-    return [
-        *ranks_and_links[:6],
-        *(NILF1(rate, **same) for rate in RATE_NAMES),
-        *ranks_and_links[6:],
-        *(MacroDocLink(rate, match, matching, **same) for match, rate in product(MATCHES, RATE_NAMES)),
-        ConsistencyRate(**same),
-        CoverageRate(**same),
     ]
