@@ -15,32 +15,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goldassay.core.evidence import LEVEL_COLUMN, Floats, Ints
+from goldassay.core.evidence import LEVEL_COLUMN, Floats
 from goldassay.core.measure import B, Limits, Measure, Names
 from goldassay.core.tally import Bins, Keyed, Mean, Number, Share, State, divide
 
-
-class Confidences(NamedTuple):
-    """Predictions with a confidence: the example that each belongs to, its confidence, 1 where it is correct."""
-
-    examples: int
-    row: Ints
-    confidence: Floats
-    correct: Floats
-
-    @classmethod
-    def of(cls, examples: int, rows: Sequence[tuple[int, float, float]]) -> Self:
-        """Those of rows of a number of an example, a confidence, and whether it is right."""
-        row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
-        return cls(examples, row.astype(int), confidence, correct)
-
-
-STORED_LEVELS = 200
+Confidences = tuple[int, Sequence[tuple[int, float, float]]]
+"""How many examples there are; and of each prediction with a confidence the example, the confidence, 1 if correct."""
 Scored = tuple[Number, ...]
 """How many questions, the sum of their scores, and what else a tally adds up."""
 
@@ -117,13 +102,14 @@ class ByConfidence(Keyed[float, Scored]):
         return np.stack([np.array([self[level][side] for level in levels], float) for side in range(len(self.names))])
 
     def state(self) -> dict[str, dict[str, Number]]:
-        """As JSON. Of many examples arrays, a number an example, for at most `STORED_LEVELS` confidences: above that,
+        """As JSON. Of many examples arrays, a number an example, for a bounded number of confidences: above that,
         neighbours are taken together under the highest of them, so that resampling stays linear."""
+        most = 200
         if self.rows is None:
             return {repr(level): dict(zip(self.names, self[level], strict=True)) for level in sorted(self)}
         confidences, rows = self.rows
         columns = {}
-        for group in np.array_split(np.array(sorted(self)), min(len(self), STORED_LEVELS)) if self else ():
+        for group in np.array_split(np.array(sorted(self)), min(len(self), most)) if self else ():
             inside = (confidences >= group[0]) & (confidences <= group[-1])
             columns[repr(float(group[-1]))] = dict(zip(self.names, (rows * inside[:, None]).T, strict=True))
         return columns
@@ -213,7 +199,9 @@ class CalibrationMeasure(Measure[Calibrated, B]):
 
     def tallies(self, batch: B) -> Calibrated:
         """The evidence of each example."""
-        n, row, confidence, correct = self.confidences(batch)
+        n, predictions = self.confidences(batch)
+        example, confidence, correct = np.array(predictions, float).reshape(-1, 3).T
+        row = example.astype(int)
         if self.statistic.startswith("brier"):
             weight = np.bincount(row, minlength=n).astype(float)
             loss = np.bincount(row, (confidence - correct) ** 2, n)

@@ -28,7 +28,6 @@ from goldassay.statistics.ppi import Corrected
 from goldassay.statistics.ppi import corrected as by_labels
 
 UNKNOWN_COUNTS = "in the denominator, not counted as true"
-NOBODY = "what stands with the prediction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +123,9 @@ class JudgedMeasure(Measure[JudgedMean]):
             raise GoldassayError(f"{type(self).__name__} needs a judge: {type(self).__name__}(Judge(lm=…))")
         if not isinstance(self.judge, str):
             live = self.judge
-            name = judge_name(live)
+            name = str(getattr(live, "name", None) or live)
+            if callable(live) and hasattr(live, "__qualname__"):  # a function in the place of a judge
+                name = f"{live.__module__}.{live.__qualname__}"
             LIVE[name] = live
             object.__setattr__(self, "_live", live)
             object.__setattr__(self, "judge", name)
@@ -150,19 +151,8 @@ class JudgedMeasure(Measure[JudgedMean]):
     @property
     def chosen(self) -> Record:
         """The judge's name first (or where the verdicts come from without one), then every other convention."""
-        first = {"judge": self.judge or NOBODY}
+        first = {"judge": self.judge or "what stands with the prediction"}
         return {**first, **super().chosen, **first}
-
-
-def judge_name(judge: object) -> str:
-    """The name of a judge, or of a function in its place.
-
-    >>> judge_name(len), judge_name(type("Mine", (), {"name": "mine"})())
-    ('builtins.len', 'mine')
-    """
-    if callable(judge) and hasattr(judge, "__qualname__"):
-        return f"{judge.__module__}.{judge.__qualname__}"
-    return str(getattr(judge, "name", None) or judge)
 
 
 def unknown(what: str, field: str = "answer") -> Error:

@@ -16,7 +16,7 @@ from goldassay.core.evidence import means, stacked
 from goldassay.core.fields import Record
 from goldassay.core.measure import NO_EVIDENCE, Conventions, Measure, Names, Review
 from goldassay.core.tally import RATE_TALLIES, By, Counts, Macro, Mean, T, Tally
-from goldassay.measures import Examples
+from goldassay.measures import Examples, TaskMeasure
 from goldassay.measures.records import matching, mistakes
 from goldassay.measures.records.comparators import comparator
 from goldassay.measures.records.records import Read, by_schema, expanded, schema_text, sides
@@ -48,7 +48,7 @@ class RecordBatch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordMeasure(Measure[T, RecordBatch]):
+class RecordMeasure(TaskMeasure[T, RecordBatch]):
     """A measure on pairs of records.
 
     ``schema``: a pydantic model, a DSPy signature or a JSON Schema (kept as its text); with one, a prediction that it
@@ -82,11 +82,6 @@ class RecordMeasure(Measure[T, RecordBatch]):
         for _, chosen in self.compare:
             if isinstance(chosen, str):
                 comparator(chosen)
-
-    @property
-    def zero(self) -> Any:
-        """No evidence of a mean."""
-        return Mean()
 
     @property
     def comparators(self) -> dict[str, Any]:

@@ -35,7 +35,20 @@ def review(read: Read, leaves: Match) -> Review:
     one_sided = [leaf for leaf in wrong if leaf.subtree]
     for (kind, spurious, subtree), group in groupby(one_sided, lambda x: (x.kind, x.gold is None, x.subtree)):
         mistakes.append(_error(kind, None if spurious else subtree, subtree if spurious else None, len(list(group))))
-    return tuple(_with_swaps(mistakes)), tuple(right)
+    errors: list[Error] = []
+    waiting: dict[tuple[str, ...], int] = {}
+    for error in mistakes:  # values or whole items that are in each other's place are one error
+        partner = waiting.pop((PLACES.get(error.kind, ""), error.field, error.pred, error.gold), None)
+        if partner is not None:
+            places = f"{errors[partner].context.strip(' |')} and {error.context.strip(' |')}"
+            message = f"{places} were swapped, or are in the wrong place."
+            size = 2 if error.kind == "wrong_value" else error.size
+            errors[partner] = replace(errors[partner], kind="swapped_items", message=message, size=size)
+            continue
+        if error.kind in PLACES and "[" in error.context:
+            waiting[error.kind, error.field, error.gold, error.pred] = len(errors)
+        errors.append(error)
+    return tuple(errors), tuple(right)
 
 
 def _error(kind: str, gold: FieldItem | None, pred: FieldItem | None, size: int = 1) -> Error:
@@ -68,24 +81,6 @@ def _error(kind: str, gold: FieldItem | None, pred: FieldItem | None, size: int 
     pred_place = (pred.path or ROOT) if pred else ""
     context = gold_place if gold_place == pred_place else f"{gold_place} | {pred_place}"
     return Error(kind, message, _text(expected), _text(predicted), name, context=context, field=name, size=size)
-
-
-def _with_swaps(mistakes: list[Error]) -> list[Error]:
-    """The errors; values or whole items that are in each other's place are one error."""
-    errors: list[Error] = []
-    waiting: dict[tuple[str, ...], int] = {}
-    for error in mistakes:
-        partner = waiting.pop((PLACES.get(error.kind, ""), error.field, error.pred, error.gold), None)
-        if partner is not None:
-            places = f"{errors[partner].context.strip(' |')} and {error.context.strip(' |')}"
-            message = f"{places} were swapped, or are in the wrong place."
-            size = 2 if error.kind == "wrong_value" else error.size
-            errors[partner] = replace(errors[partner], kind="swapped_items", message=message, size=size)
-            continue
-        if error.kind in PLACES and "[" in error.context:
-            waiting[error.kind, error.field, error.gold, error.pred] = len(errors)
-        errors.append(error)
-    return errors
 
 
 def _text(value: JSON) -> str:

@@ -12,17 +12,17 @@ from typing import ClassVar
 import numpy as np
 
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.evidence import Flags, Floats
+from goldassay.core.evidence import Floats
 from goldassay.core.fields import Record
-from goldassay.core.measure import Conventions, Measure, Review
+from goldassay.core.measure import Conventions, Review
 from goldassay.core.tally import Mean, Number, divide
-from goldassay.measures import Examples
+from goldassay.measures import Examples, TaskMeasure
 from goldassay.measures.retrieval.mistakes import review
 from goldassay.measures.retrieval.records import TIES, Hits, RankingBatch, places
 
 
 @dataclass(frozen=True)
-class Ranked(Measure[Mean, RankingBatch]):
+class Ranked(TaskMeasure[Mean, RankingBatch]):
     """A measure of ranked results.
 
     Args:
@@ -33,7 +33,6 @@ class Ranked(Measure[Mean, RankingBatch]):
     """
 
     task = "retrieval"
-    zero: ClassVar[Mean] = Mean()
     fixed: ClassVar[Conventions] = {"unjudged": "irrelevant", "no_relevant": "0"}
     choices = {"ties": TIES, "missing": (0, "skip")}
 
@@ -66,27 +65,22 @@ class Ranked(Measure[Mean, RankingBatch]):
         options = vars(self)
         return batch.top(self.ties, options["rel"], options["k"])
 
-    def weights(self, batch: RankingBatch) -> Floats:
-        """1 for each query that counts, 0 for those left out.
-
-        Raises:
-            DataError: Gold does not name what is relevant to a query, and none is left out.
-        """
-        if self.missing == "skip":
-            counts: Flags = ((batch.retrieved > 0) | batch.failed) & batch.named
-            return counts.astype(float)
-        for at in np.flatnonzero(~batch.named)[:1].tolist():
-            message = "'relevant' is a list of ids or a mapping from ids to grades, not None"
-            raise DataError(message, record=batch.names[at])
-        return np.ones(batch.n)
-
     def batch(self, gold: Examples, pred: Examples) -> RankingBatch:
         """The ranks of the judged documents of every query."""
         return RankingBatch.of(gold, pred)
 
     def tallies(self, batch: RankingBatch) -> Mean:
-        """The value and the weight of every query."""
-        weights = self.weights(batch)
+        """The value and the weight of every query.
+
+        Raises:
+            DataError: Gold does not name what is relevant to a query, and none is left out.
+        """
+        weights = np.ones(batch.n)
+        if self.missing == "skip":
+            weights *= ((batch.retrieved > 0) | batch.failed) & batch.named
+        elif not batch.named.all():
+            message = "'relevant' is a list of ids or a mapping from ids to grades, not None"
+            raise DataError(message, record=batch.names[int(batch.named.argmin())])
         return Mean(self.values(batch) * weights, weights)
 
     def reviews(self, batch: RankingBatch) -> list[Review]:

@@ -81,12 +81,15 @@ def scores(pred: object) -> Numbers:
     try:
         scored: dict[str, Any] = {result["doc_id"]: result["score"] for result in results}
     except (KeyError, TypeError):
-        pairs = [(item, None) if isinstance(item, str) else _pair(item, at) for at, item in enumerate(results)]
-        scored = dict(pairs)
-        results = [document for document, _ in pairs]
+        documents = [item if isinstance(item, str) else read(item, "doc_id", None) for item in results]
+        if None in documents:
+            raise DataError("a result needs a 'doc_id'", field=f"results[{documents.index(None)}]") from None
+        scored = {}
+        for document, item in zip(documents, results, strict=True):
+            scored[str(document)] = None if isinstance(item, str) else read(item, "score", None)
     if len(scored) != len(results):
-        twice = _twice(item if isinstance(item, str) else item["doc_id"] for item in results)
-        raise DataError(f"document {twice} is twice in the results", field="results")
+        documents = [str(item if isinstance(item, str) else read(item, "doc_id")) for item in results]
+        raise DataError(f"document {_twice(documents)} is twice in the results", field="results")
     if None in scored.values():
         bare = [document for document, score in scored.items() if score is None]
         if len(bare) == len(scored):
@@ -94,14 +97,6 @@ def scores(pred: object) -> Numbers:
         message = f"document {bare[0]} has no score while others have; give all of them one, or none"
         raise DataError(message, field="results")
     return scored
-
-
-def _pair(result: object, rank: int) -> tuple[str, float | None]:
-    """The document of a result of any shape, and its score if it has one."""
-    document = read(result, "doc_id", None)
-    if document is None:
-        raise DataError("a result needs a 'doc_id'", field=f"results[{rank}]")
-    return str(document), read(result, "score", None)
 
 
 def _twice(documents: Iterable[str]) -> str:

@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.fields import Record, read
-from goldassay.core.measure import NO_EVIDENCE, B, Conventions, Measure, Names, Review, gold_field, pred_field
+from goldassay.core.measure import NO_EVIDENCE, B, Conventions, Names, Review, gold_field, pred_field
 from goldassay.core.tally import RATE_TALLIES, Counts, Macro, Mean, Number, PrecisionCounts, Sums, T, divide
-from goldassay.measures import Examples
+from goldassay.measures import Examples, TaskMeasure
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.measures.triples import mistakes
 from goldassay.measures.triples.objects import TripleMatching, canonical
@@ -32,15 +32,10 @@ Matchings = list[MatchedTriples]
 
 
 @dataclass(frozen=True)
-class TripleMeasure(Measure[T, B]):
+class TripleMeasure(TaskMeasure[T, B]):
     """A measure of statements."""
 
     task = "triples"
-
-    @property
-    def zero(self) -> Any:
-        """No evidence of a mean."""
-        return Mean()
 
 
 MATCHED = {
@@ -141,7 +136,7 @@ class F1(Matched[Counts]):
         if self.supported:
             tp = sum(row.supported for row in matching.covered)
             counts = Counts(tp, 0, sum(row.supported for row in matching.missed))
-        return RATE_TALLIES[self.rate](counts.tp, counts.fp, counts.fn)
+        return self.zero.from_state(counts.state())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,8 +289,7 @@ class Calibration(CalibrationMeasure, Matched[Any]):
 
     def confidences(self, batch: Matchings) -> Confidences:
         """The predictions that have a confidence and a known truth."""
-        rows = [(row, *pair) for row, matching in enumerate(batch) for pair in matching.confidences]
-        return Confidences.of(len(batch), rows)
+        return len(batch), [(row, *pair) for row, matching in enumerate(batch) for pair in matching.confidences]
 
 
 def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[str, float | None]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import product
 from math import asin, cos, radians, sin, sqrt
@@ -185,20 +185,15 @@ def coordinate(raw: JSON) -> Coordinate:
         if match := POINT.search(raw):
             globe = raw[: match.start()]
             degrees = match.group(2, 1)
-        elif len(angles) == 2:
-            degrees = [_degrees(parts, side) for *parts, side in angles]
+        elif len(angles) == 2:  # degrees, minutes and seconds; negative in the south and the west
+            sizes = [sum(float(digits or 0) / 60**n for n, digits in enumerate(parts)) for *parts, _ in angles]
+            degrees = [round(-n if angle[-1] in "SWZswz" else n, 9) for n, angle in zip(sizes, angles, strict=True)]
         else:
             match = PAIR.fullmatch(raw.strip())
             degrees = match.groups() if match else ()
     latitude, longitude = map(float, degrees)
     item = GLOBE.search(globe)
     return Coordinate(latitude, longitude, precision, item[0] if item else "")
-
-
-def _degrees(parts: Iterable[str], side: str) -> float:
-    """Degrees, minutes and seconds as degrees; negative in the south and the west."""
-    degrees: float = sum(float(digits or 0) / 60**n for n, digits in enumerate(parts))
-    return round(-degrees if side in "SWZswz" else degrees, 9)
 
 
 def distance(gold: Coordinate, pred: Coordinate) -> float:

@@ -162,14 +162,13 @@ def statements(gold: object, pred: object, comparing: TripleMatching = EXACTLY) 
 
 def as_written(gold: object, pred: object) -> tuple[list[object], list[object]]:
     """The statements of both sides that count, as they are and in their order."""
+
+    def counts(triple: object) -> bool:
+        return not (isinstance(triple, Mapping) and (triple.get("rank") == "deprecated" or EXACTLY.excludes(triple)))
+
     expected = gold_field(gold, "triples") or ()
     predicted = pred_field(pred, "triples") or ()
-    return [*filter(_counts, expected)], [*filter(_counts, predicted)]
-
-
-def _counts(triple: object) -> bool:
-    """Whether a statement is neither deprecated nor of an excluded type."""
-    return not (isinstance(triple, Mapping) and (triple.get("rank") == "deprecated" or EXACTLY.excludes(triple)))
+    return [*filter(counts, expected)], [*filter(counts, predicted)]
 
 
 def _triples(triples: Iterable[Any] | None, comparing: TripleMatching, name: str | int | None) -> list[Triple]:
