@@ -69,7 +69,7 @@ DEFAULT_VALUES = (
     *("accuracy", "quality", "confidence", "speed", "robustness", "final_score"),
 )
 BY_KIND = ("exact_match", "exact", "em", "f1", "mlqa_f1")
-NO_MODEL = "no model is installed (pip install 'goldassay[semantic]')"
+
 SCRIPTS = (
     "{n} of {examples} questions have answers outside ASCII: rouge-score's tokenizer drops such letters "
     "(tokenizer='unicode' keeps them), and f1 takes a run without spaces for one word (mlqa_f1 does not)"
@@ -124,7 +124,8 @@ def scorecard(
         chosen = {name: measure for name, measure in chosen.items() if name not in empty}
     for name, measure in chosen.items():
         if name in requested and (name not in card.columns or not card.totals[name].weight):
-            reason = NO_MODEL if measure in missing else "no record has the evidence"
+            no_model = "no model is installed (pip install 'goldassay[semantic]')"
+            reason = no_model if measure in missing else "no record has the evidence"
             card.notes.append(f"{name} is not computed: {reason}")
     card.measures = chosen
     card.conventions = {name: measure.conventions for name, measure in chosen.items()}
@@ -259,17 +260,17 @@ _SQUAD2: Named = {
     "best_exact": BestThreshold(),
     "best_f1": BestThreshold("f1"),
 }
-TIED = (
-    "{} of {} questions share their probability with another: best_exact and best_f1 answer them together; the script "
-    "goes through them one by one in the order of its file, and may stop between two of them at a higher value"
-)
 
 
 def _squad2(shared: Batches) -> Result:
     """SQuAD 2.0's values, with a note where ties make the best ones depend on the order of the script's file."""
     card = official_scorecard("squad2", _SQUAD2, shared, {"answerable": partial(_by_facet, "answerable")})
     if (best := card.totals.get("best_exact")) and (tied := best.tied):
-        card.notes.append(TIED.format(tied, len(shared.gold)))
+        card.notes.append(
+            f"{tied} of {len(shared.gold)} questions share their probability with another: best_exact and best_f1 "
+            "answer them together; the script goes through them one by one in the order of its file, and may stop "
+            "between two of them at a higher value"
+        )
     return card
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import product
 from typing import Any
@@ -14,9 +15,6 @@ from goldassay.measures.extraction.matching import SCHEMAS, drop_unknown_types
 from goldassay.measures.extraction.measures import AVERAGED, SPAN_AVERAGES, SPAN_MATCHES, SemEval, SpanF1
 from goldassay.measures.protocols import official_result
 from goldassay.results.result import RATE_NAMES, Result, Sections, Values, fold, rates
-
-UNDEFINED = ("type_anywhere_", "token_", "_macro_", "_weighted_")  # what the HIPE scorer does not count
-SEEN = "_seen"  # but for its averages over the types that either side has (its F1_macro)
 
 
 def listed(matching: str = "one-to-one", bounds: str = "given") -> list[Measure]:
@@ -54,9 +52,9 @@ def scorecard(gold: Examples, pred: Examples, *, protocol: str | None = None, bo
     card = fold("extraction", measures, Batches(gold, pred), sections=SPAN_SECTIONS)
     if protocol:
         card.protocol = protocol
-        card.undefined = tuple(
-            name for name in card.measures if not name.endswith(SEEN) and any(prefix in name for prefix in UNDEFINED)
-        )
+        # what the HIPE scorer does not count, but for its averages over the types that either side has (its F1_macro)
+        undefined = re.compile(r"(?:type_anywhere_|token_|_macro_|_weighted_).*(?<!_seen)$")
+        card.undefined = tuple(filter(undefined.search, card.measures))
     if dropped:
         card.notes.append(f"{dropped} predicted spans have a type that neither gold nor HIPE knows and are left out")
     return card

@@ -18,7 +18,7 @@ from goldassay.core.measure import NO_EVIDENCE, Conventions
 from goldassay.core.tally import Number, Sums, divide
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import LinkMeasure
-from goldassay.measures.linking.records import NIL, Mention, bare_id
+from goldassay.measures.linking.records import NIL, bare_id
 
 Ids = str | int | Iterable[str | int] | None
 Entity = Mapping[str, Ids]
@@ -166,7 +166,9 @@ class ConsistencyRate(LinkMeasure[Consistency]):
             bases = _by_base(mention.bases)
             for id_, base in ((id_, base) for id_ in chain(*bases.values()) for base in bases):
                 table[id_][base] |= bases[base]
-        return type(self.zero)(*_count(map(_answer, matching.pred), table))
+        # the ids that a link names by knowledge base, else its first candidate, as Wikidata's
+        named = (answer.bases or ({} if answer.nil else {"wikidata": answer.ids[0]}) for answer in matching.pred)
+        return type(self.zero)(*_count(map(_by_base, named), table))
 
 
 @dataclass(frozen=True)
@@ -183,8 +185,3 @@ class CoverageRate(ConsistencyRate):
     name = "coverage_rate"
     zero: ClassVar[Identified] = Identified()
     attains_one: ClassVar[bool] = False  # gold's NIL has no id
-
-
-def _answer(answer: Mention) -> Bases:
-    """The ids of a predicted link: those it names by knowledge base, else its first candidate, as Wikidata's."""
-    return _by_base(answer.bases or ({} if answer.nil else {"wikidata": answer.ids[0]}))

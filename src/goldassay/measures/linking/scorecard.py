@@ -27,10 +27,6 @@ from goldassay.results.result import RATE_NAMES, Result, Sections, Values, fold,
 
 MATCHES = ("overlap", "span")
 HIPE_VALUES = ("link_", "strong_link_", "macro_doc_")  # what the HIPE scorer counts
-WARNINGS = {
-    "repeated": "{n} predictions repeat a mention; their candidates were put together, each counts once",
-    "lost": "{n} predicted mentions are not in their text and count as spurious",
-}
 
 
 def scorecard(
@@ -84,8 +80,23 @@ def scorecard(
             facet[name]["mentions"] = card.totals[Coverage(name).key].weight
         return facet
 
+    def facts(chunk: Batches, first: HitsAt) -> Counter[str | tuple[int, ...]]:
+        """Predictions that are merged or lost, and under a protocol of HIPE each outcome."""
+        counted = Counter[str | tuple[int, ...]]()
+        batch: MentionBatch = chunk.of(first)
+        for matching in batch:
+            counted["repeated"] += matching.document.repeated
+            counted["lost"] += sum(answer.start < 0 for answer in matching.pred)
+            if protocol:
+                counted.update(outcome for _, outcome in matching.outcomes())
+        return counted
+
+    warnings = {
+        "repeated": "{n} predictions repeat a mention; their candidates were put together, each counts once",
+        "lost": "{n} predicted mentions are not in their text and count as spurious",
+    }
     beside = {measure.key: measure for members in over.values() for measure in members}
-    sections = Sections(_hipe_facts if protocol else _facts, {"over": by_over}, WARNINGS)
+    sections = Sections(facts, {"over": by_over}, warnings)
     card = fold("linking", measures, shared, beside=beside, sections=sections)
     card.extra_counts["mentions"] = {"gold": card.totals["coverage"].weight, "answered": card.totals["coverage"].total}
     if protocol:
@@ -94,22 +105,6 @@ def scorecard(
         outcomes = [fact for fact in card.facts.elements() if isinstance(fact, tuple)]
         card.extra_counts |= {f"hipe_{schema}": hipe(outcomes, schema).state() for schema in SCHEMAS}
     return card
-
-
-def _facts(chunk: Batches, first: HitsAt) -> Counter[str]:
-    facts = Counter[str]()
-    batch: MentionBatch = chunk.of(first)
-    for matching in batch:
-        facts["repeated"] += matching.document.repeated
-        facts["lost"] += sum(answer.start < 0 for answer in matching.pred)
-    return facts
-
-
-def _hipe_facts(chunk: Batches, first: HitsAt) -> Counter[str | tuple[int, ...]]:
-    """The same, and the outcome of each answer and each mention without one."""
-    batch: MentionBatch = chunk.of(first)
-    outcomes = Counter(outcome for matching in batch for _, outcome in matching.outcomes())
-    return _facts(chunk, first) + outcomes
 
 
 def _over(over: str, matching: str, same: Record, cuts: Sequence[int] = (1,)) -> list[LinkMeasure]:

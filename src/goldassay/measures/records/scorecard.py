@@ -40,7 +40,14 @@ def scorecard(
     >>> card.values["field_f1"], card.values["schema_valid"], card.by["field"]["day"]["f1"]
     (0.5, 1.0, 0.0)
     """
-    sections = Sections(_reasons, {"field": lambda card: by_key(card.totals["field_macro_f1"])})
+
+    def reasons(chunk: Batches, first: FieldF1) -> Counter[str]:
+        """The reason of each prediction that is no record."""
+        batch: RecordBatch = chunk.of(first)
+        pairs = zip(chunk.gold, batch.read, strict=True)
+        return Counter(f"record {fields.read(gold, 'id', None)}: {pair.reason}" for gold, pair in pairs if pair.reason)
+
+    sections = Sections(reasons, {"field": lambda card: by_key(card.totals["field_macro_f1"])})
     shared = Batches(gold, pred)
     text = schema_text(schema)
     inferred = ""
@@ -61,10 +68,3 @@ def scorecard(
         first = next(iter(card.facts))
         card.notes.append(f"{number} no record, so the gold counts as missed; the first: {first}")
     return card
-
-
-def _reasons(chunk: Batches, first: FieldF1) -> Counter[str]:
-    """The reason of each prediction that is no record."""
-    batch: RecordBatch = chunk.of(first)
-    ids = (fields.read(record, "id", None) for record in chunk.gold)
-    return Counter(f"record {key}: {read.reason}" for key, read in zip(ids, batch.read, strict=True) if read.reason)

@@ -95,18 +95,18 @@ def scorecard(
     ({'RR': 0.5, 'P@5': 0.2}, 'RR[ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]')
     """
     by_name = chosen(measures, ties=ties, missing=missing)
-    empty = NO_RESULTS.format("left out" if missing == "skip" else "counted 0")
-    sections = Sections(_facts, {"query": by_example}, {"empty": empty, "idle": NO_RELEVANT})
+
+    def facts(chunk: Batches, first: Ranked) -> dict[str, int]:
+        batch: RankingBatch = chunk.of(first)
+        return {"empty": int((batch.retrieved == 0).sum()), "idle": int((batch.relevant() == 0).sum())}
+
+    counted = "left out" if missing == "skip" else "counted 0"
+    warnings = {
+        "empty": f"{{n}} of {{examples}} queries have no results and are {counted}",
+        "idle": "{n} of {examples} queries have no relevant document and count 0, as in trec_eval",
+    }
+    sections = Sections(facts, {"query": by_example}, warnings)
     return fold("retrieval", by_name, Batches(gold, pred), sections=sections)
-
-
-NO_RESULTS = "{{n}} of {{examples}} queries have no results and are {}"
-NO_RELEVANT = "{n} of {examples} queries have no relevant document and count 0, as in trec_eval"
-
-
-def _facts(chunk: Batches, first: Ranked) -> dict[str, int]:
-    batch: RankingBatch = chunk.of(first)
-    return {"empty": int((batch.retrieved == 0).sum()), "idle": int((batch.relevant() == 0).sum())}
 
 
 def band(gold: Examples, pred: Examples, measures: Measures = None) -> dict[str, tuple[float, float]]:
