@@ -93,10 +93,11 @@ class SetF1(SetMeasure[Counts | Macro | Mean]):
     def tallies(self, batch: LabelBatch) -> Counts | Macro | Mean:
         """The counts of each example, or its rate."""
         if self.average == "macro":
+            zero: Macro = self.zero
             rows = []
             for g, p in batch.sets:
                 rows.append(Macro({x: Counts(x in g and x in p, x not in g, x not in p) for x in sorted(g | p)}))
-            return stacked(rows, self.zero)
+            return stacked(rows, zero)
         counts = set_counts(batch.sets, self.rate)
         return counts if self.average == "micro" else Mean(counts.value, np.ones(len(batch.sets)))
 

@@ -106,8 +106,8 @@ def scorecard(
             card.notes.append("no label of the list occurs in gold; weighted_f1 is 0")
         absent = sum(not c.weight for c in counts.values())
         if absent and confusion.listed:
-            lacking = f"{absent} of {len(over)} labels of the list do not occur"
-            card.notes.append(f"{lacking}: macro_f1 counts them 0, and the upper end of its interval 1")
+            message = f"{absent} of {len(over)} labels of the list do not occur"
+            card.notes.append(f"{message}: macro_f1 counts them 0, and the upper end of its interval 1")
         outside = {label: c for label, c in confusion.by_label().items() if label not in (*over, NONE)}
         for side, rate in (("gold", "support"), ("predicted", "predicted")):
             times = Counter({label: int(getattr(c, rate)) for label, c in outside.items()})

@@ -70,7 +70,7 @@ def _error(kind: str, message: str, mention: Mention | None, answer: Mention | N
     start, end = next((side[:2] for side in (mention, answer) if side), (-1, -1))
     context = quote(text, start, end) if start >= 0 else ""
     message += f', in "{context}".' if context else "."
-    place = (start, end) if start >= 0 else (None, None)
+    place: tuple[int | None, int | None] = (start, end) if start >= 0 else (None, None)
     words = _words(mention, text), _words(answer, text)
     return Error(kind, message, *words, _type(mention), _type(answer), *place, context, "links")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import Any
 
 from goldassay.core.fields import Record
 from goldassay.core.measure import Batches, Measure
@@ -58,7 +59,7 @@ def scorecard(
     shared = Batches(gold, pred)
     if official := official_result(protocol, "linking", shared, equivalent=equivalent, bounds=bounds):
         return official
-    same = {"equivalent": tuple(sorted(dict(equivalent or ()).items())), "bounds": bounds}
+    same: dict[str, Any] = {"equivalent": tuple(sorted(dict(equivalent or ()).items())), "bounds": bounds}
     matching = "hipe" if protocol else "one-to-one"
     ranks_and_links = _over("all", matching, same, (1, 3, 5))
     measures: list[Measure] = [

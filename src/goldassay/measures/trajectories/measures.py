@@ -140,7 +140,7 @@ class CallF1(TrajectoryMeasure):
     assigned: ClassVar[str] = "right"  # the calls that are right, of an alignment
 
     @property
-    def zero(self) -> Tally:
+    def zero(self) -> Counts:
         """No evidence."""
         return RATE_TALLIES[self.rate]()
 
@@ -391,7 +391,7 @@ def listed(**options: Any) -> list[TrajectoryMeasure[Any]]:
     matches = [TrajectoryMatch(mode, **options) for mode in ("exact", "in_order", "any_order")]
     calls = [CallF1(rate, **options) for rate in RATE_TALLIES]
     tools = [ToolF1(rate, **options) for rate in RATE_TALLIES]
-    conduct = [Conduct(of, **options) for of in TrajectoryMeasure.choices["of"]]
+    conduct = [Conduct(of, **options) for of in ("finished", "failed", "recovered", "repeated")]
     return [*matches, *calls, *tools, ArgumentAccuracy(**options), Steps(**options), CostRatio(**options), *conduct]
 
 
