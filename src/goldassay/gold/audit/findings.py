@@ -161,8 +161,8 @@ def located_records(path: Path, task: str, name: str, **options: Any) -> tuple[l
     except DataError as error:
         faults.report(error)
     groups: dict[tuple[str, ...], list[Finding]] = {}
-    for error, kind in zip(faults.errors, faults.kinds, strict=True):
-        finding = unreadable(error, shown(error.file), kind)
+    for fault, kind in zip(faults.errors, faults.kinds, strict=True):
+        finding = unreadable(fault, shown(fault.file), kind)
         key = (finding.kind, finding.message, finding.file, str(finding.field))
         groups.setdefault(key, []).append(finding)
     findings: list[Finding] = []

@@ -98,7 +98,7 @@ def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -
 
 def _regions(record: Record, text: str) -> list[Fields]:
     """The regions of a record's entities and labels; an entity that is not in the text has none."""
-    regions = []
+    regions: list[Fields] = []
     for span in record.get("entities") or ():
         if span["start"] is not None:
             start = span["start"]
