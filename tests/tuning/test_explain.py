@@ -166,6 +166,11 @@ End here.
 """
 
 
+def test_code_ends_at_its_fence_if_more_code_follows() -> None:
+    first, second = "```\na\n```\n", "```\nb\n```\n"
+    assert [statement.text for statement in statements(f"{first}{second}Be brief.")] == [first, second, "Be brief."]
+
+
 def test_statements_join_to_the_text_and_headings_go_with_what_they_head() -> None:
     cut = statements(TEXT)
     assert "".join(statement.text for statement in cut) == TEXT

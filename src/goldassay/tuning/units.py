@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -19,7 +20,7 @@ from rapidfuzz import fuzz
 
 from goldassay._support import jsonl
 from goldassay._support.dspy_compat import serialize_for_json, signature_of
-from goldassay.core.fields import JsonObject
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.results.comparison import ComparisonVerdict
 from goldassay.results.view import Cell, Chart, Point, Table, View
 from goldassay.statistics import PairedTest, examples_needed
@@ -29,8 +30,8 @@ from goldassay.text.normal import plain
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.wrappers import Wrapped, predictors
 
-HEADING = re.compile(r"(#{1,6})\s|\*\*[^*]+\*\*:?\s*$")
-LIST_ITEM = re.compile(r"(\s*)(?:[-*•+–]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")
+HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\s*$")
+LIST_ITEM = re.compile(r"\s*(?:[-*•+–]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")
 SENTENCE_BREAK = re.compile(r"""[.!?…]["'”’)\]*_]*\s+(?=\S)|[。！？]\s*(?=\S)|:?[ \t]*\n\s*(?=\S)""")
 ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|cf|vs|ca|approx|no|dr|mr|mrs|ms|prof|st|fig|incl|resp|z\.B|d\.h|bzw)|\b\w)$", re.I
@@ -48,7 +49,6 @@ class Statement:
 
     text: str
     kind: str
-    level: int = 0
     heads: range = range(0)
 
 
@@ -58,15 +58,73 @@ def statements(text: str) -> list[Statement]:
     >>> [s.text for s in statements("# Task\\nLabel it, e.g. so. No more.\\nRules:\\n- one\\n  goes on\\n- two")]
     ['# Task\\n', 'Label it, e.g. so. ', 'No more.\\n', 'Rules:\\n', '- one\\n  goes on\\n', '- two']
     """
-    cut = []
-    for piece in _blocks(text.splitlines(keepends=True)):
-        if piece.kind == "sentence":
-            cut += [Statement(sentence, "sentence") for sentence in _sentences(piece.text)]
-        elif not piece.text.strip() and cut:
-            cut[-1] = replace(cut[-1], text=cut[-1].text + piece.text)
+    lines = text.splitlines(keepends=True)
+    cut: list[Statement] = []
+    start = 0
+    while start < len(lines):
+        kind = _kind(lines[start])
+        end = start + 1
+        if kind == "code":
+            fence = lines[start].lstrip()[:3]
+            while end < len(lines) and not lines[end].lstrip().startswith(fence):
+                end += 1
+            end += 1
+        elif kind in ("table", "sentence"):
+            while end < len(lines) and _kind(lines[end]) == kind:
+                end += 1
+        elif kind == "item":
+            while end < len(lines):  # it, or the next line with text, is indented more
+                following = next((line for line in lines[end:] if line.strip()), "")
+                if _indent(following) <= _indent(lines[start]):
+                    break
+                end += 1
+        piece = "".join(lines[start:end])
+        start = end
+        if kind == "sentence":
+            cut += [Statement(sentence, kind) for sentence in _sentences(piece)]
+        elif kind == "blank" and cut:
+            cut[-1] = replace(cut[-1], text=cut[-1].text + piece)
         else:
-            cut.append(piece)
-    return [_headed(cut, index) for index in range(len(cut))]
+            cut.append(Statement(piece, "block" if kind in ("code", "table") else kind))
+    levels = [len(statement.text) - len(statement.text.lstrip("#")) or 7 for statement in cut]  # of bold headings 7
+    headed = []
+    for index, statement in enumerate(cut):
+        end = index + 1
+        if statement.kind == "heading":
+            while end < len(cut) and not (cut[end].kind == "heading" and levels[end] <= levels[index]):
+                end += 1
+        elif statement.kind == "sentence" and statement.text.rstrip().endswith(":"):
+            listed = end < len(cut) and cut[end].kind in ("item", "block")
+            while end < len(cut) and (
+                cut[end].kind in ("item", "block")
+                if listed
+                else cut[end].kind == "sentence" and (end == index + 1 or "\n\n" not in cut[end - 1].text)
+            ):
+                end += 1
+        if end > index + 1:
+            statement = replace(statement, kind="heading", heads=range(index + 1, end))
+        elif statement.kind == "heading":
+            statement = replace(statement, kind="sentence")
+        headed.append(statement)
+    return headed
+
+
+def _kind(line: str) -> str:
+    """What a line begins: code, a table, a heading, an item or a sentence; else it is blank."""
+    text = line.lstrip()
+    if text.startswith(("```", "~~~")):
+        return "code"
+    if text.startswith("|"):
+        return "table"
+    if HEADING.match(line):
+        return "heading"
+    if LIST_ITEM.match(line):
+        return "item"
+    return "sentence" if text else "blank"
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def without(cut: Sequence[Statement], removed: Collection[int]) -> str:
@@ -90,48 +148,6 @@ def _blank(text: str) -> str:
     return text[len(text.rstrip()) :]
 
 
-def _blocks(lines: Sequence[str]) -> Iterator[Statement]:
-    """Headings, items, code and tables whole; what is between them as one sentence, and blank lines."""
-    start = 0
-    while start < len(lines):
-        line = lines[start]
-        end = start + 1
-        kind = "sentence"
-        level = 0
-        if line.lstrip().startswith(("```", "~~~")):
-            kind = "block"
-            fence = line.lstrip()[:3]
-            while end < len(lines) and not lines[end - 1 + (end == start + 1)].lstrip().startswith(fence):
-                end += 1
-            end += end < len(lines) and lines[end].lstrip().startswith(fence)
-        elif line.lstrip().startswith("|"):
-            kind = "block"
-            while end < len(lines) and lines[end].lstrip().startswith("|"):
-                end += 1
-        elif heading := HEADING.match(line):
-            kind = "heading"
-            level = len(heading[1] or "#######")
-        elif item := LIST_ITEM.match(line):
-            kind = "item"
-            while end < len(lines):  # it, or the next line with text, is indented more
-                text = next((line for line in lines[end:] if line.strip()), "")
-                if len(text) - len(text.lstrip()) <= len(item[1]):
-                    break
-                end += 1
-        elif not line.strip():
-            kind = "blank"
-        else:
-            while end < len(lines) and lines[end].strip() and not _begins(lines[end]):
-                end += 1
-        yield Statement("".join(lines[start:end]), kind, level)
-        start = end
-
-
-def _begins(line: str) -> bool:
-    """Whether a line begins something else than a sentence."""
-    return bool(line.lstrip().startswith(("```", "~~~", "|")) or HEADING.match(line) or LIST_ITEM.match(line))
-
-
 def _sentences(text: str) -> Iterator[str]:
     start = 0
     for match in SENTENCE_BREAK.finditer(text):
@@ -146,26 +162,6 @@ def _sentences(text: str) -> Iterator[str]:
             yield text[start : match.end()]
             start = match.end()
     yield text[start:]
-
-
-def _headed(cut: Sequence[Statement], index: int) -> Statement:
-    """The statement, as a heading with what it heads if it is one and heads anything."""
-    statement = cut[index]
-    end = index + 1
-    if statement.kind == "heading":
-        while end < len(cut) and not (cut[end].kind == "heading" and cut[end].level <= statement.level):
-            end += 1
-    elif statement.kind == "sentence" and statement.text.rstrip().endswith(":"):
-        listed = end < len(cut) and cut[end].kind in ("item", "block")
-        while end < len(cut) and (
-            cut[end].kind in ("item", "block")
-            if listed
-            else cut[end].kind == "sentence" and (end == index + 1 or "\n\n" not in cut[end - 1].text)
-        ):
-            end += 1
-    if end == index + 1:
-        return replace(statement, kind="sentence") if statement.kind == "heading" else statement
-    return replace(statement, kind="heading", heads=range(index + 1, end))
 
 
 class UnitVerdict(StrEnum):
@@ -265,7 +261,8 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
         origins: Patches of this program: a unit that one of them wrote names it.
     """
     units = []
-    for name, predictor in predictors(program).items():
+    named = predictors(program)
+    for name, predictor in named.items():
         signature = signature_of(predictor)
         text = signature.instructions
         if text != signature.with_instructions("").instructions:
@@ -273,11 +270,21 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
                 if not statement.heads:
                     units.append(Unit(statement.text.strip(), statement.kind, name, index, tokens(statement.text)))
         for index, demo in enumerate(predictor.demos or []):
-            values = {key: demo[key] for key in signature.fields if key in demo}
-            lines = "\n".join(f"{key}: {jsonl.dumps(serialize_for_json(value))}" for key, value in values.items())
-            units.append(Unit(lines, "demonstration", name, index, tokens(lines)))
-    if isinstance(program, Wrapped):
-        units += _examples_of(program)
+            shown = "\n".join(_lines({key: demo[key] for key in signature.fields if key in demo}))
+            units.append(Unit(shown, "demonstration", name, index, tokens(shown)))
+    if isinstance(program, Wrapped):  # the examples beside the predictors' own
+        fields = {key for predictor in named.values() for key in signature_of(predictor).fields}
+        shown_to_all = [
+            "\n".join(_lines({key: value for key, value in example.items() if key in fields}))
+            for example in program.examples
+        ]
+        all_names = ", ".join(named)
+        if len(shown_to_all) > program.k:  # chosen for each input: one unit, as long as k of them are on average
+            text = f"the {program.k} nearest of {len(shown_to_all)} examples, for each input"
+            length = round(program.k * sum(map(tokens, shown_to_all)) / len(shown_to_all))
+            units.append(Unit(text, "example", all_names, 0, length))
+        else:
+            units += [Unit(text, "example", all_names, i, tokens(text)) for i, text in enumerate(shown_to_all)]
     negation = re.compile(r"\b(?:not|never|no|don't|avoid|without|nicht|nie|kein\w*|niet|geen|nooit)\b", re.I)
     texts = [plain(unit.text) for unit in units]
     noted = []
@@ -306,35 +313,18 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
     return noted
 
 
-def _examples_of(program: Wrapped) -> list[Unit]:
-    """The examples that a program shows beside its predictors' own; those that are chosen for each input are one unit.
-
-    Such a unit costs as many tokens as ``k`` of them do on average.
-    """
-    named = predictors(program)
-    fields = {key for predictor in named.values() for key in signature_of(predictor).fields}
-    texts = []
-    for example in program.examples:
-        values = {key: value for key, value in example.items() if key in fields}
-        texts.append("\n".join(f"{key}: {jsonl.dumps(value)}" for key, value in values.items()))
-    costs = [tokens(text) for text in texts]
-    names = ", ".join(named)
-    if len(texts) > program.k:
-        text = f"the {program.k} nearest of {len(texts)} examples, for each input"
-        return [Unit(text, "example", names, 0, round(program.k * sum(costs) / len(costs)))]
-    return [
-        Unit(text, "example", names, index, cost) for index, (text, cost) in enumerate(zip(texts, costs, strict=True))
-    ]
-
-
 def _wrote(patch: Patch, unit: Unit) -> bool:
     """Whether a patch wrote a unit."""
     if unit.kind == "example":
         return patch.action == "show_nearest"
     if unit.is_statement:
         return bool(patch.text) and " ".join(unit.text.split()) in " ".join(str(patch.text).split())
-    lines = {key: f"{key}: {jsonl.dumps(serialize_for_json(value))}" for key, value in (patch.example or {}).items()}
-    return patch.action == "add_example" and set(unit.text.splitlines()) <= set(lines.values())
+    return patch.action == "add_example" and set(unit.text.splitlines()) <= set(_lines(patch.example or {}))
+
+
+def _lines(example: Fields) -> list[str]:
+    """A demonstration as text, a line a field."""
+    return [f"{key}: {jsonl.dumps(serialize_for_json(value))}" for key, value in example.items()]
 
 
 def omit(program: Module, units: Sequence[Unit], removed: Collection[int]) -> Module:
@@ -375,14 +365,10 @@ def summary(units: Sequence[Unit]) -> str:
     >>> summary([Unit("Be brief.", "sentence", "self", 0, 3, n=9, verdict=UnitVerdict.HELPS)])
     '1 helps'
     """
-    singular = {UnitVerdict.NOTHING: "does nothing", UnitVerdict.OPEN: "is open"}
+    one = {"helps": "helps", "hurts": "hurts", "nothing": "does nothing", "open": "is open"}
     many = {"helps": "help", "hurts": "hurt", "nothing": "do nothing", "open": "are open"}
-    counts = {verdict: sum(unit.verdict == verdict for unit in units) for verdict in UnitVerdict}
-    return ", ".join(
-        f"{count} {singular.get(verdict, verdict) if count == 1 else many[verdict]}"
-        for verdict, count in counts.items()
-        if count
-    )
+    counts = Counter(str(unit.verdict) for unit in units)
+    return ", ".join(f"{counts[name]} {(one if counts[name] == 1 else many)[name]}" for name in one if counts[name])
 
 
 def view_of(units: Sequence[Unit], most: int = 70, in_halves: bool = False) -> View:
