@@ -32,9 +32,9 @@ from dspy.teleprompt import Teleprompter
 from goldassay.statistics import wilson
 from goldassay.statistics.noninferiority import cheapest_not_worse
 from goldassay.tuning import tune
+from goldassay.tuning.campaign import strongest_first
 from goldassay.tuning.edits import Diagnosis
 from goldassay.tuning.optimizers import Accept
-from goldassay.tuning.patching import strongest_first
 
 DEV, TEST, BASE, GAIN, ARMS = 60, 150, 0.5, 0.1, 5
 

@@ -17,9 +17,9 @@ from goldassay.core.fields import assign_folds, clusters
 from goldassay.measures import extraction
 from goldassay.running.hashing import fingerprint
 from goldassay.tuning import Patches, tune
+from goldassay.tuning.campaign import strongest_first
 from goldassay.tuning.edits import Diagnosis, by_pattern, nearest_examples
 from goldassay.tuning.patches import Patch
-from goldassay.tuning.patching import strongest_first
 from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.SpanF1(): 1.0, extraction.SpanF1("partial"): 0.0})

@@ -13,7 +13,7 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.core.tally import Evidence
 from goldassay.measures import extraction
 from goldassay.running.run import Case
-from goldassay.tuning.measuring import Bench, guards
+from goldassay.tuning.measuring import Bench
 
 METRIC = Metric({extraction.SpanF1(): 1.0, extraction.SpanF1("partial"): 0.0})
 
@@ -23,11 +23,11 @@ def case(strict: Counts, partial: Counts) -> Case:
 
 
 def test_a_measure_that_weighs_nothing_is_guarded_and_must_not_drop() -> None:
-    assert guards(METRIC, None) == {"partial_f1": 0.0}
-    assert guards(METRIC, {"strict_f1": 0.1}) == {"strict_f1": 0.1}
-    assert guards(lambda gold, pred: 1.0, None) == {}
+    assert Bench([], METRIC).tolerated == {"partial_f1": 0.0}
+    assert Bench([], METRIC, {"strict_f1": 0.1}).tolerated == {"strict_f1": 0.1}
+    assert Bench([], lambda gold, pred: 1.0).tolerated == {}
     with pytest.raises(GoldassayError, match="'bleu' cannot be guarded: the metric has strict_f1, partial_f1"):
-        guards(METRIC, {"bleu": 0.0})
+        Bench([], METRIC, {"bleu": 0.0})
     # Partial F1 falls from 2·8/(2·8+2+2) = 0.8 to 2·6/(2·6+4+4) = 0.6 while strict F1 rises.
     before, after = [case(Counts(5, 5, 5), Counts(8, 2, 2))], [case(Counts(6, 4, 4), Counts(6, 4, 4))]
     bench = Bench([], METRIC, {"partial_f1": 0.0})

@@ -12,10 +12,10 @@ import pytest
 from goldassay import Metric
 from goldassay.core.measure import Error
 from goldassay.tuning import tune
+from goldassay.tuning.campaign import strongest_first
 from goldassay.tuning.edits import Diagnosis
 from goldassay.tuning.instructions import rewritten
 from goldassay.tuning.patches import apply
-from goldassay.tuning.patching import strongest_first
 from goldassay.tuning.patterns import Pattern
 
 METRIC = Metric.of(lambda gold, pred: gold["label"] == pred["label"])

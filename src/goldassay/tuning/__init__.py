@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from goldassay.tuning.acceptance import Effect
-    from goldassay.tuning.campaign import PatchOptions
+    from goldassay.tuning.campaign import Patches, PatchOptions
     from goldassay.tuning.optimizers import OPTIMIZERS, Accept
     from goldassay.tuning.options import TuneOptions
     from goldassay.tuning.patches import Patch
-    from goldassay.tuning.patching import Patches
     from goldassay.tuning.saved import Arm, Trial, Tuned, load_state
     from goldassay.tuning.tuner import atune, tune
     from goldassay.tuning.wrappers import NearestDemos
@@ -24,7 +23,7 @@ _HOME = {
     "OPTIMIZERS": "optimizers",
     "Patch": "patches",
     "PatchOptions": "campaign",
-    "Patches": "patching",
+    "Patches": "campaign",
     "Trial": "saved",
     "TuneOptions": "options",
     "Tuned": "saved",

@@ -1,4 +1,9 @@
-"""A campaign: bundles of edits, each tested beside what is kept, in a fixed order.
+"""``Patches``: an optimizer that patches prompts from their errors, in bundles, and says what it could prove.
+
+A campaign tests bundles of edits, each beside what is kept, in a fixed order. What moves models most comes first (see
+docs/how-to/tuning.md): the nearest demonstrations for each input; a few that are the same for all, chosen in a race;
+the other form of the answer; the demonstrations that cover the most costly errors; edits in words; the whole
+instruction as a model writes it. With a reviewer's notes the edits made from these are first.
 
 Every example of train and dev is measured with edits that were made without it: examples are assigned to folds, and the
 edits for a fold come from the errors of the others (demonstrations always from train). So all examples that are not
@@ -13,11 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import dspy
 from dspy import Example, Module
 
+from goldassay._support.dspy_compat import Teleprompter
 from goldassay._support.exceptions import DataError, GoldassayError, LeakError
 from goldassay.core.fields import assign_folds, clusters, shuffled_documents
 from goldassay.core.metric import AnyMetric
@@ -25,7 +33,7 @@ from goldassay.results.view import p_value
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import find_leaks
 from goldassay.running.run import Case
-from goldassay.tuning import measuring
+from goldassay.tuning import instructions, measuring
 from goldassay.tuning.acceptance import (
     ALPHA,
     EARLY,
@@ -43,10 +51,11 @@ from goldassay.tuning.edits import (
     Edit,
     PatternSource,
     Slots,
+    counter_example,
     covering,
+    functions_of,
     nearest_examples,
     selected_examples,
-    wraps,
 )
 from goldassay.tuning.measuring import MOST_MEASURED, Bench, Race
 from goldassay.tuning.patches import Ledger, Patch, apply, check_patch
@@ -63,7 +72,7 @@ class PatchOptions:
 
     Args:
         bundles: edits of the bundles that are tested one after the other; by default
-            `goldassay.tuning.patching.strongest_first`.
+            `strongest_first`.
         notes: what a person noted while reading traces; the patterns are then the failure modes.
         reflection_lm: a model that also proposes edits in words.
         nearest: how many demonstrations to show each input, the nearest ones or a set for all; 0 tries neither.
@@ -111,17 +120,78 @@ class PatchOptions:
             )
 
 
+def strongest_first(nearest: int = 4, reflection_lm: dspy.BaseLM | None = None) -> list[list[Edit]]:
+    """The bundles in the order in which they are tested; no result changes it."""
+    phrases: list[Edit] = [
+        partial(instructions.rules, patterns=3, each=1),
+        partial(instructions.tool_descriptions, patterns=3),
+        instructions.definitions,
+        instructions.list_length,
+    ]
+    if reflection_lm is not None:
+        phrases.insert(0, partial(instructions.reflection, lm=reflection_lm, patterns=2, each=1))
+    sets: list[list[Edit]] = [[partial(nearest_examples, k=nearest)], [partial(selected_examples, k=nearest)]]
+    bundles: list[list[Edit]] = [
+        *(sets if nearest else []),
+        [instructions.answer_form],
+        [covering, counter_example],
+        phrases,
+    ]
+    if reflection_lm is not None:
+        bundles.append([partial(instructions.rewritten, lm=reflection_lm)])
+    return bundles
+
+
+class Patches(Teleprompter):  # type: ignore[misc]
+    """Patch a program's prompts from its errors.
+
+    Args:
+        metric: a `goldassay.Metric`, or any function of (gold, prediction) that DSPy takes.
+        options: `PatchOptions`; ``changes`` replace fields of it.
+
+    After `compile`, ``ledger`` holds every edit with its effect and verdict, the patterns, and ``ledger.verdict``.
+    """
+
+    def __init__(self, metric: AnyMetric, options: PatchOptions | None = None, **changes: Any) -> None:
+        super().__init__()
+        self.metric = metric
+        self.options = replace(options or PatchOptions(), **changes)
+        default = strongest_first(self.options.nearest, self.options.reflection_lm)
+        if self.options.notes is not None:
+            default.insert(0, self.options.notes.edits(self.options.reflection_lm))
+        self.bundles = [list(bundle) for bundle in self.options.bundles or default]
+        self.ledger = Ledger()
+
+    def compile(
+        self,
+        student: Module,
+        *,
+        trainset: list[Example],
+        valset: list[Example] | None = None,
+        **_: object,
+    ) -> Module:
+        """The student with the edits that are kept; without ``valset`` everything is learnt from ``trainset``.
+
+        Raises:
+            DataError: There are no train examples, or too few examples to show anything.
+            GoldassayError: The program has no predictor.
+        """
+        if not trainset:
+            raise DataError("patching needs train examples to learn from")
+        if not student.named_predictors():
+            raise GoldassayError("this program has no predictor, so there is no prompt to patch")
+        self.ledger = Ledger()
+        return Campaign(self, student, trainset, list(valset or [])).run()
+
+
 class Campaign:
     """One campaign: the programs and cases that are kept so far, for each fold and for the final program.
 
     The final program is the last of ``programs``; its edits come from all examples.
 
     Args:
+        patches: The metric, the edits of each bundle, the options, and the ledger in which every test is noted.
         student: The program as it is.
-        metric: A `goldassay.Metric`, or any function of (gold, prediction).
-        bundles: The edits of each bundle.
-        options: `PatchOptions`.
-        ledger: Where every test is noted.
         trainset: The examples that edits may show.
         dev: More examples to measure on, which no edit may show.
 
@@ -129,22 +199,15 @@ class Campaign:
         DataError: The examples are too few to show anything.
     """
 
-    def __init__(
-        self,
-        student: Module,
-        metric: AnyMetric,
-        bundles: Sequence[Sequence[Edit]],
-        options: PatchOptions,
-        ledger: Ledger,
-        trainset: list[Example],
-        dev: list[Example],
-    ) -> None:
+    def __init__(self, patches: Patches, student: Module, trainset: list[Example], dev: list[Example]) -> None:
+        options = patches.options
         self.start = student
-        self.bundles = bundles
+        self.bundles = patches.bundles
         self.options = options
-        self.ledger = ledger
+        self.ledger = patches.ledger
         self.dev = dev
-        races = self._proposes(selected_examples)
+        self.functions = functions_of(chain.from_iterable(self.bundles))
+        races = selected_examples in self.functions
         # Train in the order in which it is used, and the examples that are measured: dev, and the first of train. Those
         # that the program's prompts show come last: measured, they would flatter, so they are only shown.
         leaking = {leak.index for leak in find_leaks(student, trainset)}
@@ -160,8 +223,8 @@ class Campaign:
             raise DataError(f"train and dev have {len(examples)} examples: {few}")
         self.bench = Bench(
             examples,
-            metric,
-            measuring.guards(metric, options.guarded),
+            patches.metric,
+            options.guarded,
             measuring.QUIET_OPTIONS.changed(threads=options.threads, seed=options.seed),
             options.alpha * EARLY,
             options.resamples,
@@ -181,27 +244,31 @@ class Campaign:
         self.tested_alone: set[str] = set()  # ids of patches that were shown by themselves
         self.tested_prompts: dict[tuple[str, ...], str] = {}  # the candidate that had these programs first
 
-    def _proposes(self, *edits: Edit) -> bool:
-        """Whether any of these edits is in a bundle."""
-        return any(wraps(edit, *edits) for bundle in self.bundles for edit in bundle)
-
     def run(self) -> Module:
-        """The rounds."""
-        self.base = dict(enumerate(self.bench.base(self.start, "the program as it is").cases))
-        self.cases = dict(self.base)
-        self._report()
-        if all(map(is_right, self.base.values())):
-            return self.start
-        if self._proposes(covering, nearest_examples, selected_examples):
-            self.ledger.failures += filter(None, [check_fits(self.start, self.train, required=False)])
-        for _ in range(self.options.rounds):
-            self.round += 1
-            before = fingerprint(self.programs[-1])
-            for edits in self.bundles:
-                self._try_bundle(edits)
-            if fingerprint(self.programs[-1]) == before:
-                break
-        return self.programs[-1]
+        """The rounds; an edit that is still open when the campaign ends, however it does, has no verdict."""
+        try:
+            self.base = dict(enumerate(self.bench.base(self.start, "the program as it is").cases))
+            self.cases = dict(self.base)
+            self._report()
+            if all(map(is_right, self.base.values())):
+                return self.start
+            if self.functions & {covering, nearest_examples, selected_examples}:
+                self.ledger.failures += filter(None, [check_fits(self.start, self.train, required=False)])
+            for _ in range(self.options.rounds):
+                self.round += 1
+                before = fingerprint(self.programs[-1])
+                for edits in self.bundles:
+                    self._try_bundle(edits)
+                if fingerprint(self.programs[-1]) == before:
+                    break
+            return self.programs[-1]
+        finally:
+            changed = fingerprint(self.programs[-1]) != fingerprint(self.start)
+            by = self.verdict.by if self.verdict.proven else ""
+            self.ledger.conclude(replace(self.verdict, kept=changed, by=by), self.tested_alone)
+            for patch in self.ledger.patches:
+                if patch.status == Status.PROPOSED:
+                    patch.reason = f"{'no verdict' if patch.effects else 'not tested'}: the tuning ended before"
 
     def _try_bundle(self, edits: Sequence[Edit]) -> None:
         """Propose a bundle for every fold and test it; keep the slots that it needs, or else the best one alone."""
@@ -221,23 +288,23 @@ class Campaign:
         name = slots[0] if len(slots) == 1 else f"bundle of {len(slots)}: {', '.join(slots)}"
         level = self.options.keep if first else self.options.keep / 2
         nearest_are_kept = shows_nearest(self.programs[-1]) and not shows_nearest(self.start)
-        if nearest_are_kept and all(wraps(edit, selected_examples) for edit in edits):
+        if nearest_are_kept and functions_of(edits) == {selected_examples}:
             level = 1.0  # a set in the place of the nearest costs no more: the better one by the estimate is kept
-        result = self._tested(name, slots, keep=level)
+        result = self._tested(name, slots, level)
         if first:
             # The hypotheses have a fixed order: the later ones, and so the program, can be proven only if the first
             # one is. If the first bundle was one patch, this test was of that patch by itself.
             self.may_prove = result is not None and is_proven(result, self.options.alpha)
             self.tested_alone = ids if self.may_prove and len(ids) == 1 else set()
         if result is not None:
-            self._keep(*self._pruned(slots, result))
+            self._keep_needed(slots, result.cases)
             return
         # The first slots of a bundle that failed are tested by themselves, and the best of them is kept.
         singles = slots[: self.options.singles] if len(slots) > 1 else []
         gains: dict[str, float] = {}
         cases: dict[str, Cases] = {}
         for slot in singles:
-            alone = self._tested(f"{slot} alone", [slot], keep=self.options.keep / 2 / len(singles))
+            alone = self._tested(f"{slot} alone", [slot], self.options.keep / 2 / len(singles))
             if alone is not None and alone.effect is not None:
                 gains[slot] = alone.effect.difference
                 cases[slot] = alone.cases
@@ -245,10 +312,9 @@ class Campaign:
             best = max(gains, key=gains.__getitem__)
             self._keep([best], cases[best])
 
-    def _pruned(self, slots: list[str], result: CandidateResult) -> tuple[list[str], Cases]:
-        """Leave-one-out: a slot goes if the bundle without it is no worse on all examples."""
+    def _keep_needed(self, slots: list[str], cases: Cases) -> None:
+        """Leave-one-out, and keep what is left: a slot goes if the bundle without it is no worse on all examples."""
         left = list(slots)
-        cases = result.cases
         if len(left) > 1:  # if it was accepted early, the rest is measured now
             cases = self._completed(self._programs(left), cases)
         for slot in reversed(slots):
@@ -261,7 +327,7 @@ class Campaign:
                 cases = self._completed(self._programs(others_left), without.cases)
                 for patch in self.proposed[-1][slot]:
                     patch.reject("contributes nothing: the bundle is no worse without it")
-        return left, cases
+        self._keep(left, cases)
 
     def _completed(self, programs: Sequence[Module], cases: Mapping[int, Case]) -> Cases:
         """The cases of all examples, if some were left out."""
@@ -302,8 +368,8 @@ class Campaign:
         self,
         name: str,
         slots: list[str],
-        *,
         keep: float = KEEP,
+        *,
         against: Cases | None = None,
         dropping: str = "",
     ) -> CandidateResult | None:
@@ -329,39 +395,36 @@ class Campaign:
             return None
         base = self.cases if against is None else against
         result = self.bench.test(name, programs[:-1], self.folds, base, futility=not dropping)
-        if result.effect is not None:
-            for patch in patches:
-                patch.effects = [result.effect.reversed if dropping else result.effect]
-        objection = self._objection(result, base, keep, dropping)
-        if dropping:
-            note("needed" if objection else "dropped", objection or f"no worse without {dropping}", result.effect)
-        elif objection:
-            note("rejected", objection, result.effect)
-        else:
-            how = "accepted early" if result.ended == Outcome.ACCEPT else "on all examples"
-            note("better" if name.endswith(" alone") else "kept", f"better, {how}", result.effect)
-        return None if objection else result
-
-    def _objection(self, result: CandidateResult, base: Mapping[int, Case], keep: float, dropping: str) -> str:
-        """Why a candidate is not kept, or a slot is not dropped; empty if it is."""
         effect = result.effect
         if effect is None:
-            return f"not available: the program {result.failure}"
+            note("needed" if dropping else "rejected", f"not available: the program {result.failure}")
+            return None
+        for patch in patches:
+            patch.effects = [effect.reversed if dropping else effect]
         indices = sorted(result.cases)
         after = [result.cases[index] for index in indices]
         before = [base[index] for index in indices]
         is_same = all(new.evidence.state() == old.evidence.state() for new, old in zip(after, before, strict=True))
         if dropping:
-            return f"worse without it ({effect.difference:+z.3f})" if is_needed(result) and not is_same else ""
+            needed = is_needed(result) and not is_same
+            why = f"worse without it ({effect.difference:+z.3f})" if needed else f"no worse without {dropping}"
+            note("needed" if needed else "dropped", why, effect)
+            return None if needed else result
+        objection = ""
         if is_same:
-            return f"changes the prompt, but the result of none of {effect.n} examples"
-        if result.ended == Outcome.REJECT:
-            return f"lost the race after {effect.n} of {len(base)} examples"
-        if not is_kept(result, keep):
-            return f"not shown to be better (p {p_value(effect.p)})"
-        documents = clusters([self.bench.examples[index] for index in indices])
-        drops = self.bench.drops(after, before, documents)
-        return f"worsens {drops}" if drops else ""
+            objection = f"changes the prompt, but the result of none of {effect.n} examples"
+        elif result.ended == Outcome.REJECT:
+            objection = f"lost the race after {effect.n} of {len(base)} examples"
+        elif not is_kept(result, keep):
+            objection = f"not shown to be better (p {p_value(effect.p)})"
+        elif drops := self.bench.drops(after, before, clusters([self.bench.examples[index] for index in indices])):
+            objection = f"worsens {drops}"
+        if objection:
+            note("rejected", objection, effect)
+            return None
+        how = "accepted early" if result.ended == Outcome.ACCEPT else "on all examples"
+        note("better" if name.endswith(" alone") else "kept", f"better, {how}", effect)
+        return result
 
     @staticmethod
     def _patches(bundle: Slots, slots: Sequence[str] | None = None) -> list[Patch]:
@@ -423,17 +486,3 @@ class Campaign:
         if self.options.on_candidate is not None:
             value = sum((self.cases[index].evidence for index in sorted(self.cases)), self.bench.zero).value
             self.options.on_candidate(float(value), self.programs[-1])
-
-    def close(self) -> None:
-        """Write the verdict; an edit that is still open when the campaign ends has none, and the ledger says so."""
-        changed = fingerprint(self.programs[-1]) != fingerprint(self.start)
-        verdict = replace(
-            self.verdict,
-            kept=changed,
-            proven=changed and self.verdict.proven,
-            by=self.verdict.by if self.verdict.proven else "",
-        )
-        self.ledger.conclude(verdict, self.tested_alone)
-        for patch in self.ledger.patches:
-            if patch.status == Status.PROPOSED:
-                patch.reason = f"{'no verdict' if patch.effects else 'not tested'}: the tuning ended before"

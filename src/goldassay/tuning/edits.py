@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -97,9 +97,9 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def wraps(edit: Edit, *functions: Edit) -> bool:
-    """Whether an edit is one of these functions, with parameters or without."""
-    return getattr(edit, "func", edit) in functions
+def functions_of(edits: Iterable[Edit]) -> set[Edit]:
+    """The functions of edits, without their parameters."""
+    return {getattr(edit, "func", edit) for edit in edits}
 
 
 class PatternSource(Protocol):
@@ -340,10 +340,8 @@ def _shares(example: Example | dict[str, Any], patterns: Sequence[Pattern]) -> l
     """How surely an example shows each pattern; a demonstration of a loaded state is a dict."""
     name = str(example.get("id"))
     texts = set(leaves([value for _, value in example.items()]))
-
-    def share(pattern: Pattern) -> float:
-        if name in pattern.documents:
-            return 1.0
-        return SHOWS if {pattern.gold_type, *pattern.surfaces[:6]} & texts else 0.0
-
-    return [share(pattern) for pattern in patterns]
+    shares = []
+    for pattern in patterns:
+        share = SHOWS if {pattern.gold_type, *pattern.surfaces[:6]} & texts else 0.0
+        shares.append(1.0 if name in pattern.documents else share)
+    return shares

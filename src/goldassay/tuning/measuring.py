@@ -14,7 +14,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -54,13 +54,17 @@ QUIET_OPTIONS = RunOptions(progress=False, max_failures=1.0)
 class Bench:
     """Programs on these examples, with this metric.
 
-    ``guarded`` maps a measure's name to the drop that is tolerated (where lower is better, the rise). ``on_progress``
-    gets a line now and then: what is measured, its effect so far, how many examples of this candidate are left.
+    ``guarded`` maps a measure's name to the drop that is tolerated (where lower is better, the rise); by default no
+    measure of weight 0 may drop. ``on_progress`` gets a line now and then: what is measured, its effect so far, how
+    many examples of this candidate are left.
+
+    Raises:
+        GoldassayError: The metric has no measure of a guarded name.
     """
 
     examples: Examples
     metric: AnyMetric
-    guarded: Mapping[str, float] = field(default_factory=dict)
+    guarded: Mapping[str, float] | None = None
     options: RunOptions = QUIET_OPTIONS
     alpha: float = EARLY * ALPHA  # the level of accepting a candidate before all examples are measured
     resamples: int = 4000
@@ -69,7 +73,12 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.order = shuffled_documents(self.examples, self.options.seed)
-        self.metric = with_tallies(self.metric)
+        self.scorer = self.metric if isinstance(self.metric, Metric) else Metric.of(self.metric)
+        self.tolerated = {name: 0.0 for name, weight in self.scorer.weights.items() if not weight}
+        if self.guarded is not None:
+            if unknown := [name for name in self.guarded if name not in self.zero]:
+                raise GoldassayError(f"{unknown[0]!r} cannot be guarded: the metric has {', '.join(self.zero)}")
+            self.tolerated = dict(self.guarded)
         self.cost: dict[str, float] = dict.fromkeys(COSTS, 0.0)
         self._rows: dict[tuple[str, int], Row] = {}
         if self.journal and self.journal.is_file():
@@ -79,7 +88,7 @@ class Bench:
     @property
     def zero(self) -> Evidence:
         """No evidence yet; the names of what a function returns are known after its first example."""
-        return with_tallies(self.metric).zero
+        return self.scorer.zero
 
     @property
     def runs(self) -> int:
@@ -93,14 +102,14 @@ class Bench:
         """
         version = fingerprint(program)
         new = [index for index in indices if (version, index) not in self._rows]
-        if not new and not getattr(self.metric, "has_fixed_names", True):
+        if not new and not getattr(self.scorer, "has_fixed_names", True):
             names = {name for index in indices for name in self._rows[version, index].tallies}
             if names - self.zero.keys():  # a function's values are known after it was called once
                 new = [*indices[:1]]
         began = time.monotonic()
         for start in range(0, len(new), JOURNAL_CHUNK):
             chunk = new[start : start + JOURNAL_CHUNK]
-            run = evaluated(program, [self.examples[index] for index in chunk], self.metric, self.options)
+            run = evaluated(program, [self.examples[index] for index in chunk], self.scorer, self.options)
             for key in COSTS:
                 self.cost[key] += float(run.cost.get(key, 0))
             rows = [  # without the texts, which no test needs
@@ -205,7 +214,7 @@ class Bench:
         documents where examples share them.
         """
         messages = []
-        for name, tolerated in self.guarded.items():
+        for name, tolerated in self.tolerated.items():
             new = [case.evidence[name] for case in after]
             old = [case.evidence[name] for case in before]
             drop = float(sum(old, self.zero[name]).value - sum(new, self.zero[name]).value)
@@ -354,25 +363,6 @@ def failure(run: Run) -> str:
     return f"failed on all {len(run.rows)} examples; the first: {run.rows[0].error}"
 
 
-def with_tallies(metric: AnyMetric) -> Metric:
-    """The metric as one that gives tallies; a plain function has the mean of what it returns."""
-    return metric if isinstance(metric, Metric) else Metric.of(metric)
-
-
-def guards(metric: AnyMetric, guarded: Mapping[str, float] | None) -> dict[str, float]:
-    """The values that must not drop: those given, or by default every measure of weight 0.
-
-    Raises:
-        GoldassayError: The metric has no measure of a name.
-    """
-    measured = with_tallies(metric)
-    if guarded is None:
-        return {name: 0.0 for name, weight in measured.weights.items() if not weight}
-    if unknown := [name for name in guarded if name not in measured.zero]:
-        raise GoldassayError(f"{unknown[0]!r} cannot be guarded: the metric has {', '.join(measured.zero)}")
-    return dict(guarded)
-
-
 MOST_MEASURED = 240  # examples that a campaign measures by default, at most
 LEAST_RACED = 8  # examples of a race, at least
 MOST_RACED = 24  # examples of a race, at most
@@ -429,7 +419,7 @@ class Race:
             return None
         count = min(MOST_RACED, len(left) // 2)
         journal = bench.journal and bench.journal.with_name("raced.jsonl")
-        raced = Bench(left[:count], bench.metric, options=bench.options, journal=journal, on_progress=bench.on_progress)
+        raced = Bench(left[:count], bench.scorer, options=bench.options, journal=journal, on_progress=bench.on_progress)
         return cls(raced, left[count:])
 
     def winner(self, programs: Sequence[Module]) -> tuple[int, list[float]]:

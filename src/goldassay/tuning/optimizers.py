@@ -34,11 +34,10 @@ from goldassay.running.budget import BudgetSpent, EndpointDown, Meter
 from goldassay.running.guard import guarded, unguarded
 from goldassay.running.hashing import fingerprint
 from goldassay.statistics.sequential import Bets
-from goldassay.tuning.campaign import PatchOptions
+from goldassay.tuning.campaign import Patches, PatchOptions
 from goldassay.tuning.measuring import QUIET_OPTIONS, evaluated
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.patches import Ledger
-from goldassay.tuning.patching import Patches
 from goldassay.tuning.watch import REFERENCE, Credit, Unreachable, Watch
 from goldassay.tuning.wrappers import NearestDemos, check_shown, demonstrations
 
@@ -315,9 +314,9 @@ def optimized(
         if guard is not None:
             lm = guard("task", lm)
             writer = guard("reflection", writer)
-        context: Fields = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
-        context |= {key: value for key, value in (("lm", lm), ("adapter", options.adapter)) if value is not None}
-        stack.enter_context(dspy.context(**context))
+        callbacks = [*dspy.settings.get("callbacks", []), watch]
+        adapter = options.adapter or dspy.settings.adapter
+        stack.enter_context(dspy.context(callbacks=callbacks, lm=lm, adapter=adapter))
         stack.enter_context(Account(meter).open())
         job = Job(
             student=guarded(program),
