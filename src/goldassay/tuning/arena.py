@@ -74,15 +74,6 @@ class Share(Meter):
             super().add(**row)
         self._file = file
 
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Let the minutes run, after those that were used before."""
-        self.started = monotonic() - self.elapsed
-        try:
-            yield
-        finally:
-            self.elapsed = monotonic() - self.started
-
     def take(self) -> None:
         """Reserve one call."""
         super().take()
@@ -148,7 +139,7 @@ class Contender:
     optimize: optimizers.Optimizer
     options: TuneOptions
     share: Share
-    program: Module | None = None
+    program: Module
     dev: Run | None = None
     failure: str = ""
     stopped: str = ""
@@ -174,12 +165,12 @@ def shares(budget: str | None, arms: int) -> dict[str, float]:
     >>> shares("calls=800,usd=1", 3)
     {'calls': 266, 'usd': 0.3333333333333333}
     """
-    limits = Meter(budget).limits
-    parts = {unit: n / arms if unit in ("usd", "minutes") else n // arms for unit, n in limits.items()}
-    for unit, share in parts.items():
-        if share <= 0:
-            raise GoldassayError(f"a budget of {limits[unit]:g} {unit} is too small for {arms} shares")
-    return {unit: int(share) if unit in ("calls", "tokens") else share for unit, share in parts.items()}
+    parts = {}
+    for unit, limit in Meter(budget).limits.items():
+        parts[unit] = int(limit // arms) if unit in ("calls", "tokens") else limit / arms
+        if parts[unit] <= 0:
+            raise GoldassayError(f"a budget of {limit:g} {unit} is too small for {arms} shares")
+    return parts
 
 
 def run_arena(
@@ -236,14 +227,22 @@ def run_arena(
         for name, optimize in arms.items():
             home = None if folder is None else folder / "arms" / name
             share = Share(limits if name in costly else {}, meter, home and home / "used.jsonl")
-            contenders.append(Contender(name, optimize, replace(options, folder=home, settings=settings[name]), share))
+            using = replace(options, folder=home, settings=settings[name])
+            contenders.append(Contender(name, optimize, using, share, program))
         left = contenders
         if options.race:
             for arm in contenders:
                 if arm.name in costly:
                     arm.share.limits = shares(options.budget, round(len(costly) / FIRST_SHARE))
                 arena.work(arm)
-            left = _left_in(contenders)
+            runs = {arm.name: arm.dev for arm in contenders if arm.dev is not None}
+            best = next(iter(runs.values()), arena.base)
+            for run in runs.values():
+                best = run if _better(run, best) else best
+            tests = [compare_metric(run.result, best.result) for run in runs.values()]
+            pairs = zip(runs, tests, holm([test.p for test in tests]), strict=True)
+            worse = {name for name, test, p in pairs if test.difference > 0 and p <= ALPHA}
+            left = [arm for arm in contenders if arm.name in runs and arm.name not in worse]
             spent = {unit: sum(arm.share.limits.get(unit, 0) for arm in contenders) for unit in limits}
             heirs = [arm for arm in left if arm.name in costly]
             for arm in heirs:
@@ -294,7 +293,8 @@ class Arena:
             sized = settings_for(arm.name, arm.share.limits.get("calls"), result, self.splits)
             options = replace(arm.options, settings={**sized, **arm.options.settings})
             with arm.noting_errors():
-                with arm.share.at_work():
+                arm.share.started = monotonic() - arm.share.elapsed  # the minutes run on
+                try:
                     _, result, arm.stopped = optimizers.optimized(
                         arm.name,
                         arm.optimize,
@@ -305,6 +305,8 @@ class Arena:
                         arm.share,
                         arm.share.guard,
                     )
+                finally:
+                    arm.share.elapsed = monotonic() - arm.share.started
                 held_out = {name: self.splits[name] for name in ("dev", "test")}
                 leaks.check_program(result, held_out, "the tuned program")
             if folder is not None:
@@ -343,20 +345,18 @@ class Arena:
             for arm in arms:
                 if arm.dev is self.base:
                     arm.test = before
-                elif arm.program is not None:
+                elif arm.dev is not None:
                     with arm.noting_errors():
                         arm.test = self._measured(arm.program, "test", arm.name)
             audits = of_arms(before, {arm.name: arm.test for arm in changed if arm.test is not None}, seed)
-            after = before if chosen is None else chosen.test
-            if after is None:
-                raise GoldassayError(f"{chosen.name if chosen else ''}: {chosen.failure if chosen else ''}")
-            test = Trial.of(before, after, seed)
-        dev = replace(Trial.of(self.base, best, seed), chosen=True)
+            if chosen is not None and chosen.test is None:
+                raise GoldassayError(f"{chosen.name}: {chosen.failure}")
+            test = Trial(before, (chosen.test if chosen else None) or before, seed)
+        dev = Trial(self.base, best, seed, chosen=True)
         audit = audits.get(chosen.name) if chosen else None
         if audit is None and test is not None:
             size = len(test.before.rows)
-            audit = Audit.of(None, "independent", chosen="before", candidates=len(changed), examples=size)
-        winner = self.program if chosen is None or chosen.program is None else chosen.program
+            audit = Audit(None, "independent", chosen="before", candidates=len(changed), examples=size, clusters=size)
         rows = []
         for arm in arms:
             used = arm.share.state()
@@ -366,23 +366,26 @@ class Arena:
             elif arm.dev is self.base:
                 verdict = str(ComparisonVerdict.SAME)
             length = None
-            if arm.program is not None:
+            if arm.dev is not None:
                 prompt = saved.rendered(arm.program, self.options.adapter, dict(self.splits["dev"][0].inputs()))
                 length = round(len(prompt) / saved.CHARACTERS)
+            calls = round(used["calls"])
+            reflections = arm.share.roles["reflection"]
             row = Arm(
-                optimizer=arm.name,
-                dev=None if arm.dev is None else arm.dev.value,
-                test=None if arm.test is None else arm.test.value,
-                calls=round(used["calls"]),
-                tokens=round(used["tokens"]),
-                prompt_tokens=length,
-                minutes=round(arm.share.elapsed / 60, 3),
-                verdict=verdict,
-                task_calls=round(used["calls"]) - arm.share.roles["reflection"],  # also of the program's own models
-                reflection_calls=arm.share.roles["reflection"],
+                arm.name,
+                None if arm.dev is None else arm.dev.value,
+                None if arm.test is None else arm.test.value,
+                calls,
+                round(used["tokens"]),
+                length,
+                round(arm.share.elapsed / 60, 3),
+                verdict,
+                task_calls=calls - reflections,  # also of the program's own models
+                reflection_calls=reflections,
                 stopped=arm.stopped,
             )
             rows.append(row)
+        winner = chosen.program if chosen else self.program
         name = chosen.name if chosen else "none"
         return Tuned(winner, name, dev, test, meter.state(), seed, arms=tuple(rows), corrected=audit)
 
@@ -390,17 +393,3 @@ class Arena:
 def _better(run: Run, other: Run) -> bool:
     """Whether a run's value is the better one, in the direction of the metric."""
     return compare_metric(other.result, run.result).difference > 0
-
-
-def _left_in(arms: Sequence[Contender]) -> list[Contender]:
-    """The arms that are not shown to be worse on dev than the best."""
-    runs = [(arm, arm.dev) for arm in arms if arm.dev is not None]
-    if not runs:
-        return []
-    best = runs[0][1]
-    for _, run in runs:
-        best = run if _better(run, best) else best
-    tests = [compare_metric(run.result, best.result) for _, run in runs]
-    adjusted = holm([test.p for test in tests])
-    pairs = zip(runs, tests, adjusted, strict=True)
-    return [arm for (arm, _), test, p in pairs if not (test.difference > 0 and p <= ALPHA)]

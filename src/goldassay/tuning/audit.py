@@ -39,7 +39,7 @@ from goldassay.results.comparison import Selection
 from goldassay.running import Run
 from goldassay.running.evaluated import as_run, number, system_of
 from goldassay.running.folder import run_at
-from goldassay.running.leaks import Leak, check_examples, find_leaks, leak_warning, text_of
+from goldassay.running.leaks import Leak, check_examples, find_leaks, text_of
 from goldassay.running.rows import UNUSED
 from goldassay.running.run import logged_runs, open_runs
 from goldassay.tuning.measuring import resumable
@@ -49,7 +49,6 @@ from goldassay.tuning.verdict import FRESH, LUCK_WARNING, Audit, judge, of_arms,
 from goldassay.tuning.wrappers import Examples, saveable
 
 FORMAT = "goldassay.audit"
-LEAST_CLEAN = 20  # examples that are left without leaks; a verdict on fewer is none
 PICKLES = (".bin", ".pkl", ".pickle", ".joblib")
 Score = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
 
@@ -77,22 +76,6 @@ class OptimizerResult(BaseModel):
     state: Fields | None = None
     repeats: int = 0
     format: str = FORMAT
-
-    def ordered(self, baseline: str | None = None) -> list[ScoredCandidate]:
-        """The candidates that were scored on all examples of the baseline, which comes first.
-
-        Raises:
-            GoldassayError: There is no such baseline, or no other candidate was scored on its examples.
-        """
-        name = baseline or self.baseline
-        names = {candidate.name: candidate for candidate in self.candidates}
-        if name not in names:
-            raise GoldassayError(f"name the baseline, one of the candidates {', '.join(list(names)[:8])}; not {name!r}")
-        first = names.pop(name)
-        complete = [candidate for candidate in names.values() if candidate.scores.keys() >= first.scores.keys()]
-        if not first.scores or not complete:
-            raise GoldassayError(f"{self.source}: no candidate was scored on the examples of {name}")
-        return [first, *complete]
 
 
 def from_program(program: Any) -> OptimizerResult:
@@ -307,22 +290,27 @@ def _opened(item: object) -> list[Any]:
 
 
 def _of_result(result: OptimizerResult, gold: Examples, train: Examples, baseline: str | None) -> Audit:
-    """The verdict on an optimizer's result."""
+    """The verdict on an optimizer's result, by the candidates that were scored on all examples of the baseline.
+
+    Raises:
+        GoldassayError: There is no such baseline, or no other candidate was scored on its examples.
+    """
     if not any(candidate.scores for candidate in result.candidates):
         return _without_scores(result, len(gold))
     first = result.candidates[0]
     if len(result.candidates) == 1 and first.name == result.baseline:
         n = len(first.scores)
-        return Audit.of(
-            None,
-            baseline=first.name,
-            chosen=first.name,
-            naive_gain=0.0,
-            candidates=0,
-            examples=n,
-            source=result.source,
-        )
-    candidates = result.ordered(baseline)
+        name = first.name
+        return Audit(None, "none", name, name, 0.0, candidates=0, examples=n, clusters=n, source=result.source)
+    by_name = {candidate.name: candidate for candidate in result.candidates}
+    wanted = baseline or result.baseline
+    if wanted not in by_name:
+        raise GoldassayError(f"name the baseline, one of the candidates {', '.join(list(by_name)[:8])}; not {wanted!r}")
+    first = by_name.pop(wanted)
+    complete = [candidate for candidate in by_name.values() if candidate.scores.keys() >= first.scores.keys()]
+    if not first.scores or not complete:
+        raise GoldassayError(f"{result.source}: no candidate was scored on the examples of {wanted}")
+    candidates = [first, *complete]
     examples: Examples = []
     ids = list(candidates[0].scores)
     titles = [candidate.name for candidate in candidates]
@@ -367,16 +355,16 @@ def _of_result(result: OptimizerResult, gold: Examples, train: Examples, baselin
     program = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
     program.demos = [Example(**demo) for predictor in parts for demo in predictor["demos"] if isinstance(demo, dict)]
     leaks = [replace(leak, id=ids[leak.index]) if examples else leak for leak in find_leaks(program, scored)]
-    if not leaks:
-        return verdict
-    leaked = {leak.id for leak in leaks}
-    clean_examples = [example for key, example in zip(ids, examples, strict=False) if key not in leaked]
-    if len(ids) - len(leaked) < LEAST_CLEAN:
-        return verdict.with_findings([leak_warning(leaks, ids)], [])
-    for candidate in candidates:
-        candidate.scores = {key: score for key, score in candidate.scores.items() if key not in leaked}
-    clean = result.model_copy(update={"state": None, "candidates": candidates})
-    return _of_result(clean, clean_examples, train, titles[0]).without(leaks, verdict)
+
+    def judge_others() -> Audit:
+        leaked = {leak.id for leak in leaks}
+        clean_examples = [example for key, example in zip(ids, examples, strict=False) if key not in leaked]
+        for candidate in candidates:
+            candidate.scores = {key: score for key, score in candidate.scores.items() if key not in leaked}
+        clean = result.model_copy(update={"state": None, "candidates": candidates})
+        return _of_result(clean, clean_examples, train, titles[0])
+
+    return verdict.without(leaks, ids, judge_others)
 
 
 def _matched(gold: Examples, ids: Sequence[str]) -> list[Example]:
@@ -426,8 +414,15 @@ def _without_scores(result: OptimizerResult, examples: int) -> Audit:
         f"luck alone gives the best of {k} candidates about {', '.join(chances)}",
         f"To get a verdict, run: {FRESH}",
     )
-    return Audit.of(
-        None, "bred", naive_gain=gain, candidates=k, examples=examples, source=result.source, findings=notes
+    return Audit(
+        None,
+        "bred",
+        naive_gain=gain,
+        candidates=k,
+        examples=examples,
+        clusters=examples,
+        source=result.source,
+        findings=notes,
     )
 
 
@@ -468,14 +463,15 @@ def prove(
         "runs": [str(run.folder) for run in runs.values() if run.folder],
     }
     measured_runs = list(runs.values())
-    verdict = of_runs(measured_runs, details=details, **about)
-    if not leaks:
-        return verdict
+
+    def judge_others() -> Audit:
+        clean = [
+            Run(run.head, [row for row in run.answers if row.index not in leaks], run.zero) for run in measured_runs
+        ]
+        return of_runs(clean, details=details, **about)
+
     ordered = [leaks[at] for at in sorted(leaks)]
-    if len(examples) - len(leaks) < LEAST_CLEAN:
-        return verdict.with_findings([leak_warning(ordered, examples)], [])
-    clean = [Run(run.head, [row for row in run.answers if row.index not in leaks], run.zero) for run in measured_runs]
-    return of_runs(clean, details=details, **about).without(ordered, verdict)
+    return of_runs(measured_runs, details=details, **about).without(ordered, examples, judge_others)
 
 
 def costs(run: Run) -> dict[str, float]:

@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -180,14 +181,14 @@ class Trial:
 
     before: Run
     after: Run
-    comparison: Comparison
+    seed: int = 0
     chosen: bool = False
 
-    @classmethod
-    def of(cls, before: Run, after: Run, seed: int) -> Trial:
-        """Two runs on the same examples."""
-        test = compare_metric(before.result, after.result, seed=seed)
-        return cls(before, after, Comparison((before.name, after.name), METRIC, test, margin=MARGIN))
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The program after against the one before."""
+        test = compare_metric(self.before.result, self.after.result, seed=self.seed)
+        return Comparison((self.before.name, self.after.name), METRIC, test, margin=MARGIN)
 
     @property
     def difference(self) -> PairedTest:
@@ -395,18 +396,16 @@ def check_same(folder: Path, earlier: Record, plan: Record) -> None:
         GoldassayError: It was not.
     """
     for key in ("optimizer", "seed", "program", "splits", "options", "lm"):  # a resumed tuning has these too
-        if earlier.get(key) != plan[key]:
-            which = "on other examples" if key == "splits" else f"with another {key}"
-            then = _short(earlier.get(key))
-            now = _short(plan[key])
-            raise GoldassayError(f"{folder} holds a tuning {which}: {then} then, {now} now")
-
-
-def _short(value: object) -> str:
-    """A part of a plan in one line: splits with their sizes and the first digits of their hashes."""
-    parts = value.items() if isinstance(value, dict) else ()
-    sizes = [f"{name} {split['examples']} ({split['sha256'][:8]})" for name, split in parts if "sha256" in split]
-    return ", ".join(sizes) or str(value)
+        if earlier.get(key) == plan[key]:
+            continue
+        which = "on other examples" if key == "splits" else f"with another {key}"
+        texts = []
+        for value in (earlier.get(key), plan[key]):
+            if key == "splits" and value:  # by their sizes, and the first digits of their hashes
+                sizes = [f"{name} {split['examples']} ({split['sha256'][:8]})" for name, split in value.items()]
+                value = ", ".join(sizes)
+            texts.append(str(value))
+        raise GoldassayError(f"{folder} holds a tuning {which}: {texts[0]} then, {texts[1]} now")
 
 
 @contextmanager

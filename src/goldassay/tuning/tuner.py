@@ -29,7 +29,7 @@ from goldassay.tuning.measuring import measured
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.saved import Trial, Tuned
 from goldassay.tuning.shortcuts import shortcuts
-from goldassay.tuning.wrappers import Splits, check_shown, output_fields
+from goldassay.tuning.wrappers import check_shown, output_fields
 
 
 def tune(
@@ -92,8 +92,14 @@ def tune(
         meter = Meter(options.budget)
         job, tuned_program, stopped = optimizers.optimized(name, optimize, program, splits, metric, options, meter)
         leaks.check_program(tuned_program, {name: splits[name] for name in ("dev", "test")}, "the tuned program")
+
+        def trial(split: str, chosen: bool = False) -> Trial:
+            before = measured(program, splits[split], metric, f"{split}-before", options)
+            after = measured(tuned_program, splits[split], metric, f"{split}-after", options)
+            return Trial(before, after, options.seed, chosen)
+
         references = {}
-        dev = _trial("dev", program, tuned_program, splits, metric, options)
+        dev = trial("dev", chosen=name not in optimizers.WITHOUT_DEV)
         patched = name.casefold() == "patches"
         ledger = job.ledger
         note = job.metric.note
@@ -107,11 +113,10 @@ def tune(
                 patch.reject(note)
             ledger.conclude(CampaignVerdict())
             tuned_program = program
-            dev = Trial.of(dev.before, dev.before, options.seed)
-        dev = replace(dev, chosen=name not in optimizers.WITHOUT_DEV)
+            dev = replace(dev, after=dev.before)
         test = None
         if options.test and splits["test"]:
-            test = _trial("test", program, tuned_program, splits, metric, options)
+            test = trial("test")
         if patched and test is not None and not stopped:  # a budget that is spent is for nothing else
             missing = ""
             blind = replace(job, settings={"k": job.settings.get("nearest") or 4})
@@ -120,7 +125,7 @@ def tune(
                     reference_program = unguarded(optimizers.OPTIMIZERS[reference](blind))
                     check_shown(reference_program, program, splits["train"])
                     run = measured(reference_program, splits["test"], metric, f"test-{reference}", options)
-                    references[reference] = Trial.of(run, test.after, options.seed)
+                    references[reference] = Trial(run, test.after, options.seed)
                 except GoldassayError as error:
                     missing = f"{reference} is not available for comparison: {error}"
             note = note or missing
@@ -154,12 +159,3 @@ def splits_of(gold: object, seed: int = 0) -> dict[str, list[dspy.Example]]:
         if Design.of(splits[name]).why_no_estimate:
             splits[name] = [example.without(SAMPLING) for example in splits[name]]
     return splits
-
-
-def _trial(
-    split: str, program: Module, optimized: Module, splits: Splits, metric: AnyMetric, options: TuneOptions
-) -> Trial:
-    """The program before and after on a split."""
-    before = measured(program, splits[split], metric, f"{split}-before", options)
-    after = measured(optimized, splits[split], metric, f"{split}-after", options)
-    return Trial.of(before, after, options.seed)

@@ -9,8 +9,9 @@ never says "better". Of runs of goldassay the verdict is by the metric's corpus 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,13 @@ from goldassay.results.comparisons import compare_metric
 from goldassay.results.view import Chart, Diff, Point, Sentence, Table, View
 from goldassay.running import Run
 from goldassay.running.comparing import check_comparable
-from goldassay.running.leaks import Leak
+from goldassay.running.leaks import Leak, leak_warning
 from goldassay.statistics import Interval, PairedTest, examples_needed
 from goldassay.statistics.selection import select
 from goldassay.tuning.acceptance import MARGIN
 
 LUCK_WARNING = "if these examples chose the program, the gain includes luck"
+LEAST_CLEAN = 20  # examples that are left without leaks; a verdict on fewer is none
 FRESH = "goldassay audit BEFORE.json AFTER.json --program FILE --gold TEST"
 UNLABELLED = "goldassay audit BEFORE.json AFTER.json --program FILE --unlabelled FILE"
 
@@ -37,16 +39,20 @@ UNLABELLED = "goldassay audit BEFORE.json AFTER.json --program FILE --unlabelled
 class Audit(Displayed):
     """A verdict on an optimizer's result: the chosen candidate against the baseline, and what settles it.
 
-    ``naive_gain`` is what the optimizer reports. ``needed`` is the smallest number of new examples that would settle
-    it; ``more`` is it for the same validation set, ``fresh`` for a held-out test; both show a gain of ``target`` in
-    four of five cases. ``leaked`` says that prompts show examples, so that a gain shows nothing.
+    ``test`` is that of the chosen candidate's gain, None if nothing could be tested. ``selection`` says how the
+    candidates came about. ``naive_gain`` is what the optimizer reports. ``needed`` is the smallest number of new
+    examples that would settle it; ``more`` is it for the same validation set, ``fresh`` for a held-out test; both show
+    a gain of ``target`` in four of five cases. ``leaked`` says that prompts show examples, and a gain shows nothing.
     """
 
-    comparison: Comparison
-    naive_gain: float | None
-    candidates: int
-    examples: int
-    clusters: int
+    test: PairedTest | None
+    selection: Selection = "none"
+    baseline: str = "before"
+    chosen: str = "after"
+    naive_gain: float | None = None
+    candidates: int = 1
+    examples: int = 0
+    clusters: int = 0
     needed: int | None = None
     more: int | None = None
     fresh: int | None = None
@@ -56,28 +62,11 @@ class Audit(Displayed):
     details: dict[str, Any] = field(default_factory=dict)
     leaked: bool = False
 
-    @classmethod
-    def of(
-        cls,
-        test: PairedTest | None,
-        selection: Selection = "none",
-        *,
-        baseline: str = "before",
-        chosen: str = "after",
-        **about: Any,
-    ) -> Audit:
-        """An audit of a test, or of nothing that could be tested.
-
-        Args:
-            test: The gain of the chosen candidate.
-            selection: How the candidates came about.
-            baseline: The name of what was there before.
-            chosen: That of the chosen candidate.
-            about: The fields of `Audit`.
-        """
-        about = {"naive_gain": None, "candidates": 1, "clusters": about.get("examples"), **about}
-        systems = baseline, chosen
-        return cls(Comparison(systems, METRIC, test, margin=MARGIN, selection=selection), **about)
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The chosen candidate against the baseline."""
+        systems = self.baseline, self.chosen
+        return Comparison(systems, METRIC, self.test, margin=MARGIN, selection=self.selection)
 
     @property
     def verdict(self) -> str:
@@ -87,21 +76,6 @@ class Audit(Displayed):
             verdict = ComparisonVerdict.OPEN
         low, high = self.interval or (0.0, 0.0)
         return verdict + (f" {abs(max(-low, high)):.3g}" if verdict == ComparisonVerdict.NO_LARGER else "")
-
-    @property
-    def selection(self) -> Selection:
-        """How the candidates came about."""
-        return self.comparison.selection
-
-    @property
-    def baseline(self) -> str:
-        """The name of what was there before."""
-        return self.comparison.systems[0]
-
-    @property
-    def chosen(self) -> str:
-        """The name of the chosen candidate."""
-        return self.comparison.systems[1]
 
     @property
     def gain(self) -> float | None:
@@ -119,8 +93,7 @@ class Audit(Displayed):
     @property
     def p(self) -> float | None:
         """The p of the gain; None of bred candidates."""
-        is_known = self.comparison.test is not None and self.selection != "bred"
-        return self.comparison.p if is_known else None
+        return None if self.test is None or self.selection == "bred" else self.test.p
 
     @property
     def better(self) -> bool:
@@ -136,18 +109,29 @@ class Audit(Displayed):
         leaked = self.leaked or (bool(leaks) and self.better)
         return replace(self, leaked=leaked, findings=(*self.findings, *leaks, *notes))
 
-    def without(self, leaks: Sequence[Leak], whole: Audit) -> Audit:
-        """This verdict, on examples that no prompt shows, with those that were left out and the gain on the whole."""
+    def without(self, leaks: Sequence[Leak], examples: Sequence[object], judge_others: Callable[[], Audit]) -> Audit:
+        """This verdict, or if prompts show examples, the one on the others, with those left out and the gain on all.
+
+        Args:
+            leaks: The examples that prompts show.
+            examples: All examples, or their ids.
+            judge_others: Gives the verdict on the others; where they are too few, this one gets a warning.
+        """
+        if not leaks:
+            return self
+        if len(examples) - len(leaks) < LEAST_CLEAN:
+            return self.with_findings([leak_warning(leaks, examples)], [])
+        clean = judge_others()
         names = [f"{leak.id} ({leak.how} in {leak.place})" for leak in leaks[:6]]
         more = f" and {len(leaks) - 6} more" if len(leaks) > 6 else ""
-        gain = f"{whole.naive_gain:+z.3f}"
-        if whole.interval is not None:
-            low, high = whole.interval
-            gain = f"{whole.gain:+z.3f} [{low:+z.3f}, {high:+z.3f}]"
-        count = f"{len(leaks)} of {whole.examples} examples are left out, since the program's prompts show them"
-        details = {**self.details, "left_out": [leak.id for leak in leaks], "whole": gain}
+        gain = f"{self.naive_gain:+z.3f}"
+        if self.interval is not None:
+            low, high = self.interval
+            gain = f"{self.gain:+z.3f} [{low:+z.3f}, {high:+z.3f}]"
+        count = f"{len(leaks)} of {self.examples} examples are left out, since the program's prompts show them"
+        details = {**clean.details, "left_out": [leak.id for leak in leaks], "whole": gain}
         note = f"{count}: {', '.join(names)}{more}; with them the gain is {gain}"
-        return replace(self, findings=(note, *self.findings), details=details)
+        return replace(clean, findings=(note, *clean.findings), details=details)
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
@@ -253,11 +237,11 @@ def judge(
     error = float(result.error[0])
     ends = Interval(gain, float(result.low[0]), float(result.high[0]), 0.95, n, "selection")
     test = PairedTest(gain, ends, float(result.p[0]), n, 0.0, 0.0, "selection", standard_error=error)
-    about = {"candidates": candidates, "examples": examples, "clusters": n, **about}
-    about["naive_gain"] = float(result.naive[0])
+    naive = float(result.naive[0])
+    audit = Audit(test, selection, naive_gain=naive, candidates=candidates, examples=examples, clusters=n, **about)
     if int(result.chosen[0]) < 0:
-        return Audit.of(None, selection, **{**about, "chosen": about.get("baseline", "before")})
-    return _with_needed(Audit.of(test, selection, **about), gain, error, float(result.critical[0]))
+        return replace(audit, test=None, chosen=audit.baseline)
+    return _with_needed(audit, gain, error, float(result.critical[0]))
 
 
 def of_comparison(test: PairedTest, *, examples: int | None = None, **about: Any) -> Audit:
@@ -267,9 +251,8 @@ def of_comparison(test: PairedTest, *, examples: int | None = None, **about: Any
     >>> of_comparison(compare([1.0] * 12, [0.0] * 12, resamples=2000)).verdict
     'better'
     """
-    n = test.n
-    about = {"naive_gain": test.difference, "examples": examples or n, "clusters": n, **about}
-    return _with_needed(Audit.of(test, **about), test.difference, test.standard_error, 1.96)
+    audit = Audit(test, naive_gain=test.difference, examples=examples or test.n, clusters=test.n, **about)
+    return _with_needed(audit, test.difference, test.standard_error, 1.96)
 
 
 def shrunk(gain: float, error: float) -> float:

@@ -293,7 +293,7 @@ def audit_of(result: Comparison, population: int, before: str, after: str) -> Au
     about: Fields = {"baseline": before, "chosen": after, "source": f"{result.n} labels"}
     about |= {"findings": (result.sentence, *result.details, *result.warnings), "details": details}
     if result.labels is None or result.interval is None:
-        return Audit.of(None, examples=population, **about)
+        return Audit(None, examples=population, clusters=population, **about)
     audit = of_comparison(result.gain, examples=population, **about)
     return replace(audit, clusters=population, needed=result.labels.needed, more=None, fresh=None, target=None)
 
@@ -378,7 +378,7 @@ class Proof:
             }
             about: Fields = {"needed": count, "target": gain, "baseline": before, "chosen": after}
             about |= {"source": "inputs without gold", "findings": (plan.sentence, then), "details": details}
-            return Audit.of(None, examples=plan.population, **about)
+            return Audit(None, examples=plan.population, clusters=plan.population, **about)
         raise GoldassayError(
             f"nothing is labelled yet in {self.draft}: label it from the top ({self.review}), and run the same command"
         )
