@@ -15,7 +15,7 @@ from goldassay.core.measure import Error
 from goldassay.tuning import instructions
 from goldassay.tuning.edits import Diagnosis, covering
 from goldassay.tuning.patches import apply, read, write
-from goldassay.tuning.patterns import Pattern, place
+from goldassay.tuning.patterns import Pattern
 
 
 class Kind(enum.Enum):
@@ -44,12 +44,13 @@ def rules(confusion: Pattern) -> list[str]:
 
 def test_the_place_is_the_word_that_most_errors_share() -> None:
     after = ("he lived in Delft", "In Delft it rains", "…who, in Delft, wrote")
-    assert place(pattern("missed", "TOP", contexts=after).errors) == 'after "in"'
-    assert place(pattern("missed", "TOP", contexts=("Delft lies low",) * 3).errors) == 'before "lies"'
-    assert place(pattern("missed", "TOP", contexts=after[:2]).errors) == ""
-    assert place(pattern("missed", "TOP", contexts=(*after, "to Delft", "near Delft")).errors) == ""
-    assert place(pattern("missed", "TOP").errors) == ""
-    assert place([Error("no_label", "", context="a text without a name")] * 3) == ""
+    assert pattern("missed", "TOP", contexts=after).place == 'after "in"'
+    assert pattern("missed", "TOP", contexts=("Delft lies low",) * 3).place == 'before "lies"'
+    assert pattern("missed", "TOP", contexts=after[:2]).place == ""
+    assert pattern("missed", "TOP", contexts=(*after, "to Delft", "near Delft")).place == ""
+    assert pattern("missed", "TOP").place == ""
+    unnamed = (Error("no_label", "", context="a text without a name"),) * 3
+    assert Pattern("no_label", "", "", (), unnamed, (), 0.0).place == ""
 
 
 def test_rules_name_the_place_of_a_confusion() -> None:

@@ -239,7 +239,6 @@ class Explanation(Displayed):
     groups: list[Group]
     value: float
     n: int
-    unit: str
     margin: float
     program: str
     gold: str
@@ -247,6 +246,7 @@ class Explanation(Displayed):
     cost: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     ablation: Ablation | None = field(default=None, repr=False, compare=False)
+    unit = "examples"
 
     @property
     def sentence(self) -> str:
@@ -362,7 +362,6 @@ def explain(
         groups,
         float(complete.value),
         ablation.n,
-        "examples",
         margin,
         fingerprint(program),
         gold_hash(gold),

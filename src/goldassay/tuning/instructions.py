@@ -70,10 +70,16 @@ def rules_of(pattern: Pattern, words: LabelWords) -> list[str]:
     names = {"gold": gold, "pred": pred, "quoted": quoted, "place": pattern.place}
     absent = [f"{{{name}}}" for name in ("quoted", "place") if not names[name]]
     texts = [text.format(**names) for text in RULES["names"].get(kind, ()) if not any(name in text for name in absent)]
-    if kind == "missed":
-        return [*_languages(pattern, gold, words.train), *texts]
-    marks = _marks(pattern, gold) if kind == "wrong_boundary" else []
-    return [*texts, *marks, *(_boundary(pattern, gold) if "boundary" in kind else ())]
+    if kind == "missed":  # mostly in one language, and half as often again as its share of train says
+        train = words.train
+        of_train = Counter(str(read(example, "language", "") or "") for example in train)
+        documents = len(pattern.documents)
+        general = []
+        for language, count in pattern.strata.get("language", {}).items():
+            if count >= 0.7 * documents and count * len(train) >= 1.5 * of_train[language] * documents > 0:
+                general.append(f"Find {gold} in texts of the language {language} too.")
+        return [*general, *texts]
+    return [*texts, *(_boundary(pattern, gold) if "boundary" in kind else ())]
 
 
 def _of_step(pattern: Pattern) -> Fields:
@@ -148,53 +154,27 @@ class LabelWords:
         return [word for word, _ in sorted(candidates, key=lambda pair: (-pair[1], pair[0]))[:3]]
 
 
-def _languages(pattern: Pattern, what: str, train: Examples) -> list[str]:
-    """The language in which a kind of thing is mostly missed, and half as often again as its share of train says."""
-    languages = Counter(str(read(example, "language", "") or "") for example in train)
-    documents = len(pattern.documents)
-    return [
-        f"Find {what} in texts of the language {language} too."
-        for language, count in pattern.strata.get("language", {}).items()
-        if count >= 0.7 * documents and count * len(train) >= 1.5 * languages[language] * documents > 0
-    ]
-
-
-def _marks(pattern: Pattern, what: str) -> list[str]:
-    """The mark at the end of a name that is most often left out, and the one that is most often added."""
+def _boundary(pattern: Pattern, what: str) -> list[str]:
+    """The mark and the words at the edges of names that are most often missing, and those that are too much."""
     texts = []
     pairs = [(error.gold, error.pred) for error in pattern.errors]
-    for verb, longer, shorter in (("belongs", 0, 1), ("does not belong", 1, 0)):
+    ends = (("belongs", 0, 1), ("does not belong", 1, 0)) if pattern.kind == "wrong_boundary" else ()
+    for verb, longer, shorter in ends:
         marked = [pair for pair in pairs if pair[longer][:-1] == pair[shorter] and pair[longer][-1:] in MARKS]
         for mark, _ in Counter(pair[longer][-1] for pair in marked).most_common(1):
             gold, pred = next(pair for pair in marked if pair[longer][-1] == mark)
             texts.append(f'The final {MARKS[mark]} {verb} to {what}: "{gold}", not "{pred}".')
-    return texts
-
-
-def _boundary(pattern: Pattern, what: str) -> list[str]:
-    """Which words at the edges are too much or are missing, most frequent first."""
     extra = Counter[str]()
     missing = Counter[str]()
-    for error in pattern.errors:
-        gold = _bare_words(error.gold)
-        pred = _bare_words(error.pred)
-        if gold and pred:
-            extra.update({pred[0], pred[-1]} - {*gold})
-            missing.update({gold[0], gold[-1]} - {*pred})
-    texts = []
-    if extra:
-        texts.append(f"Leave {_commonest(extra)} out of {what}.")
-    if missing:
-        texts.append(f"Include {_commonest(missing)} in {what}: give the whole name.")
+    for pair in pairs:
+        gold_words, words = [[word.strip("".join(MARKS)) for word in name.split()] for name in pair]
+        if gold_words and words:
+            extra.update({words[0], words[-1]} - {*gold_words})
+            missing.update({gold_words[0], gold_words[-1]} - {*words})
+    for text, counts in (("Leave {} out of {}.", extra), ("Include {} in {}: give the whole name.", missing)):
+        if counts:
+            texts.append(text.format(", ".join(repr(word) for word, _ in counts.most_common(4)), what))
     return texts
-
-
-def _bare_words(name: str) -> list[str]:
-    return [word.strip("".join(MARKS)) for word in name.split()]
-
-
-def _commonest(words: Counter[str]) -> str:
-    return ", ".join(repr(word) for word, _ in words.most_common(4))
 
 
 def definitions(diagnosis: Diagnosis) -> Slots:
@@ -276,18 +256,12 @@ def reflection(diagnosis: Diagnosis, lm: dspy.BaseLM, patterns: int | None = Non
     A model that gives no usable edit raises nothing: the diagnosis notes it in its ``failures``.
     """
 
-    def _propose(pattern: Pattern) -> list[Patch]:
-        text = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
-        try:
-            with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
-                answer = dspy.Predict(Reflect)(
-                    instruction=text,
-                    mistakes=f"{pattern.name}: {pattern.count} times, loss {pattern.loss:.4f}",
-                    evidence=[error.message for error in pattern.errors[:8]],
-                    tried=list(diagnosis.tried[-12:]),
-                )
-        except Exception as error:
-            raise GoldassayError(f"the reflection model gave no usable edit: {one_line(error)[:300]}") from error
+    def propose(pattern: Pattern) -> list[Patch]:
+        mistakes = f"{pattern.name}: {pattern.count} times, loss {pattern.loss:.4f}"
+        evidence = [error.message for error in pattern.errors[:8]]
+        text, answer = _ask(
+            Reflect, "gave no usable edit", lm, diagnosis, pattern, mistakes=mistakes, evidence=evidence
+        )
         patches = []
         for edit in answer.edits[:3]:
             fields = edit.model_dump()
@@ -297,7 +271,28 @@ def reflection(diagnosis: Diagnosis, lm: dspy.BaseLM, patterns: int | None = Non
                 patches.append(diagnosis.draft(pattern, "reflection", **fields))
         return patches
 
-    return by_pattern(diagnosis, "reflection", _propose, patterns, each)
+    return by_pattern(diagnosis, "reflection", propose, patterns, each)
+
+
+def _ask(
+    question: type[dspy.Signature],
+    failure: str,
+    lm: dspy.BaseLM,
+    diagnosis: Diagnosis,
+    pattern: Pattern,
+    **inputs: object,
+) -> tuple[str, dspy.Prediction]:
+    """The instruction of the predictor that a pattern is about, and a model's answer to a question about it.
+
+    Raises:
+        GoldassayError: The model failed, or its answer cannot be read: a message with ``failure``.
+    """
+    text = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
+    try:
+        with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
+            return text, dspy.Predict(question)(instruction=text, tried=list(diagnosis.tried[-12:]), **inputs)
+    except Exception as error:
+        raise GoldassayError(f"the reflection model {failure}: {one_line(error)[:300]}") from error
 
 
 class Rewrite(dspy.Signature):  # type: ignore[misc]
@@ -320,18 +315,13 @@ def rewritten(diagnosis: Diagnosis, lm: dspy.BaseLM) -> Slots:
         f"{pattern.name}, loss {pattern.loss:.4f}: {pattern.errors[0].message}" for pattern in diagnosis.patterns[:6]
     ]
 
-    def _propose(pattern: Pattern) -> list[Patch]:
-        text = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
-        try:
-            with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
-                answer = dspy.Predict(Rewrite)(instruction=text, mistakes=mistakes, tried=list(diagnosis.tried[-12:]))
-        except Exception as error:
-            raise GoldassayError(f"the reflection model wrote no instruction: {one_line(error)[:300]}") from error
+    def propose(pattern: Pattern) -> list[Patch]:
+        text, answer = _ask(Rewrite, "wrote no instruction", lm, diagnosis, pattern, mistakes=mistakes)
         new = answer.new_instruction.strip()
         return [diagnosis.draft(pattern, "rewritten", action="replace_instruction", old=text, text=new)] if new else []
 
     costliest = replace(diagnosis, patterns=diagnosis.patterns[:1])
-    return dict(zip(("instruction",), by_pattern(costliest, "", _propose).values(), strict=False))
+    return dict(zip(("instruction",), by_pattern(costliest, "", propose).values(), strict=False))
 
 
 def answer_form(diagnosis: Diagnosis) -> Slots:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
-from dspy import Example, Module, Predict
+from dspy import Example, Module
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from goldassay._support import files
@@ -184,42 +184,39 @@ def apply(program: Module, patch: Patch, *, any_version: bool = False) -> Module
     named = predictors(copy)
     if patch.predictor not in named:
         raise GoldassayError(f"patch {patch.id}: no predictor {patch.predictor!r}; the program has {', '.join(named)}")
-    if problem := _change(named[patch.predictor], patch):
-        raise GoldassayError(f"patch {patch.id}: {problem}")
-    return copy
-
-
-def _change(predictor: Predict, patch: Patch) -> str:
-    """Make an edit in a predictor; a message if it does not fit."""
+    predictor = named[patch.predictor]
     signature = signature_of(predictor)
     demos = list(predictor.demos or [])
     text = patch.text or ""
     old = patch.old or ""
     example = patch.example or {}
+    problem = ""
     if patch.action == "describe_field":
-        if patch.field not in signature.fields:
-            return f"no field {patch.field!r}; there are {', '.join(signature.fields)}"
-        description: Fields = {"desc": text}
-        predictor.signature = signature.with_updated_fields(patch.field, **description)
+        if patch.field in signature.fields:
+            predictor.signature = signature.with_updated_fields(patch.field, desc=text)
+        else:
+            problem = f"no field {patch.field!r}; there are {', '.join(signature.fields)}"
     elif patch.action == "add_example":
         filled = {key for key, value in example.items() if value is not None}
-        for fields in (signature.input_fields, signature.output_fields):
+        for fields in (signature.output_fields, signature.input_fields):
             if filled.isdisjoint(fields):
-                return f"the example has no {' or '.join(fields)}; it would not be shown"
+                problem = f"the example has no {' or '.join(fields)}; it would not be shown"
         predictor.demos = [*demos, Example(**example)]
     elif patch.action == "remove_example":
         predictor.demos = [demo for demo in demos if dict(demo) != example]
         if len(predictor.demos) == len(demos):
-            return f"the predictor shows {len(demos)} examples, and not this one"
+            problem = f"the predictor shows {len(demos)} examples, and not this one"
     else:
         before = signature.instructions
-        if old and before.count(old) != 1:
-            return f"{old[:60]!r} occurs {before.count(old)} times in the instructions, not once"
         after = before.replace(old, text) if old else f"{before}\n{text}"
-        if not after.strip():
-            return "it would leave no instructions, and DSPy would put its own there"
+        if old and before.count(old) != 1:
+            problem = f"{old[:60]!r} occurs {before.count(old)} times in the instructions, not once"
+        elif not after.strip():
+            problem = "it would leave no instructions, and DSPy would put its own there"
         predictor.signature = signature.with_instructions(after)
-    return ""
+    if problem:
+        raise GoldassayError(f"patch {patch.id}: {problem}")
+    return copy
 
 
 def view_of(patches: Sequence[Patch]) -> View:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from goldassay.core.evidence import gains
@@ -58,8 +58,25 @@ class Pattern:
 
     @cached_property
     def place(self) -> str:
-        """The word that most of the errors come after or before, such as ``after "in"``."""
-        return place(self.errors)
+        """The word that most of the errors come after or before, such as ``after "in"``; empty without one.
+
+        >>> names = "Delft", "Gouda", "Tiel"
+        >>> errors = [Error("wrong_type", "", gold=name, context=f"…lives in {name} now") for name in names]
+        >>> Pattern("wrong_type", "", "", names, tuple(errors), (), 0.0).place
+        'after "in"'
+        """
+        places: Counter[tuple[str, str]] = Counter()
+        for error in self.errors:
+            name = error.gold or error.pred
+            if not name or name not in error.context:
+                continue
+            before, _, after = error.context.partition(name)
+            for side, near in (("after", before.split()[-1:]), ("before", after.split()[:1])):
+                places.update((side, word.strip("…").casefold()) for word in near if word.strip("…").isalpha())
+        for (side, word), count in places.most_common(1):
+            if count >= max(3, 0.7 * len(self.errors)):
+                return f'{side} "{word}"'
+        return ""
 
     @property
     def count(self) -> int:
@@ -162,13 +179,13 @@ def repair(tally: T, errors: Sequence[Error], of: Sequence[Error], lower: bool =
         typed = any(_of_type(key, of) for key in tally)
         of_keys = {key: (_of_type(key, errors), _of_type(key, of)) if typed else (errors, of) for key in tally}
         return tally.with_items({key: repair(tally[key], *of_keys[key], lower=key in worst) for key in tally})
-    return tally.repaired(partial(_share, errors, of), lower)
 
+    def share(allowed: Collection[str]) -> float:
+        """Which share of an example's errors of these sides these are; of all its errors if none is of these sides."""
+        some = [error for error in of if KIND_SIDES.get(error.kind, "both") in allowed] or of
+        return sum(error.size for error in errors if error in some) / max(1, sum(error.size for error in some))
 
-def _share(errors: Sequence[Error], of: Sequence[Error], allowed: Collection[str]) -> float:
-    """Which share of an example's errors of these sides these are; of all its errors if none is of these sides."""
-    some = [error for error in of if KIND_SIDES.get(error.kind, "both") in allowed] or of
-    return sum(error.size for error in errors if error in some) / max(1, sum(error.size for error in some))
+    return tally.repaired(share, lower)
 
 
 def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:
@@ -187,27 +204,6 @@ def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:
             error = replace(error, kind="spurious")
         of_type += [error] * (gold or pred)
     return of_type
-
-
-def place(errors: Sequence[Error]) -> str:
-    """The word that most of the errors come after or before; empty if they have none in common.
-
-    >>> names = "Delft", "Gouda", "Tiel"
-    >>> place([Error("wrong_type", "", gold=name, context=f"…lives in {name} now") for name in names])
-    'after "in"'
-    """
-    places: Counter[tuple[str, str]] = Counter()
-    for error in errors:
-        name = error.gold or error.pred
-        if not name or name not in error.context:
-            continue
-        before, _, after = error.context.partition(name)
-        for side, near in (("after", before.split()[-1:]), ("before", after.split()[:1])):
-            places.update((side, word.strip("…").casefold()) for word in near if word.strip("…").isalpha())
-    for (side, word), count in places.most_common(1):
-        if count >= max(3, 0.7 * len(errors)):
-            return f'{side} "{word}"'
-    return ""
 
 
 def is_right(case: Case) -> bool:

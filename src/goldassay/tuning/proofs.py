@@ -93,20 +93,17 @@ def write_proof(proof: PromptProof, file: Path) -> None:
     """
     earlier = read_proofs(file) if file.is_file() else []
     measured = {unit.sha256: unit for old in earlier if old.model == proof.model for unit in old.units if unit.n}
-    units = [unit if unit.n else _kept(unit, measured.get(unit.sha256)) for unit in proof.units]
+    units = []
+    for unit in proof.units:
+        if not unit.n and (old_unit := measured.get(unit.sha256)):
+            unit = replace(old_unit, index=unit.index, notes=unit.notes, origin={**old_unit.origin, **unit.origin})
+        units.append(unit)
     new = replace(proof, units=units, date=datetime.now(UTC).isoformat(timespec="seconds"))
     proofs = []
     for written in [*(old for old in earlier if old.model != proof.model), new]:
         rows = [{name: value for name, value in unit.state().items() if name != "index"} for unit in written.units]
         proofs.append({**asdict(written), "units": rows})
     jsonl.replace(file, f"{jsonl.dumps({'schema': PROOF_SCHEMA, 'proofs': proofs}, indent=1)}\n")
-
-
-def _kept(unit: Unit, earlier: Unit | None) -> Unit:
-    """A unit that was not measured, with what was shown of it before."""
-    if earlier is None:
-        return unit
-    return replace(earlier, index=unit.index, notes=unit.notes, origin={**earlier.origin, **unit.origin})
 
 
 def prove_patched(
@@ -136,8 +133,9 @@ def prove_patched(
             verdict = UnitVerdict.OPEN
             if effect.low > 0 or effect.high < 0:
                 verdict = UnitVerdict.HELPS if effect.low > 0 else UnitVerdict.HURTS
-            measured = {"effect": effect.difference, "low": effect.low, "high": effect.high, "n": effect.n}
-            unit = replace(unit, verdict=verdict, **measured)  # type: ignore[arg-type]
+            unit = replace(
+                unit, verdict=verdict, effect=effect.difference, low=effect.low, high=effect.high, n=effect.n
+            )
         units.append(unit)
     earlier = read_proofs(file) if file.is_file() and proof is None else []
     for earlier_proof in earlier or [proof or PromptProof(None, [])]:

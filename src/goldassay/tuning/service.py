@@ -94,11 +94,13 @@ def measure(
     measured = []
     for patch, program in candidates:
         patch.effects = [old for old in patch.effects if old.split != split]
-        reviewed = split == REVIEWED_SPLIT
-        places = independent(patch, program, examples) if reviewed else [*range(len(examples))]
-        if reviewed and len(places) < LEAST_WINS:
-            patch.reason = f"not available on {split}: only {len(places)} corrected records did not make it"
-            continue
+        places = [*range(len(examples))]
+        if split == REVIEWED_SPLIT:  # only what the patch was not made from, and the program with it does not show
+            sources = {*patch.examples, *(leak.id for leak in find_leaks(program, examples))}
+            places = [index for index in places if identity(examples[index], index) not in sources]
+            if len(places) < LEAST_WINS:
+                patch.reason = f"not available on {split}: only {len(places)} corrected records did not make it"
+                continue
         measured_examples = [examples[index] for index in places]
         run = evaluated(program, measured_examples, metric, options.changed(name=patch.id))
         if why := failure(run):
@@ -111,12 +113,6 @@ def measure(
         measured.append(patch)
     adjusted = holm([patch.effects[-1].p for patch in measured])
     return {patch.id: float(p) for patch, p in zip(measured, adjusted, strict=True)}
-
-
-def independent(patch: Patch, program: Module, examples: Examples) -> list[int]:
-    """The places of the examples that a patch was not made from, and that the program with it does not show."""
-    sources = {*patch.examples, *(leak.id for leak in find_leaks(program, examples))}
-    return [index for index, example in enumerate(examples) if identity(example, index) not in sources]
 
 
 class PatchFolder:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,40 +78,60 @@ def shortcuts(examples: Sequence[object], fields: Collection[str] = ()) -> list[
     if len(sample) < LEAST_EXAMPLES:
         return []
     texts = [text_of(example) for example in sample]
-    labels = _labels(sample)
+    inputs = set(input_keys(sample[0]) or ())
+    about = {"id", "document", "split", "strata", "sampling", "language", "source", "dspy_uuid", "dspy_split"}
+    about |= inputs or {"text", "query", "question", "context"}
+    labels: dict[str, list[Hashable]] = {}  # the fields of gold that have few values, and whether a list in it is empty
+    for name in dict.fromkeys(name for example in sample for name in names(example)):
+        values = [read(example, name, None) for example in sample] if name not in about else []
+        if any(isinstance(value, (list, tuple)) for value in values):
+            values = [bool(value) for value in values]
+        common = Counter(map(str, values)).most_common()
+        if values and 1 < len(common) <= len(values) / 5 and common[0][1] <= 0.95 * len(values):
+            labels[name] = [str(value) for value in values]
     labels = {name: labels[name] for name in labels if name in fields} or labels
     features = {name: values for name, values in _features(sample, texts, labels).items() if len(set(values)) > 1}
     tests = []
     for field, values in labels.items():
         for feature, marks in features.items():
             if feature != field:
-                tests.append((feature, field, *_information(_codes(marks), _codes(values))))
+                tests.append((feature, field, *_information(marks, values)))
     strongest: dict[str, Shortcut] = {}  # by feature: fields of gold often go together
     for (feature, field, explained, _), p in zip(tests, holm([test[3] for test in tests]), strict=True):
         if p < 0.01 and explained >= max(LARGE, strongest[feature].explained if feature in strongest else 0.0):
-            detail = _detail(features[feature], labels[field])
+            pairs = Counter(zip(features[feature], labels[field], strict=True))
+            mark_counts = Counter(features[feature])
+            share = Counter(labels[field])
+            # the mark that predicts most, and the label that it predicts
+            (mark, commonest), count = max(
+                pairs.items(), key=lambda item: item[1] - mark_counts[item[0][0]] * share[item[0][1]] / len(sample)
+            )
+            detail = (
+                f"{mark!r} is mostly {commonest} ({count} of {mark_counts[mark]})"
+                if isinstance(mark, str) and mark
+                else ""
+            )
             strongest[feature] = Shortcut(feature, field, explained, float(p), detail)
-    every = [*strongest.values(), *_same_place(sample, texts)]
+    every = list(strongest.values())
+    for name in names(sample[0]):  # answers that are in the same tenth of their texts more often than not
+        answers = [str(read(example, name, "") or "") for example in sample]
+        tenths = [
+            10 * text.find(answer) // len(text)
+            for answer, text in zip(answers, texts, strict=True)
+            if name not in inputs and name != "id" and len(answer) > 2 and answer in text
+        ]
+        if len(tenths) < max(LEAST_EXAMPLES, len(texts) / 2) or len(set(answers)) <= len(answers) / 5:
+            continue
+        tenth, count = Counter(tenths).most_common(1)[0]
+        if count > len(tenths) / 2:
+            most = count / len(tenths)
+            detail = f"{100 * most:.0f} % of all {name} are in the same tenth of the text ({tenth + 1} of 10)"
+            every.append(Shortcut("the place in the text", "", most, 0.0, detail))
     copies = len({index for pair in near_pairs([plain(text) for text in texts]) for index in pair[:2]}) / len(texts)
     if copies >= LARGE:
         detail = f"{100 * copies:.0f} % of the texts nearly copy another"
         every.append(Shortcut("near copies", "", copies, 0.0, detail))
     return sorted(every, key=lambda shortcut: -shortcut.explained)
-
-
-def _labels(examples: Sequence[object]) -> dict[str, list[Hashable]]:
-    """The fields of gold that have few values, and whether a list in it is empty."""
-    inputs = set(input_keys(examples[0]) or ("text", "query", "question", "context"))
-    about = {"id", "document", "split", "strata", "sampling", "language", "source", "dspy_uuid", "dspy_split", *inputs}
-    labels: dict[str, list[Hashable]] = {}
-    for name in dict.fromkeys(name for example in examples for name in names(example)):
-        values = [read(example, name, None) for example in examples] if name not in about else []
-        if any(isinstance(value, (list, tuple)) for value in values):
-            values = [bool(value) for value in values]
-        common = Counter(map(str, values)).most_common()
-        if values and 1 < len(common) <= len(values) / 5 and common[0][1] <= 0.95 * len(values):
-            labels[name] = [str(value) for value in values]
-    return labels
 
 
 def _features(
@@ -147,26 +167,20 @@ def _features(
     return features
 
 
-def _codes(values: Sequence[Hashable]) -> list[int]:
-    """The values as numbers; those that few examples have are one."""
-    common = [value for value, count in Counter(values).items() if count >= 4]
-    return [common.index(value) + 1 if value in common else 0 for value in values]
-
-
-def _information(feature: Sequence[int], label: Sequence[int]) -> tuple[float, float]:
+def _information(feature: Sequence[Hashable], label: Sequence[Hashable]) -> tuple[float, float]:
     """The share of a label's entropy that a feature explains beyond chance, and the p of that."""
-    size = max(label) + 1
-    n = len(label)
-    labels = np.array(label)
-    offsets = np.array(feature) * size
+    codes = []
+    for values in (feature, label):  # those that few examples have are one
+        common = [value for value, count in Counter(values).items() if count >= 4]
+        codes.append(np.array([common.index(value) + 1 if value in common else 0 for value in values]))
+    rows, labels = codes
+    size = int(labels.max()) + 1
+    n = len(labels)
 
     def shared(order: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> float:
-        table = np.bincount(offsets + order, minlength=size * (max(feature) + 1)).reshape(-1, size) / n
-        return float(
-            scipy.special.entr(table.sum(0)).sum()
-            + scipy.special.entr(table.sum(1)).sum()
-            - scipy.special.entr(table).sum()
-        )
+        table = np.bincount(rows * size + order, minlength=size * (int(rows.max()) + 1)).reshape(-1, size) / n
+        entropies = [scipy.special.entr(part).sum() for part in (table.sum(0), table.sum(1), table)]
+        return float(entropies[0] + entropies[1] - entropies[2])
 
     draw = np.random.default_rng(0)
     chance = np.array([shared(draw.permutation(labels)) for _ in range(99)])
@@ -177,33 +191,3 @@ def _information(feature: Sequence[int], label: Sequence[int]) -> tuple[float, f
     if not variance > 0 or not entropy > 0:
         return 0.0, 1.0
     return (value - mean) / entropy, float(scipy.special.gammaincc(mean**2 / variance, value * mean / variance))
-
-
-def _detail(feature: Sequence[Hashable], label: Sequence[Hashable]) -> str:
-    """The value of a feature that predicts most, for a message."""
-    pairs = Counter(zip(feature, label, strict=True))
-    counts = Counter(feature)
-    share = Counter(label)
-    (value, commonest), count = max(
-        pairs.items(), key=lambda item: item[1] - counts[item[0][0]] * share[item[0][1]] / len(label)
-    )
-    return f"{value!r} is mostly {commonest} ({count} of {counts[value]})" if isinstance(value, str) and value else ""
-
-
-def _same_place(examples: Sequence[object], texts: Sequence[str]) -> Iterator[Shortcut]:
-    """Answers that are in the same tenth of their texts more often than not."""
-    inputs = set(input_keys(examples[0]) or ())
-    for name in names(examples[0]):
-        values = [str(read(example, name, "") or "") for example in examples]
-        places = [
-            10 * text.find(value) // len(text)
-            for value, text in zip(values, texts, strict=True)
-            if name not in inputs and name != "id" and len(value) > 2 and value in text
-        ]
-        if len(places) < max(LEAST_EXAMPLES, len(texts) / 2) or len(set(values)) <= len(values) / 5:
-            continue
-        (tenth, count) = Counter(places).most_common(1)[0]
-        if count > len(places) / 2:
-            share = count / len(places)
-            detail = f"{100 * share:.0f} % of all {name} are in the same tenth of the text ({tenth + 1} of 10)"
-            yield Shortcut("the place in the text", "", share, 0.0, detail)

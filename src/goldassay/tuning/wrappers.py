@@ -179,7 +179,7 @@ def saveable(program: Module) -> Module:
     return program
 
 
-def predictors(program: Module) -> Fields:
+def predictors(program: Module) -> dict[str, dspy.Predict]:
     """The predictors by the names that they have in the program inside."""
     return dict(inmost(program).named_predictors())
 
