@@ -66,13 +66,12 @@ class Share(Meter):
         self.limits = dict(limits)
         self.elapsed = 0.0  # seconds at work
         self.roles: Counter[str] = Counter()
-        self._file: Path | None = None
+        self._file = file
         self._writing = threading.Lock()
         for row in jsonl.rows(file) if file is not None and file.is_file() else ():
             self.elapsed = row.pop("at")
             self.roles[row.pop("role", "")] += 1
-            super().add(**row)
-        self._file = file
+            super().add(**row)  # what is written already
 
     def take(self) -> None:
         """Reserve one call."""

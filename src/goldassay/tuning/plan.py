@@ -328,9 +328,9 @@ def from_sizes(
             fixed, unit, default = SIZES.get(name, SIZES["mipro"])[1](train, dev)
             tuning += fixed + unit * default
     calls = 2 * (dev + test) + int(min(tuning, Meter(budget).limits.get("calls", math.inf)))  # before, after, between
-    if optimizer != "patches":
-        return Plan(optimizer, dev, test, calls, per_document=per_document, recommended=tuple(best))
-    spare = train + dev - n if raced else 0
+    patched = optimizer == "patches"
+    spare = train + dev - n if patched and raced else 0
+    n = n if patched else dev
     return Plan(optimizer, n, test, calls, spare=spare, per_document=per_document, recommended=tuple(best))
 
 

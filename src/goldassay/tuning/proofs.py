@@ -185,12 +185,9 @@ def check_proof(program: Module, file: Path, model: str | None, gold: Sequence[s
         return [f"the proof is of {models}, {running}"]
     units = {unit.sha256: unit for unit in units_of(program)}
     proven = {unit.sha256: unit for unit in proof.units}
-    changes = [
-        f"no proof of: {short(unit.text)} ({unit.predictor})" for key, unit in units.items() if key not in proven
-    ]
-    for key, unit in proven.items():
-        if key not in units:
-            changes.append(f"proven and gone: {short(unit.text)} ({unit.predictor})")
+    changes = []
+    for what, some, others in (("no proof of", units, proven), ("proven and gone", proven, units)):
+        changes += [f"{what}: {short(unit.text)} ({unit.predictor})" for key, unit in some.items() if key not in others]
     if gold and proof.gold not in ("", *gold):
         changes.append(f"the gold changed: the proof is on {proof.gold[:12]}, and the gold is {gold[0][:12]}")
     return changes
