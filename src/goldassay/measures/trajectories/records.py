@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from goldassay._support import jsonl
@@ -160,7 +161,7 @@ def call_of(item: object, index: int = 0) -> Step:
     """
     get = item.get if type(item) is dict else lambda name: read(item, name, None)
     function = get("function")
-    if function is not None and isinstance(function, Mapping):
+    if type(function) is dict or isinstance(function, Mapping):
         return Step(str(function.get("name", "")), arguments(function.get("arguments")), index)
     name = get("name")
     name = function if name is None else name  # Inspect: {function: name, arguments: {…}}
@@ -171,8 +172,12 @@ def call_of(item: object, index: int = 0) -> Step:
         raise DataError(f"a call is {{name, args}}, not {item!r}", field="calls")
     args = get("args")
     args = get("arguments") if args is None else args
-    error = str(get("error") or "")
-    return Step(str(name), arguments(args), index, error=error, predictor=str(get("predictor") or ""))
+    step = Step(str(name), arguments(args), index)
+    if error := get("error"):
+        step.error = str(error)
+    if predictor := get("predictor"):
+        step.predictor = str(predictor)
+    return step
 
 
 def _call_or_text(item: object, index: int) -> Step:
@@ -220,24 +225,26 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
     """
     read_call = call_of if strict else _call_or_text
     steps: list[Step] = []
-    waiting: list[tuple[str, Step]] = []
+    waiting: list[tuple[object, Step]] = []
     for message in messages:
-        role = read(message, "role", None)
+        get = message.get if type(message) is dict else partial(read, message, default=None)
+        role = get("role")
         parent = None
         if role == "assistant":
             parent = len(steps)
-            model = str(read(message, "model", None) or "assistant")
-            steps.append(Step(model, {}, parent, "model", text_of(message)))
-        for call in read(message, "tool_calls", None) or ():
+            steps.append(Step(str(get("model") or "assistant"), {}, parent, "model"))
+            if not strict:  # scores need no texts
+                steps[parent].output = text_of(message)
+        for call in get("tool_calls") or ():
             step = read_call(call, len(steps))
             step.parent = parent
-            waiting.append((str(read(call, "id", None)), step))
+            waiting.append((read(call, "id", None), step))
             steps.append(step)
         if role == "tool" and waiting:
-            name = str(read(message, "tool_call_id", None))
+            name = get("tool_call_id")
             pair = next((item for item in waiting if item[0] == name), waiting[0])
             waiting.remove(pair)
-            error = read(message, "error", None)
+            error = get("error")
             error = error.get("message", error) if isinstance(error, Mapping) else error
             pair[1].output = text_of(message)
             pair[1].error = str(error or "")
