@@ -14,7 +14,8 @@ from typing import Any, Literal
 import dspy
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from goldassay.measures.classification.records import institutions, signs
+from goldassay.measures.classification.mistakes import signs
+from goldassay.measures.classification.records import institutions
 
 NAMES = {code: label.name for code, label in institutions().items()}
 CODES = {name.casefold(): code for code, name in NAMES.items()} | {code.casefold(): code for code in NAMES}
@@ -58,7 +59,8 @@ class KeywordBaseline(dspy.Module):
 
     def forward(self, text: str) -> dspy.Prediction:
         """The type of one text; of equals the one whose word comes first."""
-        counts = Counter(sign.label for sign in signs(text))
+        words = [(match.span(), code) for code in NAMES for match in signs(text, code)]
+        counts = Counter(code for _, code in sorted(words, key=lambda word: word[0]))
         best = counts.most_common(1)[0][0] if counts else "U"
         return dspy.Prediction(label=best, secondary_labels=[])
 

@@ -155,7 +155,7 @@ class _Evaluation:
             run = Run.load(self.folder, self.metric)  # it is finished
             run.head.judge_labels = self.head.judge_labels or run.head.judge_labels
             return run
-        before = self.head.cost
+        earlier: Fields = self.head.cost
         started = time.perf_counter()
         failures = Failures(self.options.max_failures, worked=len(self.rows))
         status = "interrupted"
@@ -181,12 +181,12 @@ class _Evaluation:
         finally:
             # with what the run that is resumed had used; outside the rows are calls that outlive their example, and
             # earlier tries
-            outside = Counter(before.get("outside_rows") or {}) + Counter(self.rest.usage.state())
+            outside = Counter(earlier.get("outside_rows") or {}) + Counter(self.rest.usage.state())
             total = sum((row.usage for row in self.rows), Usage.of(outside))
             cost: Fields = {"calls": total.calls, "cached": total.cached}
             cost |= {name: getattr(total, name) for name in TOKEN_COUNTS}
-            cost["seconds"] = round(time.perf_counter() - started + float(before.get("seconds", 0.0)), 3)
-            if usd := round(self.meter.used["usd"] + float(before.get("usd", 0.0)), 6):
+            cost["seconds"] = round(time.perf_counter() - started + float(earlier.get("seconds", 0.0)), 3)
+            if usd := round(self.meter.used["usd"] + float(earlier.get("usd", 0.0)), 6):
                 cost["usd"] = usd
             if outside:
                 cost["outside_rows"] = dict(outside)

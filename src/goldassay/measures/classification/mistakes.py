@@ -64,14 +64,7 @@ def _clue(text: str, code: str) -> tuple[str, Place]:
     """
     most = 3  # words that are named as evidence
     margin = 30  # characters of the text on each side
-    label = institutions().get(code)
-    if not label or not label.words:
-        return "", (None, None, "")
-    lowered, pattern = _searched(label.words)
-    folded = text.lower()  # of ASCII lower case is all that is folded, and most texts have no word of a label
-    if text.isascii() and not any(word in folded for word in lowered):
-        return "", (None, None, "")
-    matches = list(pattern.finditer(text))
+    matches = signs(text, code)
     if not matches:
         return "", (None, None, "")
     words = list(dict.fromkeys(match[0] for match in matches))[:most]
@@ -81,6 +74,22 @@ def _clue(text: str, code: str) -> tuple[str, Place]:
     after = end + margin
     around = " ".join(text[before:after].split())
     return clause, (start, end, f"{'…' if before else ''}{around}{'…' if after < len(text) else ''}")
+
+
+def signs(text: str, code: str) -> list[re.Match[str]]:
+    """The words of a text that speak for an institution type, in the order of the text.
+
+    >>> [match[0] for match in signs("Het Stadsarchief bewaart akten", "A")]
+    ['Stadsarchief', 'akten']
+    """
+    label = institutions().get(code)
+    if not label or not label.words:
+        return []
+    lowered, pattern = _searched(label.words)
+    folded = text.lower()  # of ASCII lower case is all that is folded, and most texts have no word of a label
+    if text.isascii() and not any(word in folded for word in lowered):
+        return []
+    return list(pattern.finditer(text))
 
 
 @cache
