@@ -31,7 +31,6 @@ COMMANDS = all_commands()
 PAGES = sorted(file for file in (ROOT / "docs").rglob("*.md") if "decisions" not in file.parts)
 SETUP = re.compile(r'^<details class="setup"[^\n]*>\n.*?^</details>$', re.DOTALL | re.MULTILINE)
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-SLOW = ("explain.md", "traces.md", "tuning.md")  # eight seconds and more each
 ELSEWHERE = ("pip ", "make ", "git ", "cd ", "pytest", "python ", "#")  # not ours to run
 
 
@@ -55,11 +54,7 @@ def command_lines(body: str) -> Iterator[tuple[list[str], int, str]]:
         yield words[1 : words.index(">") if out else None], int(code[1]) if code else 0, out
 
 
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=[pytest.mark.nightly] if page.name in SLOW else []) for page in PAGES],
-    ids=lambda page: str(page.relative_to(ROOT / "docs")),
-)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
 def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")

@@ -139,12 +139,16 @@ class SentenceTransformers:
         self.model = model
         self.place = place(model)
 
-    @cached_property
+    @property
     def name(self) -> str:
         """The model; of a folder its last part with a fingerprint, for two folders may be called the same.
 
         The fingerprint changes with the weights and with the configuration of a model, and not with its place.
         """
+        return self._name
+
+    @cached_property
+    def _name(self) -> str:
         folder = Path(self.model).expanduser()
         if not folder.is_dir():
             return self.model

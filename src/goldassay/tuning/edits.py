@@ -178,7 +178,7 @@ def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Predict]:
     for maker, _ in Counter(error.predictor for error in pattern.errors if error.predictor).most_common():
         if pair := next((pair for pair in named if is_made_by(maker, pair[0])), None):
             return pair
-    return next((pair for pair in named if fields & set(pair[1].signature.output_fields)), named[-1])
+    return next((pair for pair in named if fields & set(signature_of(pair[1]).output_fields)), named[-1])
 
 
 def covering(diagnosis: Diagnosis, most: int = 6) -> Slots:

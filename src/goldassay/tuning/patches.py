@@ -193,7 +193,8 @@ def apply(program: Module, patch: Patch, *, any_version: bool = False) -> Module
     problem = ""
     if patch.action == "describe_field":
         if patch.field in signature.fields:
-            predictor.signature = signature.with_updated_fields(patch.field, desc=text)
+            description: Fields = {"desc": text}
+            predictor.signature = signature.with_updated_fields(patch.field, **description)
         else:
             problem = f"no field {patch.field!r}; there are {', '.join(signature.fields)}"
     elif patch.action == "add_example":
