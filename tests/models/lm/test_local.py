@@ -137,7 +137,7 @@ def test_a_prompt_too_long_is_a_line_with_what_to_do(scripted: Load) -> None:
 
 
 def test_a_missing_extra_is_reported_by_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("goldassay.models.lm.local.find_spec", lambda name: None)
+    monkeypatch.setattr("goldassay.models.lm.models.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"pip install 'goldassay\[local\]'"):
         resolve("local/smollm2-135m")
 
