@@ -233,7 +233,7 @@ def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_pat
                 session.decide(Decision(decision=identity, kind="undo"), who, "")
         elif kind == "undo modes":
             if model.undo(who, modes=True):
-                session.change_modes(ModeChange(change=identity, kind="undo"), who)
+                session.modes.change(ModeChange(change=identity, kind="undo"), who)
         else:
             mode = rng.choice([*names, None]) if kind == "move" else rng.choice(names)
             items = [str(rng.randrange(6)) for _ in range(3)]
@@ -246,7 +246,7 @@ def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_pat
             }
             made = ModeChange.model_validate({"change": identity, **sent})
             try:
-                session.change_modes(made, who)
+                session.modes.change(made, who)
                 model.lines.append((kind, who, made))
             except DataError:
                 return
@@ -272,11 +272,11 @@ def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_pat
     with closing(Session(folder)) as session:
         for who in ("ann", "bo"):
             while model.undo(who, modes=True):
-                session.change_modes(ModeChange(change=str(uuid.uuid4()), kind="undo"), who)
+                session.modes.change(ModeChange(change=str(uuid.uuid4()), kind="undo"), who)
             while model.undo(who, modes=False):
                 session.decide(Decision(decision=str(uuid.uuid4()), kind="undo"), who, "")
         with pytest.raises(NothingToUndoError):
-            session.change_modes(ModeChange(change="last", kind="undo"), "ann")
+            session.modes.change(ModeChange(change="last", kind="undo"), "ann")
         assert folded(session) == {}
         assert session.modes.listed([]) == []
 

@@ -239,7 +239,7 @@ def test_three_systems_have_a_verdict_that_is_corrected_for_their_pairs(start: S
     pairs = [
         verdict(
             "classification",
-            opened.session.quality.records([opened.session.queue.settled(index) for index in range(60)]),
+            opened.session.quality.records([opened.session.journal.settled(index) for index in range(60)]),
             pair,
         )
         for pair in combinations(systems, 2)
@@ -348,7 +348,7 @@ class SlowQuality(Quality):
 
 def test_slow_figures_are_computed_rarely(start: Start) -> None:
     session = start(extraction(20)).session
-    slow = SlowQuality(session.folder, session.journal, session.queue)
+    slow = SlowQuality(session.journal)
     session.quality = slow
     for index in range(3):
         session.decide(Decision(decision=str(index), item=str(index), kind="skip"), "ann", "")

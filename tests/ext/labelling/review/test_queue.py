@@ -112,7 +112,7 @@ def test_two_pages_settle_different_conflicts_and_each_is_settled_once(start: St
                 settled += ahead[number]
                 ahead[number] = page.decide(ahead[number][0], value={"label": LABELS[0]})["next"]
     assert sorted(settled) == sorted(f"{index}:conflict" for index in range(12))
-    assert review.session.queue.conflicts() == []
+    assert review.session.journal.conflicts() == []
 
 
 def test_what_is_skipped_again_waits_behind_what_was_skipped_before(start: Start) -> None:

@@ -146,8 +146,8 @@ async def modes(request: Request) -> Response:
     if request.method == "POST":
         change = validated(ModeChange, await body(request))
         check_id(change.change)
-        return Answer(await run_in_threadpool(session.change_modes, change, who(request)["who"]))
-    with session.lock:
+        return Answer(await run_in_threadpool(session.modes.change, change, who(request)["who"]))
+    with session.journal.lock:
         return Answer(session.modes.state(session.modes.traces()))
 
 

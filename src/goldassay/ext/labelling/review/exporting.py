@@ -36,8 +36,8 @@ def export(session: Session) -> Fields:
         StorageError: A file cannot be written.
     """
     folder = session.folder
-    with session.lock:
-        settled = session.queue.all_settled()
+    with session.journal.lock:
+        settled = session.journal.all_settled()
         lines = session.journal.in_force()
         traces = {trace.id: trace for trace in session.modes.save()}
     records = session.quality.records(settled)
@@ -60,10 +60,10 @@ def export(session: Session) -> Fields:
         **({} if folder.task in TASKS else {"inputs": list(folder.fields(0))}),
         "tasks": {folder.task: {"records": len(labelled)}},
         "review": {
-            "records_in_draft": session.queue.count,
+            "records_in_draft": len(folder.records),
             "decided": len(decided),
             "left_out": left_out,
-            "conflicts": len(session.queue.conflicts()),
+            "conflicts": len(session.journal.conflicts()),
             **session.quality.state(lines, settled)["quality"],
         },
     }
@@ -84,7 +84,7 @@ def export(session: Session) -> Fields:
     files.save_all({folder.path / name: text for name, text in contents.items()})
     counts = {
         "decided records have no gold: conflicts, unsure, or answers that are all right or wrong": left_out,
-        "records of the draft are not decided": session.queue.count - len(decided),
+        "records of the draft are not decided": len(folder.records) - len(decided),
     }
     return {
         "path": str(folder.path / GOLD_FILE),
@@ -146,7 +146,7 @@ def labels_of(folder: Path) -> tuple[list[Fields], dict[str, dict[str, Sequence[
         DataError: It is no folder of a review, or cannot be read.
     """
     with closing(Session(Folder.read(folder), read_only=True)) as session:
-        settled = session.queue.all_settled()
+        settled = session.journal.all_settled()
         modes = {trace.id: trace.modes for trace in session.modes.traces()}
         failures = {line.record: session.quality.failures(line, modes[line.record]) for line in settled if line}
         return session.quality.records(settled), failures

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -44,7 +45,7 @@ from goldassay.ext.labelling.drafts import GOLD_FIELDS, Pool, draft, next_steps,
 from goldassay.gold import anyfields, formats, reading
 from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.formats import HEAD_BYTES, TASK_OF_FIELD
-from goldassay.gold.records import as_gold, candidate_ids
+from goldassay.gold.records import SPANS, as_gold, candidate_ids, problems, prove
 from goldassay.gold.shapes import Fields, Record
 from goldassay.running.head import now
 from goldassay.statistics.design import SAMPLING, Design
@@ -177,12 +178,29 @@ class Folder:
             if not task:
                 raise GoldassayError(f"{first} is not a draft; name the task of its inputs (`task=`) to draft them")
             pool = pool_of(sources, str(named), map=map)
-            content = _kept(path, json_lines(draft(pool, question, n=n, seed=seed).records))
+            content = json_lines(draft(pool, question, n=n, seed=seed).records)
+        elif not resumed and first.suffix == ".jsonl":
+            if not task:
+                names: set[str] = set()
+                for record in records_of(first):
+                    names = names.union(record, *(record.get(SUGGESTIONS) or {}).values())
+                fields = {**TASK_OF_FIELD, "query": "retrieval", "labels": "classification"}
+                task = next((fields[name] for name in fields if name in names), None)
+            if not task:
+                raise DataError("name the task of the draft (`task=`): its suggestions do not imply one", file=first)
+            content = _masked(first)
         elif not resumed:
-            task = task or (task_of(first) if first.suffix == ".jsonl" else formats.task_of(first))
-            content = _kept(path, _as_lines(first, task))
+            task = task or formats.task_of(first)
+            form = "label-studio" if first.suffix == ".json" else formats.by_name(first)  # as gold draft writes it
+            content = json_lines(mask(row) for row in reading.read(first, task, format=form, drafts=True))
         else:
             content = b""
+        if content:
+            old = _masked(path / DRAFT_FILE) if (path / DRAFT_FILE).exists() else b""
+            if not old.startswith(content) and not content.startswith(old):
+                message = f"its labels are of another draft; go on with them ({path}), or move the folder away"
+                raise DataError(message, file=path)
+            content = b"" if old.startswith(content) else content  # it has these records already, and perhaps more
         new: Fields = {"task": task, "created": now()}
         new["sources"] = [relpath(source, path) for source in sources if drafted]
         new["map"] = anyfields.mapping(map) or {}
@@ -191,12 +209,10 @@ class Folder:
         changes = {name: value for name, value in settings.items() if value is not None}
         chosen = files.validated(Settings, {**(existing.model_dump() if existing else new), **changes}, path / REVIEW)
         contents: dict[Path, str | bytes] = {}
+        records = records_of(first, content) if content else records_of(path / DRAFT_FILE)
         if content:
-            records = _records(_rows(content, first), first)
             Design.of(records, first)
             contents[path / DRAFT_FILE] = content
-        else:
-            records = records_of(path / DRAFT_FILE)
         if chosen != existing:
             contents[path / REVIEW] = f"{jsonl.dumps(chosen.model_dump(), 2)}\n"
         task = chosen.task
@@ -281,11 +297,6 @@ class Folder:
         return next_steps(self.design.question, task, Path(relpath(self.path)), files)
 
     @property
-    def seed(self) -> int:
-        """The seed of the draft."""
-        return self.design.first.seed
-
-    @property
     def mode(self) -> Literal["label", "compare"]:
         """Whether records are labelled, or sides compared whose names are hidden."""
         return "compare" if self.design.question == "compare" else "label"
@@ -330,7 +341,7 @@ class Folder:
             declared = {field: value[field] for field in value if field in self._declared}
             answers.append(Suggestion(name, output, declared or value))
         if self.mode == "compare":
-            random.Random(f"{self.seed} {index} {visit}").shuffle(answers)
+            random.Random(f"{self.design.first.seed} {index} {visit}").shuffle(answers)
         return answers
 
     @cached_property
@@ -350,6 +361,37 @@ class Folder:
         file = self.path / SCHEMA_FILE
         schema: Fields | None = files.json_value(file) if file.exists() else None
         return schema
+
+    def place(self, item: str) -> tuple[int, str]:
+        """The record and the visit that an item names.
+
+        Raises:
+            DataError: There is no such item.
+        """
+        match = re.fullmatch(r"(0|[1-9][0-9]{0,8})(?::(repeat|conflict))?", item)
+        if match and int(match[1]) < len(self.records):
+            return int(match[1]), match[2] or "first"
+        raise DataError(f"no item {item!r}")
+
+    def check(self, index: int, value: Record) -> None:
+        """Check that a record with this value is gold of its task.
+
+        Raises:
+            DataError: It is not; the message names the field.
+        """
+        task = self.task
+        name = self.records[index]["id"]
+        allowed = dict.fromkeys([*self.outputs, *GOLD_FIELDS.get(task, ())])
+        if other := next((key for key in value if key not in allowed), None):
+            message = f"no such field to decide; there are {', '.join(allowed)}"
+            raise DataError(message, record=name, field=other)
+        if task not in TASKS:
+            return
+        checked = problems({**self.records[index], **value}, task, extra="ignore")
+        if isinstance(checked, list):
+            raise checked[0]
+        if task in SPANS:
+            prove(checked["text"], checked[SPANS[task]], SPANS[task], name)
 
     def entry(self, entry: LabelEntry) -> Fields:
         """An entry of the knowledge base for the page."""
@@ -403,17 +445,9 @@ def is_draft(file: Path) -> bool:
     return isinstance(row, dict) and (SUGGESTIONS in row or SAMPLING in row)
 
 
-def _as_lines(file: Path, task: str) -> bytes:
-    """A draft as JSON Lines, also that of a table or of Label Studio."""
-    if file.suffix == ".jsonl":
-        return _masked(file.read_bytes(), file)
-    form = "label-studio" if file.suffix == ".json" else formats.by_name(file)  # as gold draft writes it
-    return json_lines(map(mask, reading.read(file, task, format=form, drafts=True)))
-
-
-def _masked(content: bytes, file: Path) -> bytes:
+def _masked(file: Path) -> bytes:
     """The lines of a draft, in which secrets are masked; a line without one stays as it is."""
-    lines = content.removeprefix(files.BOM).splitlines(keepends=True)
+    lines = file.read_bytes().removeprefix(files.BOM).splitlines(keepends=True)
     for number, line in enumerate(lines):
         record = jsonl.value(line, file=file, line=number + 1) if line.strip() else None
         if mask(record) != record:
@@ -426,40 +460,20 @@ def json_lines(rows: Iterable[Record]) -> bytes:
     return "".join(f"{jsonl.dumps(row)}\n" for row in rows).encode("utf-8", "replace")
 
 
-def _kept(path: Path, content: bytes) -> bytes:
-    """What is to be the draft of a folder with labels: nothing if it has these records, and perhaps more, already.
-
-    Raises:
-        DataError: The folder has the labels of another draft.
-    """
-    file = path / DRAFT_FILE
-    old = _masked(file.read_bytes(), file) if file.exists() else b""
-    if old.startswith(content) and old:
-        return b""
-    if not content.startswith(old):
-        raise DataError(
-            f"its labels are of another draft; go on with them ({path}), or move the folder away", file=path
-        )
-    return content
-
-
-def _rows(content: bytes, file: Path) -> Iterator[tuple[int, Any]]:
-    """The values of JSON Lines, with their line numbers."""
-    for number, line in enumerate(content.splitlines(), start=1):
-        if line.strip():
-            yield number, jsonl.value(line, file=file, line=number)
-
-
-def records_of(file: Path) -> list[Fields]:
+def records_of(file: Path, content: bytes | None = None) -> list[Fields]:
     """The records of a draft.
+
+    Args:
+        file: Its file.
+        content: The lines, if they are not those of the file.
 
     Raises:
         DataError: A line is no record, or two have one id.
     """
-    return _records(files.json_lines(file), file)
-
-
-def _records(rows: Iterable[tuple[int, Any]], file: Path) -> list[Fields]:
+    rows = files.json_lines(file)
+    if content is not None:
+        lines = enumerate(content.splitlines(), start=1)
+        rows = ((number, jsonl.value(line, file=file, line=number)) for number, line in lines if line.strip())
     records: list[Fields] = []
     for number, row in rows:
         suggestions = row.get(SUGGESTIONS) or {} if isinstance(row, dict) else None
@@ -476,21 +490,6 @@ def _records(rows: Iterable[tuple[int, Any]], file: Path) -> list[Fields]:
     if not records:
         raise DataError("a draft without records", file=file)
     return records
-
-
-def task_of(file: Path) -> str:
-    """The task that a draft's suggestions imply.
-
-    Raises:
-        DataError: They imply none.
-    """
-    names: set[str] = set()
-    for record in records_of(file):
-        names = names.union(record, *(record.get(SUGGESTIONS) or {}).values())
-    for field, task in {**TASK_OF_FIELD, "query": "retrieval", "labels": "classification"}.items():
-        if field in names:
-            return task
-    raise DataError("name the task of the draft (`task=`): its suggestions do not imply one", file=file)
 
 
 def declared(target: workspace.Target, answers: Iterable[Record]) -> Fields | None:
@@ -537,11 +536,28 @@ def add_wave(folder: Folder, sources: Sequence[Path], *, n: int = 40, seed: int 
         raise GoldassayError(f"{folder.path}: {message}; draft the new traces into a folder of their own")
     if folder.mode == "compare":
         raise GoldassayError(f"{folder.path} compares systems; draft the new traces into a folder of their own")
+
+    def text(record: Record) -> str:
+        """What a trace is recognised by."""
+        hidden = (*ABOUT_RECORD, *folder.outputs)
+        return redact(text_of({name: value for name, value in record.items() if name not in hidden}, folder.task))
+
     wave = datetime.now(UTC).isoformat()
-    pool = _new(folder, sources)
-    left_out = len(folder.pool(sources).inputs) - len(pool.inputs)
-    if not pool.inputs:
+    earlier = [path for path in folder.sources if path.exists()]
+    seen = {str(record["id"]): text(record) for record in folder.records}
+    seen |= {name: text(record) for name, record in folder.pool(earlier).inputs.items()}
+    pool = folder.pool([*earlier, *sources])  # ids are as if all of them had been read at once
+    for name in pool.inputs.keys() & seen:
+        if text(pool.inputs[name]) != seen[name]:
+            message = f"{folder.path} has this id for other inputs; new traces need ids of their own"
+            raise DataError(message, record=name)
+    inputs = {name: record for name, record in pool.inputs.items() if name not in seen}
+    left_out = len(folder.pool(sources).inputs) - len(inputs)
+    if not inputs:
         raise GoldassayError(f"{folder.path}: all {left_out} traces of these sources are in it already")
+    answers = {system: {name: item[name] for name in inputs if name in item} for system, item in pool.answers.items()}
+    answered = {system: item for system, item in answers.items() if item}
+    pool = Pool(pool.task, inputs, answered, shape=pool.shape)
     drafted = draft(pool, folder.design.question, n=n, seed=seed)
     records = [{**record, SAMPLING: {**record[SAMPLING], "wave": wave}} for record in drafted.records]
     places = [relpath(source, folder.path) for source in sources]
@@ -551,30 +567,3 @@ def add_wave(folder: Folder, sources: Sequence[Path], *, n: int = 40, seed: int 
     if left_out:
         messages.append(f"left out, since the review was drafted from them before: {left_out}")
     return Folder.read(folder.path), messages
-
-
-def _new(folder: Folder, sources: Sequence[Path]) -> Pool:
-    """What sources have beside those of earlier waves; ids are as if all of them had been read at once.
-
-    Raises:
-        DataError: An id is that of other inputs.
-    """
-
-    def text(record: Record) -> str:
-        """What a trace is recognised by."""
-        hidden = (*ABOUT_RECORD, *folder.outputs)
-        return redact(text_of({name: value for name, value in record.items() if name not in hidden}, folder.task))
-
-    earlier = [path for path in folder.sources if path.exists()]
-    seen = {str(record["id"]): text(record) for record in folder.records}
-    seen |= {name: text(record) for name, record in folder.pool(earlier).inputs.items()}
-    pool = folder.pool([*earlier, *sources])
-    inputs = {name: record for name, record in pool.inputs.items() if name not in seen}
-    for name in pool.inputs.keys() & seen:
-        if text(pool.inputs[name]) != seen[name]:
-            raise DataError(
-                f"{folder.path} has this id for other inputs; new traces need ids of their own", record=name
-            )
-    answers = {system: {name: item[name] for name in inputs if name in item} for system, item in pool.answers.items()}
-    answered = {system: item for system, item in answers.items() if item}
-    return Pool(pool.task, inputs, answered, shape=pool.shape)

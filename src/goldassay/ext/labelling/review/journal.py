@@ -12,9 +12,9 @@ the old one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import threading
+from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -23,31 +23,7 @@ from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.jsonl import JSON
 from goldassay._support.secrets import mask, redact
-from goldassay.core.measure import TASKS
-from goldassay.ext.labelling.drafts import GOLD_FIELDS
-from goldassay.gold.records import SPANS, problems, prove
-from goldassay.gold.shapes import Record
-
-
-def check_value(value: Record, record: Record, task: str, outputs: Iterable[str]) -> None:
-    """Check that a record with this value is gold of its task.
-
-    Raises:
-        DataError: It is not; the message names the field.
-    """
-    name = str(record["id"])
-    allowed = [*outputs, *GOLD_FIELDS.get(task, ())]
-    if other := next((key for key in value if key not in allowed), None):
-        raise DataError(
-            f"no such field to decide; there are {', '.join(dict.fromkeys(allowed))}", record=name, field=other
-        )
-    if task not in TASKS:
-        return
-    checked = problems({**record, **value}, task, extra="ignore")
-    if isinstance(checked, list):
-        raise checked[0]
-    if task in SPANS:
-        prove(checked["text"], checked[SPANS[task]], SPANS[task], name)
+from goldassay.ext.labelling.review.folder import Folder
 
 
 def canonical(value: JSON) -> str:
@@ -171,36 +147,26 @@ class ModeLine(ModeChange):
     who: str
     when: str
 
-    def applied(self, modes: list[str], record: str) -> list[str]:
-        """The modes of a record after this change."""
-        moved = self.kind == "move" and record in self.records
-        if self.to and (self.kind in ("rename", "merge") or moved):
-            modes = [self.to if mode == self.mode else mode for mode in modes]
-            modes += [self.to] if moved and self.mode is None else []
-        return list(dict.fromkeys(modes))
 
-
-def parsed(row: Mapping[str, Any]) -> Line | ModeLine:
+def parsed(row: Mapping[str, JSON]) -> Line | ModeLine:
     """A line of the journal."""
     return ModeLine.model_validate(row) if "change" in row else Line.model_validate(row)
 
 
 class Journal:
-    """The decisions of a review: what was written, and what is in force.
+    """The decisions of a review: what was written, what is in force, and what is settled.
 
     Args:
-        file: The file of the lines; it is made if there is none.
+        folder: The folder of the review; the file of the lines is made if there is none.
         read_only: Whether nothing is added.
-        check: Called with each decision on a record; it raises `DataError` if the draft has no such record, or it
-            cannot have that value.
 
     Raises:
         DataError: A line is not a decision on a record of the draft.
     """
 
-    def __init__(
-        self, file: Path, *, read_only: bool = False, check: Callable[[Line], object] = lambda line: None
-    ) -> None:
+    def __init__(self, folder: Folder, *, read_only: bool = False) -> None:
+        self.folder = folder
+        self.lock = threading.RLock()  # held by whoever reads or adds several lines
         self.lines: dict[str, Line] = {}
         self.changes: dict[str, ModeLine] = {}
         self.changes_in_force: list[ModeLine] = []
@@ -208,9 +174,9 @@ class Journal:
         self._undone: set[str] = set()
         self._history: dict[tuple[int, str, str], list[Line]] = {}
         self._current: dict[int, dict[tuple[str, str], Line]] = {}
+        file = folder.path / "labels.jsonl"
         if file.exists():
-            for row in jsonl.rows(file, what="a decision", check=parsed):
-                line = parsed(row)
+            for line, _ in jsonl.parsed_rows(file, parsed, what="a decision"):
                 name = line.change if isinstance(line, ModeLine) else line.decision
                 if name in self.order:
                     if line == self.lines.get(name, self.changes.get(name)):
@@ -218,7 +184,12 @@ class Journal:
                     raise DataError("two lines have this id; delete the one that is wrong", file=file, record=name)
                 try:
                     if isinstance(line, Line) and line.kind not in ("undo", "reveal"):
-                        check(line)
+                        index, _ = folder.place(line.item)
+                        record = folder.records[index]["id"]
+                        if line.record != record:
+                            raise DataError(f"item {line.item} is record {record!r}, not {line.record!r}")
+                        if line.value is not None:
+                            folder.check(index, line.value)
                     self._apply(line)
                 except DataError as error:
                     message = (
@@ -227,12 +198,13 @@ class Journal:
                     raise DataError(message, file=file) from None
                 except (LookupError, ValueError):
                     message = "this line takes back, or is about, what is not there"
-                    raise DataError(message, file=file, record=row.get("decision")) from None
+                    record = None if isinstance(line, ModeLine) else name
+                    raise DataError(message, file=file, record=record) from None
         self._log = None if read_only else jsonl.Log(file, sync=True)
 
     def add(self, line: Line | ModeLine) -> None:
-        """Write a decision or a change of the modes, unless it is there already."""
-        if self._log and (line.change if isinstance(line, ModeLine) else line.decision) not in self.order:
+        """Write a decision or a change of the modes, unless nothing is to be added."""
+        if self._log:
             self._log.add(line.model_dump(exclude_defaults=True))
             self._apply(line)
 
@@ -284,9 +256,13 @@ class Journal:
         """The modes of a decision: those that it names, with the changes since then."""
         modes = line.modes
         for change in self.changes_in_force:
-            if self.order[change.change] > self.order[line.decision]:
-                modes = change.applied(modes, line.record)
-        return modes
+            if not change.to or self.order[change.change] < self.order[line.decision]:
+                continue
+            moved = change.kind == "move" and line.record in change.records
+            if change.kind in ("rename", "merge") or moved:
+                modes = [change.to if mode == change.mode else mode for mode in modes]
+                modes += [change.to] if moved and change.mode is None else []
+        return list(dict.fromkeys(modes))
 
     def descriptions(self) -> dict[str, str]:
         """The modes that have been described."""
@@ -299,6 +275,31 @@ class Journal:
                 text = texts.pop(mode)
                 texts[change.to] = texts.get(change.to) or text
         return texts
+
+    def settled(self, index: int) -> Line | None:
+        """The decision that is the gold of a record: what settled a conflict, or what all said; None if none is."""
+        labels = [line for line in self.decisions(index).values() if line.kind == "label"]
+        if not labels or self.is_conflict(index):
+            return None
+        return next((line for line in labels if line.visit == "conflict"), labels[0])
+
+    def all_settled(self) -> list[Line | None]:
+        """The decision that is the gold of each record, or None."""
+        return [self.settled(index) for index in range(len(self.folder.records))]
+
+    def conflicts(self) -> list[int]:
+        """The records on which decisions differ, or somebody was unsure, and that nobody has settled."""
+        return [index for index in range(len(self.folder.records)) if self.is_conflict(index)]
+
+    def is_conflict(self, index: int) -> bool:
+        """Whether the decisions on a record are to be settled."""
+        lines = list(self.decisions(index).values())
+        if len(lines) < 2:
+            return any(line.kind == "unsure" for line in lines)
+        labels = [line for line in lines if line.kind == "label"]
+        if any(line.visit == "conflict" for line in labels):
+            return False
+        return len({line.meaning for line in labels}) > 1 or any(line.kind == "unsure" for line in lines)
 
     def close(self) -> None:
         """Close the file."""

@@ -8,7 +8,7 @@ one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from operator import itemgetter
 
 import yaml
@@ -28,28 +28,23 @@ from goldassay.ext.labelling.modes import (
     read_modes,
     traces_as_text,
 )
-from goldassay.ext.labelling.review.folder import Folder
 from goldassay.ext.labelling.review.journal import Journal, ModeChange, ModeLine, NothingToUndoError
-from goldassay.ext.labelling.review.queue import Queue
 from goldassay.running.head import now
 from goldassay.statistics.design import SAMPLING, sampling_of
 
 BY_HAND = "modes.yaml"  # who edited a description in the file
 
 
-@dataclass
 class Modes:
     """The modes of a review.
 
     Args:
-        folder: The folder.
         journal: The decisions.
-        queue: Which decisions are settled.
     """
 
-    folder: Folder
-    journal: Journal
-    queue: Queue
+    def __init__(self, journal: Journal) -> None:
+        self.folder = journal.folder
+        self.journal = journal
 
     def traces(self) -> list[ReviewedTrace]:
         """The traces that somebody has read, in that order.
@@ -66,7 +61,7 @@ class Modes:
             if not lines:
                 continue
             lines.sort(key=lambda line: order[line.decision])
-            settled = self.queue.settled(index)
+            settled = self.journal.settled(index)
             answer = folder.first(index)
             sampling = sampling_of(record[SAMPLING]) if record.get(SAMPLING) else None
             trace = ReviewedTrace(
@@ -136,41 +131,40 @@ class Modes:
             mode["cost"] = mode["cost"] and mode["cost"]["value"]
         return {**state, "untagged": listed(trace for trace in traces if trace.note and not trace.modes)}
 
-    def change(self, change: ModeChange, who: str, records: Sequence[str]) -> JsonObject:
+    def change(self, change: ModeChange, who: str) -> JsonObject:
         """Write a change of the modes; returns them as the page shows them.
 
         Args:
             change: The change.
             who: The reviewer.
-            records: The ids of its items.
 
         Raises:
-            DataError: There is no such mode, or the change lacks a name.
+            DataError: There is no such item or mode, or the change lacks a name.
             NothingToUndoError: There is nothing to undo.
             StorageError: The change cannot be written.
         """
-        if change.change in self.journal.lines:
-            raise DataError("this id is that of a decision; send another", field="change")
-        traces = self.save()  # what was edited by hand came before this change
-        if change.change not in self.journal.changes:
-            names = [mode.name for mode in self.listed(traces)]
-            self.journal.add(self._line(change, who, records, names))
-            traces = self.save()
-        undoes = self.journal.changes[change.change].undoes
-        undone = self.journal.changes[undoes] if undoes else None
-        taken_back = undone and {"change": undone.kind, "mode": undone.mode, "to": undone.to}
-        return {**self.state(traces), "undone": taken_back}
+        journal = self.journal
+        with journal.lock:
+            records = [self.folder.records[self.folder.place(item)[0]]["id"] for item in change.items]
+            if change.change in journal.lines:
+                raise DataError("this id is that of a decision; send another", field="change")
+            traces = self.save()  # what was edited by hand came before this change
+            if change.change not in journal.changes:
+                own_ids = [line.change for line in journal.changes_in_force if line.who == who]
+                self._check(change, own_ids, [mode.name for mode in self.listed(traces)])
+                undoes = own_ids[-1] if change.kind == "undo" else None
+                about = {"who": who, "when": now(), "records": records, "undoes": undoes}
+                journal.add(ModeLine.model_validate(change.model_dump(exclude={"items"}) | about))
+                traces = self.save()
+            undone = journal.changes.get(journal.changes[change.change].undoes or "")
+            taken_back = undone and {"change": undone.kind, "mode": undone.mode, "to": undone.to}
+            return {**self.state(traces), "undone": taken_back}
 
-    def _line(self, change: ModeChange, who: str, records: Sequence[str], names: Sequence[str]) -> ModeLine:
-        """A checked change with all that the journal says of it."""
-        own_ids = [line.change for line in self.journal.changes_in_force if line.who == who]
+    def _check(self, change: ModeChange, own_ids: Sequence[str], names: Sequence[str]) -> None:
+        """Check that a reviewer with these changes can make one of the modes of these names."""
         if change.kind == "undo" and not own_ids:
             raise NothingToUndoError("there is no change of the modes to undo")
-        needed: dict[str, tuple[str, ...]] = {
-            **dict.fromkeys(("rename", "merge"), ("mode", "to")),
-            "move": ("to",),
-            "describe": ("mode",),
-        }
+        needed = {"rename": ("mode", "to"), "merge": ("mode", "to"), "move": ("to",), "describe": ("mode",)}
         for field in needed.get(change.kind, ()):
             if getattr(change, field) is None:
                 raise DataError(f"to {change.kind} a mode, name it", field=field)
@@ -178,10 +172,3 @@ class Modes:
             raise DataError(f"no mode {change.mode!r}; there are {', '.join(names) or 'none'}", field="mode")
         if change.kind == "rename" and change.to in names:
             raise DataError(f"there is a mode {change.to!r} already; merge the two", field="to")
-        about = {
-            "who": who,
-            "when": now(),
-            "records": records,
-            "undoes": own_ids[-1] if change.kind == "undo" else None,
-        }
-        return ModeLine.model_validate(change.model_dump(exclude={"items"}) | about)

@@ -14,16 +14,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import combinations
 from math import exp, log, sqrt
 
 from goldassay.core.measure import TASKS
 from goldassay.ext.labelling.drafts import GOLD_FIELDS
 from goldassay.ext.labelling.labelled import PREFERRED, ranked, verdict
-from goldassay.ext.labelling.review.folder import Folder
 from goldassay.ext.labelling.review.journal import Journal, Line, canonical
-from goldassay.ext.labelling.review.queue import Queue
 from goldassay.gold.agreement import agree
 from goldassay.gold.shapes import Fields
 from goldassay.results.comparison import ComparisonVerdict
@@ -47,20 +45,17 @@ def missed_by_both(first: int, second: int, shared: int) -> Fields:
     return {"value": value, "low": value / factor, "high": value * factor}
 
 
-@dataclass
 class Quality:
     """The figures of a review.
 
     Args:
-        folder: The folder.
         journal: The decisions.
-        queue: Which records are for two.
     """
 
-    folder: Folder
-    journal: Journal
-    queue: Queue
-    _canonical: dict[int, dict[str, str]] = field(default_factory=dict)
+    def __init__(self, journal: Journal) -> None:
+        self.folder = journal.folder
+        self.journal = journal
+        self._canonical: dict[int, dict[str, str]] = {}
 
     def state(self, lines: Sequence[Line], settled: Sequence[Line | None], hidden: bool = False) -> Fields:
         """Everything that can be computed, as the page shows it.

@@ -11,15 +11,15 @@ from __future__ import annotations
 import random
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, StorageError
-from goldassay.ext.labelling.review.journal import Journal, Line
+from goldassay.ext.labelling.review.journal import Journal
 
 APART = 20  # decisions between a record and its repeat
 AHEAD = 8  # records that a page may fetch before they are decided
@@ -44,41 +44,30 @@ class Lease:
     seen: float
 
 
-@dataclass
 class Queue:
     """The order of the records for every reviewer.
 
     Args:
-        count: How many records there are.
-        journal: The decisions.
-        seed: Of the choices: which are blind, repeated, or for two.
-        overlap: The share of the records that two reviewers see.
+        journal: The decisions on the records of a folder, whose seed chooses which are blind, repeated, or for two.
         file: Where the leases are kept, so that after a restart open pages have their records still.
     """
 
-    count: int
-    journal: Journal
-    seed: int = 0
-    overlap: float = 0.0
-    file: Path | None = None
-    leases: dict[str, Lease] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if (
-            self.file and self.file.exists()
-        ):  # open pages have their records still, as if they had been heard of just now
+    def __init__(self, journal: Journal, file: Path | None = None) -> None:
+        self.journal = journal
+        self.file = file
+        self.leases: dict[str, Lease] = {}
+        if file and file.exists():  # open pages have their records still, as if they had been heard of just now
             with suppress(DataError, TypeError, ValueError, AttributeError):  # a courtesy, whoever edited the file
-                held = jsonl.value(self.file.read_bytes())
+                held = jsonl.value(file.read_bytes())
                 now = time.monotonic()
                 self.leases = {name: Lease(str(who), list(map(str, items)), now) for name, (who, items) in held.items()}
-
-        def rng(purpose: str) -> random.Random:
-            return random.Random(f"{self.seed} {purpose}")
-
-        self.blind = one_in(10, self.count, rng("blind"))
-        self.repeated = one_in(20, self.count, rng("repeated"))
-        draws = rng("overlap")
-        self.shared = {index for index in range(self.count) if draws.random() < self.overlap}
+        folder = journal.folder
+        self.count = len(folder.records)
+        seed = folder.design.first.seed
+        self.blind = one_in(10, self.count, random.Random(f"{seed} blind"))
+        self.repeated = one_in(20, self.count, random.Random(f"{seed} repeated"))
+        draws = random.Random(f"{seed} overlap")
+        self.shared = {index for index in range(self.count) if draws.random() < folder.settings.overlap}
 
     def next(self, who: str, sitting: str, count: int = AHEAD) -> list[str]:
         """The items that a reviewer's page shows next; until it is silent, no other page gets them."""
@@ -104,25 +93,31 @@ class Queue:
             self.leases[sitting].seen = time.monotonic()
 
     def _items(self, who: str, taken: set[str]) -> Iterator[str]:
+        order = self.journal.order
         lines = {index: line for index in range(self.count) if (line := self.journal.current(index, who))}
-        skipped = sorted(
-            (index for index, line in lines.items() if line.kind == "skip"), key=self._moment(who, "first")
-        )
-        waiting = [*(index for index in range(self.count) if index not in lines), *skipped]
+        moments = {index: order[line.decision] for index, line in lines.items()}
+        skipped = [index for index, line in lines.items() if line.kind == "skip"]
+        unseen = (index for index in range(self.count) if index not in lines)
         open_indices: list[int] = []
-        for index in waiting:  # nobody else decided on it, or it is for two
+        for index in (*unseen, *sorted(skipped, key=moments.__getitem__)):
             reviewers = {name for name, visit in self.journal.decisions(index) if visit == "first" and name != who}
+            # nobody else decided on it, or it is for two
             if str(index) not in taken and (not reviewers or (index in self.shared and len(reviewers) < 2)):
                 open_indices.append(index)
-        moment = self._moment(who, "first")
-        moments = sorted(map(moment, lines))
-        for index in self.repeats(who):
-            since = len(moments) - bisect_right(moments, moment(index))
+        ordered = sorted(moments.values())
+        for index in sorted(self.repeated & lines.keys()):
+            since = len(ordered) - bisect_right(ordered, moments[index])
             is_due = self.journal.current(index, who, "repeat") is None and (since >= APART or not open_indices)
-            if is_due and f"{index}:repeat" not in taken:
+            if lines[index].kind == "label" and is_due and f"{index}:repeat" not in taken:
                 yield f"{index}:repeat"
         yield from map(str, open_indices)
-        for index in sorted(self.conflicts(), key=self._moment(who, "conflict")):
+
+        def moment(index: int) -> int:
+            """When the reviewer decided on a conflict; what was skipped last comes last."""
+            line = self.journal.current(index, who, "conflict")
+            return -1 if line is None else order[line.decision]
+
+        for index in sorted(self.journal.conflicts(), key=moment):
             decisions = self.journal.decisions(index)
             line = decisions.get((who, "conflict"))
             disputed = len({item.meaning for item in decisions.values() if item.kind == "label"}) > 1
@@ -131,42 +126,3 @@ class Queue:
             if f"{index}:conflict" not in taken and not is_unsure and (disputed or not mine):
                 yield f"{index}:conflict"
                 return  # the others are for whoever is at work
-
-    def _moment(self, who: str, visit: str) -> Callable[[int], int]:
-        """When a reviewer decided on a record, for sorting: what was skipped last comes last."""
-
-        def moment(index: int) -> int:
-            line = self.journal.current(index, who, visit)
-            return -1 if line is None else self.journal.order[line.decision]
-
-        return moment
-
-    def repeats(self, who: str) -> list[int]:
-        """The records that a reviewer labelled and sees again."""
-        lines = ((index, self.journal.current(index, who)) for index in sorted(self.repeated))
-        return [index for index, line in lines if line and line.kind == "label"]
-
-    def conflicts(self) -> list[int]:
-        """The records on which decisions differ, or somebody was unsure, and that nobody has settled."""
-        return [index for index in range(self.count) if self.is_conflict(index)]
-
-    def settled(self, index: int) -> Line | None:
-        """The decision that is the gold of a record: what settled a conflict, or what all said; None if none is."""
-        labels = [line for line in self.journal.decisions(index).values() if line.kind == "label"]
-        if not labels or self.is_conflict(index):
-            return None
-        return next((line for line in labels if line.visit == "conflict"), labels[0])
-
-    def all_settled(self) -> list[Line | None]:
-        """The decision that is the gold of each record, or None."""
-        return [self.settled(index) for index in range(self.count)]
-
-    def is_conflict(self, index: int) -> bool:
-        """Whether the decisions on a record are to be settled."""
-        lines = list(self.journal.decisions(index).values())
-        if len(lines) < 2:
-            return any(line.kind == "unsure" for line in lines)
-        labels = [line for line in lines if line.kind == "label"]
-        if any(line.visit == "conflict" for line in labels):
-            return False
-        return len({line.meaning for line in labels}) > 1 or any(line.kind == "unsure" for line in lines)

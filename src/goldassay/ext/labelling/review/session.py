@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 import threading
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from statistics import median
 
 from goldassay._support.exceptions import DataError
 from goldassay.core.measure import TASKS
 from goldassay.ext.labelling.modes import read_modes
 from goldassay.ext.labelling.review.folder import Folder, Suggestion
-from goldassay.ext.labelling.review.journal import (
-    Decision,
-    Journal,
-    Line,
-    ModeChange,
-    NothingToUndoError,
-    canonical,
-    check_value,
-)
+from goldassay.ext.labelling.review.journal import Decision, Journal, Line, NothingToUndoError, canonical
 from goldassay.ext.labelling.review.modes import Modes
 from goldassay.ext.labelling.review.quality import GOOD, Quality
 from goldassay.ext.labelling.review.queue import Queue
@@ -37,42 +27,39 @@ VOCABULARY = {"type": "types", "predicate": "predicates"} | dict.fromkeys(
     ("label", "labels", "secondary_labels"), "labels"
 )
 """The fields of a value whose words the page offers."""
-Visit = tuple[int, str]
 
 
-@dataclass
 class Session:
     """A folder with its decisions and its queue; its methods may be called from several threads.
 
     Args:
         folder: The folder.
         read_only: Whether nothing is decided; then another process may have the folder open.
+
+    Raises:
+        DataError: A file of the folder is broken.
     """
 
-    folder: Folder
-    read_only: bool = False
-    lock: threading.RLock = field(default_factory=threading.RLock)
-    _computed: Fields = field(default_factory=dict)
-    _computing: threading.Lock = field(default_factory=threading.Lock)
-    _pause: float = 0.0  # until when slow figures are not computed again
-
-    def __post_init__(self) -> None:
-        read_modes(self.folder.path)  # a file that cannot be read is an error now, not later on the page
-        self.journal = Journal(self.folder.path / "labels.jsonl", read_only=self.read_only, check=self._check)
-        leases = None if self.read_only else self.folder.path / ".leases.json"
-        settings = self.folder.settings
-        self.queue = Queue(len(self.folder.records), self.journal, self.folder.seed, settings.overlap, leases)
-        self.quality = Quality(self.folder, self.journal, self.queue)
-        self.modes = Modes(self.folder, self.journal, self.queue)
+    def __init__(self, folder: Folder, read_only: bool = False) -> None:
+        read_modes(folder.path)  # a file that cannot be read is an error now, not later on the page
+        self.folder = folder
+        self.journal = Journal(folder, read_only=read_only)
+        self.queue = Queue(self.journal, None if read_only else folder.path / ".leases.json")
+        self.quality = Quality(self.journal)
+        self.modes = Modes(self.journal)
+        self._computed: Fields = {}
+        self._computing = threading.Lock()
+        self._pause = 0.0  # until when slow figures are not computed again
 
     def setup(self, who: str, sitting: str) -> Fields:
         """What a page needs once."""
         folder = self.folder
+        indices = range(len(folder.records))
         form: list[Fields] = []  # the fields of a task of your own, with their types
         for name, type_ in () if folder.task in TASKS else anyfields.fields(folder.suggested).items():
             choices = list(ast.literal_eval(type_.removeprefix("Literal"))) if type_.startswith("Literal") else []
             form.append({"name": name, "type": type_.partition("[")[0], "description": "", "choices": choices})
-        with self.lock:
+        with self.journal.lock:
             words: dict[str, set[str]] = {kind: set() for kind in VOCABULARY.values()}
             for value in (*folder.suggested, *(line.value for line in self.journal.in_force() if line.value)):
                 for holder in (value, *(value.get("entities") or ()), *(value.get("triples") or ())):
@@ -86,16 +73,14 @@ class Session:
                 "mode": folder.mode,
                 "question": folder.design.question if folder.design.drafted else None,
                 "outputs": folder.outputs,
-                "inputs": list(
-                    dict.fromkeys(name for index in range(self.queue.count) for name in folder.fields(index))
-                ),
+                "inputs": list(dict.fromkeys(name for index in indices for name in folder.fields(index))),
                 **{kind: sorted(texts) for kind, texts in words.items()},
                 "several": "labels" in folder.outputs,
                 "schema": folder.schema,
                 "fields": form,
                 "systems": self.systems(),
                 "reviewer": who,
-                "records": self.queue.count,
+                "records": len(indices),
                 "index": [[str(index), record["id"]] for index, record in enumerate(folder.records)],
                 "next": self.queue.next(who, sitting),
                 "guidelines": folder.guidelines(),
@@ -111,45 +96,32 @@ class Session:
         hidden = self.folder.mode == "compare" and not revealed and self._left()
         return None if hidden else self.folder.systems
 
-    def place(self, item: str) -> Visit:
-        """The record and visit of an item.
-
-        Raises:
-            DataError: There is no such item.
-        """
-        match = re.fullmatch(r"(0|[1-9][0-9]{0,8})(?::(repeat|conflict))?", item)
-        if match and int(match[1]) < len(self.folder.records):
-            return int(match[1]), match[2] or "first"
-        raise DataError(f"no item {item!r}")
-
-    def _check(self, line: Line) -> None:
-        """Check that a line of the journal fits the draft.
-
-        Raises:
-            DataError: There is no such item, it is another record, or the value is no gold of the task.
-        """
-        index, _ = self.place(line.item)
-        record = self.folder.records[index]
-        if line.record != record["id"]:
-            raise DataError(f"item {line.item} is record {record['id']!r}, not {line.record!r}")
-        if line.value is not None:
-            check_value(line.value, record, self.folder.task, self.folder.outputs)
-
     def record(self, item: str, who: str) -> Fields:
         """A record as a page shows it.
 
         Raises:
             DataError: There is no such item.
         """
-        index, visit = self.place(item)
-        with self.lock:
+        folder = self.folder
+        index, visit = folder.place(item)
+        with self.journal.lock:
+            hidden = self.systems() is None
+            sides: list[Fields] = []
+            for number, answer in enumerate(self._shown(index, visit), start=1):
+                name = None if hidden else answer.system or None
+                output = self._described(answer.output) if folder.task == "linking" else answer.output
+                side: Fields = {"key": str(number), "system": name, "output": output, "value": answer.value}
+                if steps := steps_of(output):
+                    side["steps"] = [step.state() for step in steps]
+                    side["output"] = {field: value for field, value in output.items() if field not in TRAJECTORY}
+                sides.append(side)
             decision = self.journal.current(index, who, visit)
             return {
                 "item": item,
                 "visit": visit,
-                "id": self.folder.records[index]["id"],
-                "fields": self.folder.fields(index),
-                "suggestions": list(self._sides(index, visit)),
+                "id": folder.records[index]["id"],
+                "fields": folder.fields(index),
+                "suggestions": sides,
                 "blind": self._is_blind(index, visit),
                 "decision": decision and self._own(decision),
             }
@@ -171,17 +143,6 @@ class Session:
                 return [Suggestion("", values[key] or {}, values[key] or {}) for key in sorted(values)]
         return [] if self._is_blind(index, visit) else self.folder.suggestions(index, visit)
 
-    def _sides(self, index: int, visit: str) -> Iterable[Fields]:
-        hidden = self.systems() is None
-        for number, item in enumerate(self._shown(index, visit), start=1):
-            name = None if hidden else item.system or None
-            output = self._described(item.output) if self.folder.task == "linking" else item.output
-            side: Fields = {"key": str(number), "system": name, "output": output, "value": item.value}
-            if steps := steps_of(output):
-                side["steps"] = [step.state() for step in steps]
-                side["output"] = {field: value for field, value in output.items() if field not in TRAJECTORY}
-            yield side
-
     def _described(self, output: Record) -> Fields:
         """Links whose candidates have their label and description, where the knowledge base knows them."""
         links = []
@@ -202,22 +163,43 @@ class Session:
             NothingToUndoError: There is nothing to undo.
             StorageError: The decision cannot be written.
         """
-        with self.lock:
+        with self.journal.lock:
             if decision.decision in self.journal.changes:
                 raise DataError("this id is that of a change of the modes; send another", field="decision")
             if decision.decision not in self.journal.lines:
-                self.journal.add(self._line(decision, who, sitting))
+                about: Fields = {"who": who, "sitting": sitting, "when": now()}
+                if decision.kind == "undo":
+                    last = self.journal.lines.get(decision.undoes) if decision.undoes else self.journal.last(who)
+                    if last is None or last is not self.journal.current(last.index, who, last.visit):
+                        raise NothingToUndoError("there is nothing to undo")
+                    about |= {"undoes": last.decision, "item": last.item, "record": last.record}
+                elif decision.kind != "reveal":
+                    index, visit = self.folder.place(decision.item)
+                    suggestions = self._shown(index, visit)
+                    about |= {
+                        "value": self._value(decision, index, suggestions),
+                        "record": self.folder.records[index]["id"],
+                        "blind": self._is_blind(index, visit),
+                        "shown": [item.system for item in suggestions],
+                    }
+                self.journal.add(Line.model_validate(decision.model_dump() | about))
                 self._pause = 0.0 if decision.kind == "reveal" else self._pause
             line = self.journal.lines[decision.decision]
             undone = self.journal.lines[line.undoes] if line.kind == "undo" and line.undoes else None
             item = undone.item if undone else line.item
             ahead = self.queue.next(who, sitting)
+            judged = None  # a judge's verdict of the answer, now that a person has decided, and whether they agree
+            if self.folder.settings.judge and line.kind == "label":
+                verdict = self.quality.judged(line.index)
+                good = self.quality.is_good(line)
+                if verdict is not None and good is not None:
+                    judged = {"verdict": verdict, "agrees": (verdict >= GOOD) == good}
             return {
                 "decision": line.decision,
                 "item": item,
                 "next": [item, *(name for name in ahead if name != item)][: len(ahead) or 1] if undone else ahead,
                 "progress": self.progress(who, sitting),
-                "judge": self._judged(line),
+                "judge": judged,
                 "undone": undone and self._own(undone),
             }
 
@@ -226,40 +208,8 @@ class Session:
         fields = {"decision", "kind", "value", "choice", "good", "note", "modes", "grade", "step"}
         return {**line.model_dump(include=fields), "modes": self.journal.modes(line)}
 
-    def change_modes(self, change: ModeChange, who: str) -> Fields:
-        """Write a change of the modes; returns them as the page shows them.
-
-        Raises:
-            DataError: There is no such item or mode, or the change lacks a name.
-            NothingToUndoError: There is nothing to undo.
-            StorageError: The change cannot be written.
-        """
-        with self.lock:
-            records = [self.folder.records[self.place(item)[0]]["id"] for item in change.items]
-            return self.modes.change(change, who, records)
-
-    def _line(self, decision: Decision, who: str, sitting: str) -> Line:
-        """A checked decision with all that the journal says of it."""
-        about: Fields = {"who": who, "sitting": sitting, "when": now()}
-        if decision.kind == "undo":
-            last = self.journal.lines.get(decision.undoes) if decision.undoes else self.journal.last(who)
-            if last is None or last is not self.journal.current(last.index, who, last.visit):
-                raise NothingToUndoError("there is nothing to undo")
-            about |= {"undoes": last.decision, "item": last.item, "record": last.record}
-        elif decision.kind != "reveal":
-            index, visit = self.place(decision.item)
-            suggestions = self._shown(index, visit)
-            about |= {
-                "value": self._value(decision, index, suggestions),
-                "record": self.folder.records[index]["id"],
-                "blind": self._is_blind(index, visit),
-                "shown": [item.system for item in suggestions],
-            }
-        return Line.model_validate(decision.model_dump() | about)
-
     def _value(self, decision: Decision, index: int, suggestions: Sequence[Suggestion]) -> Fields | None:
         """The gold of a decision: what was sent, or the side that was chosen; None if it makes none."""
-        record = self.folder.records[index]
         if decision.kind != "label":
             return None
         # The value of the side that was chosen; of both sides if they say the same.
@@ -273,22 +223,14 @@ class Session:
             raise DataError(f"no side {decision.choice!r}; there are {', '.join(values) or 'none'}")
         value = values.get(decision.choice or "") if decision.value is None else decision.value
         if value is not None:
-            check_value(value, record, self.folder.task, self.folder.outputs)
+            self.folder.check(index, value)
         elif decision.good is not False and decision.choice is None:
-            raise DataError("a label needs a value or a choice", record=record["id"])
+            raise DataError("a label needs a value or a choice", record=self.folder.records[index]["id"])
         return value
-
-    def _judged(self, line: Line) -> Fields | None:
-        """A judge's verdict of the answer, now that a person has decided, and whether they agree."""
-        if not self.folder.settings.judge or line.kind != "label":
-            return None
-        verdict = self.quality.judged(line.index)
-        good = self.quality.is_good(line)
-        return None if verdict is None or good is None else {"verdict": verdict, "agrees": (verdict >= GOOD) == good}
 
     def _left(self) -> int:
         """How many records nobody has decided."""
-        return self.queue.count - len({line.index for line in self.journal.in_force() if line.kind != "skip"})
+        return len(self.folder.records) - len({line.index for line in self.journal.in_force() if line.kind != "skip"})
 
     def progress(self, who: str, sitting: str, *, fresh: bool = False) -> Fields:
         """How far the review is, and how sure its result.
@@ -298,7 +240,7 @@ class Session:
             sitting: The page.
             fresh: Whether the verdict and the quality of labels are computed anew, which may take a while.
         """
-        with self.lock:
+        with self.journal.lock:
             self.queue.keep(sitting)
             revision = len(self.journal.order)
             lines = self.journal.in_force()
@@ -309,7 +251,7 @@ class Session:
             systems = self.systems()
             due = fresh and self._computed.get("revision") != revision and time.monotonic() > self._pause
             computes = due and self._computing.acquire(blocking=False)  # one request computes, others go on
-            settled = self.queue.all_settled() if computes else []
+            settled = self.journal.all_settled() if computes else []
         if computes:
             try:
                 began = time.monotonic()
@@ -324,8 +266,8 @@ class Session:
             "stale": self._computed.get("revision") != revision,
             "done": len({line.index for line in decided}),
             "left": left,
-            "total": self.queue.count,
-            "conflicts": len(self.queue.conflicts()),
+            "total": len(self.folder.records),
+            "conflicts": len(self.journal.conflicts()),
             "skipped": sum(line.kind == "skip" for line in lines),
             "unsure": sum(line.kind == "unsure" for line in lines),
             "pace": pace,
