@@ -30,7 +30,7 @@ import numpy as np
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.secrets import redact, scrub
 from goldassay.core.fields import JsonObject, identity
-from goldassay.core.measure import TASKS, check_choice
+from goldassay.core.measure import TASKS, Measure, check_choice
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape, input_text
 from goldassay.ext.labelling import SUFFIX
 from goldassay.ext.labelling.outputs import OutputComparison, of_corpus, predicted
@@ -60,8 +60,6 @@ GOLD_FIELDS = {
     ),
 }
 """The fields of gold that a label fills in."""
-Strata = dict[str, str]
-"""The stratum of each input by its id."""
 
 
 @dataclass
@@ -196,16 +194,16 @@ class Draft:
     warnings: list[str]
 
     @property
-    def drafted(self) -> dict[str, int]:
-        """How many records of each stratum there are."""
+    def strata(self) -> dict[str, dict[str, int]]:
+        """Of each stratum how many inputs it has (``size``), and how many of them are ``drafted``."""
         counts = Counter(record[SAMPLING]["stratum"] for record in self.records)
-        return {name: counts[name] for name in self.sizes}
+        return {name: {"size": size, "drafted": counts[name]} for name, size in self.sizes.items()}
 
     def view(self) -> View:
         """The strata with their sizes and records, what counts as agreement, and what the labels will answer."""
         inputs = self.records[0][SAMPLING]["population"]
         title = f"{inputs:,} inputs, {len(self.records)} drafted to answer: {self.question}"
-        strata: list[TableRow] = [[name, size, self.drafted[name]] for name, size in self.sizes.items()]
+        strata: list[TableRow] = [[name, *counts.values()] for name, counts in self.strata.items()]
         view: View = [*map(Note, self.warnings), Table(title, ["stratum", "inputs", "drafted"], strata)]
         if self.agreement:
             view.append(Sentence(f"agreement: {self.agreement}"))
@@ -213,13 +211,12 @@ class Draft:
 
     def state(self) -> JsonObject:
         """As JSON."""
-        strata = {name: {"size": size, "drafted": self.drafted[name]} for name, size in self.sizes.items()}
         return {
             "task": self.task,
             "question": self.question,
             "records": len(self.records),
             "population": self.records[0][SAMPLING]["population"],
-            "strata": strata,
+            "strata": self.strata,
             "systems": self.systems,
             "agreement": self.agreement,
             "answer": ESTIMATES[self.question],
@@ -284,13 +281,96 @@ def draft(
         raise GoldassayError(f"a system is not named {odd!r}: = and | say who agrees with whom")
     if (strata and aim != "level") or (pool.kinds and aim not in ("level", "errors")):
         raise GoldassayError(f"no strata are chosen for {aim}; they are for a level, those of a rule for errors too")
-    plan = _Plan(pool, aim, OutputComparison(pool.task, measure, pool.shape), strata, seed)
-    records = plan.records(n, drafted)
+    warnings = [*pool.warnings]
+    if pool.task in SPANS:  # places would not be those of the text without a secret
+        inputs = {name: record for name, record in pool.inputs.items() if redact(text := pool.text(name)) == text}
+        if secret := len(pool.inputs) - len(inputs):
+            warnings.append(f"{secret} inputs hold what looks like a key or password and are left out")
+            pool = replace(pool, inputs=inputs)
+    comparison = OutputComparison(pool.task, measure, pool.shape)
+    headline = comparison.headline(answer for item in pool.answers.values() for answer in item.values())
+    agreement = comparison.words if len(systems) > 1 else ""
+    sides: Mapping[str, str] = {}
+    if aim == "compare":
+        stratum_of = _partitions(pool, comparison)
+        if {*stratum_of.values()} == {AGREE}:
+            raise GoldassayError(f"{' and '.join(systems)} agree on all {len(stratum_of)} inputs: {agreement}")
+    elif aim == "level":
+        stratum_of = _levels(pool, comparison, strata)
+    elif aim == "errors":
+        stratum_of = _likely_errors(pool, comparison)
+        if {*stratum_of.values()} == {"rest"}:
+            warnings.append(
+                "nothing marks a likely failure (no rule, no answers that differ, no confidence): all at random"
+            )
+    else:
+        stratum_of = _clusters(pool, seed)
+        chosen = [pool.inputs[name] for name in stratum_of]
+        sides = split(chosen, ratios=TUNING_SPLITS, factors=(), seed=seed).of  # each is for train or dev
+    order: dict[str, list[str]] = {stratum: [] for stratum in sorted({*stratum_of.values()})}
+    for name in sorted(stratum_of):
+        order[stratum_of[name]].append(name)
+    for stratum, names in order.items():
+        random.Random(f"{seed} {stratum}").shuffle(names)
+    sizes = {stratum: len(names) for stratum, names in order.items()}
+    # Of each stratum, how many items each system predicted in it, and the mean of its verdicts.
+    items: dict[str, dict[str, int]] = {}
+    for system, answers in pool.answers.items():
+        counts = predicted(headline, [*pool.inputs.values()], [answers.get(name) for name in pool.inputs])
+        items |= {system: dict(zip(pool.inputs, counts, strict=True))} if counts else {}
+    totals: dict[str, Fields] = {}
+    for stratum, names in order.items():
+        verdicts = [pool.verdicts[name] for name in names if name in pool.verdicts]
+        totals[stratum] = {
+            "predicted": {system: sum(counts[name] for name in names) for system, counts in items.items()},
+            "verdict_mean": sum(verdicts) / len(verdicts) if verdicts else None,
+        }
+
+    def record_at(stratum: str, position: int) -> Fields:
+        """The record at a place of a stratum's order, without secrets: with the answers and how it was chosen."""
+        name = order[stratum][position]
+        sampling = Sampling(
+            question=aim,  # type: ignore[arg-type]
+            stratum=stratum,
+            size=sizes[stratum],
+            population=len(pool.inputs),
+            seed=seed,
+            position=position,
+            systems=tuple(systems),
+            agreement=agreement,
+            measure=measure or "",
+            verdict=pool.verdicts.get(name, totals[stratum]["verdict_mean"]),
+            **totals[stratum],
+        )
+        record: Fields = {"split": sides[name]} if name in sides else {}
+        record |= pool.inputs[name]
+        if systems:  # one that failed is absent
+            answered = {system: answers[name] for system, answers in pool.answers.items() if name in answers}
+            record["suggestions"] = {system: output_of(answer, pool.task) for system, answer in answered.items()}
+        hidden: Fields = scrub(record)
+        return {**hidden, SAMPLING: sampling.model_dump(mode="json", exclude_none=True)}
+
+    taken: Counter[str] = Counter()
+    for record in drafted:
+        name = str(record.get("id"))
+        sampling = sampling_of(record.get(SAMPLING), name)
+        is_known = sampling.position < sizes.get(sampling.stratum, 0)
+        expected = record_at(sampling.stratum, sampling.position) if is_known else {}
+        same = all(expected.get(key) == record.get(key) for key in ("id", "suggestions"))
+        if not same or sampling_of(expected[SAMPLING]) != sampling:
+            message = "is not of this draft: the sources, the seed or another option changed; draft into a new file"
+            raise DataError(message, record=name, field=SAMPLING)
+        taken[sampling.stratum] += 1
+    shares = {name: share for name, share in _shares(pool, aim, headline, sizes, drafted).items() if share > 0}
+    records: list[Fields] = []
+    for stratum in allocate_labels(shares, sizes, taken, n):  # the stratum that lacks most of its share is next
+        records.append(record_at(stratum, taken[stratum]))
+        taken[stratum] += 1
     if not records:
         raise GoldassayError("every input of the strata that the question needs is drafted already")
     if fixed:
         records = [{**record, SAMPLING: {**record[SAMPLING], "fixed": len(records)}} for record in records]
-    return Draft(pool.task, aim, records, plan.sizes, systems, plan.agreement, [*pool.warnings, *plan.warnings])
+    return Draft(pool.task, aim, records, sizes, systems, agreement, warnings)
 
 
 ESTIMATES = {
@@ -326,207 +406,113 @@ def next_steps(question: str, task: str, gold: Path, files: Sequence[Path]) -> l
     return [command.format(**fields) for command in commands[question if is_known else ""]]
 
 
-class _Plan:
-    """The strata of a pool for a question, each in its random order, and how labels are shared among them."""
+def _levels(pool: Pool, comparison: OutputComparison, by: str | None) -> dict[str, str]:
+    """The strata of a level, by what is named, the pool's kinds, or the verdicts of a judge."""
+    if by == "agreement":
+        if len(pool.answers) < 2:
+            raise GoldassayError("strata by agreement need two sources with answers")
+        return _partitions(pool, comparison)
+    if by == "confidence":
+        return _bands(pool, "confidence", pool.confidences())
+    if pool.kinds:
+        return {name: pool.kinds.get(name, "rest") for name in pool.inputs}
+    if by is not None:
+        rows = {name: {**(record.get("meta") or {}), **record} for name, record in pool.inputs.items()}
+        values = {name: value_of(row, by) for name, row in rows.items()}
+        if not any(value is not None for value in values.values()):
+            raise GoldassayError(f"no input has {by!r}, neither in its strata nor as a field")
+        return {name: f"{by} {value}" for name, value in values.items()}
+    if pool.verdicts:
+        return _bands(pool, "verdict", pool.verdicts)
+    return dict.fromkeys(pool.inputs, "all")
 
-    def __init__(self, pool: Pool, question: str, comparison: OutputComparison, by: str | None, seed: int) -> None:
-        self.pool = pool
-        self.question = question
-        self.comparison = comparison
-        self.by = by
-        self.seed = seed
-        self.warnings: list[str] = []
-        self._sides: Mapping[str, str] = {}
-        if pool.task in SPANS:  # places would not be those of the text without a secret
-            secret = {name for name in pool.inputs if redact(text := pool.text(name)) != text}
-            if secret:
-                self.warnings.append(f"{len(secret)} inputs hold what looks like a key or password and are left out")
-                inputs = {name: record for name, record in pool.inputs.items() if name not in secret}
-                self.pool = pool = replace(pool, inputs=inputs)
-        self.measure = comparison.headline(answer for item in pool.answers.values() for answer in item.values())
-        self.agreement = comparison.words if len(pool.answers) > 1 else ""
-        ids: dict[str, list[str]] = defaultdict(list)
-        for name, stratum in sorted(getattr(self, f"_for_{question}")().items()):
-            ids[stratum].append(name)
-        self.order = {stratum: ids[stratum] for stratum in sorted(ids)}
-        for stratum, names in self.order.items():
-            random.Random(f"{seed} {stratum}").shuffle(names)
-        self.sizes = {stratum: len(names) for stratum, names in self.order.items()}
-        # Of each stratum, how many items each system predicted in it, and the mean of its verdicts.
-        inputs = self.pool.inputs
-        items: dict[str, dict[str, int]] = {}
-        for system, answers in self.pool.answers.items():
-            counts = predicted(self.measure, [*inputs.values()], [answers.get(name) for name in inputs])
-            items[system] = dict(zip(inputs, counts, strict=bool(counts)))
-        self._totals: dict[str, tuple[dict[str, int], float | None]] = {}
-        for stratum, names in self.order.items():
-            counted = {system: sum(item[name] for name in names) for system, item in items.items() if item}
-            verdicts = [self.pool.verdicts[name] for name in names if name in self.pool.verdicts]
-            self._totals[stratum] = (counted, sum(verdicts) / len(verdicts) if verdicts else None)
 
-    def _for_compare(self) -> Strata:
-        strata = self._partitions()
-        if {*strata.values()} == {AGREE}:
-            names = " and ".join(self.pool.answers)
-            raise GoldassayError(f"{names} agree on all {len(strata)} inputs: {self.agreement}")
-        return strata
+def _likely_errors(pool: Pool, comparison: OutputComparison) -> dict[str, str]:
+    """Likely failures by their strongest sign, and the rest."""
+    low = 0.2  # the share of the least confident answers that are likely failures
+    signs = dict.fromkeys(pool.inputs, "rest")
+    confidences = pool.confidences()
+    most = max(confidences.values(), default=0.0)
+    least = np.quantile([*confidences.values()], low) if confidences else most
+    signs |= {name: "low confidence" for name, value in confidences.items() if value <= least and value < most}
+    signs |= {name: "judged wrong" for name, verdict in pool.verdicts.items() if verdict < 0.5}
+    if len(pool.answers) > 1:
+        signs |= {name: DISAGREE for name, stratum in _partitions(pool, comparison).items() if stratum != AGREE}
+    signs |= {name: kind for name, kind in pool.kinds.items() if name in signs}
+    return signs | {name: "no answer" for name in pool.inputs if None in pool.outputs(name)}
 
-    def _for_level(self) -> Strata:
-        if self.by == "agreement":
-            if len(self.pool.answers) < 2:
-                raise GoldassayError("strata by agreement need two sources with answers")
-            return self._partitions()
-        if self.by == "confidence":
-            return self._bands("confidence", self.pool.confidences())
-        if self.pool.kinds:
-            return {name: self.pool.kinds.get(name, "rest") for name in self.pool.inputs}
-        if self.by is not None:
-            rows = {name: {**(record.get("meta") or {}), **record} for name, record in self.pool.inputs.items()}
-            values = {name: value_of(row, self.by) for name, row in rows.items()}
-            if not any(value is not None for value in values.values()):
-                raise GoldassayError(f"no input has {self.by!r}, neither in its strata nor as a field")
-            return {name: f"{self.by} {value}" for name, value in values.items()}
-        if self.pool.verdicts:
-            return self._bands("verdict", self.pool.verdicts)
-        return dict.fromkeys(self.pool.inputs, "all")
 
-    def _for_errors(self) -> Strata:
-        """Likely failures by their strongest sign, and the rest."""
-        low = 0.2  # the share of the least confident answers that are likely failures
-        signs = dict.fromkeys(self.pool.inputs, "rest")
-        confidences = self.pool.confidences()
-        most = max(confidences.values(), default=0.0)
-        least = np.quantile([*confidences.values()], low) if confidences else most
-        signs |= {name: "low confidence" for name, value in confidences.items() if value <= least and value < most}
-        signs |= {name: "judged wrong" for name, verdict in self.pool.verdicts.items() if verdict < 0.5}
-        if len(self.pool.answers) > 1:
-            signs |= {name: DISAGREE for name, stratum in self._partitions().items() if stratum != AGREE}
-        signs |= {name: kind for name, kind in self.pool.kinds.items() if name in signs}
-        signs |= {name: "no answer" for name in self.pool.inputs if None in self.pool.outputs(name)}
-        if {*signs.values()} == {"rest"}:
-            self.warnings.append(
-                "nothing marks a likely failure (no rule, no answers that differ, no confidence): all at random"
-            )
-        return signs
+def _clusters(pool: Pool, seed: int) -> dict[str, str]:
+    """One of each cluster of near-equal texts, by the strata of the inputs."""
+    names = sorted(pool.inputs)
+    clusters = grouped([{"id": str(index), "text": pool.text(name)} for index, name in enumerate(names)])
+    rng = random.Random(f"{seed} clusters")
+    strata: dict[str, str] = {}
+    for members in clusters:
+        name = names[rng.choice(members)]
+        facts = (pool.inputs[name].get("strata") or {}).items()
+        strata[name] = ", ".join(f"{key}={value}" for key, value in facts) or "all"
+    return strata
 
-    def _for_tuning(self) -> Strata:
-        """One of each cluster of near-equal texts, by the strata of the inputs; each is for train or dev."""
-        names = sorted(self.pool.inputs)
-        clusters = grouped([{"id": str(index), "text": self.pool.text(name)} for index, name in enumerate(names)])
-        rng = random.Random(f"{self.seed} clusters")
-        chosen = [self.pool.inputs[names[rng.choice(members)]] for members in clusters]
-        self._sides = split(chosen, ratios=TUNING_SPLITS, factors=(), seed=self.seed).of
-        strata: Strata = {}
-        for record in chosen:
-            facts = (record.get("strata") or {}).items()
-            strata[record["id"]] = ", ".join(f"{key}={value}" for key, value in facts) or "all"
-        return strata
 
-    def _partitions(self) -> Strata:
-        """The inputs by who agrees with whom: ``agree``, ``disagree``, or of several systems ``a=b|c``."""
-        rare = 0.05  # of the disagreements: partitions below it are one stratum, which gets labels enough to be weighed
-        kinds: Strata = {}
-        for name in self.pool.inputs:
-            groups: dict[str, list[str]] = defaultdict(list)
-            for system, answer in zip(self.pool.answers, self.pool.outputs(name), strict=True):
-                groups[self.comparison.canonical(answer)].append(system)
-            kinds[name] = AGREE if len(groups) == 1 else "|".join("=".join(group) for group in groups.values())
-        disputed = Counter(kind for kind in kinds.values() if kind != AGREE)
-        least = math.inf if len(self.pool.answers) == 2 else rare * disputed.total()
-        merged: Counter[str] = Counter()
-        for kind, count in sorted(disputed.items(), key=lambda item: (item[1], item[0])):
-            if count < least or 0 < merged.total() < least:  # together they are not rare either
-                merged[kind] = count
-        return {name: DISAGREE if kind in merged else kind for name, kind in kinds.items()}
+def _partitions(pool: Pool, comparison: OutputComparison) -> dict[str, str]:
+    """The inputs by who agrees with whom: ``agree``, ``disagree``, or of several systems ``a=b|c``."""
+    rare = 0.05  # of the disagreements: partitions below it are one stratum, which gets labels enough to be weighed
+    kinds: dict[str, str] = {}
+    for name in pool.inputs:
+        groups: dict[str, list[str]] = defaultdict(list)
+        for system, answer in zip(pool.answers, pool.outputs(name), strict=True):
+            groups[comparison.canonical(answer)].append(system)
+        kinds[name] = AGREE if len(groups) == 1 else "|".join("=".join(group) for group in groups.values())
+    disputed = Counter(kind for kind in kinds.values() if kind != AGREE)
+    least = math.inf if len(pool.answers) == 2 else rare * disputed.total()
+    merged: Counter[str] = Counter()
+    for kind, count in sorted(disputed.items(), key=lambda item: (item[1], item[0])):
+        if count < least or 0 < merged.total() < least:  # together they are not rare either
+            merged[kind] = count
+    return {name: DISAGREE if kind in merged else kind for name, kind in kinds.items()}
 
-    def _bands(self, noun: str, values: Mapping[str, float]) -> Strata:
-        """The inputs by a number: by its values if there are few, else in thirds."""
-        if not values:
-            raise GoldassayError(f"no answer has a {noun}")
-        first, *cuts = sorted({*values.values()})
-        if len(cuts) > 2:
-            cuts = sorted({*np.quantile([*values.values()], [1 / 3, 2 / 3], method="nearest").tolist()} - {first})
-        names = [f"{noun} below {edge:.4g}" for edge in cuts] + [f"{noun} from {cuts[-1]:.4g}" if cuts else noun]
-        strata = {name: names[int(np.searchsorted(cuts, value, "right"))] for name, value in values.items()}
-        return {name: strata.get(name, f"no {noun}") for name in self.pool.inputs}
 
-    def _shares(self, drafted: Sequence[Record]) -> dict[str, float]:
-        """The share of the labels that each stratum gets."""
-        weights = {name: float(size) for name, size in self.sizes.items()}
-        fixed: dict[str, float] = {}
-        if self.question == "compare":
-            fixed = {AGREE: ON_AGREEMENTS if of_corpus(self.measure) else 0.0}
-        elif self.question == "errors":
-            fixed = {"rest": 1 - LIKELY}
-        elif self.question == "tuning":
-            weights = dict.fromkeys(weights, 1.0)
-        else:
-            # Neyman's weights: size times the spread of the labelled values, which is shrunk by `prior` labels of the
-            # spread of all: a few right ones are no proof that all are.
-            prior = 3
-            values: dict[str, list[float]] = {name: [] for name in weights}
-            for record in drafted:
-                name = str(record["id"])
-                for answer in self.pool.outputs(name) if self.measure and is_labelled(record, self.pool.task) else ():
-                    assessment = self.measure(record, answer or empty_prediction(name, self.pool.task))  # type: ignore[misc]
-                    values[record[SAMPLING]["stratum"]].append(float(assessment.tally.value))
-            labelled = [value for numbers in values.values() for value in numbers]
-            if len({*labelled}) > 1:
-                for name, numbers in values.items():
-                    spread = np.var(numbers or [0.0]) * len(numbers) + prior * np.var(labelled)
-                    weights[name] *= float(np.sqrt(spread / (len(numbers) + prior)))
-        fixed = {name: share for name, share in fixed.items() if name in weights and len(weights) > 1}
-        free = {name: weight for name, weight in weights.items() if name not in fixed}
-        scale = (1 - sum(fixed.values())) / sum(free.values())
-        return {**{name: weight * scale for name, weight in free.items()}, **fixed}
+def _bands(pool: Pool, noun: str, values: Mapping[str, float]) -> dict[str, str]:
+    """The inputs by a number: by its values if there are few, else in thirds."""
+    if not values:
+        raise GoldassayError(f"no answer has a {noun}")
+    first, *cuts = sorted({*values.values()})
+    if len(cuts) > 2:
+        cuts = sorted({*np.quantile([*values.values()], [1 / 3, 2 / 3], method="nearest").tolist()} - {first})
+    names = [f"{noun} below {edge:.4g}" for edge in cuts] + [f"{noun} from {cuts[-1]:.4g}" if cuts else noun]
+    strata = {name: names[int(np.searchsorted(cuts, value, "right"))] for name, value in values.items()}
+    return {name: strata.get(name, f"no {noun}") for name in pool.inputs}
 
-    def records(self, n: int, drafted: Sequence[Record]) -> list[Fields]:
-        """The next ``n`` records after those that are drafted: the stratum that lacks most of its share is next.
 
-        Raises:
-            DataError: A drafted record is not as this plan has it.
-        """
-        taken: Counter[str] = Counter()
+def _shares(
+    pool: Pool, question: str, measure: Measure | None, sizes: Mapping[str, int], drafted: Sequence[Record]
+) -> dict[str, float]:
+    """The share of the labels that each stratum gets."""
+    weights = {name: float(size) for name, size in sizes.items()}
+    fixed: dict[str, float] = {}
+    if question == "compare":
+        fixed = {AGREE: ON_AGREEMENTS if of_corpus(measure) else 0.0}
+    elif question == "errors":
+        fixed = {"rest": 1 - LIKELY}
+    elif question == "tuning":
+        weights = dict.fromkeys(weights, 1.0)
+    else:
+        # Neyman's weights: size times the spread of the labelled values, which is shrunk by `prior` labels of the
+        # spread of all: a few right ones are no proof that all are.
+        prior = 3
+        values: dict[str, list[float]] = {name: [] for name in weights}
         for record in drafted:
-            name = str(record.get("id"))
-            sampling = sampling_of(record.get(SAMPLING), name)
-            is_known = sampling.position < self.sizes.get(sampling.stratum, 0)
-            expected = self._record(sampling.stratum, sampling.position) if is_known else {}
-            same = all(expected.get(key) == record.get(key) for key in ("id", "suggestions"))
-            if not same or sampling_of(expected[SAMPLING]) != sampling:
-                message = "is not of this draft: the sources, the seed or another option changed; draft into a new file"
-                raise DataError(message, record=name, field=SAMPLING)
-            taken[sampling.stratum] += 1
-        shares = {name: share for name, share in self._shares(drafted).items() if share > 0}
-        records: list[Fields] = []
-        for stratum in allocate_labels(shares, self.sizes, taken, n):
-            records.append(self._record(stratum, taken[stratum]))
-            taken[stratum] += 1
-        return records
-
-    def _record(self, stratum: str, position: int) -> Fields:
-        """The record at a place of a stratum's order, without secrets: with the answers and how it was chosen."""
-        name = self.order[stratum][position]
-        predictions, mean = self._totals[stratum]
-        sampling = Sampling(
-            question=self.question,  # type: ignore[arg-type]
-            stratum=stratum,
-            size=self.sizes[stratum],
-            population=len(self.pool.inputs),
-            seed=self.seed,
-            position=position,
-            systems=tuple(self.pool.answers),
-            agreement=self.agreement,
-            measure=self.comparison.measure or "",
-            predicted=predictions,
-            verdict=None if mean is None else self.pool.verdicts.get(name, mean),
-            verdict_mean=mean,
-        )
-        record: Fields = {"split": self._sides[name]} if name in self._sides else {}
-        record |= self.pool.inputs[name]
-        if self.pool.answers:  # a system that failed is absent
-            systems = self.pool.answers.items()
-            answers = {system: output_of(item[name], self.pool.task) for system, item in systems if name in item}
-            record["suggestions"] = answers
-        hidden: Fields = scrub(record)
-        return {**hidden, SAMPLING: sampling.model_dump(mode="json", exclude_none=True)}
+            name = str(record["id"])
+            for answer in pool.outputs(name) if measure and is_labelled(record, pool.task) else ():
+                assessment = measure(record, answer or empty_prediction(name, pool.task))  # type: ignore[misc]
+                values[record[SAMPLING]["stratum"]].append(float(assessment.tally.value))
+        labelled = [value for numbers in values.values() for value in numbers]
+        if len({*labelled}) > 1:
+            for name, numbers in values.items():
+                spread = np.var(numbers or [0.0]) * len(numbers) + prior * np.var(labelled)
+                weights[name] *= float(np.sqrt(spread / (len(numbers) + prior)))
+    fixed = {name: share for name, share in fixed.items() if name in weights and len(weights) > 1}
+    free = {name: weight for name, weight in weights.items() if name not in fixed}
+    scale = (1 - sum(fixed.values())) / sum(free.values())
+    return {**{name: weight * scale for name, weight in free.items()}, **fixed}
