@@ -61,12 +61,19 @@ def review(
     json: bool = False,
 ) -> None:
     """Open a page to label a draft, compare two systems blindly or settle conflicts. Ctrl-C or the page ends it."""
-    chosen = {**vars(options), "judge": options.show_judge or None}
-    del chosen["show_judge"]
-    added = chosen.pop("add")
-    folder = Folder.open(sources[:1] if added else sources, chosen.pop("task"), seed=seed, **chosen)
-    if added:
-        folder, messages = add_wave(folder, [*added, *sources[1:]], n=options.n, seed=seed)
+    folder = Folder.open(
+        sources[:1] if options.add else sources,
+        options.task,
+        question=options.question,
+        n=options.n,
+        seed=seed,
+        map=options.map,
+        who=options.who,
+        overlap=options.overlap,
+        judge=options.show_judge or None,
+    )
+    if options.add:
+        folder, messages = add_wave(folder, [*options.add, *sources[1:]], n=options.n, seed=seed)
         print("\n".join(messages), file=sys.stderr)
     if export:
         with closing(Session(folder, read_only=True)) as session:
@@ -143,20 +150,7 @@ def draft(
     if options.more is None:
         use.check_new(out, force)
     with terminal.working("reading"):
-        chosen, pool, drafted = draft_sources(
-            sources,
-            task,
-            out,
-            options.question,
-            n=options.more or options.n,
-            more=options.more is not None,
-            measure=options.measure,
-            strata=options.strata,
-            verdicts=options.verdicts,
-            map=options.map,
-            seed=seed,
-            fixed=options.fixed,
-        )
+        chosen, pool, drafted = draft_sources(sources, task, out, seed=seed, **vars(options))
     terminal.output(chosen, json)
     if not json:
         terminal.line(f"{out}: {drafted + len(chosen.records)} records; label them from the top, then go on:")

@@ -12,7 +12,7 @@ from pathlib import Path
 from goldassay import workspace
 from goldassay._support import files
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Record
 from goldassay.ext.interop.logs.sources import pool_of
 from goldassay.ext.interop.logs.tools import rows_of_table
 from goldassay.ext.labelling.drafts import Draft, Pool, draft
@@ -27,7 +27,7 @@ def draft_sources(
     question: str | None = None,
     *,
     n: int = 40,
-    more: bool = False,
+    more: int | None = None,
     measure: str | None = None,
     strata: str | None = None,
     verdicts: Path | None = None,
@@ -43,7 +43,7 @@ def draft_sources(
         out: A file (.jsonl, .csv, .json of Label Studio); the folder of a review only to continue it.
         question: ``compare``, ``level``, ``errors`` or ``tuning``; by default the first of several sources.
         n: How many records at most.
-        more: Continue the draft in ``out``: its records stay as they are, with all that people added to them.
+        more: Continue the draft in ``out`` with so many: its records stay as they are, with all that people added.
         measure: The measure that is asked about.
         strata: The strata of a level, or a function in a file (``FILE.py:NAME``).
         verdicts: A judge's verdicts on the answers.
@@ -63,30 +63,32 @@ def draft_sources(
     drafted: Sequence[Record] = read(out, name, format=form, drafts=True) if more else ()
     rule = strata if ".py" in (strata or "") else None
     pool = pool_of(sources, task, map=map, verdicts=verdicts, rule=rule)
-    strata = None if rule else strata
-    chosen = draft(pool, question, n=n, measure=measure, strata=strata, seed=seed, fixed=fixed, drafted=drafted)
-    if drafted:
-        _append(out, chosen.records, form, name)
-    else:
+    chosen = draft(
+        pool,
+        question,
+        n=more or n,
+        measure=measure,
+        strata=None if rule else strata,
+        seed=seed,
+        fixed=fixed,
+        drafted=drafted,
+    )
+    if not drafted:
         write(out, chosen.records, format=form, task=name)
+    elif out.is_dir():
+        Folder.read(out).append(chosen.records)
+    else:
+        new = out.with_name(f".{out.stem}.more{out.suffix}")
+        try:
+            write(new, chosen.records, format=form, task=name)
+            if form:
+                tasks = [*files.json_value(out), *files.json_value(new)]
+                text = json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
+            elif out.suffix == ".csv":
+                text = files.csv_of_records([*rows_of_table(out), *rows_of_table(new)])
+            else:
+                text = "".join(f"{line}\n" for file in (out, new) for line in files.lines(file))
+            files.save(out, text)
+        finally:
+            new.unlink(missing_ok=True)
     return chosen, pool, len(drafted)
-
-
-def _append(out: Path, records: Sequence[Fields], form: str | None, task: str) -> None:
-    """Write records behind those of a draft."""
-    if out.is_dir():
-        Folder.read(out).append(records)
-        return
-    more = out.with_name(f".{out.stem}.more{out.suffix}")
-    try:
-        write(more, records, format=form, task=task)
-        if form:
-            tasks = [*files.json_value(out), *files.json_value(more)]
-            text = json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
-        elif out.suffix == ".csv":
-            text = files.csv_of_records([*rows_of_table(out), *rows_of_table(more)])
-        else:
-            text = "".join(f"{line}\n" for file in (out, more) for line in files.lines(file))
-        files.save(out, text)
-    finally:
-        more.unlink(missing_ok=True)
