@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.simulation import drawn
 
 from goldassay.core.measure import TASKS, Measure, registered
-from goldassay.ext.labelling.outputs import HEADLINES, OutputComparison, measure_named, of_corpus, predicted
+from goldassay.ext.labelling.outputs import OUTPUTS, OutputComparison, measure_named, of_corpus, predicted
 from goldassay.gold.outputs import OUTPUT_FIELDS
 from goldassay.gold.records import INPUT_FIELDS, as_gold, as_prediction, check
 
@@ -212,7 +212,7 @@ def test_own_tasks_compare_every_field_but_working_notes() -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_counts_of_predicted_items_are_those_of_the_measure(task: str) -> None:
     rng = random.Random(5)
-    measure = measure_named(task, "call_f1" if task == "trajectories" else HEADLINES[task])
+    measure = measure_named(task, "call_f1" if task == "trajectories" else OUTPUTS[task]["headline"])
     inputs = [{"id": str(i), "text": TEXT} for i in range(50)]
     predictions = [check({"id": str(i), **PREDICTIONS[task](rng)}, task, "pred") for i in range(49)]
     counts = predicted(measure, inputs, [*predictions, None])

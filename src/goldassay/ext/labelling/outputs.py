@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from goldassay._support.exceptions import GoldassayError
+from goldassay._support.files import resource
 from goldassay.core.measure import TASKS, Measure, parse, registered
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape
 from goldassay.core.tally import Counts, Mean
@@ -33,48 +34,10 @@ from goldassay.measures.retrieval.scorecard import named
 from goldassay.measures.trajectories.records import trajectory
 from goldassay.text import normal
 
-SAME_OUTPUT = {
-    "extraction": "the same spans with the same types",
-    "classification": "the same labels",
-    "linking": "the same mentions with the same candidates in the same order",
-    "retrieval": "the same documents in the same order",
-    "answering": "the same answer, letter for letter",
-    "triples": "the same statements",
-    "records": "the same record, value for value",
-    "trajectories": "the same calls in the same order, and the same answer and end state",
-}
-HEADLINES = {
-    "extraction": "strict_f1",
-    "classification": "accuracy",
-    "linking": "link_f1",
-    "retrieval": "nDCG@10",
-    "answering": "exact_match",
-    "triples": "f1",
-    "records": "field_f1",
-    "trajectories": "trajectory_exact_match",
-}
-"""The measure that a draft is for if none is named."""
-OF_OUTPUT = {
-    "classification": (
-        *("Accuracy", "LabelF1", "HierarchyGap", "Kappa", "MCC", "OrdinalError", "Cost"),
-        *("SetF1", "SubsetAccuracy", "HammingLoss", "Correlation", "GradedError"),
-    ),
-    "answering": ("ExactMatch", "F1", "ROUGE", "BLEU", "ChrF", "SemanticSimilarity", "BERTScore"),
-    "triples": (
-        *("F1", "MacroF1", "PrecisionBound", "NovelDiscovery"),
-        *("OntologyConformance", "RelationHallucination", "Hallucination"),
-    ),
-    "trajectories": ("TrajectoryMatch", "CallF1", "ToolF1", "ByTool", "ArgumentAccuracy", "CostRatio"),
-}
-"""The measures that read nothing but the output, of tasks that also have others."""
-WITHOUT_GOLD: dict[str, Fields] = {
-    "extraction": {"entities": []},
-    "classification": {"labels": []},
-    "linking": {"links": []},
-    "triples": {"triples": []},
-    "records": {"record": {}},
-    "trajectories": {"calls": []},
-}
+OUTPUTS: dict[str, Fields] = resource("outputs.json", "goldassay.ext.labelling")
+"""Of each task what differs: the ``headline``, the measure that a draft is for if none is named; what is the ``same``
+where outputs agree; gold without any item (``without_gold``), where measures count items; and the ``measures`` that
+read nothing but the output, where others read more."""
 
 
 def measure_named(task: str, name: str) -> Measure:
@@ -124,7 +87,7 @@ class OutputComparison:
         if self.task not in TASKS:
             return False
         name = type(self.asked).__name__
-        return self.asked is None or name in OF_OUTPUT.get(self.task, (name,))
+        return self.asked is None or name in OUTPUTS[self.task].get("measures", (name,))
 
     @cached_property
     def _normalise(self) -> Callable[[str], str]:
@@ -146,7 +109,7 @@ class OutputComparison:
             return f"the same prediction in every field, since {self.measure} reads more than the output"
         if self._normalise is not str:
             return f"the same answer as {self.measure} normalises it"
-        return SAME_OUTPUT[self.task]
+        return str(OUTPUTS[self.task]["same"])
 
     def canonical(self, prediction: Record | None) -> str:
         """The text that is the same for predictions that agree; None is the prediction of a program that failed."""
@@ -172,7 +135,7 @@ class OutputComparison:
         first: Record = next(iter(predictions), {})
         if self.task == "classification" and first.get("label") is None:
             return measure_named(self.task, "set_micro_f1" if first.get("labels") is not None else "mae")
-        return measure_named(self.task, HEADLINES[self.task])
+        return measure_named(self.task, OUTPUTS[self.task]["headline"])
 
 
 def of_corpus(measure: Measure | None) -> bool:
@@ -196,9 +159,10 @@ def predicted(measure: Measure | None, inputs: Sequence[Record], predictions: Se
     ...     predictions)
     [1, 0]
     """
-    if measure is None or not isinstance(measure.zero, Counts) or measure.task not in WITHOUT_GOLD:
+    empty = OUTPUTS.get(measure.task, {}).get("without_gold") if measure else None
+    if measure is None or not isinstance(measure.zero, Counts) or empty is None:
         return []
-    gold = [{**record, **WITHOUT_GOLD[measure.task]} for record in inputs]
+    gold = [{**record, **empty} for record in inputs]
     pairs = zip(gold, predictions, strict=True)
     pred = [prediction or empty_prediction(record["id"], measure.task) for record, prediction in pairs]
     tallies = measure.tallies(measure.batch(gold, pred))
