@@ -21,7 +21,6 @@ from contextlib import suppress
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 from goldassay._support import files, jsonl
@@ -31,7 +30,6 @@ from goldassay.reporting import ranking
 from goldassay.reporting.summary import is_wrong
 from goldassay.results.result import Cell, latex_table
 from goldassay.running import summary
-from goldassay.running.rows import Row
 from goldassay.running.run import Run
 
 TAG_LENGTH = 5000  # MLflow's limit
@@ -96,10 +94,27 @@ def to_inspect(run: Run) -> bytes:
         scores.append({"name": name, "scorer": name, "metrics": named})
     results = {"total_samples": total, "completed_samples": total - run.failed, "scores": scores}
     status = "success" if head.status == "finished" else "cancelled"
-    samples = [_sample(row, run) for row in run.answers]
-    members: JsonObject = {f"samples/{_member(item['id'])}_epoch_{item['epoch']}.json": item for item in samples}
-    listed = ("id", "epoch", "input", "target", "scores", "metadata")
-    members["summaries.json"] = [{name: item[name] for name in listed} for item in samples]
+    members: JsonObject = {}
+    summaries: list[JsonObject] = []
+    for row in run.answers:
+        answer = jsonl.dumps(row.prediction)
+        message = {"role": "assistant", "content": answer}
+        common = {"answer": answer, "explanation": "\n".join(error.message for error in row.errors)}
+        evidence = run.zero.from_state(row.tallies).items()
+        listed: JsonObject = {
+            "id": row.id,
+            "epoch": row.repeat or 1,
+            "input": jsonl.dumps(row.inputs),
+            "target": jsonl.dumps(row.gold),
+            "scores": {name: {"value": tally.value, **common} for name, tally in evidence if tally.weight > 0},
+            "metadata": {name: value for name in ("document", "strata", "language") if (value := getattr(row, name))},
+        }
+        summaries.append(listed)
+        output = {"choices": [{"message": message}], "completion": answer}
+        failure = {"error": {"message": row.error, "traceback": "", "traceback_ansi": ""}} if row.error else {}
+        sample = {**listed, "messages": [message], "output": output, **failure}
+        members[f"samples/{_member(row.id)}_epoch_{row.repeat or 1}.json"] = sample
+    members["summaries.json"] = summaries
     members["header.json"] = {"version": 2, "status": status, "eval": evaluation, "results": results}
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -115,25 +130,6 @@ def _member(name: object) -> str:
     '..%2F..%2Fx'
     """
     return re.sub(r"[%/\\\x00-\x1f]", lambda match: f"%{ord(match[0]):02X}", str(name))
-
-
-def _sample(row: Row, run: Run) -> JsonObject:
-    answer = jsonl.dumps(row.prediction)
-    message = {"role": "assistant", "content": answer}
-    common = {"answer": answer, "explanation": "\n".join(error.message for error in row.errors)}
-    evidence = run.zero.from_state(row.tallies).items()
-    failure = {"error": {"message": row.error, "traceback": "", "traceback_ansi": ""}} if row.error else {}
-    return {
-        "id": row.id,
-        "epoch": row.repeat or 1,
-        "input": jsonl.dumps(row.inputs),
-        "target": jsonl.dumps(row.gold),
-        "messages": [message],
-        "output": {"choices": [{"message": message}], "completion": answer},
-        "scores": {name: {"value": tally.value, **common} for name, tally in evidence if tally.weight > 0},
-        "metadata": {name: value for name in ("document", "strata", "language") if (value := getattr(row, name))},
-        **failure,
-    }
 
 
 FORMS: dict[str, Callable[[Run], str | bytes]] = {
@@ -173,40 +169,11 @@ def log(run: Run, *, uri: str | None = None, experiment: str = "goldassay") -> s
     from goldassay.reporting.pages import report  # loads DSPy
 
     page = report([run])
-    key = ""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # those of its own libraries
-            client = mlflow.MlflowClient(tracking_uri=uri)
-            tags = {f"convention.{mlflow_name(value.name)}": value.convention for value in summary.values(run)}
-            tags |= {f"version.{name}": str(value) for name, value in run.head.versions.items()}
-            tags["goldassay.folder"] = str(run.folder or "")
-            stored = client.get_experiment_by_name(experiment)
-            entry = client.create_run(
-                stored.experiment_id if stored else client.create_experiment(experiment),
-                start_time=_milliseconds(run.head.started),
-                run_name=run.name,
-                tags={name: value[:TAG_LENGTH] for name, value in tags.items() if value},
-            )
-            key = str(entry.info.run_id)
-            _fill(run, client, key, page)
-            return key
-    except Exception as error:  # noqa: BLE001 - its stores raise what their libraries raise
-        if key:
-            with suppress(Exception):  # the first error is the one to report
-                client.delete_run(key)
-        raise GoldassayError(f"MLflow: {' '.join(str(error).split())[:300]}") from None
-
-
-def _fill(run: Run, client: Any, key: str, page: str) -> None:
     head = run.head
     records = run.records()
     params = {name: getattr(head, name) for name in ("name", "lm", "adapter", "seed")}
-    params |= {f"setting.{mlflow_name(str(k))}": value for k, value in head.settings.items()}
+    params |= {f"setting.{mlflow_name(name)}": value for name, value in head.settings.items()}
     params["gold.sha256"] = head.gold.sha256
-    for name, value in params.items():
-        if value is not None:
-            client.log_param(key, name, summary.model_name(value)[:TAG_LENGTH])
     numbers: Fields = {"examples": len(run.rows), "units": run.unit.split()[0], "failed": run.failed}
     numbers |= {f"cost.{name}": value for name, value in run.cost.items() if isinstance(value, (int, float))}
     reported = [] if run.why_no_estimate else [summary.overall(run), *summary.values(run)]
@@ -216,14 +183,39 @@ def _fill(run: Run, client: Any, key: str, page: str) -> None:
         numbers[name] = value
         if interval:
             numbers |= {f"{name}.low": interval.low, f"{name}.high": interval.high}
-    end = _milliseconds(head.finished)
-    for name, value in numbers.items():
-        client.log_metric(key, mlflow_name(name), float(value), timestamp=end)
     columns = dict.fromkeys(name for row in records for name in row)
-    client.log_table(key, {name: [row.get(name) for row in records] for name in columns}, "rows.json")
-    client.log_text(key, jsonl.dumps(run.summary()) + "\n", "run.json")
-    client.log_text(key, page, "report.html")
-    client.set_terminated(key, "FINISHED" if head.status == "finished" else "KILLED", end)
+    end = _milliseconds(head.finished)
+    tags = {f"convention.{mlflow_name(value.name)}": value.convention for value in summary.values(run)}
+    tags |= {f"version.{name}": str(value) for name, value in head.versions.items()}
+    tags["goldassay.folder"] = str(run.folder or "")
+    key = ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of its own libraries
+            client = mlflow.MlflowClient(tracking_uri=uri)
+            stored = client.get_experiment_by_name(experiment)
+            entry = client.create_run(
+                stored.experiment_id if stored else client.create_experiment(experiment),
+                start_time=_milliseconds(head.started),
+                run_name=run.name,
+                tags={name: value[:TAG_LENGTH] for name, value in tags.items() if value},
+            )
+            key = str(entry.info.run_id)
+            for name, value in params.items():
+                if value is not None:
+                    client.log_param(key, name, summary.model_name(value)[:TAG_LENGTH])
+            for name, value in numbers.items():
+                client.log_metric(key, mlflow_name(name), float(value), timestamp=end)
+            client.log_table(key, {name: [row.get(name) for row in records] for name in columns}, "rows.json")
+            client.log_text(key, jsonl.dumps(run.summary()) + "\n", "run.json")
+            client.log_text(key, page, "report.html")
+            client.set_terminated(key, "FINISHED" if head.status == "finished" else "KILLED", end)
+            return key
+    except Exception as error:  # noqa: BLE001 - its stores raise what their libraries raise
+        if key:
+            with suppress(Exception):  # the first error is the one to report
+                client.delete_run(key)
+        raise GoldassayError(f"MLflow: {' '.join(str(error).split())[:300]}") from None
 
 
 def _milliseconds(moment: str | None) -> int | None:

@@ -80,7 +80,7 @@ def pool_of(
 
     Raises:
         GoldassayError: A source cannot be read, or has no inputs or answers.
-        DataError: Sources have one id for different inputs, or different ids for the same inputs.
+        DataError: Sources have one id for different inputs, or different ids for the same inputs; or the rule raised.
     """
     program = own_program(task)
     pool = Pool(program.task if program else task, {})
@@ -127,35 +127,26 @@ def pool_of(
         if not pool.verdicts:
             raise DataError("no row has the id of an input and a score", file=verdicts)
     if rule is not None:
-        pool.kinds = _kinds(rule, pool)
+        import dspy
+
+        text, _, named_function = rule.partition(":")
+        name_of_rule = named_function or "rule"
+        file = Path(text)
+        function = attribute(file, name_of_rule)
+        kinds: dict[str, str] = {}
+        for name, record in pool.inputs.items():
+            for answer in pool.outputs(name):
+                if answer is None or name in kinds:
+                    continue
+                try:
+                    kind = function(dspy.Example(**record), dspy.Prediction(**answer))  # as DSPy calls a metric
+                except Exception as error:
+                    message = f"the rule {name_of_rule} raised {type(error).__name__}: {error}"
+                    raise DataError(message, file=file, record=name) from error
+                if kind:
+                    kinds[name] = kind if isinstance(kind, str) else name_of_rule
+        pool.kinds = kinds
     return pool
-
-
-def _kinds(rule_at: str, pool: Pool) -> dict[str, str]:
-    """The kind that a rule names, by the ids of the inputs of which it names one.
-
-    Raises:
-        GoldassayError: There is no such rule.
-        DataError: The rule raised.
-    """
-    import dspy
-
-    text, _, function = rule_at.partition(":")
-    file = Path(text)
-    rule = attribute(file, function or "rule")
-    kinds: dict[str, str] = {}
-    for name, record in pool.inputs.items():
-        for answer in pool.outputs(name):
-            if answer is None or name in kinds:
-                continue
-            try:
-                kind = rule(dspy.Example(**record), dspy.Prediction(**answer))  # as DSPy calls a metric
-            except Exception as error:
-                message = f"the rule {function or 'rule'} raised {type(error).__name__}: {error}"
-                raise DataError(message, file=file, record=name) from error
-            if kind:
-                kinds[name] = kind if isinstance(kind, str) else function or "rule"
-    return kinds
 
 
 def _id(pool: Pool, source: LogSource, source_id: str, record: Fields, texts: Mapping[str, str]) -> str:

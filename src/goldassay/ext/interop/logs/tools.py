@@ -250,36 +250,39 @@ def _mlflow(content: Content, file: Path) -> list[LogSystem]:
         run = (trace.get("trace_metadata") or {}).get("mlflow.sourceRun", "no run")[:8]
         runs[run].append((json.dumps(trace.get("request"), sort_keys=True), trace))
     systems = []
-    for run, traces in runs.items():  # traces come in any order, so a sample is named by the place of its inputs
-        traces.sort(key=itemgetter(0))
-        samples = [
-            _mlflow_sample(asked_json, {**trace, "place": index}) for index, (asked_json, trace) in enumerate(traces)
-        ]
+    for run, traces in runs.items():
+        samples = []
+        # traces come in any order, so a sample is named by the place of its inputs
+        for index, (inputs, trace) in enumerate(sorted(traces, key=itemgetter(0))):
+            gold: Fields = {}
+            feedback_values: Fields = {}
+            reasons: Fields = {}
+            errors = [CALL_FAILED] if trace.get("state") == "ERROR" else []
+            valid = [assessment for assessment in trace.get("assessments") or () if assessment.get("valid", True)]
+            for assessment in sorted(valid, key=itemgetter("assessment_name")):
+                name = assessment["assessment_name"]
+                feedback = assessment.get("feedback")
+                if feedback:
+                    feedback_values[name] = feedback.get("value")
+                    reasons[name] = assessment.get("rationale")
+                    errors += [f"{name}: {feedback['error'].get('error_message')}"] if feedback.get("error") else []
+                elif assessment.get("expectation"):
+                    gold[name] = assessment["expectation"].get("value")
+            tokens = json.loads((trace.get("trace_metadata") or {}).get("mlflow.trace.tokenUsage") or "{}")
+            sample = _sample(
+                "MLflow",
+                {**trace, "place": index},
+                gold=gold,
+                values=feedback_values,
+                reasons=reasons,
+                usage={new: tokens[old] for old, new in TOKEN_NAMES.items() if old in tokens},
+                metadata={"document": inputs, **(trace.get("tags") or {})},
+                error="; ".join(errors),
+                steps=trace["steps"],
+            )
+            samples.append(sample)
         systems.append(LogSystem("MLflow", run if len(runs) > 1 else file.stem, samples))
     return systems
-
-
-def _mlflow_sample(inputs: str, trace: Fields) -> Sample:
-    values: Fields = {}
-    gold: Fields = {}
-    reasons: Fields = {}
-    errors = [CALL_FAILED] if trace.get("state") == "ERROR" else []
-    valid = [assessment for assessment in trace.get("assessments") or () if assessment.get("valid", True)]
-    for assessment in sorted(valid, key=itemgetter("assessment_name")):
-        name = assessment["assessment_name"]
-        feedback = assessment.get("feedback")
-        if feedback:
-            values[name] = feedback.get("value")
-            reasons[name] = assessment.get("rationale")
-            errors += [f"{name}: {feedback['error'].get('error_message')}"] if feedback.get("error") else []
-        elif assessment.get("expectation"):
-            gold[name] = assessment["expectation"].get("value")
-    tokens = json.loads((trace.get("trace_metadata") or {}).get("mlflow.trace.tokenUsage") or "{}")
-    usage = {new: tokens[old] for old, new in TOKEN_NAMES.items() if old in tokens}
-    metadata = {"document": inputs, **(trace.get("tags") or {})}
-    more: Fields = {"gold": gold, "values": values, "reasons": reasons, "usage": usage, "metadata": metadata}
-    more["error"] = "; ".join(errors)
-    return _sample("MLflow", trace, **more, steps=trace["steps"])
 
 
 def _opentelemetry(content: Content, file: Path) -> list[LogSystem]:
