@@ -13,7 +13,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.tally import Evidence, Mean
 from goldassay.ext.labelling.modes import Mode, ReviewedTrace
-from goldassay.ext.labelling.notes import Notes, propose_from_notes
+from goldassay.ext.labelling.notes import Notes, patterns_of, propose_from_notes
 from goldassay.running.run import Case
 from goldassay.tuning.edits import Diagnosis
 from goldassay.tuning.service import PatchFolder
@@ -46,7 +46,7 @@ def notes() -> Notes:
 def test_the_costliest_mode_comes_first_and_its_notes_are_rules(
     notes: Notes, names_program: Any, tmp_path: Path
 ) -> None:
-    grades = [pattern.loss for pattern in notes.patterns()]
+    grades = [pattern.loss for pattern in patterns_of(notes.traces, notes.modes)]
     assert grades == [pytest.approx(4 * 3 / 20), pytest.approx(6 / 20)]
     patches = propose_from_notes(PatchFolder(tmp_path, names_program), notes)
     assert [patch.mode for patch in patches] == sorted((patch.mode for patch in patches), reverse=True)
@@ -96,7 +96,8 @@ class Reflector:
 def test_reflection_reads_the_notes_and_the_traces(notes: Notes, names_program: Any) -> None:
     engine = Reflector()
     edit = notes.edits(dspy.LM("scripted/reflector", engine=engine, cache=False))[-1]
-    slots = edit(Diagnosis(notes.patterns("no year"), names_program, notes.corrected))
+    patterns = [item for item in patterns_of(notes.traces, notes.modes) if item.kind == "no year"]
+    slots = edit(Diagnosis(patterns, names_program, notes.corrected))
     (prompt,) = engine.prompts
     assert "A number like 1802 is a year." in prompt
     assert "The Rijksmuseum opened in 1802." in prompt

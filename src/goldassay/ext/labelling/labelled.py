@@ -88,7 +88,7 @@ def verdict(
     answered = [(record, answer) for system in answers for record, answer in zip(gold, system, strict=True)]
     outputs = OutputComparison(task, measure if isinstance(measure, str) else None)
     suggested = (_suggested(record, name, task) for record in records for name in pair)
-    chosen: Any = outputs.headline(filter(None, suggested)) if by_name else measure
+    chosen: Any = outputs.headline(suggested) if by_name else measure
     if not by_choice:
         chosen = chosen or workspace.metric(task)
     if by_choice:
@@ -114,7 +114,7 @@ def verdict(
     predictions: dict[str, tuple[float, float]] = {}
     counts = [predicted(chosen, gold, system) for system in answers]
     if chosen and all(counts):
-        drafted = OutputComparison(task, design.first.measure or None).headline(filter(None, answers[0]))
+        drafted = OutputComparison(task, design.first.measure or None).headline(answers[0])
         if drafted != chosen and counts != [predicted(drafted, gold, system) for system in answers]:
             what = f"{chosen.key} counts predictions in another way than the measure of this draft"
             raise GoldassayError(f"{what}: draft records for the question compare and the measure {chosen.key}")
@@ -231,28 +231,6 @@ class Drafted:
             answers[identity(record, index)] = output if self.task in TASKS else fields
         return answers
 
-    def outputs(self, measure: Measure[Any] | None = None) -> OutputComparison:
-        """How the draft compared outputs, which must not be looser than what a measure reads.
-
-        Args:
-            measure: The measure; without one, any comparison will do.
-
-        Raises:
-            GoldassayError: It is looser.
-        """
-        design = self.pairs.design
-        drafted = OutputComparison(self.task, design.first.measure or None)
-        if measure is None or self.task not in TASKS:
-            return drafted
-        agreement = design.agreement
-        strict = OutputComparison(self.task)
-        precise = OutputComparison(self.task, measure.key)
-        covers = drafted.words == precise.words or not drafted.reads_output_alone
-        if not covers and not (drafted.words == strict.words and precise.reads_output_alone):
-            what = f"{precise.measure} may distinguish what the draft counts as agreement ({agreement})"
-            raise GoldassayError(f"{what}: draft records for the measure {precise.measure}")
-        return drafted
-
     def systems(self, outputs: OutputComparison) -> list[str]:
         """The systems of the draft whose suggestions the predictions are.
 
@@ -295,7 +273,14 @@ class Drafted:
         """
         design = self.design
         chosen = self.measures.get(measure)
-        outputs = self.outputs(chosen)
+        outputs = OutputComparison(self.task, design.first.measure or None)
+        if chosen is not None:  # the draft must not have compared outputs more loosely than what the measure reads
+            strict = OutputComparison(self.task)
+            precise = OutputComparison(self.task, chosen.key)
+            covers = outputs.words == precise.words or not outputs.reads_output_alone
+            if not covers and not (outputs.words == strict.words and precise.reads_output_alone):
+                what = f"{precise.measure} may distinguish what the draft counts as agreement ({design.agreement})"
+                raise GoldassayError(f"{what}: draft records for the measure {precise.measure}")
         answers = self.answers, other.answers
         ids = sorted({*answers[0], *answers[1]})
         if len(ids) != design.population and (len(ids) > design.population or len(design.systems) == 2):
@@ -376,7 +361,7 @@ def from_file(
     measured = labelled
     values: Mapping[str, Measure[Any]] | Metric
     if by_choice:  # whether people took each answer to be right, as a classification
-        system = drafted.systems(drafted.outputs())[0]
+        system = drafted.systems(OutputComparison(task, design.first.measure or None))[0]
         gold_labels = [{**record, "label": "right"} for record in labelled.gold]
         rights = [{"label": "right" if system in record[PREFERRED] else "wrong"} for record in labelled.gold]
         measured = replace(labelled, gold=gold_labels, pred=rights)

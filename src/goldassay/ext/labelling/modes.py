@@ -127,15 +127,19 @@ def mode_shares(traces: Iterable[ReviewedTrace], modes: Iterable[Mode] = ()) -> 
     """
     reviewed = list(traces)
     design = design_of(reviewed)
+    known = bool(reviewed) and design.groups() is not None
     names = dict.fromkeys(name for trace in reviewed for name in trace.modes)
     every = {name: Mode(name) for name in names} | {mode.name: mode for mode in modes}
     shares: list[ModeShare] = []
     for mode in every.values():
         rows = [trace for trace in reviewed if mode.name in trace.modes]
-        share = _mean(design, [float(mode.name in trace.modes) for trace in reviewed], 1)
-        graded = any(trace.grade is not None for trace in rows)
-        costs = [float(trace.grade or 1) if mode.name in trace.modes else 0.0 for trace in reviewed]
-        shares.append(ModeShare(mode, len(rows), share, _mean(design, costs, 3) if graded else None))
+        share = cost = None
+        if known:
+            share = design.interval([float(mode.name in trace.modes) for trace in reviewed], bounds=(0.0, 1.0))
+        if known and any(trace.grade is not None for trace in rows):
+            costs = [float(trace.grade or 1) if mode.name in trace.modes else 0.0 for trace in reviewed]
+            cost = design.interval(costs, bounds=(0.0, 3.0))
+        shares.append(ModeShare(mode, len(rows), share, cost))
     return sorted(shares, key=lambda item: (-(item.share.value if item.share else 0), -item.records, item.mode.name))
 
 
@@ -168,13 +172,6 @@ def examples_of(traces: Iterable[ReviewedTrace], texts: Mapping[str, str] = {}) 
             examples.setdefault(mode, []).append(trace.id)
     names = dict.fromkeys([*examples, *texts])
     return [Mode(name, texts.get(name, ""), tuple(examples.get(name, ())[:5])) for name in names]
-
-
-def _mean(design: Design, values: Sequence[float], most: float) -> Interval | None:
-    """The mean of a value from 0 to ``most`` over all traces; None if some of them are unknown."""
-    if not values or design.groups() is None:
-        return None
-    return design.interval(values, bounds=(0.0, most))
 
 
 def design_of(traces: Sequence[ReviewedTrace]) -> Design:

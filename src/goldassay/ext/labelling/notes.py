@@ -108,25 +108,6 @@ class Notes:
         answer = {name: gold[name] for name in UNKNOWN_SHAPE.answer(gold)}  # reasoning would be that of another answer
         return Example(**{**trace.fields, **answer, "id": trace.id, **sampling}).with_inputs(*self.inputs)
 
-    def patterns(self, only: str | None = None) -> list[Pattern]:
-        """The modes as patterns, the costliest first.
-
-        Args:
-            only: The name of the one mode to take.
-
-        Raises:
-            GoldassayError: No mode was named, or there is none of this name.
-        """
-        patterns = patterns_of(self.traces, self.modes)
-        if not patterns:
-            raise GoldassayError(
-                f"no trace in {self.folder} has a failure mode; name what went wrong in the review (key m)"
-            )
-        names = [pattern.kind for pattern in patterns]
-        if only is not None and only not in names:
-            raise GoldassayError(f"no mode {only!r} in {self.folder}{workspace.nearest(only, names)}")
-        return [pattern for pattern in patterns if only in (None, pattern.kind)]
-
     def unread(self, examples: Examples) -> list[Example]:
         """The examples that were not read in the review, by their ids and their text."""
         ids = {trace.id for trace in self.traces}
@@ -196,11 +177,21 @@ def propose_from_notes(
     Raises:
         GoldassayError: There is no such mode, or nothing to make a patch from.
     """
+    patterns = patterns_of(notes.traces, notes.modes)
+    if not patterns:
+        raise GoldassayError(
+            f"no trace in {notes.folder} has a failure mode; name what went wrong in the review (key m)"
+        )
+    names = [pattern.kind for pattern in patterns]
+    if mode not in (None, *names):
+        raise GoldassayError(f"no mode {mode!r} in {notes.folder}{workspace.nearest(str(mode), names)}")
     program = folder.current
     train = demonstrations(program, notes.corrected)
     edits = notes.edits(reflection_lm)
     proposed: list[Patch] = []
-    for pattern in notes.patterns(mode):
+    for pattern in patterns:
+        if mode not in (None, pattern.kind):
+            continue
         examples = [example for example in train if str(example["id"]) in pattern.documents]
         patches = propose_patches(Diagnosis([pattern], program, examples), edits)
         for patch in patches:

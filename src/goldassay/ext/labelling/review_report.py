@@ -8,7 +8,7 @@ from pathlib import Path
 
 from goldassay._support import jsonl
 from goldassay.ext.labelling import REVIEW
-from goldassay.ext.labelling.modes import ModeTable, ModeWave, ReviewedTrace, read_modes
+from goldassay.ext.labelling.modes import ModeTable, ReviewedTrace, read_modes
 from goldassay.results.view import Chart, Point, Sentence, Table, View, bounds, with_interval
 
 
@@ -47,29 +47,24 @@ def review_view(folder: Path, traces: Sequence[ReviewedTrace]) -> View:
         Sentence(f"What goes wrong: {folder.resolve().stem}", "head"),
         Sentence(headline, "open"),
         *table.view(described=True),
-        *_charts([share.mode.name for share in table.shares], table.waves, [str(patch["when"]) for patch in patches]),
     ]
+    series: list[tuple[str, list[Point]]] = []  # the shares of the most frequent modes: a chart has seven colours
+    for name in [share.mode.name for share in table.shares[:7]]:
+        points = [
+            Point(wave.name, share.value, share.low, share.high, f"{name}, {wave.read} read{bounds(share)}")
+            for wave in table.waves
+            if (share := wave.share(name))
+        ]
+        series += [(name, points)] if points else []
+    if series and len(table.waves) > 1:
+        dates = [str(patch["when"]) for patch in patches]
+        view.append(Chart("history", "share of all traces [95 %]", series, breaks=dates))
+    elif series:
+        alone = [Point(name, point.value, point.low, point.high) for name, (point,) in series]
+        view.append(Chart("intervals", "share", [("share", alone)]))
     changes = [
         [str(patch["when"]), str(patch["patch"]), str(patch.get("mode") or ""), str(patch.get("change", "applied"))]
         for patch in patches
     ]
     view.append(Table("Patches: dashed lines in the chart", ["when", "patch", "against", "change"], changes, left=4))
     return view
-
-
-def _charts(names: Sequence[str], waves: Sequence[ModeWave], changes: Sequence[str]) -> list[Chart]:
-    """The shares of the most frequent modes: over waves, or of the only one. A chart has seven colours."""
-    series: list[tuple[str, list[Point]]] = []
-    for name in names[:7]:
-        points = [
-            Point(wave.name, share.value, share.low, share.high, f"{name}, {wave.read} read{bounds(share)}")
-            for wave in waves
-            if (share := wave.share(name))
-        ]
-        series += [(name, points)] if points else []
-    if not series:
-        return []
-    if len(waves) > 1:
-        return [Chart("history", "share of all traces [95 %]", series, breaks=changes)]
-    points = [Point(name, point.value, point.low, point.high) for name, (point,) in series]
-    return [Chart("intervals", "share", [("share", points)])]
