@@ -28,10 +28,9 @@ from goldassay.ext.labelling.drafts import Pool, draft
 from goldassay.ext.labelling.labelled import PREFERRED, verdict
 from goldassay.ext.labelling.notes import Notes, propose_from_notes
 from goldassay.ext.labelling.proof import mode_changes, plan_labels
-from goldassay.ext.labelling.review.exporting import labels_of, reviewed_traces
 from goldassay.ext.labelling.review.folder import Folder
 from goldassay.ext.labelling.review.journal import Decision
-from goldassay.ext.labelling.review.session import Session
+from goldassay.ext.labelling.review.session import Session, labels_of, reviewed_traces
 from goldassay.gold import write
 from goldassay.statistics import wilson
 from goldassay.tuning.acceptance import Status

@@ -42,10 +42,9 @@ from goldassay._support.exceptions import DataError
 from goldassay.ext.labelling.drafts import LIKELY
 from goldassay.ext.labelling.mode_judges import align, alignment, mode_judge
 from goldassay.ext.labelling.modes import Mode, ReviewedTrace, mode_shares
-from goldassay.ext.labelling.review.exporting import all_traces, reviewed_traces
 from goldassay.ext.labelling.review.folder import Folder
 from goldassay.ext.labelling.review.journal import Decision
-from goldassay.ext.labelling.review.session import Session
+from goldassay.ext.labelling.review.session import Session, all_traces, reviewed_traces
 from goldassay.judges.judge import Judge
 from goldassay.models import lm as models
 from goldassay.reporting.terminal import show

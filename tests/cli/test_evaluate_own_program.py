@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
-from goldassay.ext.interop.logs.sources import pool_of
+from goldassay.ext.labelling.sources import pool_of
 
 METRIC = "def metric(gold, pred): return float(gold.team == pred.get('team'))\n"
 ECHO = "import dspy\ndef program(**inputs): return dspy.Prediction(**inputs)\n" + METRIC

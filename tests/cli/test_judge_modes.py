@@ -15,10 +15,9 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.ext.labelling.mode_judges import load_judge
-from goldassay.ext.labelling.review.exporting import all_traces, reviewed_traces
 from goldassay.ext.labelling.review.folder import Folder
 from goldassay.ext.labelling.review.journal import Decision
-from goldassay.ext.labelling.review.session import Session
+from goldassay.ext.labelling.review.session import Session, all_traces, reviewed_traces
 from goldassay.judges.judge import Judge
 
 MODE = "archive as museum"

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
-from goldassay.ext.interop.logs.sources import pool_of
+from goldassay.ext.labelling.sources import pool_of
 
 ROW = tickets(1, 0)[0]
 FLAT = {"id": "t0", "subject": ROW["ticket"]["title"], "body": ROW["ticket"]["text"], **ROW["answer"], "ms": 0}

@@ -15,10 +15,9 @@ from goldassay.ext.labelling.drafting import draft_sources
 from goldassay.ext.labelling.drafts import next_steps
 from goldassay.ext.labelling.mode_judges import suggest_modes
 from goldassay.ext.labelling.modes import ModeTable, over, read_modes
-from goldassay.ext.labelling.review import Review, exporting
-from goldassay.ext.labelling.review.exporting import reviewed_traces
+from goldassay.ext.labelling.review import Review
 from goldassay.ext.labelling.review.folder import Folder, add_wave
-from goldassay.ext.labelling.review.session import Session
+from goldassay.ext.labelling.review.session import Session, reviewed_traces
 from goldassay.judges.tuning import panel
 from goldassay.reporting import terminal
 
@@ -77,7 +76,7 @@ def review(
         print("\n".join(messages), file=sys.stderr)
     if export:
         with closing(Session(folder, read_only=True)) as session:
-            written = exporting.export(session)
+            written = session.export()
         terminal.warn(*written["warnings"])
         terminal.output(written, json, lambda gold: print(f"{gold['path']}: {gold['records']} records"))
         return

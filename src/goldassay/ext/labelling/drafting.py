@@ -13,10 +13,10 @@ from goldassay import workspace
 from goldassay._support import files
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.fields import Record
-from goldassay.ext.interop.logs.sources import pool_of
 from goldassay.ext.interop.logs.tools import rows_of_table
 from goldassay.ext.labelling.drafts import Draft, Pool, draft
 from goldassay.ext.labelling.review.folder import Folder
+from goldassay.ext.labelling.sources import pool_of
 from goldassay.gold import read, write
 
 

@@ -43,7 +43,7 @@ from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.secrets import redact, scrub
 from goldassay.core.fields import Fields, Record
 from goldassay.ext.labelling.modes import Mode, ModeTable, ReviewedTrace, design_of, mode_shares, read_modes
-from goldassay.ext.labelling.review.exporting import all_traces, reviewed_traces
+from goldassay.ext.labelling.review.session import all_traces, reviewed_traces
 from goldassay.judges.agreement import Report, rate
 from goldassay.judges.judge import Judge, data
 from goldassay.judges.labels import JudgedItem, poll

@@ -25,8 +25,8 @@ from goldassay.core.fields import Fields
 from goldassay.core.measure import Error
 from goldassay.core.shape import UNKNOWN_SHAPE
 from goldassay.ext.labelling.modes import Mode, ReviewedTrace, mode_shares, read_modes
-from goldassay.ext.labelling.review.exporting import reviewed_traces
 from goldassay.ext.labelling.review.folder import Folder
+from goldassay.ext.labelling.review.session import reviewed_traces
 from goldassay.gold.records import INPUT_FIELDS, as_gold
 from goldassay.measures.trajectories.records import steps_of
 from goldassay.running.head import now

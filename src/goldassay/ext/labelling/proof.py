@@ -38,15 +38,15 @@ from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.measure import TASKS
 from goldassay.core.metric import Metric
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape
-from goldassay.ext.interop.logs.sources import pool_of
 from goldassay.ext.labelling import SUFFIX
 from goldassay.ext.labelling.drafts import AGREE, Draft, Pool, draft
 from goldassay.ext.labelling.labelled import PREFERRED, decided, ranked, verdict
 from goldassay.ext.labelling.mode_judges import JUDGES, load_judge
 from goldassay.ext.labelling.notes import Notes, reviewed_folder
 from goldassay.ext.labelling.review import Review
-from goldassay.ext.labelling.review.exporting import labels_of
 from goldassay.ext.labelling.review.folder import Folder
+from goldassay.ext.labelling.review.session import labels_of
+from goldassay.ext.labelling.sources import pool_of
 from goldassay.gold import write
 from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.records import INPUT_FIELDS
@@ -202,7 +202,7 @@ def read_unlabelled(path: Path, target: Target, map: str | Mapping[str, str] | N
     """The inputs of a source of drafts, as examples of a program's task; answers and gold that it has are left out.
 
     Args:
-        path: The source (`goldassay.ext.interop.logs.sources.pool_of`).
+        path: The source (`goldassay.ext.labelling.sources.pool_of`).
         target: The program.
         map: The fields of the source under other names.
     """

@@ -26,7 +26,7 @@ def review_of(path: Path) -> Path | None:
 
 def _labelled(source: Source) -> Iterator[SourceRecord]:
     """The records of a review with the labels that they have."""
-    from goldassay.ext.labelling.review.exporting import labels_of  # loads the server of the page
+    from goldassay.ext.labelling.review.session import labels_of  # loads the server of the page
 
     return map(SourceRecord, labels_of(review_of(source.path) or source.path)[0])
 

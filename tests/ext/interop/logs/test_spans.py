@@ -12,9 +12,9 @@ import pytest
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.steps import Step
 from goldassay.ext.interop.logs import read_log
-from goldassay.ext.interop.logs.sources import pool_of
 from goldassay.ext.interop.logs.tools import systems_in
 from goldassay.ext.labelling.drafts import draft
+from goldassay.ext.labelling.sources import pool_of
 from goldassay.measures.trajectories.records import trajectory
 from goldassay.running.rows import Row as RunRow
 

@@ -18,10 +18,9 @@ from goldassay._support.exceptions import DataError
 from goldassay.cli import app
 from goldassay.ext.labelling.modes import read_modes, read_traces
 from goldassay.ext.labelling.review import review as open_review
-from goldassay.ext.labelling.review.exporting import reviewed_traces
 from goldassay.ext.labelling.review.folder import Folder
 from goldassay.ext.labelling.review.journal import Decision, ModeChange, NothingToUndoError
-from goldassay.ext.labelling.review.session import Session
+from goldassay.ext.labelling.review.session import Session, reviewed_traces
 from goldassay.gold import read, write
 from goldassay.gold.audit import audit
 

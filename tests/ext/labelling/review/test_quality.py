@@ -27,10 +27,9 @@ from typer.testing import CliRunner
 from goldassay.cli import app
 from goldassay.ext.labelling.labelled import verdict
 from goldassay.ext.labelling.review import Review
-from goldassay.ext.labelling.review.exporting import labels_of
 from goldassay.ext.labelling.review.journal import Decision, canonical
 from goldassay.ext.labelling.review.quality import Quality, missed_by_both
-from goldassay.ext.labelling.review.session import Session
+from goldassay.ext.labelling.review.session import Session, labels_of
 from goldassay.statistics import holm
 from goldassay.statistics.intervals import share_difference
 

@@ -15,7 +15,7 @@ from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.cli import app
 from goldassay.ext.labelling.modes import mode_shares, waves
 from goldassay.ext.labelling.review import review
-from goldassay.ext.labelling.review.exporting import all_traces, reviewed_traces
+from goldassay.ext.labelling.review.session import all_traces, reviewed_traces
 from goldassay.statistics.design import Design
 
 CLI = CliRunner()

@@ -7,8 +7,6 @@ the tool did not score counts as the worst value, while most tools leave it out.
 
 Whatever takes a run folder takes such a file too; of a file with several systems, ``FILE:NAME`` is one of them. What a
 file is follows from its content. Nothing in it is executed, and archives are never unpacked to disk.
-
-`goldassay.ext.interop.logs.sources` reads what drafts of gold are made from.
 """
 
 from __future__ import annotations

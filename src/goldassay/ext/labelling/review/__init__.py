@@ -1,8 +1,8 @@
 """Gold made by people on a local page: drafts are labelled, sides compared, conflicts settled.
 
 `review` opens the page. The folder of a review is in `folder`, its decisions are in `journal`, the order in which
-records come in `queue`, what went wrong in `modes`; `session` is a review at work and `app` its HTTP side; `quality`
-measures the reviewers, and `exporting` writes the gold.
+records come in `queue`, what went wrong in `modes`; `session` is a review at work, which writes the gold, and `app`
+its HTTP side; `quality` measures the reviewers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, TypedDict, Unpack
 
 from goldassay._support.server import LocalServer
 from goldassay.ext.labelling.review.app import application
-from goldassay.ext.labelling.review.exporting import export
 from goldassay.ext.labelling.review.folder import Folder, add_wave
 from goldassay.ext.labelling.review.session import Session
 
@@ -72,7 +71,7 @@ class Review:
 
     def export(self) -> dict[str, Any]:
         """Write ``gold.jsonl`` and ``card.yaml`` into the folder; returns what was written and left out."""
-        return export(self.session)
+        return self.session.export()
 
     def close(self) -> None:
         """Stop the page."""

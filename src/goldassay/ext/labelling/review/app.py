@@ -18,7 +18,6 @@ from starlette.routing import Route
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, GoldassayError, StorageError, one_line
 from goldassay._support.secrets import redact
-from goldassay.ext.labelling.review.exporting import export
 from goldassay.ext.labelling.review.folder import Folder
 from goldassay.ext.labelling.review.journal import Decision, ModeChange, NothingToUndoError
 from goldassay.ext.labelling.review.session import Session
@@ -154,7 +153,7 @@ async def modes(request: Request) -> Response:
 async def write_gold(request: Request) -> Response:
     """Write the gold."""
     await body(request)
-    return Answer(await run_in_threadpool(export, request.app.state.session))
+    return Answer(await run_in_threadpool(request.app.state.session.export))
 
 
 async def end(request: Request) -> Response:

@@ -39,9 +39,9 @@ from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.secrets import mask, redact
 from goldassay.core.fields import check_unique
 from goldassay.core.measure import TASKS
-from goldassay.ext.interop.logs.sources import pool_of
 from goldassay.ext.labelling import REVIEW, SUFFIX
 from goldassay.ext.labelling.drafts import GOLD_FIELDS, Pool, draft, next_steps, text_of
+from goldassay.ext.labelling.sources import pool_of
 from goldassay.gold import anyfields, formats, reading
 from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.formats import HEAD_BYTES, TASK_OF_FIELD
@@ -147,7 +147,7 @@ class Folder:
 
         Args:
             sources: The folder of a review; a draft, whose folder is beside it; or what a draft is made of
-                (`goldassay.ext.interop.logs.sources.pool_of`), whose folder is made here.
+                (`goldassay.ext.labelling.sources.pool_of`), whose folder is made here.
             task: The task, or the file of its program; of a draft it is guessed if not given.
             question: What the labels of a new draft are for.
             n: How many records a new draft has.

@@ -12,8 +12,8 @@ import pytest
 
 import goldassay
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.ext.interop.logs.sources import pool_of
 from goldassay.ext.labelling.drafts import Pool, draft
+from goldassay.ext.labelling.sources import pool_of
 
 TEXTS = ["When do you open?", "Thank you!", "The lift is broken", "key sk-abcdef123456 leaked"]
 OURS = ["question", "praise", "complaint", "praise"]
