@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -125,11 +125,12 @@ class Pool:
         """
         if name in self.inputs:
             raise DataError("duplicate document id; each record needs its own", record=name)
-        gold = (*GOLD_FIELDS[self.task], "errors") if self.task in TASKS else self.shape.answered
+        gold: Iterable[str] = self.shape.answered
+        inputs: Collection[str] = {*self.shape.asked, *ABOUT_RECORD} if self.shape.asked else record.keys()
+        if self.task in TASKS:
+            gold = (*GOLD_FIELDS[self.task], "errors")
+            inputs = SHAPES["gold"][self.task].__annotations__.keys()
         values = {key: value for key, value in record.items() if key not in (*gold, "id", SAMPLING, "suggestions")}
-        declared = SHAPES["gold"][self.task].__annotations__ if self.task in TASKS else self.shape.asked
-        about = () if self.task in TASKS else ABOUT_RECORD
-        inputs = {*declared, *about} if declared else values.keys()
         fields = {key: value for key, value in values.items() if key in inputs}
         extra = {key: value for key, value in values.items() if key not in inputs and value not in (None, "")}
         meta = {"meta": {**extra, **(fields.get("meta") or {})}} if extra else {}

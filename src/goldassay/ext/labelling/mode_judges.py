@@ -31,7 +31,6 @@ import random
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 
@@ -47,7 +46,7 @@ from goldassay.ext.labelling.review.session import all_traces, reviewed_traces
 from goldassay.judges.agreement import Report, rate
 from goldassay.judges.judge import Judge, data
 from goldassay.judges.labels import JudgedItem, poll
-from goldassay.judges.questions import Kind, Question, failure
+from goldassay.judges.questions import Kind, failure
 from goldassay.results.view import Note, Sentence, Table, TableRow, View
 from goldassay.statistics.design import Sampling
 from goldassay.statistics.intervals import Interval, share_difference
@@ -59,25 +58,30 @@ Case = tuple[Record, Record]
 """The inputs of a trace, and what a system answered."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class ModeJudge:
     """A judge of one failure mode.
 
+    It is asked by the mode's name and description, and the notes of demonstrations with the failure (``question``).
+
     Args:
         mode: The mode.
-        judge: The judge, with the demonstrations.
+        judge: The judge that it is made of; a copy of it is shown the demonstrations.
         demos: The demonstrations, each with the id of its trace.
     """
 
     mode: Mode
     judge: Judge
-    demos: tuple[Fields, ...]
+    demos: Sequence[Fields]
 
-    @cached_property
-    def question(self) -> Question:
-        """What it is asked: by the mode's name and description, and the notes of demonstrations with the failure."""
+    def __post_init__(self) -> None:
         noted = [demo["note"] for demo in self.demos if demo["verdict"] == "yes" and demo["note"]]
-        return failure(self.mode.name, self.mode.description, noted)
+        self.question = failure(self.mode.name, self.mode.description, noted)
+        signature = self.question.signature
+        program = dspy.Predict(signature)
+        program.demos = [dspy.Example(**{name: demo[name] for name in signature.fields}) for demo in self.demos]
+        self.judge = copy.copy(self.judge)
+        self.judge.programs = {**self.judge.programs, signature.__name__: program}
 
     @property
     def shown(self) -> list[str]:
@@ -130,17 +134,7 @@ def mode_judge(mode: Mode, traces: Sequence[ReviewedTrace], judge: Judge, *, see
             texts = {name: data(text) for name, text in _inputs((trace.fields, trace.output)).items()}
             demos.append({"id": trace.id, **texts, "verdict": label, "note": trace.note or ""})
     rng.shuffle(demos)
-    return _bound(mode, judge, demos)
-
-
-def _bound(mode: Mode, judge: Judge, demos: Sequence[Fields]) -> ModeJudge:
-    """The judge of a mode that is shown these demonstrations."""
-    bound = ModeJudge(mode, copy.copy(judge), tuple(demos))
-    signature = bound.question.signature
-    program = dspy.Predict(signature)
-    program.demos = [dspy.Example(**{name: demo[name] for name in signature.fields}) for demo in demos]
-    bound.judge.programs = {**judge.programs, signature.__name__: program}
-    return bound
+    return ModeJudge(mode, judge, demos)
 
 
 def _inputs(case: Case) -> dict[str, str]:
@@ -363,7 +357,7 @@ def load_judge(folder: Path | str, mode: str, judge: Judge) -> ModeJudge | None:
     saved = files.validated(_Saved, files.json_value(file), file)
     if saved.mode != mode or not saved.better_than_chance:
         return None
-    return _bound(Mode(mode, saved.description), judge, saved.demos)
+    return ModeJudge(Mode(mode, saved.description), judge, saved.demos)
 
 
 def _file(folder: Path | str, mode: str) -> Path:

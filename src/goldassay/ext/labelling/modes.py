@@ -135,7 +135,8 @@ def mode_shares(traces: Iterable[ReviewedTrace], modes: Iterable[Mode] = ()) -> 
     shares: list[ModeShare] = []
     for mode in every.values():
         rows = [trace for trace in reviewed if mode.name in trace.modes]
-        share = cost = None
+        share: Interval | None = None
+        cost: Interval | None = None
         if known:
             share = design.interval([float(mode.name in trace.modes) for trace in reviewed], bounds=(0.0, 1.0))
         if known and any(trace.grade is not None for trace in rows):
