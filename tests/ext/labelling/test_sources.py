@@ -220,7 +220,7 @@ def test_rows_that_are_no_objects_are_one_line(tmp_path: Path, content: str, pat
         pool_of([tmp_path / "a.jsonl"], "trajectories", map=paths)
 
 
-FILES = Path(__file__).parent / "files"
+FILES = Path(__file__).parents[1] / "interop/logs/files"
 
 
 @pytest.mark.parametrize(
