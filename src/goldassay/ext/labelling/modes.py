@@ -441,8 +441,8 @@ def review_view(folder: Path, traces: Sequence[ReviewedTrace]) -> View:
         headline = f"The most frequent failure is “{first.mode.name}”: {first.records} of {table.read} traces read"
         if first.share is not None:
             population = f"{table.population:,}" if table.population else "all"
-            share = with_interval(first.share, 3)
-            headline = f"The most frequent failure is “{first.mode.name}”: {share} of {population} traces"
+            estimate = with_interval(first.share, 3)
+            headline = f"The most frequent failure is “{first.mode.name}”: {estimate} of {population} traces"
     view: View = [
         Sentence(f"What goes wrong: {folder.resolve().stem}", "head"),
         Sentence(headline, "open"),

@@ -253,7 +253,7 @@ def _mlflow(content: Content, file: Path) -> list[LogSystem]:
     for run, traces in runs.items():
         samples = []
         # traces come in any order, so a sample is named by the place of its inputs
-        for index, (inputs, trace) in enumerate(sorted(traces, key=itemgetter(0))):
+        for index, (request, trace) in enumerate(sorted(traces, key=itemgetter(0))):
             gold: Fields = {}
             feedback_values: Fields = {}
             reasons: Fields = {}
@@ -276,7 +276,7 @@ def _mlflow(content: Content, file: Path) -> list[LogSystem]:
                 values=feedback_values,
                 reasons=reasons,
                 usage={new: tokens[old] for old, new in TOKEN_NAMES.items() if old in tokens},
-                metadata={"document": inputs, **(trace.get("tags") or {})},
+                metadata={"document": request, **(trace.get("tags") or {})},
                 error="; ".join(errors),
                 steps=trace["steps"],
             )
