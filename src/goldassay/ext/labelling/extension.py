@@ -12,5 +12,5 @@ extension = Extension(
         "gold modes": "goldassay.ext.labelling.commands:modes",
     },
     formats={"review": "goldassay.ext.labelling.reviewed:REVIEW_FORMAT"},
-    views={"review": "goldassay.ext.labelling.modes:folder_view"},
+    views={"review": "goldassay.ext.labelling.review_report:folder_view"},
 )

@@ -14,10 +14,11 @@ from typer.testing import CliRunner
 
 from goldassay._support.exceptions import DataError
 from goldassay.cli import app
-from goldassay.ext.labelling.modes import folder_view, read_modes, review_view
+from goldassay.ext.labelling.modes import read_modes
 from goldassay.ext.labelling.review.folder import Folder
 from goldassay.ext.labelling.review.journal import Decision, ModeChange
 from goldassay.ext.labelling.review.session import Session, reviewed_traces
+from goldassay.ext.labelling.review_report import folder_view, review_view
 from goldassay.reporting import pages
 from goldassay.reporting.pages.charts import figure
 from goldassay.results.view import Chart, Table, View
