@@ -373,7 +373,7 @@ def test_progress_says_whether_figures_have_the_last_decision_and_one_page_at_a_
     start: Start,
 ) -> None:
     session = start(extraction(20)).session
-    quality = OneAtATime(session.folder, session.journal, session.queue)
+    quality = OneAtATime(session.journal)
     quality.session = session
     session.quality = quality
     answer = session.decide(Decision(decision="a", item="0", kind="skip"), "ann", "")
