@@ -11,6 +11,7 @@ import pytest
 from benchmarks.explain import LINES, Obedient, World, examples
 from typer.testing import CliRunner
 
+from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
 
 PROGRAM = f"""
@@ -27,6 +28,11 @@ def run(*words: object, code: int = 0) -> str:
     done = CliRunner().invoke(app, [*map(str, words)])
     assert done.exit_code == code, done.output or done.exception
     return done.stdout
+
+
+def test_a_check_takes_no_option_of_what_it_does_not_do() -> None:
+    with pytest.raises(GoldassayError, match="explain --check calls no model and takes no --prune"):
+        CliRunner().invoke(app, ["explain", "labels", "--check", "--prune"], catch_exceptions=False)
 
 
 @pytest.mark.nightly

@@ -49,6 +49,9 @@ class ExplainOptions(SetOptions):
 
 def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, seed: int = 0) -> None:
     """Show which line of a program's prompt helps, and write the proof next to it (PROGRAM.proof.json)."""
+    asks = {"metric": explaining.metric, "budget": explaining.budget, "prune": explaining.prune}
+    if explaining.check and (unused := next((name for name, value in asks.items() if value), None)):
+        raise GoldassayError(f"explain --check calls no model and takes no --{unused}")
     target = workspace.target(program, explaining.task)
     module = target.tunable()
     if explaining.state is not None:
