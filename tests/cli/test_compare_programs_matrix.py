@@ -52,5 +52,7 @@ def test_a_run_from_the_cache_does_not_say_what_it_costs() -> None:
     assert (advice.usages[0]["tokens"], advice.usages[1]["tokens"], advice.cheapest) == (11.0, None, None)
     assert "since all answers of free came from the cache" in advice.sentences[1]
     assert recommend([paid, paid], 0.1).sentences[0].endswith("(11 tokens an example).")
-    costs = {system.name: (system.cost, system.seconds) for system in rank([paid, free])}
-    assert costs == {"paid": (44.0, 2.0), "free": (None, None)}
+    half = replace(run, head=replace(run.head, name="half", cost={"calls": 2, "cached": 2, "prompt_tokens": 20}))
+    assert recommend([paid, half], 0.1).usages[1]["tokens"] == 10.0  # as if the cache had answered none
+    costs = {system.name: (system.cost, system.seconds) for system in rank([paid, free, half])}
+    assert costs == {"paid": (44.0, 2.0), "free": (None, None), "half": (40.0, 0.0)}

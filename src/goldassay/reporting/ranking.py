@@ -42,7 +42,7 @@ class RankedRun:
 
     def _spent(self, amount: float | None) -> float | None:
         """What existing predictions took is not known, nor what answers from the cache took when they were made."""
-        return None if STORED in self.run.head.settings or self.run.is_cached else float(amount or 0.0)
+        return None if STORED in self.run.head.settings else self.run.uncached(float(amount or 0.0))
 
     @property
     def seconds(self) -> float | None:

@@ -90,13 +90,13 @@ def recommend(runs: Sequence[Run], margin: float) -> Recommendation:
         gains.append(row)
     usages: list[dict[str, float | None]] = []
     for run in runs:
-        used: dict[str, float | None] = dict.fromkeys(("usd_per_1000", "tokens", "seconds"))
-        if not run.is_cached:  # what the cache answered took nothing
-            n = len(run.rows)
-            if usd := run.cost.get("usd"):  # 0 if the model has no price
-                used["usd_per_1000"] = 1000 * usd / n
-            used["tokens"] = (run.cost.get("prompt_tokens", 0) + run.cost.get("completion_tokens", 0)) / n
-            used["seconds"] = run.cost.get("seconds", 0.0) / n
+        n = len(run.rows)
+        usd = run.cost.get("usd")  # 0 if the model has no price
+        used = {
+            "usd_per_1000": run.uncached(1000 * usd / n) if usd else None,
+            "tokens": run.uncached((run.cost.get("prompt_tokens", 0) + run.cost.get("completion_tokens", 0)) / n),
+            "seconds": run.uncached(run.cost.get("seconds", 0.0) / n),
+        }
         usages.append(used)
     unit = next((name for name in usages[0] if all(used[name] for used in usages)), "seconds")
     costs = [(used[unit] or 0.0) / (1000 if unit == "usd_per_1000" else 1) for used in usages]

@@ -120,10 +120,16 @@ class Run(Displayed):
         """Calls, tokens, seconds and money."""
         return dict(self.head.cost)
 
-    @property
-    def is_cached(self) -> bool:
-        """Whether all its answers came from the cache, so that what they cost is not known."""
-        return bool(self.cost.get("cached")) and not self.cost.get("calls")
+    def uncached(self, amount: float) -> float | None:
+        """An amount of its cost as if no answer had come from the cache, which took nothing.
+
+        Answers from the cache count like the others, call for call; None if all came from there.
+        """
+        calls = self.cost.get("calls", 0)
+        cached = self.cost.get("cached", 0)
+        if cached and not calls:
+            return None
+        return amount * (calls + cached) / calls if cached else amount
 
     @cached_property
     def evidence(self) -> list[Evidence]:
