@@ -98,9 +98,9 @@ def evaluate(
         if unused := next((name for name, value in chosen.items() if value), None):
             what = "takes one model for --lm" if unused == "lm" else f"asks about all traces and takes no --{unused}"
             raise GoldassayError(f"a judge of a failure mode (--mode) {what}")
-        asked = panel(DEFAULT_QUESTION, (judge.lm or [])[:1], judge.store)
+        judges = panel(DEFAULT_QUESTION, (judge.lm or [])[:1], judge.store)
         with terminal.working(f"judging the traces of {folder}"), judge.within_budget():
-            aligned, written = judge_from_notes(folder, mode, asked, traces, threads=judge.threads, seed=seed)
+            aligned, written = judge_from_notes(folder, mode, judges, traces, threads=judge.threads, seed=seed)
         terminal.output(aligned, json)
         if not json:
             terminal.line(f"{written}: {'in use' if aligned.better_than_chance else 'not in use'}")

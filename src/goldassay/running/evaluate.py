@@ -264,10 +264,12 @@ class _Evaluation:
     def _work(self, engine: Measuring | Cluster, failures: Failures) -> str:
         """Make and keep the missing rows; the reason to stop early, or nothing."""
         repeats = self.options.repeats
-        shown = self.options.progress and not quiet()
+        is_shown = self.options.progress and not quiet()
         zero = self.metric.zero
         total = zero
-        waiting = deque(self.rows if shown else ())  # until a value is shown, so that threads do not queue for the sum
+        waiting = deque(
+            self.rows if is_shown else ()
+        )  # until a value is shown, so that threads do not queue for the sum
         todo = self.rows.missing(len(self.gold))
 
         def make(number: int, measuring: Measuring | Cluster = engine) -> Row:
@@ -287,20 +289,20 @@ class _Evaluation:
             if self.writer is not None:
                 row, offset = self.writer.row(row)
             self.rows.add(row, offset)
-            if shown:
+            if is_shown:
                 waiting.append(row)
             return failures.add(str(row.id), row.error)
 
         measure = zero.weighted[0] if len(zero.weighted) == 1 else "metric"
         name = str(self.head.name)
-        with run_progress(self.size, len(self.rows), shown=shown, name=name, measure=measure) as bar:
+        with run_progress(self.size, len(self.rows), shown=is_shown, name=name, measure=measure) as bar:
 
             def show() -> None:
                 nonlocal total
                 while waiting:
                     tallies = waiting.popleft().tallies  # of a function also values that only the whole run knows
                     total += zero.from_state({key: state for key, state in tallies.items() if key in zero})
-                if shown:
+                if is_shown:
                     bar(len(self.rows), float(total.value), len(failures.errors))
 
             # a function's names are those of its first example, so the workers start when they are known

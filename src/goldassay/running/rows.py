@@ -102,18 +102,18 @@ class Row:
         Raises:
             TypeError: It has no index, id, score or tallies, or a value has the wrong type.
         """
-        known = {name: state[name] for name in IN_FILE if state.get(name) is not None}
-        if "document" in known:
-            known["document"] = str(known["document"])
-        if "errors" in known:
-            known["errors"] = tuple(Error(**error) for error in known["errors"])
-        if "usage" in known:
-            known["usage"] = Usage.of(known["usage"])
-        if "calls" in known:
-            known["calls"] = tuple(known["calls"])
-        if "steps" in known:
-            known["steps"] = tuple(map(Step.of, known["steps"], count()))
-        return cls(**known)
+        fields = {name: state[name] for name in IN_FILE if state.get(name) is not None}
+        if "document" in fields:
+            fields["document"] = str(fields["document"])
+        if "errors" in fields:
+            fields["errors"] = tuple(Error(**error) for error in fields["errors"])
+        if "usage" in fields:
+            fields["usage"] = Usage.of(fields["usage"])
+        if "calls" in fields:
+            fields["calls"] = tuple(fields["calls"])
+        if "steps" in fields:
+            fields["steps"] = tuple(map(Step.of, fields["steps"], count()))
+        return cls(**fields)
 
     def state(self) -> Fields:
         """As JSON: what is always known, then what this row has."""

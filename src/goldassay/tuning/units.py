@@ -270,8 +270,8 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
                 if not statement.heads:
                     units.append(Unit(statement.text.strip(), statement.kind, name, index, tokens(statement.text)))
         for index, demo in enumerate(predictor.demos or []):
-            shown = "\n".join(_lines({key: demo[key] for key in signature.fields if key in demo}))
-            units.append(Unit(shown, "demonstration", name, index, tokens(shown)))
+            lines = "\n".join(_lines({key: demo[key] for key in signature.fields if key in demo}))
+            units.append(Unit(lines, "demonstration", name, index, tokens(lines)))
     if isinstance(program, Wrapped):  # the examples beside the predictors' own
         fields = {key for predictor in named.values() for key in signature_of(predictor).fields}
         shown_to_all = [

@@ -127,7 +127,7 @@ def mode_shares(traces: Iterable[ReviewedTrace], modes: Iterable[Mode] = ()) -> 
     """
     reviewed = list(traces)
     design = design_of(reviewed)
-    known = bool(reviewed) and design.groups() is not None
+    has_shares = bool(reviewed) and design.groups() is not None
     names = dict.fromkeys(name for trace in reviewed for name in trace.modes)
     every = {name: Mode(name) for name in names} | {mode.name: mode for mode in modes}
     shares: list[ModeShare] = []
@@ -135,9 +135,9 @@ def mode_shares(traces: Iterable[ReviewedTrace], modes: Iterable[Mode] = ()) -> 
         rows = [trace for trace in reviewed if mode.name in trace.modes]
         share: Interval | None = None
         cost: Interval | None = None
-        if known:
+        if has_shares:
             share = design.interval([float(mode.name in trace.modes) for trace in reviewed], bounds=(0.0, 1.0))
-        if known and any(trace.grade is not None for trace in rows):
+        if has_shares and any(trace.grade is not None for trace in rows):
             costs = [float(trace.grade or 1) if mode.name in trace.modes else 0.0 for trace in reviewed]
             cost = design.interval(costs, bounds=(0.0, 3.0))
         shares.append(ModeShare(mode, len(rows), share, cost))

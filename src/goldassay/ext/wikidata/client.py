@@ -266,9 +266,9 @@ class WikidataClient:
             if self._store is not None:
                 results = self._store.query(page)
                 answer = results.serialize(format=optional("pyoxigraph", "wikidata").QueryResultsFormat.JSON)
-                found = orjson.loads(answer)["results"]["bindings"]
-                rows += found
-                if len(found) < PAGE:
+                bindings = orjson.loads(answer)["results"]["bindings"]
+                rows += bindings
+                if len(bindings) < PAGE:
                     return rows, ""
                 continue
             digest = hashlib.sha256(page.encode()).hexdigest()[:32]

@@ -134,8 +134,8 @@ def steps_of(pred: object) -> list[Step]:
             parent = step.get("parent")
             above = isinstance(parent, int) and 0 <= parent < index
             args = arguments(step.get("args") or step.get("arguments"))
-            known = {"name": str(step["name"]), "args": args, "parent": parent if above else None}
-            steps.append(Step.of({**step, **known}, index))
+            checked = {"name": str(step["name"]), "args": args, "parent": parent if above else None}
+            steps.append(Step.of({**step, **checked}, index))
         else:
             steps.append(_call_or_text(step, index))
     return steps
