@@ -203,7 +203,7 @@ class Journal:
         self._log = None if read_only else jsonl.Log(file, sync=True)
 
     def add(self, line: Line | ModeLine) -> None:
-        """Write a decision or a change of the modes, unless nothing is to be added."""
+        """Write a decision or a change of the modes that is not there yet; a journal that is only read takes none."""
         if self._log:
             self._log.add(line.model_dump(exclude_defaults=True))
             self._apply(line)
