@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+import goldassay
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.cli import app
 from goldassay.gold import convert, load, read
@@ -130,3 +132,21 @@ def test_a_trace_of_inputs_and_outputs_is_read_as_it_is(task: str, tmp_path: Pat
     assert record.get("text", "out") == "out"  # of a name that both sides have, a prediction has the outputs'
     (mapped,) = read(file, "own", "pred", map="reply=outputs.answer,question=inputs.question")
     assert (mapped["reply"], mapped["question"]) == ("1885", "When?")
+
+
+@pytest.mark.parametrize(
+    ("task", "gold", "pred", "message"),
+    [
+        ("triples", {"triples": []}, [("a", "p", "b")], 'record 1: a record is .*, not list: {"triples": …}'),
+        ("triples", {"triples": []}, {"triples": [("a", "p", "b")]}, "object with subject, predicate, object"),
+        ("extraction", {"text": "Ur", "entities": []}, {"entities": [(0, 2, "TOP")]}, "object with start, end, type"),
+        ("answering", {"question": "?", "answers": ["a"]}, "a", 'not str: {"answer": …}'),
+        ("trajectories", {"calls": []}, [{"name": "a"}], 'not list: {"calls": …}'),
+        ("trajectories", {"calls": []}, None, 'not NoneType: {"calls": …}'),
+    ],
+)
+def test_an_output_without_its_field_is_an_error_that_names_the_field(
+    task: str, gold: Any, pred: Any, message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        goldassay.score(task, [gold], [pred])

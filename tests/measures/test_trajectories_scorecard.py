@@ -38,3 +38,8 @@ def test_a_program_that_failed_and_a_trajectory_that_was_cut_are_warned_about() 
     result = scorecard(gold, [None, {"trajectory": [A], "finished": False}])
     assert result.values["call_recall"] == 0.5
     assert len(result.warnings) == 2
+
+
+def test_predictions_without_a_field_of_calls_are_warned_about() -> None:
+    result = scorecard([{"calls": [A]}] * 3, [{"steps": [A]}, {"calls": []}, {"messages": []}])
+    assert [warning[:23] for warning in result.warnings] == ["1 of 3 predictions have"]

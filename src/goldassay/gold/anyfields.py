@@ -126,7 +126,7 @@ def objects(data: Any, field: str = "") -> Iterator[Record]:
         if field and values and all(value is None or isinstance(value, str | Number) for value in values):
             values = [{field: value} for value in values]
         for row in values:
-            yield row if isinstance(row, Mapping) else {name: field_at(row, name) for name in names(row)}
+            yield row if isinstance(row, Mapping) else {name: field_at(row, name) for name in names(row)} or row
 
 
 def _is_empty(value: object) -> bool:

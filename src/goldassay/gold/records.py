@@ -108,6 +108,10 @@ def problems(
             elif detail["type"] == "missing":
                 what = "this field is missing"
                 hint = f'; name its column (`map={{"{field}": "COLUMN"}}`)'
+            elif detail["type"] == "dict_type" and len(detail["loc"]) == 2:
+                shapes = schema(task, side)
+                item = shapes["properties"][detail["loc"][0]].get("items", {}).get("$ref", "").rpartition("/")[2]
+                what += f"; it is an object with {', '.join(shapes['$defs'][item]['required'])}" if item else ""
             what += hint if len(detail["loc"]) <= 1 else ""
             errors[field] = DataError(what, record=fields.get("id"), field=field or None)
         return list(errors.values())

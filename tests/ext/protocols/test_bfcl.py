@@ -164,6 +164,32 @@ def test_what_cannot_be_read_is_the_decoders_failure(result: Any, tmp_path: Path
     assert card.by["error"] == {"ast_decoder:decoder_failed": {"examples": 1}}
 
 
+CALL = {"type": "function", "function": {"name": "geo_area", "arguments": '{"base": 10}'}}
+
+
+@pytest.mark.parametrize(
+    ("pred", "right"),
+    [
+        ({"result": [{"geo_area": '{"base": 10}'}]}, True),  # what models behind interfaces without dots return
+        ({"messages": [{"role": "assistant", "tool_calls": [CALL]}]}, True),
+        ({"calls": [{"name": "geo_area", "args": {"base": 10}}]}, True),
+        ({"calls": [{"name": "geo.area", "args": {"base": 10}}]}, True),
+        ({"result": "[geo.area(base=10)]"}, True),
+        ({"result": "[geo_area(base=10)]"}, False),  # a name that a model wrote
+        ({"calls": [{"geo_area": {"base": 10}}]}, False),
+    ],
+)
+@pytest.mark.parametrize("category", ["simple_python", "multiple", "parallel"])
+def test_a_name_without_the_dots_of_gold(tmp_path: Path, pred: Any, right: bool, category: str) -> None:
+    schema = {**AREA, "name": "geo.area"}
+    gold = {"id": "a", "functions": [schema], "ground_truth": [{"geo.area": {"base": [10]}}], "category": category}
+    (tmp_path / "gold.jsonl").write_text(json.dumps(gold), encoding="utf-8")
+    (tmp_path / "pred.jsonl").write_text(json.dumps({"id": "a", **pred}), encoding="utf-8")
+    card = score("trajectories", tmp_path / "gold.jsonl", tmp_path / "pred.jsonl", protocol="bfcl", intervals=False)
+    assert card.values["ast_accuracy"] == right
+    assert ["where gold has a dot" in warning for warning in card.warnings] == [True] * (not right)
+
+
 def test_an_error_is_named_as_the_script_names_it() -> None:
     gold = {"calls": [{"name": "area", "args": {"base": [10]}}], "functions": [AREA], "category": "simple_python"}
     (error,) = AstMatch()(gold, {"calls": [{"area": {"base": 11}}]}).errors

@@ -9,6 +9,10 @@ left out. Parallel calls are assigned one to one in any order, greedily in the o
 What nobody expects, and is done as the script does it: ``any`` is a text; items of a list are checked against one
 level of types, and pass if any acceptable answer passes; an empty list passes where the argument may be left out.
 
+Interfaces for calling functions allow no dots in names, so the script replaces those of the schemas by ``_`` for models
+behind them: here wherever calls are not in BFCL's form ``[{name: {argument: value}}]``, whose names are compared as
+they are written.
+
 A text in which no calls can be read, or arguments that are no JSON, are ``ast_decoder:decoder_failed``. Of tasks of the
 categories ``irrelevance`` no call is right, and any of ``relevance``. Java and JavaScript are not read.
 
@@ -20,7 +24,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from goldassay._support.exceptions import DataError
@@ -242,7 +246,12 @@ class AstMatch(Measure[Mean, list[str]]):
                 functions = read(example, "functions", None) or [_schema_of(call) for call in expected]
                 calls = trajectory(prediction)
                 category = str(read(example, "category", None) or ("parallel" if len(expected) != 1 else "multiple"))
-                listed = None if any(isinstance(call.args.get(""), str) for call in calls.calls) else calls.calls
+                sides = [expected, calls.calls]
+                if not _is_decoded(prediction):
+                    functions = [{**function, "name": _without_dots(function["name"])} for function in functions]
+                    sides = [[replace(call, name=_without_dots(call.name)) for call in side] for side in sides]
+                expected, called = sides
+                listed = None if any(isinstance(call.args.get(""), str) for call in called) else called
                 error = "no prediction" if calls.failure else ast_error(functions, expected, listed, category)
             except DataError as fault:
                 raise fault.at(record=identity(example, index)) from None
@@ -267,6 +276,20 @@ class AstMatch(Measure[Mean, list[str]]):
         return (Error(error, f"{error.replace('_', ' ')}: expected {expected}.", expected, calls, field="calls"),), ()
 
 
+def _is_decoded(prediction: object) -> bool:
+    """Whether calls are in BFCL's form, with the names that a model wrote and arguments as an object."""
+    calls = read(prediction, "calls", None)
+    return isinstance(calls, list) and any(
+        isinstance(call, Mapping) and len(call) == 1 and "function" not in call and isinstance(args, Mapping)
+        for call in calls
+        for args in call.values()
+    )
+
+
+def _without_dots(name: str) -> str:
+    return str(name).replace(".", "_")
+
+
 def _schema_of(call: Step) -> dict[str, Any]:
     """A schema that the reference itself implies."""
     names = {kind: name for name, kind in reversed(PYTHON_TYPES.items())}  # of two the first: "array", "string"
@@ -283,8 +306,10 @@ def scorecard(shared: Batches) -> Result:
 
     def facts(chunk: Batches, first: AstMatch) -> Counter[Any]:
         counts = Counter[Any]()
-        for gold, error in zip(chunk.gold, chunk.of(first), strict=True):
+        for gold, pred, error in zip(chunk.gold, chunk.pred, chunk.of(first), strict=True):
             category = str(read(gold, "category", None) or "none")
+            names = {call.name for call in reference(gold).alternatives[0] if error and "." in call.name}
+            counts["dots"] += not {*map(_without_dots, names)}.isdisjoint(call.name for call in trajectory(pred).calls)
             counts["category", category] += 1
             counts[("error", error) if error else ("right", category)] += 1
         return counts
@@ -299,7 +324,11 @@ def scorecard(shared: Batches) -> Result:
         return {name: {"examples": n} for name, n in errors.most_common()} or None
 
     by = {"category": by_category, "error": by_error}
-    return fold("trajectories", [AstMatch()], shared, sections=Sections(facts, by))
+    dots = (
+        "{n} of {examples} predictions write _ in a function's name where gold has a dot, which is wrong; if the model "
+        'may write no dots, give calls as messages with tool_calls, or as {{"name": …, "args": …}}'
+    )
+    return fold("trajectories", [AstMatch()], shared, sections=Sections(facts, by, {"dots": dots}))
 
 
 MEASURES = (AstMatch(),)

@@ -69,7 +69,11 @@ def rows(source: Source) -> Iterator[SourceRecord]:
         empty = False
         with source.checking(line=line, record=None if line else number):
             if not isinstance(raw, Mapping):
-                raise DataError(f"a record is an object with fields, not {type(raw).__name__}")
+                message = f"a record is an object with fields, not {type(raw).__name__}"
+                if source.task in TASKS:
+                    field = [*_schema(source.task, source.side)["required"][1:], *LABEL_FIELDS[source.task]][0]
+                    message += f': {{"{field}": …}}'
+                raise DataError(message)
             predicted = source.side == "pred"
             raw = anyfields.flat(raw, paths, predicted=predicted)
             row = anyfields.renamed(raw, paths, predicted=predicted) if paths else dict(raw)

@@ -12,6 +12,7 @@ from goldassay.measures import Examples
 from goldassay.measures.protocols import official_result
 from goldassay.measures.trajectories.matching import CallPair
 from goldassay.measures.trajectories.measures import ByTool, TrajectoryMatch, listed
+from goldassay.measures.trajectories.records import TRAJECTORY
 from goldassay.results.result import Result, Sections, by_key, facts_of, fold
 from goldassay.statistics.intervals import wilson
 
@@ -53,6 +54,7 @@ def scorecard(
     by = {"tool": lambda card: by_key(card.totals[by_tool.key])}
     warnings = {
         "failed": "{n} of {examples} programs failed, so their calls count as missed",
+        "absent": "{n} of {examples} predictions have no trajectory, calls or messages and count as without a call",
         "unfinished": "{n} of {examples} trajectories were cut before their end",
     }
     sections = Sections(_facts, by, warnings)
@@ -83,7 +85,9 @@ def _facts(chunk: Batches, first: TrajectoryMatch) -> Counter[Hashable]:
     facts: Counter[Hashable] = Counter()
     lengths: Counter[int] = Counter()
     pairs: list[CallPair] = chunk.of(first)
-    for gold, pair in zip(chunk.gold, pairs, strict=True):
+    for gold, pred, pair in zip(chunk.gold, chunk.pred, pairs, strict=True):
+        if not pair.trajectory.steps and not pair.trajectory.failure:
+            facts["absent"] += all(read(pred, name, None) is None for name in TRAJECTORY)
         wrong = pair.first_wrong
         calls = pair.trajectory.calls
         lengths[len(calls) + 1 if wrong is None else wrong + 1] += 1
