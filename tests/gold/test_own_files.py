@@ -194,5 +194,5 @@ def test_bare_values_are_labels_or_records() -> None:
     assert goldassay.score("classification", [1, 2], {"a": [1, 1], "b": [1, 2]})["b"]["accuracy"] == 1
     invoices = ['{"no": 1}', '{"no": 2}']
     assert goldassay.score("records", invoices, [{"no": 1}, {"no": 3}])["record_accuracy"] == 0.5
-    with pytest.raises(GoldassayError, match="no column"):
+    with pytest.raises(GoldassayError, match="a record is an object with fields, not str"):
         goldassay.score("answering", ["a"], ["a"])

@@ -52,9 +52,11 @@ def value(text: str | bytes, *, file: Path | str | None = None, line: int | None
     try:
         if not unique:
             raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-            with suppress(orjson.JSONDecodeError):  # such as a number that only Python reads
+            try:
                 if LONG_NUMBER not in raw.translate(DIGITS_TO_ZERO):
                     return orjson.loads(text)
+            except orjson.JSONDecodeError:  # such as a number that only Python reads
+                pass
         content = text if isinstance(text, str) else text.decode()
         parsed = (UNIQUE_DECODER if unique else DECODER).decode(content)
         return whole(parsed) if "\\ud" in content or "\\uD" in content else parsed

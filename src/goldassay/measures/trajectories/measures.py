@@ -110,11 +110,10 @@ class TrajectoryMatch(TrajectoryMeasure[Mean]):
 
     def tallies(self, batch: list[CallPair]) -> Mean:
         """1 for a trajectory that matches."""
-        needed = ("any_order", "subset") if self.mode == "unordered" else (self.mode,)
         values = []
         for pair in batch:
-            matches = any(all(getattr(alignment, name) for name in needed) for alignment in pair.alignments)
-            values.append(float(matches and not pair.trajectory.failure))
+            matches = [alignment for alignment in pair.alignments if getattr(alignment, self.mode)]
+            values.append(float(bool(matches) and not pair.trajectory.failure))
         return means(values)
 
 

@@ -31,11 +31,12 @@ from goldassay.core.steps import Step
 CALLING = ("tool", "retriever", "")  # the kinds of steps that are calls; a step without a kind is one
 FINISH = "finish"  # the tool with which DSPy's ReAct ends
 REACT_ERROR = "Execution error"  # the first words of an observation of ReAct whose tool raised
+ANSWER = Step("assistant", kind="model")
 TRAJECTORY = ("trajectory", "calls", "messages")
 """The fields under which a prediction may have its steps."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Trajectory:
     """The calls of one prediction, how many steps it took, and whether it came to its end.
 
@@ -53,7 +54,7 @@ class Trajectory:
         return max(self.steps, self.calls[-1].index + 1 if self.calls else 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Reference:
     """The acceptable lists of calls, and whether their order counts."""
 
@@ -232,9 +233,11 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
         parent = None
         if role == "assistant":
             parent = len(steps)
-            steps.append(Step(str(get("model") or "assistant"), {}, parent, "model"))
-            if not strict:  # scores need no texts
-                steps[parent].output = text_of(message)
+            if strict:  # scores need the calls alone
+                steps.append(ANSWER)
+            else:
+                name = str(get("model") or "assistant")
+                steps.append(Step(name, {}, parent, "model", text_of(message)))
         for call in get("tool_calls") or ():
             step = read_call(call, len(steps))
             step.parent = parent
