@@ -90,7 +90,7 @@ docs: .venv/docs
 
 # official numbers and installed implementations, replayed: prints "N of M"; FETCH=FOLDER downloads the public files first
 conformance: install
-	$(BIN)/python -m benchmarks.conformance $(if $(FETCH),--fetch $(FETCH))
+	$(BIN)/python -m tests.conformance $(if $(FETCH),--fetch $(FETCH))
 
 bench: install
 	$(BIN)/python -m benchmarks

@@ -11,7 +11,6 @@ LONG = (
     "claims",
     "coverage",
     "edits",
-    "fuzz",
     "judging",
     "labels",
     "local_lm",

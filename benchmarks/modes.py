@@ -35,8 +35,8 @@ from tempfile import TemporaryDirectory
 
 import dspy
 import numpy as np
-from benchmarks.judging import DATA
-from benchmarks.labels import DRAWS, HIGH, LOW, PAGE, Random, marked
+from tests.simulations.labels import DRAWS, HIGH, LOW, PAGE, Random, marked
+from tests.simulations.preferences import DATA
 
 from goldassay._support.exceptions import DataError
 from goldassay.ext.labelling.drafts import LIKELY

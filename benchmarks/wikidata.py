@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import wikibase_rdf as rdf
+from tests import wikibase_rdf as rdf
 
 from goldassay._support.cache import Cache
 from goldassay.ext.wikidata.client import Item, ItemStatement, WikidataClient

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from benchmarks import wikibase_rdf as rdf
+from tests import wikibase_rdf as rdf
 
 from goldassay.ext.wikidata.client import Item, ItemStatement
 from goldassay.ext.wikidata.web import Web

@@ -1,4 +1,4 @@
-"""Damaged files through every reader, in CI time; ``python -m benchmarks fuzz`` is the long run."""
+"""Damaged files through every reader, in CI time; ``python -m tests.chaos.fuzz`` is the long run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks import fuzz
-from benchmarks.fuzz import readers
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.chaos import fuzz
+from tests.chaos.fuzz import readers
 from tests.simulation import drawn
 from typer.testing import CliRunner
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import dspy
 import pytest
-from benchmarks.explain import LINES, Obedient, World, examples
+from tests.simulations.planted_units import LINES, Obedient, World, examples
 from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError

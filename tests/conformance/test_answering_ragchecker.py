@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks.conformance import published
+from tests.conformance import published
 
 from goldassay._support.exceptions import DataError
 from goldassay.measures import answering

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.conformance import cases
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conformance import cases
 from tests.simulation import drawn
 
 from goldassay import Metric

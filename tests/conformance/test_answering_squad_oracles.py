@@ -6,9 +6,9 @@ import random
 from pathlib import Path
 
 import pytest
-from benchmarks.conformance import cases
 from dspy.evaluate.metrics import EM
 from dspy.evaluate.metrics import F1 as F1_OF_DSPY
+from tests.conformance import cases
 
 from goldassay.gold import read
 from goldassay.measures.answering import squad

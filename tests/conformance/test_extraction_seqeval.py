@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.conformance import cases
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from seqeval.metrics import classification_report
 from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2
+from tests.conformance import cases
 from tests.simulation import drawn
 
 from goldassay.ext.compat import compute_ner_metrics

@@ -9,7 +9,7 @@ from statistics import mean, pstdev
 from typing import Any
 
 import pytest
-from benchmarks import conformance as conform
+from tests.conformance import suites as conform
 
 from goldassay._support.exceptions import DataError, GoldassayError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.conformance import cases, live
+from tests.conformance import cases, live
 
 from goldassay import workspace
 from goldassay.measures import classification

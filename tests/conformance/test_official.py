@@ -10,9 +10,9 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from benchmarks.conformance import SUITES
-from benchmarks.conformance.__main__ import main
-from benchmarks.conformance.official import OfficialHome, fetch, sources
+from tests.conformance.__main__ import main
+from tests.conformance.official import OfficialHome, fetch, sources
+from tests.conformance.suites import SUITES
 
 
 class Home:

@@ -9,9 +9,9 @@ import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
-from benchmarks.conformance.live import CUTS, IR_MEASURES, TREC_EVAL
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conformance.live import CUTS, IR_MEASURES, TREC_EVAL
 from tests.simulation import drawn
 
 from goldassay.gold import read

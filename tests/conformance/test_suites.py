@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks import conformance as conform
-from benchmarks.conformance.official import SuiteResult
-from benchmarks.conformance.published import Topic
+from tests.conformance import suites as conform
+from tests.conformance.official import SuiteResult
+from tests.conformance.published import Topic
 
 from goldassay._support.exceptions import DataError, GoldassayError
 

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from benchmarks.perfect import perfect_for
+from tests.perfect import perfect_for
 
 from goldassay._support import files
 from goldassay.gold import pairs

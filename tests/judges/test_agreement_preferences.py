@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.judging import compare_preferences, prefer
-from benchmarks.judging import read_preferences as read
+from tests.simulations.preferences import compare_preferences, prefer
+from tests.simulations.preferences import read_preferences as read
 
 from goldassay._support.exceptions import DataError
 from goldassay.judges.judge import Judge

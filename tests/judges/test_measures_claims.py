@@ -9,8 +9,8 @@ from typing import Any
 
 import dspy
 import pytest
-from benchmarks.conformance.published import RAGCHECKER
 from dspy.lm15 import Message, Response, TextPart, Usage
+from tests.conformance.published import RAGCHECKER
 
 from goldassay import Metric
 from goldassay._support.exceptions import GoldassayError

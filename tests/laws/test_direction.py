@@ -14,7 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from benchmarks.perfect import perfect_for
+from tests.perfect import perfect_for
 
 from goldassay import Metric
 from goldassay._support.exceptions import GoldassayError

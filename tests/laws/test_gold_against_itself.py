@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from benchmarks.perfect import attains_one, perfect_for
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.perfect import attains_one, perfect_for
 from tests.simulation import drawn
 
 from goldassay.text import normal

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.perfect import attains_one, perfect_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.perfect import attains_one, perfect_for
 
 from goldassay.core import measure as core_measure
 from goldassay.core.evidence import stacked

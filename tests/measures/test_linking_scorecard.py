@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from benchmarks.perfect import perfect_for
+from tests.perfect import perfect_for
 
 from goldassay.gold import read
 from goldassay.measures import linking as ln

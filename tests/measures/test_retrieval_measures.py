@@ -6,9 +6,9 @@ from math import log2
 from typing import Any
 
 import pytest
-from benchmarks.perfect import attains_one, perfect_for
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.perfect import attains_one, perfect_for
 from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError

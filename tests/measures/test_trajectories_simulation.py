@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.labels import Stream, drawn, values
 from tests.simulation import simulation
+from tests.simulations.labels import Stream, drawn, values
 
 from goldassay.measures.trajectories import TrajectoryMatch, scorecard
 
@@ -48,7 +48,7 @@ def test_the_table_by_step_covers_the_share_of_each_step(draws: int, golden: tup
 def patch(rng: np.random.Generator, n: int, gain: float) -> Stream:
     """A policy and the same with a patch of step 3: it mends and breaks it, and changes the error in some cases.
 
-    The shares are those of `benchmarks.labels.accuracy`, whose table ``docs/labels.md`` has.
+    The shares are those of `tests.simulations.labels.accuracy`, whose table ``docs/labels.md`` has.
     """
     moved = 0.75 * PATCHED + 0.25 * gain
     kinds = rng.choice(4, n, p=[(moved + gain) / 2, (moved - gain) / 2, PATCHED - moved, 1 - PATCHED])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from benchmarks.perfect import perfect_for
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.perfect import perfect_for
 from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError

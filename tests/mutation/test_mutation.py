@@ -6,10 +6,11 @@ import json
 from functools import cache
 
 import pytest
-from benchmarks import mutation
-from benchmarks.mutation.damages import ANSWERING as ANSWERS
-from benchmarks.mutation.running import Reaction, examples, measures, right
-from benchmarks.perfect import perfect_for
+from tests.mutation import running as mutation
+from tests.mutation.damages import ANSWERING as ANSWERS
+from tests.mutation.damages import Damage
+from tests.mutation.running import Reaction, examples, measures, right
+from tests.perfect import perfect_for
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.measure import TASKS
@@ -79,7 +80,7 @@ def rows(task: str) -> list[Reaction]:
     return mutation.table([task], embedder=None)
 
 
-def of(damage: mutation.Damage) -> list[Reaction]:
+def of(damage: Damage) -> list[Reaction]:
     return [row for row in rows(damage.task) if row.damage == damage.name]
 
 
@@ -95,17 +96,17 @@ def test_every_task_is_damaged_in_every_way_that_concerns_it() -> None:
 
 
 @pytest.mark.parametrize("damage", HARMFUL)
-def test_every_damage_is_noticed_by_a_measure_of_its_task(damage: mutation.Damage) -> None:
+def test_every_damage_is_noticed_by_a_measure_of_its_task(damage: Damage) -> None:
     assert [row.measure for row in of(damage) if row.noticed], damage
 
 
 @pytest.mark.parametrize("damage", HARMLESS)
-def test_what_is_harmless_is_noticed_by_none(damage: mutation.Damage) -> None:
+def test_what_is_harmless_is_noticed_by_none(damage: Damage) -> None:
     assert [(row.measure, row.change) for row in of(damage) if row.change not in (0.0, None) or row.noticed] == []
 
 
 @pytest.mark.parametrize("damage", HARMFUL)
-def test_a_damage_really_changes_the_prediction_and_not_the_gold(damage: mutation.Damage) -> None:
+def test_a_damage_really_changes_the_prediction_and_not_the_gold(damage: Damage) -> None:
     gold = examples()[damage.task]
     perfect = perfect_for(damage.task)
     before = json.dumps(gold)

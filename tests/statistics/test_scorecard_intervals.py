@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 import pytest
-from benchmarks.perfect import perfect_for
+from tests.perfect import perfect_for
 
 from goldassay.core.measure import TASKS
 from goldassay.gold import load

@@ -7,8 +7,8 @@ from typing import Any
 
 import dspy
 import pytest
-from benchmarks.explain import KINDS, LINES, PAIR, Obedient, World, examples
 from tests.simulation import by_day
+from tests.simulations.planted_units import KINDS, LINES, PAIR, Obedient, World, examples
 
 from goldassay import evaluate, explain
 from goldassay._support.exceptions import GoldassayError
@@ -221,7 +221,7 @@ def test_early_looks_leave_the_budget_to_open_units() -> None:
 
 
 def test_verdicts_of_a_simulation_hold() -> None:
-    from benchmarks.explain import simulate
+    from tests.simulations.planted_units import simulate
 
     rates = simulate(0.1, 200, draws=10)
     assert rates["useful helps"] > 0.5

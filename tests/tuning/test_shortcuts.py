@@ -6,7 +6,7 @@ from typing import Any
 
 import dspy
 import pytest
-from benchmarks.shortcuts import BESIDE_TEXT, IN_TEXT, gold, warned
+from tests.simulations.planted_shortcuts import BESIDE_TEXT, IN_TEXT, gold, warned
 
 from goldassay import explain
 from goldassay.tuning.shortcuts import shortcuts

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.labels import QUICK, TABLES, decided, drawn, labelled, mended
 from tests.simulation import by_day
+from tests.simulations.labels import QUICK, TABLES, decided, drawn, labelled, mended
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.ext.labelling import proof

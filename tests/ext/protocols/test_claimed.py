@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.conformance import cases
+from tests.conformance import cases
 from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from benchmarks import wikibase_rdf as rdf
+from tests import wikibase_rdf as rdf
 from tests.processes import Process
 from typer.testing import CliRunner, Result
 

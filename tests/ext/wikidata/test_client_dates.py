@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from benchmarks.wikibase_rdf import to_rdf
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.wikibase_rdf import to_rdf
 
 from goldassay.ext.wikidata.client import from_rdf
 

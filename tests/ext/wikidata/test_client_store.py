@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import wikibase_rdf as rdf
+from tests import wikibase_rdf as rdf
 
 from goldassay._support.cache import Cache
 from goldassay._support.exceptions import DataError, GoldassayError, NotFoundError

@@ -1,4 +1,4 @@
-"""Replay official results and compare with installed implementations: ``python -m benchmarks.conformance``.
+"""Replay official results and compare with installed implementations: ``python -m tests.conformance``.
 
 ``--data FOLDER`` names the folder of official files (default: ``../shared/data``, or ``GOLDASSAY_DATA``); ``--fetch
 FOLDER`` downloads those that are public first; ``--only NAME`` (repeat) chooses suites and implementations. Prints
@@ -12,28 +12,27 @@ import os
 import sys
 from pathlib import Path
 
-from benchmarks import conformance
-from benchmarks.conformance import live, official
+from tests.conformance import live, official, suites
 
 from goldassay._support.exceptions import GoldassayError
 
 
 def main() -> None:
     """Parse the call, replay, print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.conformance")
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance")
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("GOLDASSAY_DATA", "../shared/data")))
     parser.add_argument("--fetch", type=Path, metavar="FOLDER")
-    parser.add_argument("--only", action="append", choices=[*conformance.SUITES, *live.ORACLES])
+    parser.add_argument("--only", action="append", choices=[*suites.SUITES, *live.ORACLES])
     arguments = parser.parse_args()
     not_fetched = official.fetch(arguments.fetch) if arguments.fetch else []
     data = arguments.fetch or arguments.data
-    names = arguments.only or [*live.ORACLES, *conformance.SUITES]
-    suites = [name for name in names if name in conformance.SUITES]
+    names = arguments.only or [*live.ORACLES, *suites.SUITES]
+    replayed = [name for name in names if name in suites.SUITES]
     if not arguments.only:  # all that are there
-        suites = [name for name in suites if (data / conformance.SUITES[name][0]).is_dir()]
+        replayed = [name for name in replayed if (data / suites.SUITES[name][0]).is_dir()]
     try:
         results = live.run([name for name in names if name in live.ORACLES])
-        results += conformance.run(data, suites) if suites else []
+        results += suites.run(data, replayed) if replayed else []
     except GoldassayError as error:
         sys.exit(str(error))
     for result in results:

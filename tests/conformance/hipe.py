@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.conformance.official import SuiteResult
+from tests.conformance.official import SuiteResult
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs

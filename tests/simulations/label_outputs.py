@@ -1,8 +1,8 @@
-"""Outputs of pairs of systems whose gold is complete: `benchmarks.labels` holds the verdict of few labels against all.
+"""Outputs of pairs of systems whose gold is complete: `labels` holds the verdict of few labels against that of all.
 
-``python -m benchmarks.label_outputs MODEL.gguf FOLDER`` asks a local model (``nice -n 15``, about ten minutes on one
-thread): two prompts on 300 questions of XQuAD. The answers are written to the folder line by line, and a run that was
-interrupted goes on there. ``python -m benchmarks.labels real --answers FOLDER`` reads them; without the folder this
+``python -m tests.simulations.label_outputs MODEL.gguf FOLDER`` asks a local model (``nice -n 15``, about ten minutes on
+one thread): two prompts on 300 questions of XQuAD. The answers are written to the folder line by line, and a run that
+was interrupted goes on there. ``python -m benchmarks.labels real --answers FOLDER`` reads them; without the folder this
 pair is left out.
 """
 
@@ -27,7 +27,7 @@ from goldassay.workspace.search import BM25Index
 
 Rows = list[dict[str, Any]]
 Sides = tuple[Rows, Rows, Rows]
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 QUESTIONS = 300
 STATES = {
     "extraction": ("heritage", "entities", "patterns, with a gazetteer"),

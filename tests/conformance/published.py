@@ -32,8 +32,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from benchmarks.conformance.official import SuiteResult
-from benchmarks.perfect import perfect_for
+from tests.conformance.official import SuiteResult
+from tests.perfect import perfect_for
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError

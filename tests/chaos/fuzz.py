@@ -1,6 +1,6 @@
 """Fuzz every reader of files: each damaged file gives records or a one-line error, never another exception.
 
-``python -m benchmarks fuzz`` reads 100,000 damaged files; ``GOLDASSAY_FUZZ=TIMES,SEED`` changes how many.
+``python -m tests.chaos.fuzz`` reads 100,000 damaged files; ``GOLDASSAY_FUZZ=TIMES,SEED`` changes how many.
 
 A sound file of each kind that people give is damaged at random places (bytes changed, lost, repeated, cut off; hostile
 pieces put in) and read. A reader may give records, and may raise a `GoldassayError` of one line; anything else is a
@@ -195,7 +195,7 @@ def _settings() -> Iterator[Reader]:
     yield Reader("state", "state.json", state, lambda f: load_state(program, f))
 
 
-LOGS = Path(__file__).parent.parent / "tests" / "ext" / "interop" / "logs" / "files"
+LOGS = Path(__file__).parent.parent / "ext" / "interop" / "logs" / "files"
 
 
 def _logs() -> Iterator[Reader]:
@@ -376,3 +376,7 @@ def main() -> None:
     print(f"  faults {len(outcomes.faults):,}")
     for label, why, content in outcomes.faults[:20]:
         print(f"  {label}: {why[:200]} on {content[:200]!r}")
+
+
+if __name__ == "__main__":
+    main()

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.conformance import hipe as hipe_scorer
-from benchmarks.conformance import published, questions, scripts
-from benchmarks.conformance.official import SuiteResult
+from tests.conformance import hipe as hipe_scorer
+from tests.conformance import published, questions, scripts
+from tests.conformance.official import SuiteResult
 
 from goldassay._support.exceptions import GoldassayError
 

@@ -1,6 +1,12 @@
-"""Which measure notices which damage, and by how much.
+"""Metrics that are themselves tested: right predictions are damaged, and the table says which measure notices.
 
-The gold is small and written for this table: every damage of a task finds something to damage in it.
+A measure that falls by less than 0.15 although every example is damaged is *blind* to the damage: ROUGE to a negation,
+cosine to an echo of the question. Every damage that concerns a task is noticed by one of its measures; a harmless one
+(another order of a list) is noticed by none. Both are tests. The gold is small and written for this table: every damage
+of a task finds something to damage in it.
+
+Source: the idea is mutation testing (DeMillo, Lipton and Sayward, IEEE Computer 1978), turned on metrics; compare
+Sai et al., Perturbation CheckLists for evaluating NLG evaluation metrics, EMNLP 2021.
 """
 
 from __future__ import annotations
@@ -10,9 +16,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.mutation import damages, spans
-from benchmarks.mutation.damages import Damage
-from benchmarks.perfect import perfect_for
+from tests.mutation import damages, spans
+from tests.mutation.damages import Damage
+from tests.perfect import perfect_for
 
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError
 from goldassay.core.measure import TASKS, Measure, registered
