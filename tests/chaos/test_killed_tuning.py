@@ -19,8 +19,8 @@ from tests.processes import Process, run
 from goldassay import Metric, tune
 from goldassay._support.exceptions import GoldassayError
 from goldassay.measures import extraction
+from goldassay.running.folder import locked
 from goldassay.tuning.measuring import JOURNAL_CHUNK
-from goldassay.tuning.saved import locked_folder
 
 
 def workspace(folder: Path, names_gold: list[Any], names_source: str) -> None:
@@ -111,7 +111,8 @@ def test_an_arena_that_is_killed_goes_on_with_the_arms_that_did_not_end(
 
 def test_a_tunings_folder_belongs_to_one_process(names_program: Any, names_gold: list[Any], tmp_path: Path) -> None:
     gold = {"train": names_gold[:12], "dev": names_gold[12:28], "test": []}
-    with locked_folder(tmp_path / "t"), pytest.raises(GoldassayError, match="t is being written by another run"):
+    (tmp_path / "t").mkdir()
+    with locked(tmp_path / "t"), pytest.raises(GoldassayError, match="t is being written by another run"):
         tune(names_program, gold, Metric(extraction.SpanF1()), "labeled", folder=tmp_path / "t", progress=False)
     assert not list((tmp_path / "t").iterdir())
 

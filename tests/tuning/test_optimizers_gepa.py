@@ -20,7 +20,7 @@ from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.measures import extraction
 from goldassay.tuning import tune
 from goldassay.tuning.optimizers import check_gepa_state
-from goldassay.tuning.saved import begin
+from goldassay.tuning.saved import opened
 
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 RULE = "Find names. A number is TMP. A museum is MUS."
@@ -160,11 +160,15 @@ def test_another_tuning_does_not_go_on(lm: Any, names_program: Any, gold: Any, t
 
 def test_a_tuning_on_other_examples_is_told_by_their_number_and_hash(tmp_path: Path) -> None:
     about = {"optimizer": "gepa", "seed": 0, "program": "p", "options": {}, "lm": None}
-    begin(tmp_path, False, {**about, "splits": {"train": {"examples": 30, "sha256": "0fe780297f72"}}})
-    with pytest.raises(
-        GoldassayError, match=r"on other examples: train 30 \(0fe78029\) then, train 20 \(38c6efcc\) now"
-    ):
-        begin(tmp_path, True, {**about, "splits": {"train": {"examples": 20, "sha256": "38c6efccdd97"}}})
+    earlier, other = (
+        {**about, "splits": {"train": {"examples": n, "sha256": sha256}}}
+        for n, sha256 in ((30, "0fe780297f72"), (20, "38c6efccdd97"))
+    )
+    with opened(tmp_path, False, earlier):
+        pass
+    message = r"on other examples: train 30 \(0fe78029\) then, train 20 \(38c6efcc\) now"
+    with pytest.raises(GoldassayError, match=message), opened(tmp_path, True, other):
+        pass
 
 
 class Payload:

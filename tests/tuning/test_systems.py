@@ -10,6 +10,7 @@ import pytest
 
 from goldassay import workspace
 from goldassay._support.exceptions import GoldassayError
+from goldassay.gold import TaskSet
 from goldassay.tuning.systems import examples, indexed, prepared, systems
 
 
@@ -39,9 +40,9 @@ def test_a_program_gets_what_it_requires_beside_the_input_of_its_task(tmp_path: 
 
 def test_a_program_that_searches_is_indexed_as_a_copy() -> None:
     program: Any = workspace.target("retrieval:BM25").load()
-    passages = [{"id": "a", "text": "kerkboeken"}]
-    assert indexed(program, []) is program
-    assert indexed(program, passages)(query="kerkboeken").results[0]["doc_id"] == "a"
+    record = {"id": "q", "question": "?", "answers": [], "context": "kerkboeken", "documents": ["a"]}
+    assert indexed(program, TaskSet("answering", [{"path": [{**record, "context": None}]}])) is program
+    assert indexed(program, TaskSet("answering", [{"path": [record]}]))(query="kerkboeken").results[0]["doc_id"] == "a"
     assert program(query="kerkboeken").results == []
 
 

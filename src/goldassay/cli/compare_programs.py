@@ -51,7 +51,7 @@ def run_programs(
     if systems.unlabelled:  # forty of the inputs that two systems answer otherwise; once labelled, the verdict
         pair = library.systems(
             task,
-            SplitExamples("unlabelled", [], [], []),
+            None,
             programs=systems.program or (),
             states=systems.state or (),
             models=systems.lm or (),
@@ -81,7 +81,7 @@ def run_programs(
     split = "test" if systems.tune else systems.split or "dev"
     data = library.examples(systems.gold, target, systems.split or "dev", **systems.reading())
     if systems.tune:
-        splits = splits_of(library.task_gold(systems.gold, target, **systems.reading())[1], seed)
+        splits = splits_of(data.gold, seed)
         data = data._replace(examples=splits["test"], train=splits["train"])
     programs = library.systems(
         task,

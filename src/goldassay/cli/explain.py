@@ -14,13 +14,13 @@ from goldassay.models.lm import for_program
 from goldassay.reporting import terminal
 from goldassay.running.hashing import gold_hash
 from goldassay.running.options import RunOptions
-from goldassay.tuning.explain import Explanation, ModelChange, lm_name
+from goldassay.tuning.explain import Explanation, lm_name, model_change
 from goldassay.tuning.explain import explain as explain_program
 from goldassay.tuning.patches import read, write
 from goldassay.tuning.proofs import PromptProof, check_proof, proof_places, write_proof
-from goldassay.tuning.prune import Pruned, prune
+from goldassay.tuning.prune import prune
 from goldassay.tuning.saved import TUNING_FILE, load_state, read_about
-from goldassay.tuning.systems import examples, indexed, task_gold
+from goldassay.tuning.systems import examples, indexed
 from goldassay.tuning.tuner import splits_of
 
 
@@ -63,9 +63,8 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
     if explaining.check:
         hashes = [gold_hash(gold)]
         about = file.with_name(TUNING_FILE)
-        _, part = task_gold(explaining.gold, target)
-        if about.is_file() and (data.train or not part.splits):  # the proof of a tuning is on the dev that it took
-            hashes.append(gold_hash(splits_of(part, read_about(about)["seed"])["dev"][: explaining.limit]))
+        if about.is_file() and (data.train or not data.gold.splits):  # the proof of a tuning is on the dev that it took
+            hashes.append(gold_hash(splits_of(data.gold, read_about(about)["seed"])["dev"][: explaining.limit]))
         checks = [check_proof(module, file, lm_name(model.lm), hashes) for model in models]
         changes = list(dict.fromkeys(change for check in checks for change in check))
         terminal.output(
@@ -76,7 +75,7 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
         return
     if len(models) > 2 or (explaining.prune and len(models) > 1):
         raise GoldassayError("explain takes one model, or an old and a new one to compare; --prune takes one")
-    module = indexed(module, data.passages)
+    module = indexed(module, data.gold)
     metric = workspace.metric(target, explaining.metric)
     origins = [read(written) for written in sorted(patches.glob("*.yaml"))]
     explanations: list[Explanation] = []
@@ -89,15 +88,14 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
         write_proof(PromptProof.of(explanation), file)
         explanations.append(explanation)
     first = explanations[0]
-    results: list[Explanation | Pruned | ModelChange] = [*explanations]
+    view = [part for explanation in explanations for part in explanation.view()]
     more: Fields = {"proof": str(file)}
     if len(explanations) > 1:
-        change = ModelChange(first, explanations[1])
-        results.append(change)
-        more |= {"new": explanations[1].state(), "change": change.state()}
+        changes_view, change = model_change(first, explanations[1])
+        view += changes_view
+        more |= {"new": explanations[1].state(), "change": change}
     if explaining.prune:
-        _, part = task_gold(explaining.gold, target)
-        test = part.split("test") if "test" in part.splits else []
+        test = data.gold.split("test") if "test" in data.gold.splits else []
         if explaining.budget:
             costs = (
                 f"a run over {len(gold)} examples for each set of units that it tries, and two over {len(test)} of test"
@@ -106,12 +104,11 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
         with interruptible(FROM_CACHE), terminal.working("the shortest prompt"):
             pruned = prune(module, first, gold, metric, test, options)
         more |= {"pruned": {**pruned.state(), "files": [str(write(patch, patches)) for patch in pruned.patches]}}
-        results.append(pruned)
+        view += pruned.view()
     if json:
         terminal.answer(first.state() | more)
         return
-    for result in results:
-        terminal.show(result.view())
+    terminal.show(view)
     terminal.echo(f"Written: {file}")
     for name in more.get("pruned", {}).get("files", ()):
         terminal.echo(f"Written: {name}")

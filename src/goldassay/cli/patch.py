@@ -132,7 +132,7 @@ def test(
     else:
         data = examples(source.gold, target, split)
         measured = data.examples
-        folder.program = indexed(folder.program, data.passages)
+        folder.program = indexed(folder.program, data.gold)
     model = for_program(folder.current, source.lm)
     metric = workspace.metric(target, source.metric)
     options = RunOptions(lm=model.lm, adapter=model.adapter, threads=source.threads)

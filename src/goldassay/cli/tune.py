@@ -124,7 +124,7 @@ def tune(
     else:  # what a person corrected
         notes = Notes.of(tuning.modes, target)
         gold = TaskSet(target.task, [{"path": [example.toDict() for example in notes.required]}], None, notes.inputs)
-    student = indexed(target.tunable(), gold.passages)
+    student = indexed(target.tunable(), gold)
     splits = {name: examples[: source.limit] for name, examples in splits_of(gold, seed).items()}
     student = student if models.state is None else load_state(student, models.state)
     model = for_program(student, models.lm)

@@ -214,11 +214,9 @@ def run_arena(
     plan = saved.plan_of(program, splits, ",".join(arms), options)
     plan["options"] |= {"budget": str(options.budget), "race": str(options.race)}
     folder = options.folder
-    with saved.locked_folder(folder):
-        if folder is not None:
-            saved.begin(folder, options.resume, plan)
-            if not options.resume:
-                shutil.rmtree(folder / "arms", ignore_errors=True)
+    with saved.opened(folder, options.resume, plan):
+        if folder is not None and not options.resume:
+            shutil.rmtree(folder / "arms", ignore_errors=True)
         meter = Meter(options.budget)
         meter.limits.pop("minutes", None)  # shares have minutes of their own, without those of measuring
         arena = Arena(program, splits, metric, options)

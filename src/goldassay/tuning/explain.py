@@ -428,46 +428,26 @@ class _Purse:
             )
 
 
-@dataclass(frozen=True)
-class ModelChange(Displayed):
-    """The units of a prompt with an old model and with a new one."""
+def model_change(old: Explanation, new: Explanation) -> tuple[View, JsonObject]:
+    """The units of a prompt whose verdict is another with a new model, to show and as JSON.
 
-    old: Explanation
-    new: Explanation
-
-    @property
-    def changed(self) -> list[tuple[int, Unit, Unit]]:
-        """The units whose verdict is another, with their numbers."""
-        pairs = enumerate(zip(self.old.units, self.new.units, strict=True))
-        return [(index, a, b) for index, (a, b) in pairs if a.verdict != b.verdict]
-
-    @property
-    def lost(self) -> list[int]:
-        """The units that are shown to help with the old model, and not with the new one."""
-        idle = UnitVerdict.NOTHING, UnitVerdict.OPEN
-        return [index for index, a, b in self.changed if a.verdict == UnitVerdict.HELPS and b.verdict in idle]
-
-    @property
-    def harmful(self) -> list[int]:
-        """The units that are shown to hurt with the new model only."""
-        return [index for index, _, b in self.changed if b.verdict == UnitVerdict.HURTS]
-
-    @property
-    def sentence(self) -> str:
-        """The change in one line."""
-        return (
-            f"From {self.old.model} to {self.new.model}: value {self.old.value:.3f} → {self.new.value:.3f}, "
-            f"{len(self.lost)} units lost their effect, {len(self.harmful)} turned harmful."
-        )
-
-    def view(self) -> View:
-        """The sentence, and the units whose verdict is another."""
-        rows = []
-        for _, *pair in self.changed:
-            rows.append([short(pair[0].text), *(Cell(unit.sentence, unit.verdict.style) for unit in pair)])
-        columns = ["unit", str(self.old.model), str(self.new.model)]
-        return [Sentence(self.sentence, "head"), Table("verdicts that changed", columns, rows, left=3)]
-
-    def state(self) -> JsonObject:
-        """As JSON."""
-        return {"sentence": self.sentence, "lost": self.lost, "harmful": self.harmful}
+    ``lost`` are shown to help with the old model and not with the new one, ``harmful`` to hurt with the new one only.
+    """
+    rows: list[TableRow] = []
+    lost = []
+    harmful = []
+    for index, (before, after) in enumerate(zip(old.units, new.units, strict=True)):
+        if before.verdict == after.verdict:
+            continue
+        rows.append([short(before.text), *(Cell(unit.sentence, unit.verdict.style) for unit in (before, after))])
+        if after.verdict == UnitVerdict.HURTS:
+            harmful.append(index)
+        elif before.verdict == UnitVerdict.HELPS:
+            lost.append(index)
+    sentence = (
+        f"From {old.model} to {new.model}: value {old.value:.3f} → {new.value:.3f}, {len(lost)} units lost their "
+        f"effect, {len(harmful)} turned harmful."
+    )
+    columns = ["unit", str(old.model), str(new.model)]
+    view: View = [Sentence(sentence, "head"), Table("verdicts that changed", columns, rows, left=3)]
+    return view, {"sentence": sentence, "lost": lost, "harmful": harmful}

@@ -366,29 +366,6 @@ def plan_of(program: Module, splits: Splits, optimizer: str, options: TuneOption
     }
 
 
-def begin(folder: Path, resume: bool, plan: Record) -> None:
-    """Write that a tuning starts in ``folder``.
-
-    Raises:
-        GoldassayError: The folder holds another tuning, or one that cannot be resumed.
-    """
-    file = folder / TUNING_FILE
-    is_arena = "," in str(plan["optimizer"])  # an arena resumes by its arms
-    if resume and not is_arena and plan["optimizer"] not in RESUMABLE:
-        only = f"(only {' and '.join(RESUMABLE)} do): start it again without resuming"
-        raise GoldassayError(f"{plan['optimizer']} keeps no state to resume {only}")
-    earlier = read_about(file) if resume or file.is_file() else {}
-    if resume:
-        check_same(folder, earlier, plan)
-        if earlier.get("status") == "finished":
-            raise GoldassayError(f"the tuning in {folder} is finished; nothing to resume")
-    elif (folder / "gepa").is_dir() or earlier.get("status") in ("finished", "stopped"):
-        raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or resume it")
-    else:
-        (folder / JOURNAL).unlink(missing_ok=True)  # of a tuning that ended badly
-    _write(file, {"schema": TUNING_SCHEMA, "status": "running", **plan})
-
-
 def check_same(folder: Path, earlier: Record, plan: Record) -> None:
     """Check that an earlier tuning in ``folder`` was of the same material.
 
@@ -409,23 +386,42 @@ def check_same(folder: Path, earlier: Record, plan: Record) -> None:
 
 
 @contextmanager
-def locked_folder(folder: Path | None) -> Iterator[None]:
-    """Own a tuning's folder, and write in ``tuning.json`` how the tuning ended if it failed."""
+def opened(folder: Path | None, resume: bool, plan: Record) -> Iterator[None]:
+    """Own a tuning's folder, and write in ``tuning.json`` that the tuning starts, and how it ended if it failed.
+
+    Raises:
+        GoldassayError: The folder holds another tuning, or one that cannot be resumed.
+    """
     if folder is None:
         yield
         return
     with jsonl.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
+    file = folder / TUNING_FILE
     with locked(folder):
         try:
             with jsonl.writing(folder), chdir("."):  # a program may change the current folder
+                is_arena = "," in str(plan["optimizer"])  # an arena resumes by its arms
+                if resume and not is_arena and plan["optimizer"] not in RESUMABLE:
+                    only = f"(only {' and '.join(RESUMABLE)} do): start it again without resuming"
+                    raise GoldassayError(f"{plan['optimizer']} keeps no state to resume {only}")
+                earlier = read_about(file) if resume or file.is_file() else {}
+                if resume:
+                    check_same(folder, earlier, plan)
+                    if earlier.get("status") == "finished":
+                        raise GoldassayError(f"the tuning in {folder} is finished; nothing to resume")
+                elif (folder / "gepa").is_dir() or earlier.get("status") in ("finished", "stopped"):
+                    raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or resume it")
+                else:
+                    (folder / JOURNAL).unlink(missing_ok=True)  # of a tuning that ended badly
+                _write(file, {"schema": TUNING_SCHEMA, "status": "running", **plan})
                 yield
         except BaseException as error:
             status = "interrupted" if isinstance(error, (KeyboardInterrupt, StorageError)) else "failed"
             with suppress(GoldassayError):  # the first error is the one to report
-                about = read_about(folder / TUNING_FILE)
+                about = read_about(file)
                 if about.get("status") == "running":
-                    _write(folder / TUNING_FILE, {**about, "status": status})
+                    _write(file, {**about, "status": status})
             raise
 
 

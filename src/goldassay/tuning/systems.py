@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, TypeVar
 
 import dspy
 
@@ -47,35 +47,16 @@ from goldassay.tuning.tuner import tune
 from goldassay.tuning.wrappers import Splits
 from goldassay.workspace import Target
 
-Passages = list[dict[str, Any]]
 AnyProgram = TypeVar("AnyProgram")
 
 
-@runtime_checkable
-class Searching(Protocol):
-    """A program that searches passages."""
-
-    def index(self, passages: Passages) -> Self:
-        """The program over these passages."""
-        ...
-
-
-@runtime_checkable
-class Fitted(Protocol):
-    """A program that learns from examples without a model."""
-
-    def fit(self, examples: Sequence[dspy.Example]) -> Self:
-        """The program, fitted on these examples."""
-        ...
-
-
 class SplitExamples(NamedTuple):
-    """The examples of a split, the training examples that a baseline may learn from, and the passages to search."""
+    """The examples of a split of gold, and the training examples that a baseline may learn from."""
 
     name: str
     examples: Sequence[dspy.Example]
     train: Sequence[dspy.Example]
-    passages: Passages
+    gold: TaskSet
 
 
 def task_gold(gold: str | None, target: Target, **reading: Any) -> tuple[str, TaskSet]:
@@ -114,19 +95,19 @@ def examples(gold: str | None, target: Target, split: str, **reading: Any) -> Sp
         if split in ("train", "test"):  # dev is what commands ask for by default
             message = "%s has no splits, so all of its %d records are the %s split; goldassay gold split makes splits"
             logging.getLogger("goldassay").warning(message, name, len(task_set.all), split)
-        return SplitExamples(name, task_set.all, [], task_set.passages)
+        return SplitExamples(name, task_set.all, [], task_set)
     chosen = task_set.all if split == "all" else task_set.split(split)
     if not chosen:
         raise DataError(f"the {split} split of {target.task} is empty", file=name)
-    return SplitExamples(name, chosen, task_set.train if "train" in task_set.splits else [], task_set.passages)
+    return SplitExamples(name, chosen, task_set.train if "train" in task_set.splits else [], task_set)
 
 
-def indexed(program: AnyProgram, passages: Passages) -> AnyProgram:
-    """The program over these passages, if there are any and it searches; the given one stays as it is."""
-    if not passages or not isinstance(program, Searching):
+def indexed(program: AnyProgram, gold: TaskSet) -> AnyProgram:
+    """The program over the passages of gold, if there are any and it searches; the given one stays as it is."""
+    if not hasattr(program, "index") or not gold.passages:
         return program
     copied: Any = program
-    indexed: AnyProgram = copied.deepcopy().index(passages)
+    indexed: AnyProgram = copied.deepcopy().index(gold.passages)
     return indexed
 
 
@@ -134,10 +115,10 @@ def prepared(target: Target, data: SplitExamples | None = None, state: Path | No
     """The program: over the gold's passages if it searches, with its tuned state, fitted on train if it can be."""
     program: Any = target.load()
     if data is not None:
-        program = indexed(program, data.passages)
+        program = indexed(program, data.gold)
     if state is not None:
         program = load_state(program, state)
-    if data is not None and data.train and isinstance(program, Fitted):
+    if data is not None and data.train and hasattr(program, "fit"):
         program = program.fit(data.train)
     return program
 
@@ -228,7 +209,7 @@ class System:
 
 def systems(
     task: str,
-    data: SplitExamples,
+    data: SplitExamples | None,
     *,
     programs: Sequence[str] = (),
     states: Sequence[Path] = (),
@@ -239,7 +220,7 @@ def systems(
 
     Args:
         task: The task.
-        data: The gold that they are run on.
+        data: The gold that they are run on, if there is any.
         programs: Names of programs of the task, files, or folders of tuned programs; by default the task's program, and
             its baseline if there are no states.
         states: Saved states.
@@ -336,13 +317,12 @@ class MarkedTest:
             return self._run
         gold = self.gold
         options = self.options
+        data = None
         if gold is None or isinstance(gold, (str, Path)):
             data = examples(None if gold is None else str(gold), self.target, self.split)
+            gold = data.examples
             if not self.by_name:
-                chosen = examples_for(shape_of(self.program), data.examples, self.target.name)
-                data = data._replace(examples=chosen)
-        else:
-            data = SplitExamples("given", list(gold), [], [])
+                gold = examples_for(shape_of(self.program), gold, self.target.name)
         program: Any = self.program
         if self.by_name:
             program = prepared(self.target, data, self.state)
@@ -356,7 +336,7 @@ class MarkedTest:
             options = options.changed(folder=new_folder(folder, name, str(getattr(options.lm, "model", ""))))
         settings = {"program": self.program if self.by_name else name, "split": self.split}
         settings |= {"state": str(self.state)} if self.state else {}
-        self._run = evaluate(program, data.examples, self.metric, options, name=name, settings=settings)
+        self._run = evaluate(program, list(gold), self.metric, options, name=name, settings=settings)
         return self._run
 
     def failure(self, run: Run, name: str, floor: float) -> str:

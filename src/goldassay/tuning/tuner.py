@@ -86,9 +86,7 @@ def tune(
     if warning := shared_text([*splits["dev"], *splits["test"]]):
         logging.getLogger("goldassay").warning("dev and test: %s", warning)
     plan = saved.plan_of(program, splits, name, options)
-    with saved.locked_folder(options.folder):
-        if options.folder is not None:
-            saved.begin(options.folder, options.resume, plan)
+    with saved.opened(options.folder, options.resume, plan):
         meter = Meter(options.budget)
         job, tuned_program, stopped = optimizers.optimized(name, optimize, program, splits, metric, options, meter)
         leaks.check_program(tuned_program, {name: splits[name] for name in ("dev", "test")}, "the tuned program")
