@@ -11,7 +11,7 @@ import pytest
 from goldassay import workspace
 from goldassay._support.exceptions import GoldassayError
 from goldassay.gold import TaskSet
-from goldassay.tuning.systems import examples, indexed, prepared, systems
+from goldassay.tuning.systems import SplitExamples, examples, indexed, prepared, systems
 
 
 def test_a_split_has_its_examples_and_the_training_examples() -> None:
@@ -44,6 +44,17 @@ def test_a_program_that_searches_is_indexed_as_a_copy() -> None:
     assert indexed(program, TaskSet("answering", [{"path": [{**record, "context": None}]}])) is program
     assert indexed(program, TaskSet("answering", [{"path": [record]}]))(query="kerkboeken").results[0]["doc_id"] == "a"
     assert program(query="kerkboeken").results == []
+
+
+def test_what_a_program_keeps_as_its_index_is_left_alone(tmp_path: Path) -> None:
+    """A RAG program with an index of its own; the index was called with the passages of gold."""
+    lines = ["import dspy", "class RAG(dspy.Module):", "    def __init__(self):", "        super().__init__()"]
+    lines += ["        self.index = {'a': 'kerkboeken'}", "        self.fit = None", "    def forward(self, question):"]
+    (tmp_path / "rag.py").write_text("\n".join([*lines, "        return dspy.Prediction(answer=self.index['a'])"]))
+    record = {"id": "q", "question": "?", "answers": [], "context": "kerkboeken", "documents": ["a"], "split": "train"}
+    target = workspace.target(f"{tmp_path / 'rag.py'}:RAG", "answering")
+    gold = TaskSet("answering", [{"path": [record]}])
+    assert prepared(target, SplitExamples("own", gold.all, gold.train, gold))(question="?").answer == "kerkboeken"
 
 
 def test_a_baseline_is_fitted_on_train() -> None:

@@ -104,7 +104,7 @@ def examples(gold: str | None, target: Target, split: str, **reading: Any) -> Sp
 
 def indexed(program: AnyProgram, gold: TaskSet) -> AnyProgram:
     """The program over the passages of gold, if there are any and it searches; the given one stays as it is."""
-    if not hasattr(program, "index") or not gold.passages:
+    if not hasattr(type(program), "index") or not gold.passages:  # a method, not what a program keeps there
         return program
     copied: Any = program
     indexed: AnyProgram = copied.deepcopy().index(gold.passages)
@@ -118,7 +118,7 @@ def prepared(target: Target, data: SplitExamples | None = None, state: Path | No
         program = indexed(program, data.gold)
     if state is not None:
         program = load_state(program, state)
-    if data is not None and data.train and hasattr(program, "fit"):
+    if data is not None and data.train and hasattr(type(program), "fit"):
         program = program.fit(data.train)
     return program
 
