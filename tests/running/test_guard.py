@@ -7,8 +7,11 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.utils import DummyLM
 
+from goldassay.core.shape import shape_of
 from goldassay.running.budget import BudgetSpent
+from goldassay.running.evaluate import evaluate
 from goldassay.running.guard import as_prediction, attempt, guard, guarded, unguarded
 
 
@@ -56,3 +59,28 @@ def test_any_output_is_a_prediction(output: Any, fields: dict[str, Any]) -> None
 def test_a_note_goes_before_the_error() -> None:
     prediction = attempt(lambda text: 1 / 0, {"text": "x"}, lambda error: "while dividing: ")
     assert prediction.goldassay_failure == "while dividing: ZeroDivisionError: division by zero"
+
+
+class Asynchronous(dspy.Module):  # type: ignore[misc]
+    """Has no ``forward``, as programs of servers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answer = dspy.Predict("question -> answer")
+
+    async def aforward(self, question: str) -> Any:
+        await asyncio.sleep(0)
+        return await self.answer.acall(question=question)
+
+
+def test_a_module_that_is_only_asynchronous_is_awaited() -> None:
+    program = Asynchronous()
+    assert shape_of(program).inputs == ("question",)
+    with dspy.context(lm=DummyLM([{"answer": "Delft"}] * 2)):
+        assert attempt(program, {"question": "Where?"}).answer == "Delft"
+        copy = guarded(program)
+        assert copy(question="Where?").answer == "Delft"
+    assert [name for name, _ in copy.named_predictors()] == ["answer"]
+    gold = [dspy.Example(id=str(n), question="Where?", answer="Delft") for n in range(4)]
+    run = evaluate(program, gold, lambda gold, pred: gold.answer == pred.answer, lm=DummyLM([{"answer": "Delft"}] * 4))
+    assert (run.value, run.failed, run.cost["calls"]) == (1.0, 0, 4)

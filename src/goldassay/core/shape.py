@@ -281,16 +281,18 @@ def _signature(program: object) -> Signature | None:
 def _parameters(program: object) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """The inputs that a program takes and those of them that have a default; None if it takes any.
 
-    A signature names them; else the parameters of ``forward`` do, of the class or of the classes that it extends; a
-    module with ``**kwargs`` takes what the one module in it takes.
+    A signature names them; else the parameters of ``forward`` (or ``aforward``) do, of the class or of the classes that
+    it extends; a module with ``**kwargs`` takes what the one module in it takes.
     """
     signature = _signature(program)
     if signature is not None:
         return tuple(signature.input_fields), ()
-    classes = [item for item in type(program).__mro__ if "forward" in vars(item)]
-    for function in [vars(item)["forward"] for item in classes] or [program]:
+    methods = [
+        vars(item)[name] for item in type(program).__mro__ for name in ("forward", "aforward") if name in vars(item)
+    ]
+    for function in methods or [program]:
         try:
-            parameters = list(inspect.signature(function).parameters.values())[bool(classes) :]
+            parameters = list(inspect.signature(function).parameters.values())[bool(methods) :]
         except (TypeError, ValueError):
             continue
         kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -298,6 +300,6 @@ def _parameters(program: object) -> tuple[tuple[str, ...] | None, tuple[str, ...
         if named or all(item.kind is not inspect.Parameter.VAR_KEYWORD for item in parameters):
             optional = [item.name for item in named if item.default is not inspect.Parameter.empty]
             return tuple(item.name for item in named), tuple(optional)
-    held = vars(program).values() if classes else ()
+    held = vars(program).values() if methods else ()
     modules = [value for value in held if callable(getattr(value, "named_predictors", None))]
     return _parameters(modules[0]) if len(modules) == 1 else (None, ())

@@ -67,9 +67,11 @@ def attempt(
         KeyboardInterrupt: Somebody pressed Ctrl-C.
     """
     retries = PARSER_RETRIES
+    only_async = isinstance(program, dspy.Module) and not hasattr(program, "forward")
+    call: Callable[..., object] = program.acall if only_async else program
     while True:
         try:
-            return as_prediction(program(**inputs))
+            return as_prediction(call(**inputs))
         except (KeyboardInterrupt, BudgetSpent):
             raise
         except BaseException as error:  # noqa: BLE001  whatever a program raises is a result
@@ -98,7 +100,7 @@ class _Guarded:
     """Comes before a program's own class and catches what its ``forward`` raises."""
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
-        return attempt(super().forward, inputs)  # type: ignore[misc]
+        return attempt(getattr(super(), "forward", None) or super().aforward, inputs)  # type: ignore[misc]
 
 
 def guard(program: Program) -> Guard:
