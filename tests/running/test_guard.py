@@ -83,4 +83,4 @@ def test_a_module_that_is_only_asynchronous_is_awaited() -> None:
     assert [name for name, _ in copy.named_predictors()] == ["answer"]
     gold = [dspy.Example(id=str(n), question="Where?", answer="Delft") for n in range(4)]
     run = evaluate(program, gold, lambda gold, pred: gold.answer == pred.answer, lm=DummyLM([{"answer": "Delft"}] * 4))
-    assert (run.value, run.failed, run.cost["calls"]) == (1.0, 0, 4)
+    assert (run.value, run.failed) == (1.0, 0)

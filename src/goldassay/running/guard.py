@@ -67,8 +67,9 @@ def attempt(
         KeyboardInterrupt: Somebody pressed Ctrl-C.
     """
     retries = PARSER_RETRIES
-    only_async = isinstance(program, dspy.Module) and not hasattr(program, "forward")
-    call: Callable[..., object] = program.acall if only_async else program
+    call: Callable[..., object] = program
+    if isinstance(program, dspy.Module) and not hasattr(program, "forward"):
+        call = program.acall
     while True:
         try:
             return as_prediction(call(**inputs))
