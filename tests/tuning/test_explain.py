@@ -41,12 +41,14 @@ def test_planted_units_get_their_verdicts(lm: Any, tmp_path: Path) -> None:
         assert str(unit.verdict) == expected.get(kind, "nothing"), (kind, unit)
     assert [group.units for group in explained.groups] == [PAIR]
     assert explained.groups[0].low > 0
+    assert repr(explained) == f"Explanation({explained.sentence!r})"
     pruned = prune(program(), explained, examples(world), exact, examples(World(0.16, 80, seed=2)), lm=lm)
     left = pruned.program.signature.instructions.splitlines()
     assert set(LINES[:3]) <= set(left)
     assert len(left) == 4  # and one of the two that say the same
     assert pruned.proven
     assert pruned.tokens[1] < 0.6 * pruned.tokens[0]
+    assert repr(pruned) == f"Pruned({pruned.sentence!r})"
     (patch,) = pruned.patches
     assert patch.status == "proven"
     assert apply(program(), patch).signature.instructions == pruned.program.signature.instructions

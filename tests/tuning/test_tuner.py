@@ -85,6 +85,8 @@ def test_a_budget_stops_and_the_best_so_far_is_taken(lm: Any, names_program: Any
     assert "30 calls is spent" in tuned.stopped
     assert tuned.cost["calls"] == 30
     assert tuned.dev.after.value >= tuned.dev.before.value
+    assert repr(tuned).startswith("Tuned('bootstrap', dev ")
+    assert len(repr(tuned)) < 120
 
 
 def test_patches_leave_a_ledger_of_everything_tried(

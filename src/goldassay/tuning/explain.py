@@ -227,7 +227,7 @@ class Ablation:
         return self.shed(block[half:], *self.shed(block[:half], removed, best))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation(Displayed):
     """What each unit of a program's prompts is worth on some gold, with one model.
 
@@ -258,6 +258,9 @@ class Explanation(Displayed):
             f"{summary(self.units)}, on {self.n} {self.unit}{model}, value {self.value:.3f}; {idle} of {tokens} tokens "
             "have no measurable effect or do harm."
         )
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.sentence!r})"
 
     def view(self) -> View:
         """The sentence, the units, the groups."""

@@ -23,7 +23,7 @@ from goldassay.tuning.units import UnitVerdict, omit, short
 from goldassay.tuning.wrappers import Examples, Wrapped, predictors
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pruned(Displayed):
     """The shortest prompt that dev allows: ``program``, and the patches that make it; what test says of it, once.
 
@@ -54,6 +54,9 @@ class Pruned(Displayed):
             return f"{saved}, not tested."
         verdict = f"{'proven' if self.proven else 'not proven'} to lose no more than {self.margin:g}"
         return f"{saved}, test {signed(self.test.difference, self.test)}: {verdict}."
+
+    def __repr__(self) -> str:
+        return f"Pruned({self.sentence!r})"
 
     def view(self) -> View:
         """The sentence, and the patches."""

@@ -235,7 +235,7 @@ class Arm:
         return None if self.dev is None or self.test is None else self.dev - self.test
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tuned(Displayed):
     """The result of a tuning: the program, its values on dev and test, the cost, and the reason if it stopped early."""
 
@@ -256,6 +256,13 @@ class Tuned(Displayed):
     """The optimizers that shared the budget, if there were several; ``optimizer`` is then the chosen one, or none."""
     corrected: Audit | None = None
     """The verdict on test, corrected for the number of optimizers, if there were several."""
+
+    def __repr__(self) -> str:
+        trials = {"dev": self.dev, "test": self.test}
+        values = [
+            f"{split} {trial.before.value:.4f} → {trial.after.value:.4f}" for split, trial in trials.items() if trial
+        ]
+        return f"Tuned({self.optimizer!r}, {', '.join(values)}, {self.verdict})"
 
     @property
     def chosen(self) -> str | None:
