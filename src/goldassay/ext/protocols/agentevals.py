@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -63,15 +64,16 @@ def turns(record: object) -> Turns | None:
         messages = messages.get("messages")
     if not isinstance(messages, Sequence) or isinstance(messages, str):
         return None
-    if any(read(message, "role", None) is None for message in messages):
-        return None  # steps
     roles = []
     sizes = []
     calls: list[Step] = []
     for message in messages:
-        role = str(read(message, "role", ""))
-        listed = list(map(call_of, read(message, "tool_calls", None) or ()))
-        roles.append(ROLES.get(role, role))
+        get = message.get if type(message) is dict else partial(read, message, default=None)
+        role = get("role")
+        if role is None:
+            return None  # steps
+        listed = list(map(call_of, get("tool_calls") or ()))
+        roles.append(ROLES.get(str(role), str(role)))
         sizes.append(len(listed))
         calls += listed
     return Turns(tuple(roles), tuple(sizes), tuple(calls))

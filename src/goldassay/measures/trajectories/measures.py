@@ -238,9 +238,11 @@ class ArgumentAccuracy(TrajectoryMeasure[Mean]):
             names = 0
             wrong = 0
             for i, j in best.by_name.items():
-                names += len({*best.gold[i].args, *best.pred[j].args})
+                gold = best.gold[i]
+                pred = best.pred[j]
+                names += len({*gold.args, *pred.args})
                 if i not in best.right:
-                    wrong += len(pair.comparing.wrong_arguments(best.gold[i], best.pred[j]))
+                    wrong += len(pair.comparing.wrong_arguments(gold, pred))
             right.append(names - wrong)
             total.append(names)
         return Mean(_array(right), _array(total))
