@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections import Counter
 from typing import Any
@@ -327,3 +328,49 @@ def test_ragas_and_deepeval_agree_where_their_definitions_overlap() -> None:
             assert ArgumentAccuracy()(*listed).tally.value == pytest.approx(ragas_accuracy(gold, pred))
             compared["accuracy"] += 1
     assert min(compared.values()) > 50
+
+
+F = '{"q": "Delft"}'
+ASKED = {"role": "user", "content": "?"}
+DONE = {"role": "assistant", "content": "done"}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [
+            {"role": "assistant", "content": None, "function_call": {"name": "search", "arguments": F}},
+            {"role": "function", "name": "search", "content": "7", "error": "down"},
+        ],
+        [
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "a", "name": "search", "input": json.loads(F)}],
+            },
+            {"role": "user", "content": [{"type": "tool_result", "content": "down", "is_error": True}]},
+        ],
+        [
+            {"type": "function_call", "call_id": "a", "name": "search", "arguments": F},
+            {"type": "function_call_output", "call_id": "a", "output": "down", "error": "down"},
+        ],
+        [
+            {"type": "ai", "content": "", "tool_calls": [{"id": "a", "name": "search", "args": {"q": "Delft"}}]},
+            {"type": "tool", "tool_call_id": "a", "content": "down", "status": "error"},
+        ],
+    ],
+)
+def test_other_forms_of_messages(messages: list[dict[str, Any]]) -> None:
+    (call,) = trajectory({"messages": [ASKED, *messages, DONE]}).calls
+    assert (call.name, call.args, call.error) == ("search", {"q": "Delft"}, "down")
+    assert [step.error for step in steps_of({"messages": messages}) if step.kind == "tool"] == ["down"]
+    assert trajectory({"messages": [ASKED, *messages, DONE]}).finished
+    assert not trajectory({"messages": [ASKED, *messages]}).finished
+
+
+def test_a_call_of_a_custom_tool_and_a_piece_of_a_stream() -> None:
+    custom = {"type": "custom", "custom": {"name": "run", "input": "print(1)"}}
+    (call,) = trajectory({"messages": [{"role": "assistant", "tool_calls": [custom]}]}).calls
+    assert (call.name, call.args) == ("run", {"": "print(1)"})
+    piece = {"index": 0, "function": {"arguments": '{"q'}}
+    with pytest.raises(DataError, match="a call is {name, args}"):
+        trajectory({"messages": [{"role": "assistant", "tool_calls": [piece]}]})

@@ -8,7 +8,8 @@ A prediction has its steps under ``trajectory`` (or ``calls``, ``messages``) in 
 
 * steps: ``[{"kind": "tool", "name": …, "args": …, "output": …, "error": …}, …]``;
 * DSPy's ReAct: ``{"thought_0": …, "tool_name_0": …, "tool_args_0": …, "observation_0": …, …}``;
-* messages with ``tool_calls``, as OpenAI's API has them: arguments are an object or its JSON text;
+* messages with ``tool_calls``, as OpenAI's API has them: arguments are an object or its JSON text; also the older
+  ``function_call``, the items of its Responses, and Anthropic's parts ``tool_use``;
 * BFCL's calls: ``[{name: {argument: value}}, …]``.
 
 `trajectory` reads the calls that count and refuses what is none; `steps_of` reads all steps, whatever they are.
@@ -102,8 +103,9 @@ def trajectory(pred: object) -> Trajectory:
         calls = [step for step in steps if step.kind == "tool"]
         return Trajectory(tuple(calls), len(calls), len(calls) < len(steps))
     if form == "chat":
-        calls = [step for step in of_messages(listed, strict=True) if step.kind == "tool"]
-        waits = not listed or read(listed[-1], "tool_calls", None) or read(listed[-1], "role", "") == "tool"
+        steps = of_messages(listed, strict=True)
+        calls = [step for step in steps if step.kind == "tool"]
+        waits = not listed or (steps and steps[-1].kind == "tool")
         return Trajectory(tuple(calls), len(calls), not waits)
     if not form:
         return Trajectory()
@@ -134,7 +136,7 @@ def steps_of(pred: object) -> list[Step]:
         if isinstance(step, Mapping) and "name" in step:
             parent = step.get("parent")
             above = isinstance(parent, int) and 0 <= parent < index
-            args = arguments(step.get("args") or step.get("arguments"))
+            args = arguments(step.get("args") or step.get("arguments") or step.get("input"))
             checked = {"name": str(step["name"]), "args": args, "parent": parent if above else None}
             steps.append(Step.of({**step, **checked}, index))
         else:
@@ -150,29 +152,36 @@ def _form(pred: object) -> tuple[str, Any]:
         return ("chat", listed["messages"]) if "messages" in listed else ("react", listed)
     if not isinstance(listed, Sequence) or isinstance(listed, str):
         return "", ()
-    is_chat = any((type(step) is dict or isinstance(step, Mapping)) and "role" in step for step in listed)
+    is_chat = any(
+        (type(step) is dict or isinstance(step, Mapping))
+        and ("role" in step or step.get("type") in ("ai", "function_call"))
+        for step in listed
+    )
     return "chat" if is_chat else field, listed
 
 
 def call_of(item: object, index: int = 0) -> Step:
     """A call from ``{name, args}``, a step, OpenAI's ``{function: {name, arguments}}``, Inspect's or BFCL's form.
 
+    The arguments may be called ``arguments`` or ``input``.
+
     Raises:
         DataError: It has none of these forms.
     """
     get = item.get if type(item) is dict else lambda name: read(item, name, None)
-    function = get("function")
-    if type(function) is dict or isinstance(function, Mapping):
-        return Step(str(function.get("name", "")), arguments(function.get("arguments")), index)
+    function = get("function") or get("custom")
+    if (type(function) is dict or isinstance(function, Mapping)) and function.get("name"):
+        return Step(str(function["name"]), arguments(function.get("arguments", function.get("input"))), index)
     name = get("name")
     name = function if name is None else name  # Inspect: {function: name, arguments: {…}}
-    if name is None:
+    if not isinstance(name, (str, int)):
         if isinstance(item, Mapping) and len(item) == 1:
             ((name, args),) = item.items()
             return Step(str(name), arguments(args), index)
         raise DataError(f"a call is {{name, args}}, not {item!r}", field="calls")
     args = get("args")
     args = get("arguments") if args is None else args
+    args = get("input") if args is None else args
     step = Step(str(name), arguments(args), index)
     if error := get("error"):
         step.error = str(error)
@@ -219,46 +228,67 @@ def _of_react(fields: Record) -> list[Step]:
 def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Step]:
     """The steps of a chat: each answer of the model, and the calls of tools in it with what they returned.
 
-    A tool's message belongs to the call that it names, or to the first call that has no output yet.
+    Calls are ``tool_calls`` or ``function_call`` of a message, or parts of its content (Anthropic's ``tool_use``) or
+    items of their own (OpenAI's Responses). A result belongs to the call that it names, or to the first call that has
+    no output yet.
 
     Raises:
         DataError: A call has none of the forms that `call_of` reads, and the reading is ``strict``.
+
+    >>> parts = [{"type": "tool_use", "id": "a", "name": "search", "input": {"q": "Delft"}}]
+    >>> results = [{"type": "tool_result", "tool_use_id": "a", "content": "7, 9"}]
+    >>> steps = of_messages([{"role": "assistant", "content": parts}, {"role": "user", "content": results}])
+    >>> [(step.name, dict(step.args), step.output) for step in steps]
+    [('assistant', {}, ''), ('search', {'q': 'Delft'}, '7, 9')]
     """
     read_call = call_of if strict else _call_or_text
     steps: list[Step] = []
     waiting: list[tuple[object, Step]] = []
     for message in messages:
         get = message.get if type(message) is dict else partial(read, message, default=None)
-        role = get("role")
+        role = get("role") or get("type")
+        parts = get("content") or get("parts")
+        parts = [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else ()
         parent = None
-        if role == "assistant":
+        if role in ("assistant", "ai"):
             parent = len(steps)
             if strict:  # scores need the calls alone
                 steps.append(ANSWER)
             else:
                 name = str(get("model") or "assistant")
                 steps.append(Step(name, {}, parent, "model", text_of(message)))
-        for call in get("tool_calls") or ():
+        called = get("tool_calls") or ()
+        if role == "function_call" or get("function_call"):  # an item, or how it was before tools
+            called = [message if role == "function_call" else {"function": get("function_call")}]
+        elif parts:
+            called = [*called, *(part for part in parts if part.get("type") in ("tool_use", "tool_call"))]
+        for call in called:
             step = read_call(call, len(steps))
             step.parent = parent
-            waiting.append((read(call, "id", None), step))
+            waiting.append((read(call, "call_id", None) or read(call, "id", None), step))
             steps.append(step)
-        if role == "tool" and waiting:
-            name = get("tool_call_id")
+        results: Sequence[Any] = [part for part in parts if part.get("type") in ("tool_result", "tool_call_response")]
+        if role in ("tool", "function", "function_call_output"):
+            results = [message]
+        for result in results if waiting else ():
+            given = (read(result, name, None) for name in ("tool_call_id", "tool_use_id", "call_id", "id"))
+            name = next(filter(None, given), None)
             pair = next((item for item in waiting if item[0] == name), waiting[0])
             waiting.remove(pair)
-            error = get("error")
+            error = read(result, "error", None)
             error = error.get("message", error) if isinstance(error, Mapping) else error
-            pair[1].output = text_of(message)
+            output = "" if strict else text_of(result)
+            if not error and (read(result, "is_error", None) is True or read(result, "status", None) == "error"):
+                error = text_of(result) or "error"
+            pair[1].output = output
             pair[1].error = str(error or "")
     return steps
 
 
 def text_of(message: object) -> str:
-    """The text of a message, whose content is a text or a list of parts."""
-    content = read(message, "content", None)
-    if content is None:
-        content = read(message, "parts", None)
+    """The text of a message or of a result, which is a text or a list of parts."""
+    fields = (read(message, name, None) for name in ("content", "parts", "output", "response", "result"))
+    content = next((content for content in fields if content is not None), None)
     if isinstance(content, (list, tuple)):
         parts = (item.get("text") or item.get("content") if isinstance(item, Mapping) else item for item in content)
         return "\n".join(str(item) for item in parts if item)
