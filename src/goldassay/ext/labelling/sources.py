@@ -283,6 +283,10 @@ def _side(side: Any, source: LogSource, task: str, paths: Mapping[str, str]) -> 
     if source.own_ids and len(side) == 1 and not side.keys() & {*OUTPUT_FIELDS.get(task, ()), *paths.values()}:
         inner = next(iter(side.values()))
         side = inner if isinstance(inner, dict) else side
+    if source.own_ids and len(side) == 1 and task in TASKS:  # a log has a text alone, under a name of its own
+        fields = {"input": INPUT_FIELDS[task], "inputs": INPUT_FIELDS[task]}
+        fields |= {"output": "answer"} if "answer" in OUTPUT_FIELDS[task] else {}
+        side = {fields.get(name, name) if name not in paths.values() else name: value for name, value in side.items()}
     values = {name: value for name, path in paths.items() if (value := field_at(side, path, None)) is not None}
     return {**{name: value for name, value in side.items() if name not in paths.values()}, **values}
 
