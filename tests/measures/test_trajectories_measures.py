@@ -14,7 +14,7 @@ import pytest
 from goldassay import Mean, Metric, evaluate
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.measure import parse
-from goldassay.core.steps import Step
+from goldassay.core.steps import Step, bounded
 from goldassay.measures import answering
 from goldassay.measures.assignment import assign
 from goldassay.measures.trajectories import (
@@ -374,3 +374,19 @@ def test_a_call_of_a_custom_tool_and_a_piece_of_a_stream() -> None:
     piece = {"index": 0, "function": {"arguments": '{"q'}}
     with pytest.raises(DataError, match="a call is {name, args}"):
         trajectory({"messages": [{"role": "assistant", "tool_calls": [piece]}]})
+
+
+@pytest.mark.parametrize(
+    "pred",
+    [
+        {"messages": [{"role": "ai", "tool_calls": [{"name": "read"}]}, {"role": "tool", "content": "x" * 2_000_000}]},
+        {"trajectory": [{"name": "read", "output": "x" * 2_000_000}]},
+        {"trajectory": {"tool_name_0": "read", "observation_0": "x" * 2_000_000}},
+    ],
+)
+def test_a_long_output_is_cut_with_a_note_and_once(pred: dict[str, Any]) -> None:
+    step = steps_of(pred)[-1]
+    assert len(str(step.output)) < 20_100
+    assert str(step.output).endswith("(cut, 2,000,000 characters in all)")
+    recorded = bounded("x" * 2_000_000)
+    assert steps_of({"trajectory": [{"name": "read", "output": recorded}]})[0].output == recorded

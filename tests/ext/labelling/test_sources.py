@@ -238,9 +238,12 @@ def test_logs_of_other_tools_are_read(name: str, fields: dict[str, str], systems
     pool = pool_of([FILES / name], "answering", map=fields)
     assert (list(pool.answers), len(pool.inputs)) == (systems, size)
     assert all(record["question"] for record in pool.inputs.values())
-    for side in fields:
+    named = {key: path for key, path in fields.items() if path not in ("input", "output")}
+    alone = pool_of([FILES / name], "answering", map=named)  # a text alone, under the log's own name
+    assert (alone.answers, alone.inputs) == (pool.answers, pool.inputs)
+    for side in named:
         with pytest.raises(DataError, match=f"has {side}; there are .*; rename one") as error:
-            pool_of([FILES / name], "answering", map={key: path for key, path in fields.items() if key != side})
+            pool_of([FILES / name], "answering", map={key: path for key, path in named.items() if key != side})
         assert "\n" not in str(error.value)
 
 

@@ -27,7 +27,7 @@ from goldassay._support.exceptions import DataError
 from goldassay._support.jsonl import JSON
 from goldassay.core.fields import Record, read
 from goldassay.core.measure import failed, gold_field
-from goldassay.core.steps import Step
+from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
 
 CALLING = ("tool", "retriever", "")  # the kinds of steps that are calls; a step without a kind is one
 FINISH = "finish"  # the tool with which DSPy's ReAct ends
@@ -120,27 +120,33 @@ def trajectory(pred: object) -> Trajectory:
 
 
 def steps_of(pred: object) -> list[Step]:
-    """The steps of a prediction, under the first field of `TRAJECTORY` that it has.
+    """The steps of a prediction, under the first field of `TRAJECTORY` that it has; long values are cut.
 
     >>> react = {"thought_0": "look", "tool_name_0": "search", "tool_args_0": {"q": "Delft"}, "observation_0": "a, b"}
     >>> [(step.kind, step.name, step.output) for step in steps_of({"trajectory": react})]
     [('tool', 'search', 'a, b')]
     """
     form, listed = _form(pred)
+    steps: list[Step] = []
     if form == "react":
-        return _of_react(listed)
-    if form == "chat":
-        return of_messages(listed)
-    steps = []
-    for index, step in enumerate(listed):
-        if isinstance(step, Mapping) and "name" in step:
-            parent = step.get("parent")
-            above = isinstance(parent, int) and 0 <= parent < index
-            args = arguments(step.get("args") or step.get("arguments") or step.get("input"))
-            checked = {"name": str(step["name"]), "args": args, "parent": parent if above else None}
-            steps.append(Step.of({**step, **checked}, index))
-        else:
-            steps.append(_call_or_text(step, index))
+        steps = _of_react(listed)
+    elif form == "chat":
+        steps = of_messages(listed)
+    else:
+        for index, step in enumerate(listed):
+            if isinstance(step, Mapping) and "name" in step:
+                parent = step.get("parent")
+                above = isinstance(parent, int) and 0 <= parent < index
+                args = arguments(step.get("args") or step.get("arguments") or step.get("input"))
+                checked = {"name": str(step["name"]), "args": args, "parent": parent if above else None}
+                steps.append(Step.of({**step, **checked}, index))
+            else:
+                steps.append(_call_or_text(step, index))
+    longest = 2 * STEP_CHARACTERS  # what was cut when it was recorded stays as it is, with its notes
+    for step in steps:
+        step.args = bounded(step.args, longest)
+        step.output = bounded(step.output, longest)
+        step.error = bounded(step.error, longest)
     return steps
 
 

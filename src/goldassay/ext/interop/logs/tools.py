@@ -44,7 +44,7 @@ from goldassay._support.jsonl import JSON
 from goldassay.core.fields import Fields, Record, identity, read
 from goldassay.ext.interop.logs.spans import CALL_FAILED, FAILED_STATUS, as_object, decoded, moment, tree
 from goldassay.gold.formats.tables import table
-from goldassay.measures.trajectories.records import of_messages, text_of
+from goldassay.measures.trajectories.records import steps_of, text_of
 from goldassay.running.evaluated import PROGRAM_RAISED, LogSystem, Sample, number
 
 LARGEST_SAMPLES = 2**31  # bytes that the samples of an archive may unpack to
@@ -171,7 +171,7 @@ def _inspect(content: Content, file: Path) -> list[LogSystem]:
             event for event in record.get("events") or () if event.get("event") in ("span_begin", "tool", "model")
         ]
         steps = tree(_sample("Inspect event", {"uuid": "", **event}) for event in events)
-        steps = steps or tuple(of_messages(record.get("messages") or ()))
+        steps = steps or tuple(steps_of({"messages": record.get("messages")}))
         samples.append(_sample("Inspect", record, values=values, reasons=reasons, usage=usage, steps=steps))
     if not samples:
         raise DataError("the log has no samples: it was written with log_samples=False, or cut off", file=file)
@@ -353,7 +353,7 @@ def _chats(content: Content, file: Path) -> list[LogSystem]:
         return []
     samples: list[Sample] = []
     for index, row in enumerate(rows):
-        steps = tuple(of_messages(row["messages"]))
+        steps = tuple(steps_of(row))
         answers = _said(row["messages"], "assistant")
         inputs = {"input": next(iter(_said(row["messages"], "user")), "")}
         prediction = {"output": answers[-1] if answers else ""}
