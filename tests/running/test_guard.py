@@ -84,3 +84,13 @@ def test_a_module_that_is_only_asynchronous_is_awaited() -> None:
     gold = [dspy.Example(id=str(n), question="Where?", answer="Delft") for n in range(4)]
     run = evaluate(program, gold, lambda gold, pred: gold.answer == pred.answer, lm=DummyLM([{"answer": "Delft"}] * 4))
     assert (run.value, run.failed) == (1.0, 0)
+
+
+def test_a_program_runs_without_a_warning_of_dspy(capfd: pytest.CaptureFixture[str]) -> None:
+    class Fixed(dspy.Module):  # type: ignore[misc]
+        def forward(self, text: str) -> Any:
+            return dspy.Prediction(label="M")
+
+    for call in (guard(Fixed()), lambda text: attempt(Fixed(), {"text": text})):
+        assert call(text="x").label == "M"
+    assert "discouraged" not in capfd.readouterr().err

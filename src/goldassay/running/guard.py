@@ -68,7 +68,7 @@ def attempt(
     """
     retries = PARSER_RETRIES
     call: Callable[..., object] = program
-    if isinstance(program, dspy.Module) and not hasattr(program, "forward"):
+    if isinstance(program, dspy.Module) and not hasattr(type(program), "forward"):
         call = program.acall
     while True:
         try:
