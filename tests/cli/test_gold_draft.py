@@ -322,3 +322,26 @@ def test_what_cannot_be_drafted_is_one_line(
     filled = [word.format(tmp=tmp_path, a=files[0]) for word in words]
     assert message in refusal("gold", "draft", *filled, *TASK, "--out", tmp_path / "d.jsonl")
     assert not (tmp_path / "d.jsonl").exists()
+
+
+class Reads(dspy.Module):  # type: ignore[misc]
+    """A program whose steps a run records."""
+
+    def forward(self, text: str) -> Any:
+        return dspy.Prediction(label="M", answer=text)
+
+
+@pytest.mark.parametrize("task", ["classification", "answering"])
+def test_the_line_that_opens_the_page_of_a_run_with_steps_opens_that_of_its_task(tmp_path: Path, task: str) -> None:
+    field = "question" if task == "answering" else "text"
+    gold = [dspy.Example({"id": f"d{i}", field: f"letter {i}", "label": "M"}).with_inputs(field) for i in range(12)]
+    reads = Reads()
+    program = reads if task == "classification" else lambda question: reads(text=question)
+    evaluate(program, gold, lambda gold, pred: pred.label == "M", name="own", folder=tmp_path / "run")
+    out = tmp_path / "draft.jsonl"
+    done = call("gold", "draft", tmp_path / "run", "--task", task, "--n", 5, "--out", out)
+    assert rows(out)[0]["suggestions"]["own"]["trajectory"]
+    line = re.search(r"goldassay (review .*)", done.output)
+    assert line
+    call(*line[1].split(), "--export")
+    assert json.loads((tmp_path / "draft.review" / "review.json").read_text(encoding="utf-8"))["task"] == task

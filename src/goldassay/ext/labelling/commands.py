@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Annotated
 
 from goldassay._support import options as use
-from goldassay.core.measure import TASKS
 from goldassay.ext.labelling.drafting import draft_sources
 from goldassay.ext.labelling.drafts import next_steps
 from goldassay.ext.labelling.mode_judges import suggest_modes
 from goldassay.ext.labelling.modes import ModeTable, over, read_modes
 from goldassay.ext.labelling.review import Review
-from goldassay.ext.labelling.review.folder import Folder, add_wave
+from goldassay.ext.labelling.review.folder import Folder, add_wave, task_of
 from goldassay.ext.labelling.review.session import Session, reviewed_traces
 from goldassay.judges.tuning import panel
 from goldassay.reporting import terminal
@@ -153,7 +152,7 @@ def draft(
     terminal.output(chosen, json)
     if not json:
         terminal.line(f"{out}: {drafted + len(chosen.records)} records; label them from the top, then go on:")
-        terminal.echo(f"goldassay review {out}" + ("" if pool.task in TASKS else f" --task {task}"))
+        terminal.echo(f"goldassay review {out}" + ("" if task_of(chosen.records) == pool.task else f" --task {task}"))
         terminal.echo(*next_steps(chosen.question, task, out, pool.files))
 
 

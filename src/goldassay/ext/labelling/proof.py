@@ -44,7 +44,7 @@ from goldassay.ext.labelling.labelled import PREFERRED, decided, ranked, verdict
 from goldassay.ext.labelling.mode_judges import JUDGES, load_judge
 from goldassay.ext.labelling.notes import Notes, reviewed_folder
 from goldassay.ext.labelling.review import Review
-from goldassay.ext.labelling.review.folder import Folder
+from goldassay.ext.labelling.review.folder import Folder, task_of
 from goldassay.ext.labelling.review.session import labels_of
 from goldassay.ext.labelling.sources import pool_of
 from goldassay.gold import write
@@ -312,7 +312,7 @@ class Proof:
         reviewed: The modes that were named in the review.
         judged: The modes that judges were asked about.
         plan: How many labels are needed, if the draft was made now.
-        task: What the page needs to be told, if the answers of the draft do not imply the task: the program's file.
+        task: The task or the program's file, which the page is told if the answers of the draft do not imply it.
     """
 
     draft: Path
@@ -468,7 +468,8 @@ def prove_by_labels(
     design = Design.of(records)
     population = design.population if design.drafted else len(records)
     if not decided(records, target.task)[0]:
-        task = "" if target.task in TASKS else relpath(target.file)
+        task = target.task if target.task in TASKS else relpath(target.file)
+        task = "" if task_of(records) == target.task else task
         return Proof(draft, population, judged=judged, plan=plan, task=task)
     result = verdict(target.task, records, design.systems, metric)
     return Proof(draft, population, result, mode_changes(target.task, records, failures), judged, plan)

@@ -181,11 +181,7 @@ class Folder:
             content = json_lines(draft(pool, question, n=n, seed=seed).records)
         elif not resumed and first.suffix == ".jsonl":
             if not task:
-                names: set[str] = set()
-                for record in records_of(first):
-                    names = names.union(record, *(record.get(SUGGESTIONS) or {}).values())
-                fields = {**TASK_OF_FIELD, "query": "retrieval", "labels": "classification"}
-                task = next((fields[name] for name in fields if name in names), None)
+                task = task_of(records_of(first))
             if not task:
                 raise DataError("name the task of the draft (`task=`): its suggestions do not imply one", file=first)
             content = _masked(first)
@@ -432,6 +428,20 @@ def _settings(path: Path) -> Settings | None:
     """The settings of a folder; None if it is no folder of a review."""
     file = path / REVIEW
     return files.validated(Settings, files.json_value(file), file) if file.exists() else None
+
+
+def task_of(records: Sequence[Record]) -> str | None:
+    """The task that a draft's suggestions imply; steps beside an answer only show how it was reached.
+
+    >>> task_of([{"id": "a", "suggestions": {"run": {"label": "M", "trajectory": []}}}])
+    'classification'
+    """
+    fields = {**TASK_OF_FIELD, "query": "retrieval", "results": "retrieval", "labels": "classification"}
+    outputs = set[str]().union(*(answer for record in records for answer in (record.get(SUGGESTIONS) or {}).values()))
+    names = outputs.union(*records)
+    if fields.keys() & outputs - {"trajectory"}:
+        names.discard("trajectory")
+    return next((fields[name] for name in fields if name in names), None)
 
 
 def is_draft(file: Path) -> bool:
