@@ -48,6 +48,15 @@ def test_a_set_covers_each_costly_pattern_once_before_any_twice() -> None:
     assert cover([], result, program(), 2) == []
 
 
+def test_examples_whose_labels_are_as_frequent_are_equals_in_whatever_order_they_are_added() -> None:
+    kinds = [(letter, period) for letter in "abcdefgh" for period in (1, 2, 3, 5, 6)]
+    labels = [[f"{letter}{period}-{number // period:02}" for letter, period in kinds] for number in range(30)]
+    pool = [dspy.Example(text="x", mentions=texts).with_inputs("text") for texts in labels]
+    for first in range(0, 30, 3):
+        turned = [*pool[first:], *pool[:first]]
+        assert cover(turned, [], program(), 1) == turned[:1]
+
+
 def test_the_most_covering_example_stands_next_to_the_question() -> None:
     diagnosis = Diagnosis(
         [pattern("missed", "TMP", "", 0.4, "c"), pattern("missed", "TOP", "", 0.1, "a")], program(), TRAIN

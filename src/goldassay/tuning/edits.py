@@ -14,6 +14,7 @@ with w_p the pattern's share of the loss, c_ep how surely example e shows patter
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -287,7 +288,8 @@ def cover(pool: Examples, patterns: Sequence[Pattern], predictor: Predict, most:
     def gain(index: int) -> tuple[float, int, int]:
         covered = sum(weight * share for weight, share in zip(uncovered, shares[index], strict=True))
         # One more example of a label adds 2^-n - 2^-(n + 1) = 2^-n / 2 to its term 1 - 2^-n.
-        spread = sum(frequency[label] / frequency.total() * 0.5 ** held[label] / 2 for label in labels[index])
+        # Their order is that of a set, which differs from process to process: the sum must not depend on it.
+        spread = math.fsum(frequency[label] / frequency.total() * 0.5 ** held[label] / 2 for label in labels[index])
         cost = LENGTH * lengths[index] / (sum(lengths) / len(lengths))
         return covered + LABEL_SPREAD * spread - cost, -lengths[index], -index
 
