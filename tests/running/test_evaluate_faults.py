@@ -449,7 +449,10 @@ def test_a_damaged_folder_is_one_line(tmp_path: Path, rows: str, says: str) -> N
         (b"\xff\xfe", "run.json: not UTF-8 at byte 0"),
         (b"[]", "not a goldassay run.json"),
         (b"{}", "run.json: not a run: it lacks measures"),
-        (b'{"measures": {"x": {"measure": "no.Such()", "weight": 1, "conventions": ""}}}', "no measure reads as"),
+        (
+            b'{"measures": {"x": {"measure": "no.Such()", "weight": 1, "conventions": ""}}}',
+            "run.json: measures: no",
+        ),
         (b'{"measures": 7}', "not a goldassay run.json"),
         (b"[" * 100_000, "not JSON that can be read"),
     ],

@@ -499,5 +499,7 @@ def zero_of(head: RunHead, folder: Path) -> Evidence:
         if not math.isfinite(sum([*weights.values(), *(measure.target or 0.0 for measure in head.measures.values())])):
             raise ValueError
         return Evidence.empty({name: parse(measure.measure) for name, measure in head.measures.items()}, weights)
+    except GoldassayError as error:
+        raise DataError(str(error), file=folder / HEAD, field="measures") from None
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise DataError(NO_MEASURES, file=folder / HEAD) from None

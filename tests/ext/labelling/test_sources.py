@@ -168,6 +168,11 @@ def test_other_formats_of_predictions_and_tasks_are_read(tmp_path: Path) -> None
         (with_texts(rows(OURS)), [{"text": TEXTS[1], "label": "x"}], "predictions need an id"),
         (with_texts(rows(OURS)), [{"id": "x", "colour": "red"}], "no input has text; there are id, colour; rename one"),
         (with_texts(rows(OURS)), [], "the file is empty"),
+        (
+            with_texts(rows(OURS)),
+            [{"id": "x", "text": "t", "label": []}],
+            r"b\.jsonl: record x, label: ",
+        ),
     ],
 )
 def test_sources_that_do_not_fit_are_one_line(

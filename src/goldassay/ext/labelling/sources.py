@@ -192,7 +192,7 @@ def _sources(path: Path, pool: Pool, paths: Mapping[str, str]) -> list[LogSource
         return [_of_samples(source, samples, pool, paths) for source, samples in logs]
     try:
         records = read(rows if rows and suffix in JSON_ROWS else path, task=task, side="pred", map=paths or None)
-    except GoldassayError:
+    except GoldassayError as error:
         outputs = {*OUTPUT_FIELDS.get(task, ())}
         traces = [flat(row, paths, predicted=True) for row in rows if isinstance(row, Mapping)]
         columns = dict.fromkeys(key for row in traces for key in row)
@@ -201,6 +201,8 @@ def _sources(path: Path, pool: Pool, paths: Mapping[str, str]) -> list[LogSource
         if inputs:
             return [LogSource(path, inputs=inputs)]
         if answered or not rows or task not in TASKS:
+            if isinstance(error, DataError) and rows and suffix in JSON_ROWS:  # an error of rows names no file
+                raise DataError(error.what, file=path, record=error.record, field=error.field) from None
             raise
         raise DataError(_absent("input", [INPUT_FIELDS[task]], columns), file=path) from None
     inputs = _inputs_of(rows or records, path, pool, paths)

@@ -305,6 +305,12 @@ def test_a_damaged_log_is_one_line_with_its_file(tmp_path: Path, change: Any) ->
     assert "\n" not in str(caught.value)
 
 
+def test_a_number_beyond_all_floats_is_one_line_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "log.json").write_text('{"score": 1e999}')
+    with pytest.raises(DataError, match=r"log\.json: 1e999 is larger than any number"):
+        read_log(tmp_path / "log.json")
+
+
 def test_a_score_of_400_digits_is_none_and_half_a_character_can_be_written(tmp_path: Path) -> None:
     def change(log: dict[str, Any]) -> None:
         log["samples"][0]["scores"]["match"]["value"] = 10**400

@@ -76,6 +76,8 @@ def foreign(file: Path) -> Iterator[None]:
     """
     try:
         yield
+    except DataError as error:
+        raise error.at(file=file) from None
     except GoldassayError:
         raise
     except (KeyError, TypeError, AttributeError, IndexError) as error:
