@@ -33,6 +33,7 @@ from goldassay.running.account import Account
 from goldassay.running.budget import BudgetSpent, EndpointDown, Meter
 from goldassay.running.guard import guarded, unguarded
 from goldassay.running.hashing import fingerprint
+from goldassay.running.leaks import check_program
 from goldassay.statistics.sequential import Bets
 from goldassay.tuning.campaign import Patches, PatchOptions
 from goldassay.tuning.measuring import QUIET_OPTIONS, evaluated
@@ -300,6 +301,11 @@ def optimized(
         options: How it works.
         meter: Counts every call.
         guard: Wraps the model of a role, ``task`` or ``reflection``.
+
+    Raises:
+        GoldassayError: The optimizer failed, changed nothing, or its program shows none of its examples.
+        LeakError: Its program shows an example of dev or test.
+        RunStopped: A model answers no more.
     """
     room = 500  # tokens of an answer that writes instructions
     stopped = ""
@@ -351,7 +357,9 @@ def optimized(
     check_shown(result, job.student, job.train)
     if watch.note and not (stopped or job.ledger.patches) and fingerprint(result) == fingerprint(job.student):
         raise GoldassayError(f"{name} changed nothing: {watch.note}")
-    return job, unguarded(result), stopped
+    result = unguarded(result)
+    check_program(result, {"dev": splits["dev"], "test": splits["test"]}, "the tuned program")
+    return job, result, stopped
 
 
 def with_instructions(program: Module, candidate: Mapping[str, str]) -> Module:

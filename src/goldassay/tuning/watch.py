@@ -1,4 +1,9 @@
-"""A `Watch` over an optimizer's work: it is called as the metric, and sees every evaluation on the whole dev split.
+"""An optimizer's work is watched: a `Watch` is called as its metric, and a `Share` counts its calls of models.
+
+A `Watch` sees every evaluation on the whole dev split. The calls of an optimizer that has others beside it go through a
+`Meter` of its share inside that of the whole budget. A `CallGuard` on the models themselves takes a call from the share
+where DSPy's context does not, as in a thread that an optimizer starts without it: a share that is spent stays spent,
+whatever the optimizer catches. Tokens, money and minutes are known after a call, so the calls in flight may pass these.
 
 An optimizer that selects by the mean of the examples' own F1 selects something else than micro-F1: a text with one name
 weighs as much as one with fifty. So it gets each example's credit for the corpus value (`Credit`): its pseudo-value
@@ -18,9 +23,11 @@ from __future__ import annotations
 import io
 import json
 import threading
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import dspy
@@ -35,6 +42,8 @@ from goldassay.core.measure import failed
 from goldassay.core.metric import AnyMetric, Metric, extra_arguments, failed_with
 from goldassay.core.score import Score
 from goldassay.core.tally import Evidence
+from goldassay.running.account import Account, current
+from goldassay.running.budget import Meter
 from goldassay.tuning.wrappers import Examples
 
 REFERENCE = 40  # examples are enough for a slope
@@ -236,3 +245,92 @@ class Watch(BaseCallback):  # type: ignore[misc]
             raise GoldassayError(f"the metric raised {one_line(error)}") from error
         if self.scored and self.failures == self.scored:
             raise GoldassayError(f"the program failed on all {self.scored} tries; the first: {self.first_failure}")
+
+
+class Share(Meter):
+    """The share of an arm, with the calls of each role. It is kept in a file: a killed arm has what is left of it."""
+
+    def __init__(self, limits: Mapping[str, float], outer: Meter, file: Path | None) -> None:
+        super().__init__(None, outer)
+        self.limits = dict(limits)
+        self.elapsed = 0.0  # seconds at work
+        self.roles: Counter[str] = Counter()
+        self._file = file
+        self._writing = threading.Lock()
+        for row in jsonl.rows(file) if file is not None and file.is_file() else ():
+            self.elapsed = row.pop("at")
+            self.roles[row.pop("role", "")] += 1
+            super().add(**row)  # what is written already
+
+    def take(self) -> None:
+        """Reserve one call."""
+        super().take()
+        self._note({"calls": 1})
+
+    def add(self, unpriced: str = "", **used: float) -> None:
+        """Add what calls used."""
+        super().add(unpriced, **used)
+        self._note(used)
+
+    def count(self, role: str) -> None:
+        """Count an answered call of a model in this role."""
+        with self._writing:
+            self.roles[role] += 1
+        self._note({"role": role})
+
+    def guard(self, role: str, lm: Any) -> Any:
+        """A copy of a model whose calls this share counts in a role, where DSPy's context does not."""
+        if not isinstance(lm, dspy.BaseLM):
+            return lm
+        return lm.copy(callbacks=[*(getattr(lm, "callbacks", None) or []), CallGuard(self, role)])
+
+    def _note(self, row: Mapping[str, float | str]) -> None:
+        if self._file is not None:
+            with self._writing, jsonl.Log(self._file) as log:
+                log.lines([jsonl.dumps({**row, "at": round(monotonic() - self.started, 3)})])
+
+
+class CallGuard(BaseCallback):  # type: ignore[misc]
+    """Takes the calls of one model from a share, where the account of DSPy's context does not."""
+
+    def __init__(self, share: Share, role: str) -> None:
+        self.share = share
+        self.role = role
+        self._accounts: dict[str, Account] = {}
+
+    def __deepcopy__(self, memo: object) -> CallGuard:
+        return self  # a copy of a model has the same share
+
+    def on_lm_start(self, call_id: str, instance: dspy.BaseLM, inputs: Fields) -> None:
+        """A call begins."""
+        context = current()
+        meter = context.meter if context is not None else None
+        while meter is not None and meter is not self.share:
+            meter = meter.outer
+        account = Account(Meter(outer=self.share) if meter is None else None)
+        account.on_lm_start(call_id, instance, inputs)
+        self._accounts[call_id] = account
+
+    def on_lm_end(self, call_id: str, outputs: list[Any] | None, exception: BaseException | None = None) -> None:
+        """A call has ended."""
+        account = self._accounts.pop(call_id)
+        account.on_lm_end(call_id, outputs, exception)
+        if account.usage.calls:
+            self.share.count(self.role)
+
+
+def shares(budget: str | None, arms: int) -> dict[str, float]:
+    """The equal share of each arm; calls and tokens are whole numbers.
+
+    Raises:
+        GoldassayError: An arm would have no call.
+
+    >>> shares("calls=800,usd=1", 3)
+    {'calls': 266, 'usd': 0.3333333333333333}
+    """
+    parts = {}
+    for unit, limit in Meter(budget).limits.items():
+        parts[unit] = int(limit // arms) if unit in ("calls", "tokens") else limit / arms
+        if parts[unit] <= 0:
+            raise GoldassayError(f"a budget of {limit:g} {unit} is too small for {arms} shares")
+    return parts
