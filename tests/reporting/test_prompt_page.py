@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.reporting import pages
-from goldassay.tuning.proofs import PromptProof, write_proof
-from goldassay.tuning.units import Unit, UnitVerdict
+from goldassay.tuning.units import PromptProof, Unit, UnitVerdict, write_proof
 
 HOSTILE = "<img src=x onerror=alert(1)> </table><script>alert(2)</script>"
 CUT = """[...document.querySelectorAll('[data-chart]')].flatMap((chart) => {

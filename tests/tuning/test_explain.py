@@ -12,11 +12,9 @@ from tests.simulations.planted_units import KINDS, LINES, PAIR, Obedient, World,
 
 from goldassay import evaluate, explain
 from goldassay._support.exceptions import GoldassayError
-from goldassay.tuning.explain import Ablation, lm_name
+from goldassay.tuning.explain import Ablation, lm_name, prune
 from goldassay.tuning.patches import apply
-from goldassay.tuning.proofs import PromptProof, check_proof, write_proof
-from goldassay.tuning.prune import prune
-from goldassay.tuning.units import Unit, UnitVerdict, statements, units_of, without
+from goldassay.tuning.units import Unit, UnitVerdict, check_proof, units_of, write_proof
 from goldassay.tuning.wrappers import NearestDemos
 
 
@@ -53,7 +51,7 @@ def test_planted_units_get_their_verdicts(lm: Any, tmp_path: Path) -> None:
     assert patch.status == "proven"
     assert apply(program(), patch).signature.instructions == pruned.program.signature.instructions
     file = tmp_path / "labels.proof.json"
-    write_proof(PromptProof.of(explained), file)
+    write_proof(explained.proof, file)
     assert check_proof(program(), file, "scripted/obedient") == []
     edited = program("\n".join([*LINES[1:], "Be brief."]))
     assert check_proof(edited, file, "scripted/obedient") == [
@@ -141,52 +139,6 @@ def test_the_examples_that_patches_show_are_units(k: int) -> None:
 def test_a_model_file_has_one_name_on_every_machine() -> None:
     assert lm_name("local:/home/ann/qwen.gguf") == lm_name("local:/srv/models/qwen.gguf") == "local:qwen.gguf"
     assert lm_name(None) is None
-
-
-TEXT = """You label texts, e.g. letters. Be brief.
-
-## Labels
-- museum: a place that
-  shows things
-- archive
-
-    keeps papers
-
-### Notes
-A long line that is wrapped here, since the editor of the prompt has only so many
-Columns.
-Answer in one word
-Use the label only
-Examples:
-
-```json
-{"a": 1}
-
-{"b": 2}
-```
-End here.
-"""
-
-
-def test_code_ends_at_its_fence_if_more_code_follows() -> None:
-    first, second = "```\na\n```\n", "```\nb\n```\n"
-    assert [statement.text for statement in statements(f"{first}{second}Be brief.")] == [first, second, "Be brief."]
-
-
-def test_statements_join_to_the_text_and_headings_go_with_what_they_head() -> None:
-    cut = statements(TEXT)
-    assert "".join(statement.text for statement in cut) == TEXT
-    assert [statement.kind for statement in cut] == [
-        *["sentence", "sentence", "heading", "item", "item", "heading"],
-        *["sentence", "sentence", "sentence", "heading", "block", "sentence"],
-    ]
-    assert cut[3].text == "- museum: a place that\n  shows things\n"
-    assert without(cut, set()) == TEXT
-    assert without(cut, {3, 4, 10}).startswith(
-        "You label texts, e.g. letters. Be brief.\n\n## Labels\n\n### Notes\nA long"
-    )
-    assert "Examples" not in without(cut, {10})
-    assert without(cut, set(range(2, 12))) == "You label texts, e.g. letters. Be brief."
 
 
 def test_random_halves_show_what_stands_in_for_another() -> None:

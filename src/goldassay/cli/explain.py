@@ -14,14 +14,13 @@ from goldassay.models.lm import for_program
 from goldassay.reporting import terminal
 from goldassay.running.hashing import gold_hash
 from goldassay.running.options import RunOptions
-from goldassay.tuning.explain import Explanation, lm_name, model_change
+from goldassay.tuning.explain import Explanation, lm_name, model_change, prune
 from goldassay.tuning.explain import explain as explain_program
 from goldassay.tuning.patches import read, write
-from goldassay.tuning.proofs import PromptProof, check_proof, proof_places, write_proof
-from goldassay.tuning.prune import prune
 from goldassay.tuning.saved import TUNING_FILE, load_state, read_about
 from goldassay.tuning.systems import examples, indexed
 from goldassay.tuning.tuner import splits_of
+from goldassay.tuning.units import check_proof, proof_places, write_proof
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
         )
         with interruptible(FROM_CACHE), terminal.working(f"the units of {target.label} on {len(gold)} examples"):
             explanation = explain_program(module, gold, metric, options, margin=explaining.margin, origins=origins)
-        write_proof(PromptProof.of(explanation), file)
+        write_proof(explanation.proof, file)
         explanations.append(explanation)
     first = explanations[0]
     view = [part for explanation in explanations for part in explanation.view()]

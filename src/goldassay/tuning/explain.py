@@ -17,12 +17,15 @@ not shown to do anything are left out together; if that hurts, the smallest set 
 In random halves each unit is left out beside half of the others: a block of examples is answered by a random half of
 the units and by the other half. The mean effect of a unit over these (Banzhaf's value, as Shapley's a mean over sets)
 costs two runs for all units together, and shows units that others stand in for.
+
+The shortest prompt is the program without as many units as dev can spare, blocks first, proven once on test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -30,24 +33,25 @@ import numpy as np
 from dspy import BaseLM, Module
 
 from goldassay._support.display import Displayed
+from goldassay._support.dspy_compat import serialize_for_json, signature_of
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Values
-from goldassay.core.fields import JsonObject, clusters
+from goldassay.core.fields import Fields, JsonObject, clusters
 from goldassay.core.metric import AnyMetric
 from goldassay.core.tally import Tally
-from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View
+from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View, signed
 from goldassay.running.budget import Meter
 from goldassay.running.hashing import fingerprint, gold_hash
 from goldassay.running.options import RunOptions
 from goldassay.running.summary import model_name
 from goldassay.statistics import PairedTest, compare
 from goldassay.statistics.intervals import Interval
-from goldassay.tuning.acceptance import ALPHA, EARLY, MARGIN
-from goldassay.tuning.measuring import QUIET_OPTIONS, Bench, failure
+from goldassay.tuning.acceptance import ALPHA, EARLY, MARGIN, Effect, Status
+from goldassay.tuning.measuring import QUIET_OPTIONS, Bench, effect, failure
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.shortcuts import shortcuts
-from goldassay.tuning.units import Unit, UnitVerdict, omit, short, summary, units_of, view_of
-from goldassay.tuning.wrappers import Examples, output_fields
+from goldassay.tuning.units import PromptProof, Unit, UnitVerdict, omit, short, summary, units_of, view_of
+from goldassay.tuning.wrappers import Examples, Wrapped, output_fields, predictors
 
 LEAST_MEASURED = 10  # examples below which no unit is measured
 OutcomesWithout = Callable[[frozenset[int], range], Values]
@@ -249,6 +253,11 @@ class Explanation(Displayed):
     unit = "examples"
 
     @property
+    def proof(self) -> PromptProof:
+        """The proof that it is."""
+        return PromptProof(self.model, self.units, self.gold, self.n, self.value, self.margin)
+
+    @property
     def sentence(self) -> str:
         """The result in one line."""
         tokens = sum(unit.tokens for unit in self.units)
@@ -323,18 +332,16 @@ def explain(
     running = use.changed(progress=False, max_failures=1.0, budget=None, folder=None, resume=None, repeats=1)
     bench = Bench(gold, metric, options=running, on_progress=on_progress)
     order = [index for document in bench.order for index in document]
-    programs: dict[frozenset[int], Module] = {frozenset(): program}
-    memory: dict[tuple[frozenset[int], range], Values] = {}
 
+    @cache
+    def without(removed: frozenset[int]) -> Module:
+        return omit(program, units, removed) if removed else program
+
+    @cache
     def measure(removed: frozenset[int], positions: range) -> Values:
-        key = removed, positions
-        if key not in memory:
-            if removed not in programs:
-                programs[removed] = omit(program, units, removed)
-            name = f"without {len(removed)} of {len(units)} units"
-            run = bench.run(programs[removed], [order[position] for position in positions], name)
-            memory[key] = [case.evidence for case in run.cases]
-        return memory[key]
+        name = f"without {len(removed)} of {len(units)} units"
+        run = bench.run(without(removed), [order[position] for position in positions], name)
+        return [case.evidence for case in run.cases]
 
     documents = clusters([bench.examples[index] for index in order])
     bench.run(program, order[:LEAST_MEASURED], "the whole program")
@@ -454,3 +461,136 @@ def model_change(old: Explanation, new: Explanation) -> tuple[View, JsonObject]:
     columns = ["unit", str(old.model), str(new.model)]
     view: View = [Sentence(sentence, "head"), Table("verdicts that changed", columns, rows, left=3)]
     return view, {"sentence": sentence, "lost": lost, "harmful": harmful}
+
+
+@dataclass(frozen=True, repr=False)
+class Pruned(Displayed):
+    """The shortest prompt that dev allows: ``program``, and the patches that make it; what test says of it, once.
+
+    On dev, which chose it, the difference has no interval. It is proven if test shows that it is worse by no more than
+    the margin.
+    """
+
+    program: Module
+    patches: list[Patch]
+    tokens: tuple[int, int]
+    margin: float
+    dev: Effect
+    test: Effect | None = None
+
+    @property
+    def proven(self) -> bool:
+        """Whether test shows that nothing larger than the margin is lost."""
+        return self.test is not None and (self.test.low or 0.0) >= -self.margin
+
+    @property
+    def sentence(self) -> str:
+        """The result in one line."""
+        before, after = self.tokens
+        if not self.patches:
+            return f"Nothing can go: without any of {before} tokens dev is worse by more than half of {self.margin:g}."
+        saved = f"{before} tokens become {after} ({(after - before) / before:+.0%}), dev {self.dev.difference:+z.3f}"
+        if self.test is None:
+            return f"{saved}, not tested."
+        verdict = f"{'proven' if self.proven else 'not proven'} to lose no more than {self.margin:g}"
+        return f"{saved}, test {signed(self.test.difference, self.test)}: {verdict}."
+
+    def __repr__(self) -> str:
+        return f"Pruned({self.sentence!r})"
+
+    def view(self) -> View:
+        """The sentence, and the patches."""
+        rows = [[patch.id, patch.action, str(patch.status), patch.reason] for patch in self.patches]
+        return [Sentence(self.sentence, "head"), Table(None, ["patch", "action", "status", "why"], rows, left=4)]
+
+    def state(self) -> Fields:
+        """As JSON."""
+        return {
+            "sentence": self.sentence,
+            "tokens": {"before": self.tokens[0], "after": self.tokens[1]},
+            "margin": self.margin,
+            "dev": self.dev.model_dump(),
+            "test": self.test.model_dump() if self.test else None,
+            "proven": self.proven,
+            "patches": [patch.model_dump(mode="json", exclude_none=True) for patch in self.patches],
+        }
+
+
+def prune(
+    program: Module,
+    explanation: Explanation,
+    gold: Examples,
+    metric: AnyMetric,
+    test: Examples = (),
+    options: RunOptions | None = None,
+    **changes: Any,
+) -> Pruned:
+    """The program without the units that dev can spare, proven once on test.
+
+    Units that are shown to help stay. The harmful ones are left out first, then the others in blocks, the least helpful
+    first; a block without which dev is worse than the best so far by more than half the margin is halved.
+
+    Args:
+        program: The program that was explained.
+        explanation: What its units are worth on dev.
+        gold: The examples of dev.
+        metric: A `Metric`, or any function of (gold, prediction).
+        test: Held-out examples.
+        options: How the program is run.
+        changes: Fields of the options to change.
+
+    Raises:
+        GoldassayError: The explanation is of another program.
+    """
+    ablation = explanation.ablation
+    units = explanation.units
+    if ablation is None or explanation.program != fingerprint(program):
+        raise GoldassayError("this explanation is of another version of the program; explain it again")
+    use = (options or QUIET_OPTIONS).changed(**changes).resolved()
+    harmful = [index for index, unit in enumerate(units) if unit.verdict == UnitVerdict.HURTS]
+    spare = [i for i, unit in enumerate(units) if unit.verdict in (UnitVerdict.NOTHING, UnitVerdict.OPEN)]
+    shed: list[int] = []
+    best = 0.0
+    for block in filter(None, (harmful, sorted(spare, key=lambda index: units[index].effect))):
+        shed, best = ablation.shed(block, shed, best)
+    removed = frozenset(shed)
+    pruned = omit(program, units, removed)
+    before = sum(unit.tokens for unit in units)
+    tokens = before, before - sum(units[index].tokens for index in removed)
+    loss = ablation.without(sorted(removed))
+    dev = Effect(split="dev", difference=-loss.difference, p=loss.p, n=loss.n, chosen=True)
+    # what leaves units out: a patch for each instruction and demonstration, one for examples that all predictors show
+    patches: list[Patch] = []
+    after = predictors(pruned)
+    about: Fields = {"proposer": "explain", "program": fingerprint(program)}
+    for name, predictor in predictors(program).items():
+        old = signature_of(predictor).instructions
+        new = signature_of(after[name]).instructions
+        gone = [units[index] for index in sorted(removed) if units[index].predictor == name]
+        if old != new:
+            text = f"dev can spare: {'; '.join(short(unit.text, 60) for unit in gone)}"
+            edit: Fields = {"action": "replace_instruction", "old": old, "text": new, "rationale": text}
+            patches.append(Patch(predictor=name, **edit, **about))
+        for unit in gone:
+            if unit.kind == "demonstration":
+                demo = serialize_for_json(dict(predictor.demos[unit.index]))
+                patches.append(Patch(predictor=name, action="remove_example", example=demo, **about))
+    gone = [units[index] for index in sorted(removed) if units[index].kind == "example"]
+    if gone and isinstance(pruned, Wrapped):
+        nearest = {"k": pruned.k, "keys": pruned.keys, "examples": serialize_for_json(pruned.examples)}
+        text = f"dev can spare: {'; '.join(short(unit.text, 60) for unit in gone)}"
+        first = next(iter(after))
+        patches.append(Patch(predictor=first, action="show_nearest", example=nearest, rationale=text, **about))
+    proof = None
+    if test and patches:
+        bench = Bench(test, metric, options=use.changed(progress=False, max_failures=1.0, folder=None, budget=None))
+        after_cases = bench.base(pruned).cases
+        proof = effect(after_cases, bench.base(program).cases, test, "test", bench.cost, zero=bench.zero)
+    result = Pruned(pruned, patches, tokens, explanation.margin, dev, proof)
+    alone = len(patches) == 1
+    for patch in patches:
+        patch.effects = [dev] if proof is None else [dev, proof]
+        patch.status = Status.PROVEN if result.proven and alone else Status.KEPT
+        patch.reason = "proven" if result.proven else "not proven"
+        patch.reason += f" to lose no more than {explanation.margin:g}{'' if alone else ', with the others'}"
+    return result

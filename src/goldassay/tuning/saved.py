@@ -49,7 +49,7 @@ from goldassay.tuning.acceptance import MARGIN
 from goldassay.tuning.explain import lm_name
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.patches import Ledger, view_of, write
-from goldassay.tuning.proofs import PROOF, PromptProof, prove_patched
+from goldassay.tuning.units import PROOF, PromptProof, prove_patched
 from goldassay.tuning.verdict import Audit, of_comparison, of_runs
 from goldassay.tuning.wrappers import Splits, Wrapped, inmost, predictors, rebuilt, saveable
 
@@ -340,9 +340,8 @@ class Tuned(Displayed):
         """Whether the result is proven on test, where it was looked at once, by the verdict of its audit."""
         if self.test is None:
             return "not tested"
-        comparison = self.test.comparison if self.corrected is None else self.corrected.comparison
         words = {ComparisonVerdict.BETTER: "proven on test", ComparisonVerdict.WORSE: "worse on test"}
-        return words.get(comparison.verdict, "not proven on test")
+        return words.get(self.audit.comparison.verdict, "not proven on test")
 
 
 def outcome(verdict: str, difference: float) -> str:

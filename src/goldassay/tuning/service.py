@@ -38,8 +38,8 @@ from goldassay.tuning.instructions import rules
 from goldassay.tuning.measuring import LEAST_WINS, effect, evaluated, failure
 from goldassay.tuning.patches import Patch, apply, check_patch, read, write
 from goldassay.tuning.patterns import find
-from goldassay.tuning.proofs import PROOF, prove_patched
 from goldassay.tuning.saved import STATE, diff, load_state
+from goldassay.tuning.units import PROOF, prove_patched
 from goldassay.tuning.wrappers import Examples, demonstrations, saveable
 
 APPLIED = "applied.json"

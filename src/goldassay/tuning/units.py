@@ -1,8 +1,10 @@
-"""The units of a program's prompts: each statement of an instruction, and each demonstration.
+"""The units of a program's prompts, and the lock file beside the program with what is shown of each.
 
-An instruction is cut into its `statements`: sentences, list items, code blocks, tables, and the headings over them. The
-texts of all statements, joined, are the instruction. A heading is not tested: it goes when all that it heads is gone.
-Such are lines with ``#``, lines in bold, and lines that end with a colon.
+A unit is a statement of an instruction (`goldassay.text.statements`; headings are not tested), or a demonstration.
+
+``PROGRAM.proof.json`` has ``schema`` 1 and ``proofs``, one for each model. `goldassay explain` measures each unit; a
+tuning and applied patches write who wrote a unit, and what a patch alone was shown to do. Effects of units whose text
+is the same stay.
 """
 
 from __future__ import annotations
@@ -10,158 +12,32 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from enum import StrEnum
+from pathlib import Path
 
 import scipy
 from dspy import Module
+from pydantic import TypeAdapter
 from rapidfuzz import fuzz
 
-from goldassay._support import jsonl
+from goldassay import workspace
+from goldassay._support import files, jsonl
 from goldassay._support.dspy_compat import serialize_for_json, signature_of
+from goldassay._support.exceptions import DataError, GoldassayError, one_line
 from goldassay.core.fields import Fields, JsonObject
 from goldassay.results.comparison import ComparisonVerdict
-from goldassay.results.view import Cell, Chart, Point, Table, View
+from goldassay.results.view import Cell, Chart, Note, Point, Sentence, Table, View
 from goldassay.statistics import PairedTest, examples_needed
 from goldassay.statistics.intervals import Interval
 from goldassay.text.near import NEAR_DUPLICATE
 from goldassay.text.normal import plain
+from goldassay.text.statements import statements, without
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.wrappers import Wrapped, predictors
-
-HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\s*$")
-LIST_ITEM = re.compile(r"\s*(?:[-*•+–]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")
-SENTENCE_BREAK = re.compile(r"""[.!?…]["'”’)\]*_]*\s+(?=\S)|[。！？]\s*(?=\S)|:?[ \t]*\n\s*(?=\S)""")
-ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|cf|vs|ca|approx|no|dr|mr|mrs|ms|prof|st|fig|incl|resp|z\.B|d\.h|bzw)|\b\w)$", re.I
-)
-WRAPPED = 60  # a line of so many characters without a full stop goes on in the next one
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A statement with the blanks after it.
-
-    ``kind`` is ``sentence``, ``item``, ``block`` (code, a table) or ``heading``, which ``heads`` the statements of
-    these indices.
-    """
-
-    text: str
-    kind: str
-    heads: range = range(0)
-
-
-def statements(text: str) -> list[Statement]:
-    """The statements of an instruction, in order.
-
-    >>> [s.text for s in statements("# Task\\nLabel it, e.g. so. No more.\\nRules:\\n- one\\n  goes on\\n- two")]
-    ['# Task\\n', 'Label it, e.g. so. ', 'No more.\\n', 'Rules:\\n', '- one\\n  goes on\\n', '- two']
-    """
-    lines = text.splitlines(keepends=True)
-    cut: list[Statement] = []
-    start = 0
-    while start < len(lines):
-        kind = _kind(lines[start])
-        end = start + 1
-        if kind == "code":
-            fence = lines[start].lstrip()[:3]
-            while end < len(lines) and not lines[end].lstrip().startswith(fence):
-                end += 1
-            end += 1
-        elif kind in ("table", "sentence"):
-            while end < len(lines) and _kind(lines[end]) == kind:
-                end += 1
-        elif kind == "item":
-            while end < len(lines):  # it, or the next line with text, is indented more
-                following = next((line for line in lines[end:] if line.strip()), "")
-                if _indent(following) <= _indent(lines[start]):
-                    break
-                end += 1
-        piece = "".join(lines[start:end])
-        start = end
-        if kind == "sentence":
-            cut += [Statement(sentence, kind) for sentence in _sentences(piece)]
-        elif kind == "blank" and cut:
-            cut[-1] = replace(cut[-1], text=cut[-1].text + piece)
-        else:
-            cut.append(Statement(piece, "block" if kind in ("code", "table") else kind))
-    levels = [len(statement.text) - len(statement.text.lstrip("#")) or 7 for statement in cut]  # of bold headings 7
-    headed = []
-    for index, statement in enumerate(cut):
-        end = index + 1
-        if statement.kind == "heading":
-            while end < len(cut) and not (cut[end].kind == "heading" and levels[end] <= levels[index]):
-                end += 1
-        elif statement.kind == "sentence" and statement.text.rstrip().endswith(":"):
-            listed = end < len(cut) and cut[end].kind in ("item", "block")
-            while end < len(cut) and (
-                cut[end].kind in ("item", "block")
-                if listed
-                else cut[end].kind == "sentence" and (end == index + 1 or "\n\n" not in cut[end - 1].text)
-            ):
-                end += 1
-        if end > index + 1:
-            statement = replace(statement, kind="heading", heads=range(index + 1, end))
-        elif statement.kind == "heading":
-            statement = replace(statement, kind="sentence")
-        headed.append(statement)
-    return headed
-
-
-def _kind(line: str) -> str:
-    """What a line begins: code, a table, a heading, an item or a sentence; else it is blank."""
-    text = line.lstrip()
-    if text.startswith(("```", "~~~")):
-        return "code"
-    if text.startswith("|"):
-        return "table"
-    if HEADING.match(line):
-        return "heading"
-    if LIST_ITEM.match(line):
-        return "item"
-    return "sentence" if text else "blank"
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
-def without(cut: Sequence[Statement], removed: Collection[int]) -> str:
-    """The instruction without the statements of these indices.
-
-    >>> without(statements("Be brief. Rules:\\n- one\\n- two"), {2, 3})
-    'Be brief.'
-    """
-    left = []
-    for index, statement in enumerate(cut):
-        gone = all(under in removed for under in statement.heads if not cut[under].heads) if statement.heads else False
-        if not gone and index not in removed:
-            left.append(statement.text)
-        elif left and statement.text.count("\n") and len(_blank(left[-1])) < len(_blank(statement.text)):
-            left[-1] = left[-1].rstrip() + _blank(statement.text)
-    return "".join(left) if len(left) == len(cut) else "".join(left).strip()
-
-
-def _blank(text: str) -> str:
-    """The blanks at the end of a text."""
-    return text[len(text.rstrip()) :]
-
-
-def _sentences(text: str) -> Iterator[str]:
-    start = 0
-    for match in SENTENCE_BREAK.finditer(text):
-        before = text[start : match.start()]
-        following = text[match.end()]
-        stop = match[0][0]
-        if stop in "\n \t":  # the end of a line without a full stop
-            wrapped = following.islower() or len(before.rpartition("\n")[2]) >= WRAPPED
-        else:
-            wrapped = stop == "." and (following.islower() or ABBREVIATION.search(before) is not None)
-        if not wrapped:
-            yield text[start : match.end()]
-            start = match.end()
-    yield text[start:]
+from goldassay.workspace import Target
 
 
 class UnitVerdict(StrEnum):
@@ -398,3 +274,166 @@ def view_of(units: Sequence[Unit], most: int = 70, in_halves: bool = False) -> V
     columns += ["in random halves"] if in_halves else []
     chart = Chart("intervals", "effect", [("effect", points)])
     return [Table(None, columns, rows, left=3 + named, bars=True), *([chart] if points else [])]
+
+
+PROOF_SCHEMA = 1
+PROOF = "state.proof.json"  # of a folder with a saved program
+
+
+@dataclass(frozen=True)
+class PromptProof:
+    """What is shown of the units of a program's prompts with one model; ``gold`` is the hash of the examples."""
+
+    model: str | None
+    units: list[Unit]
+    gold: str = ""
+    n: int = 0
+    value: float | None = None
+    margin: float | None = None
+    date: str = ""
+
+    def view(self) -> View:
+        """The prompt, with the effect of each unit."""
+        verdicts = f" {summary(self.units)}" if any(unit.n for unit in self.units) else ""
+        title = Sentence(f"Which line helps?{verdicts}", "head")
+        size = [f"{len(self.units)} units", f"{sum(unit.tokens for unit in self.units)} tokens"]
+        measured = [f"{self.n} examples"] if self.n else []
+        value = [] if self.value is None else [f"value {self.value:.3f}"]
+        about = Sentence(", ".join([*size, *measured, *([self.model] if self.model else []), *value]))
+        command = "goldassay explain PROGRAM --gold SET"
+        unknown = [] if any(unit.n for unit in self.units) else [Note(f"No unit is measured yet: {command}")]
+        return [title, about, *unknown, *view_of(self.units, 100_000, in_halves=True)]
+
+
+def proof_places(target: Target, state: Path | None = None) -> tuple[Path, Path]:
+    """The file of a program's proofs, and the folder of the patches that may have written its prompts.
+
+    They are beside its saved state, if there is one, else beside its file and in the workspace.
+    """
+    if state is not None:
+        file = proofs_at(state)
+        if state.resolve() == target.patches.resolve():
+            return file, target.patches
+        return file, (state if state.is_dir() else state.parent) / "patches"
+    folder = target.file.parent
+    if folder.is_relative_to(workspace.installed()):
+        folder = workspace.own_root() / "programs"
+    return folder / f"{target.slug}.proof.json", target.patches
+
+
+def proofs_at(state: Path) -> Path:
+    """The file of the proofs of a saved program, or of a folder that holds one; such a file is its own.
+
+    >>> proofs_at(Path("tuned.json")).name, proofs_at(Path("tuned.proof.json")).name
+    ('tuned.proof.json', 'tuned.proof.json')
+    """
+    if state.is_dir():
+        return state / PROOF
+    return state if state.name.endswith(".proof.json") else state.with_suffix(".proof.json")
+
+
+def write_proof(proof: PromptProof, file: Path) -> None:
+    """Write a proof beside the program, in the place of an earlier one with the same model.
+
+    Units that the proof does not measure keep what the earlier one shows of them.
+    """
+    earlier = read_proofs(file) if file.is_file() else []
+    measured = {unit.sha256: unit for old in earlier if old.model == proof.model for unit in old.units if unit.n}
+    units = []
+    for unit in proof.units:
+        if not unit.n and (old_unit := measured.get(unit.sha256)):
+            unit = replace(old_unit, index=unit.index, notes=unit.notes, origin={**old_unit.origin, **unit.origin})
+        units.append(unit)
+    new = replace(proof, units=units, date=datetime.now(UTC).isoformat(timespec="seconds"))
+    proofs = []
+    for written in [*(old for old in earlier if old.model != proof.model), new]:
+        rows = [{name: value for name, value in unit.state().items() if name != "index"} for unit in written.units]
+        proofs.append({**asdict(written), "units": rows})
+    jsonl.replace(file, f"{jsonl.dumps({'schema': PROOF_SCHEMA, 'proofs': proofs}, indent=1)}\n")
+
+
+def prove_patched(
+    program: Module,
+    patches: Sequence[Patch],
+    file: Path,
+    proof: PromptProof | None = None,
+    tuned: tuple[Module, str] | None = None,
+) -> None:
+    """Write the proofs of a program whose prompts patches or an optimizer changed: with each model that the file has.
+
+    Args:
+        program: The program with the patches.
+        patches: What wrote its units; the effect of a patch alone is that of its unit.
+        file: The file.
+        proof: The model and the gold of the tuning that made them, if it was one.
+        tuned: The program before that tuning, and the optimizer, which wrote all units that are new.
+    """
+    units = []
+    effects = {patch.id: patch.effects[-1] for patch in patches if patch.effects}
+    before = {unit.sha256 for unit in units_of(tuned[0])} if tuned else set[str]()
+    for unit in units_of(program, patches):
+        if tuned and unit.sha256 not in before:
+            unit = replace(unit, origin={"optimizer": tuned[1], **unit.origin})
+        effect = effects.get(unit.origin.get("patch", ""))
+        if effect is not None and effect.low is not None and effect.high is not None:
+            verdict = UnitVerdict.OPEN
+            if effect.low > 0 or effect.high < 0:
+                verdict = UnitVerdict.HELPS if effect.low > 0 else UnitVerdict.HURTS
+            unit = replace(
+                unit, verdict=verdict, effect=effect.difference, low=effect.low, high=effect.high, n=effect.n
+            )
+        units.append(unit)
+    earlier = read_proofs(file) if file.is_file() and proof is None else []
+    for earlier_proof in earlier or [proof or PromptProof(None, [])]:
+        write_proof(replace(earlier_proof, units=units), file)
+
+
+def read_proofs(file: Path) -> list[PromptProof]:
+    """The proofs of a program, one for each model.
+
+    Raises:
+        DataError: The file is not a lock file of this schema.
+    """
+    content = files.json_value(file)
+    if not isinstance(content, dict) or content.get("schema") != PROOF_SCHEMA:
+        raise DataError(f"not a proof of schema {PROOF_SCHEMA}", file=file)
+    proofs = []
+    try:
+        for row in content["proofs"]:
+            units = [{**unit, "index": index} for index, unit in enumerate(row["units"])]
+            proofs.append(TypeAdapter(PromptProof).validate_python({**row, "units": units}))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"not a proof: {one_line(error)[:200]}", file=file) from None
+    return proofs
+
+
+def check_proof(program: Module, file: Path, model: str | None, gold: Sequence[str] = ()) -> list[str]:
+    """What has no proof any more: units that were written or edited since, units that are gone, other gold or models.
+
+    Nothing is run, so it is a check for continuous integration.
+
+    Args:
+        program: The program as it is now.
+        file: The file.
+        model: The model that it runs with.
+        gold: The hashes of the gold, any of which it may have, to be checked too.
+
+    Raises:
+        GoldassayError: There is no proof.
+    """
+    if not file.is_file():
+        raise GoldassayError(f"no proof at {file}; goldassay explain writes it")
+    proofs = read_proofs(file)
+    proof = next((proof for proof in proofs if proof.model in (model, None)), None)
+    if proof is None:
+        models = " and ".join(str(proof.model) for proof in proofs)
+        running = f"and the program runs with {model}" if model else "so say which model the program runs with"
+        return [f"the proof is of {models}, {running}"]
+    units = {unit.sha256: unit for unit in units_of(program)}
+    proven = {unit.sha256: unit for unit in proof.units}
+    changes = []
+    for what, some, others in (("no proof of", units, proven), ("proven and gone", proven, units)):
+        changes += [f"{what}: {short(unit.text)} ({unit.predictor})" for key, unit in some.items() if key not in others]
+    if gold and proof.gold not in ("", *gold):
+        changes.append(f"the gold changed: the proof is on {proof.gold[:12]}, and the gold is {gold[0][:12]}")
+    return changes

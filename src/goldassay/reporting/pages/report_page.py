@@ -208,7 +208,7 @@ def sources(places: Sequence[Path]) -> Sources:
 
 def _proofs(file: Path) -> list[View]:
     """The proofs of a prompt, if this is their file or that of a saved program that they lie beside."""
-    from goldassay.tuning.proofs import proofs_at, read_proofs  # loads DSPy
+    from goldassay.tuning.units import proofs_at, read_proofs  # loads DSPy
 
     proofs = proofs_at(file)
     return [proof.view() for proof in read_proofs(proofs)] if proofs.is_file() else []

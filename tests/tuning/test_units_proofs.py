@@ -14,9 +14,8 @@ from goldassay._support.exceptions import DataError
 from goldassay.measures import extraction
 from goldassay.tuning.acceptance import Effect
 from goldassay.tuning.patches import Patch, apply, write
-from goldassay.tuning.proofs import PromptProof, check_proof, read_proofs, write_proof
 from goldassay.tuning.service import PatchFolder
-from goldassay.tuning.units import Unit, UnitVerdict, units_of
+from goldassay.tuning.units import PromptProof, Unit, UnitVerdict, check_proof, read_proofs, units_of, write_proof
 
 LINE = "Museums are places."
 
