@@ -56,11 +56,9 @@ def bundle(*edits: dict[str, Any]) -> list[list[Any]]:
     return [[partial(rule, name=f"edit {n}", **edit) for n, edit in enumerate(edits)]]
 
 
-def unavailable(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
-    def propose(pattern: Any) -> list[Patch]:
-        raise GoldassayError("the model is away")
-
-    return by_pattern(diagnosis, "reflection", propose)
+@by_pattern("reflection")
+def unavailable(diagnosis: Diagnosis, pattern: Any) -> list[Patch]:
+    raise GoldassayError("the model is away")
 
 
 def test_why_an_edit_was_kept_out_stands_in_the_ledger(lm: Any, names_program: Any, names_gold: list[Any]) -> None:

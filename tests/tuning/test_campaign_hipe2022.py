@@ -125,20 +125,20 @@ USELESS = ["Be careful.", "Take your time.", "This is important.", "Names matter
 HARMFUL = ["Leave out persons.", "Give only the first name.", "Every name is of type loc."]
 
 
-def planted(diagnosis: Diagnosis, text: str) -> dict[str, list[Patch]]:
+@by_pattern("planted", each=1)
+def planted(diagnosis: Diagnosis, pattern: Any, text: str) -> list[Patch]:
     """An edit that nobody should keep."""
-
-    def propose(pattern: Any) -> list[Patch]:
-        return [diagnosis.draft(pattern, "planted", action="add_instruction", text=text)]
-
-    return by_pattern(diagnosis, "planted", propose, patterns=1, each=1)
+    return [diagnosis.draft(pattern, "planted", action="add_instruction", text=text)]
 
 
 def test_five_useless_and_three_harmful_edits_are_rejected_and_the_good_one_among_them_is_kept(
     hipe: dict[str, list[Any]], reader: Any, names_program: Any
 ) -> None:
     with dspy.context(lm=reader):
-        parts = [*(partial(planted, text=text) for text in HARMFUL + USELESS), partial(rules, patterns=3, each=1)]
+        parts = [
+            *(partial(planted, text=text, patterns=1) for text in HARMFUL + USELESS),
+            partial(rules, patterns=3, each=1),
+        ]
         optimizer = Patches(METRIC, bundles=[parts], singles=20)
         optimizer.compile(names_program, trainset=demonstrations(names_program, hipe["train"]), valset=hipe["dev"])
     tried = {patch.text: patch for patch in optimizer.ledger.patches if patch.proposer == "planted"}

@@ -9,8 +9,8 @@ import pytest
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.measure import Error
-from goldassay.tuning.edits import Diagnosis, counter_example, cover, covering, nearest_examples
-from goldassay.tuning.instructions import LabelWords, definitions, list_length, rules
+from goldassay.tuning.edits import Diagnosis, LabelWords, counter_example, cover, covering, nearest_examples
+from goldassay.tuning.instructions import definitions, list_length, rules
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import Pattern
 from goldassay.tuning.wrappers import check_fits, inmost

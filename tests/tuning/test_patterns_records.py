@@ -11,7 +11,8 @@ from goldassay import Metric
 from goldassay.measures import records
 from goldassay.reporting import tuning as tables
 from goldassay.running.comparing import from_predictions
-from goldassay.tuning.instructions import LabelWords, rules_of
+from goldassay.tuning.edits import LabelWords
+from goldassay.tuning.instructions import rules_of
 from goldassay.tuning.patterns import find, repair
 
 GOLD = {"no": "7", "day": "2024-03-01", "lines": [{"what": "tea", "qty": 2}, {"what": "jam", "qty": 1}]}

@@ -16,9 +16,12 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property, wraps
 from typing import Any, Protocol
 
 import dspy
@@ -44,6 +47,49 @@ LABEL = 40  # a longer text in an answer is no label
 Slots = dict[str, list[Patch]]
 
 
+class LabelWords:
+    """The words of the prompt for gold's labels: the program's ``type_words``, else those of its demonstrations.
+
+    >>> import dspy
+    >>> train = [dspy.Example(text="het archief", label="A", type="archive").with_inputs("text")]
+    >>> words = LabelWords(dspy.Predict("text -> type"), train)
+    >>> words.of("A"), words.of("archive"), words.of("Z")
+    ('archive', 'archive', None)
+    """
+
+    def __init__(self, program: Module, train: Examples) -> None:
+        self.train = train
+        self.words = dict(getattr(inmost(program), "type_words", {}))
+        outputs = {key for predictor in program.predictors() for key in signature_of(predictor).output_fields}
+        self.written: set[str] = set()
+        pairs: dict[str, set[str]] = {}
+        for example in train:
+            answers = [value for key, value in example.items() if key in outputs]
+            self.written.update(leaves(answers))
+            scalars = [str(answer) for answer in answers if isinstance(answer, (str, int, Enum))]
+            for key in set(example.keys()) - outputs - set(example.inputs().keys()) - {"id"}:
+                if isinstance(example[key], str) and len(scalars) == 1:
+                    pairs.setdefault(example[key], set()).add(scalars[0])
+        self.called = {label: next(iter(words)) for label, words in pairs.items() if len(words) == 1}
+
+    def of(self, label: str) -> str | None:
+        """The word for a label; None if there are demonstrations and none of them has one."""
+        if label in self.words:
+            return str(self.words[label])
+        return label if not label or not self.written or label in self.written else self.called.get(label)
+
+    def cues(self, label: str, other: str) -> list[str]:
+        """At most three words in at least two train texts of one label and in none of the other, commonest first."""
+        counts: dict[str, Counter[str]] = {label: Counter(), other: Counter()}
+        for example in self.train:
+            values = {str(value) for _, value in example.items() if isinstance(value, str)}
+            for side, words in counts.items():
+                if side in values or self.of(side) in values:
+                    words.update(set(re.findall(r"[^\W\d_]{4,}", text_of(example).casefold())))
+        candidates = [(word, count) for word, count in counts[label].items() if count > 1 and word not in counts[other]]
+        return [word for word, _ in sorted(candidates, key=lambda pair: (-pair[1], pair[0]))[:3]]
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """The material of edits: the errors, the program, examples to show.
@@ -58,6 +104,11 @@ class Diagnosis:
     tried: Sequence[str] = ()
     race: Race | None = None
     failures: list[str] = field(default_factory=list)
+
+    @cached_property
+    def words(self) -> LabelWords:
+        """The words of the prompt for gold's labels."""
+        return LabelWords(self.program, self.train)
 
     def draft(
         self, pattern: Pattern | None = None, proposer: str = "", /, unit: str = "example", **fields: Any
@@ -115,36 +166,40 @@ class PatternSource(Protocol):
         ...
 
 
-def by_pattern(
-    diagnosis: Diagnosis,
-    name: str,
-    propose: Callable[[Pattern], list[Patch]],
-    patterns: int | None = None,
-    each: int | None = None,
-) -> Slots:
-    """A slot for each pattern, the most costly first.
+def by_pattern(name: str, each: int | None = None) -> Callable[[Callable[..., list[Patch]]], Callable[..., Slots]]:
+    """Make an edit of a function that proposes patches for one pattern, the best first.
+
+    The edit fills a slot for each pattern, the most costly first. It takes ``patterns``, how many slots to fill (by
+    default one for each pattern), ``each``, how many patches a slot takes, and what the function takes beside the
+    diagnosis and the pattern.
 
     Args:
-        diagnosis: What edits are made from.
         name: The first word of the slots' names.
-        propose: The patches of a pattern, the best first.
-        patterns: How many slots to fill; by default one for each pattern.
-        each: How many patches a slot takes; by default all.
+        each: How many patches a slot takes if the edit is not told; by default all.
     """
-    slots = Slots()
-    present = {key: signature_of(p).instructions for key, p in predictors(diagnosis.program).items()}
-    for pattern in diagnosis.patterns:
-        if len(slots) == patterns:
-            break
-        try:
-            patches = [p for p in propose(pattern) if not p.text or p.text not in present.get(p.predictor, "")]
-        except GoldassayError as error:  # the other edits may work all the same
-            diagnosis.failures.append(f"{pattern.name}: {error}")
-            continue
-        slot = f"{name} {pattern.title}"
-        if patches and (each is None or slot not in slots):
-            slots.setdefault(slot, []).extend(patches[:each])
-    return slots
+
+    def edit_of(propose: Callable[..., list[Patch]]) -> Callable[..., Slots]:
+        @wraps(propose)
+        def edit(diagnosis: Diagnosis, patterns: int | None = None, each: int | None = each, **options: Any) -> Slots:
+            slots = Slots()
+            present = {key: signature_of(p).instructions for key, p in predictors(diagnosis.program).items()}
+            for pattern in diagnosis.patterns:
+                if len(slots) == patterns:
+                    break
+                try:
+                    proposed = propose(diagnosis, pattern, **options)
+                except GoldassayError as error:  # the other edits may work all the same
+                    diagnosis.failures.append(f"{pattern.name}: {error}")
+                    continue
+                patches = [p for p in proposed if not p.text or p.text not in present.get(p.predictor, "")]
+                slot = f"{name} {pattern.title}"
+                if patches and (each is None or slot not in slots):
+                    slots.setdefault(slot, []).extend(patches[:each])
+            return slots
+
+        return edit
+
+    return edit_of
 
 
 def propose_patches(diagnosis: Diagnosis, edits: Sequence[Edit], most: int | None = None) -> list[Patch]:
@@ -338,7 +393,7 @@ def _show(diagnosis: Diagnosis, name: str, example: Example, proposer: str, why:
     )
 
 
-def _shares(example: Example | dict[str, Any], patterns: Sequence[Pattern]) -> list[float]:
+def _shares(example: Example | Mapping[str, object], patterns: Sequence[Pattern]) -> list[float]:
     """How surely an example shows each pattern; a demonstration of a loaded state is a dict."""
     name = str(example.get("id"))
     texts = set(leaves([value for _, value in example.items()]))

@@ -503,7 +503,7 @@ class Pruned(Displayed):
         rows = [[patch.id, patch.action, str(patch.status), patch.reason] for patch in self.patches]
         return [Sentence(self.sentence, "head"), Table(None, ["patch", "action", "status", "why"], rows, left=4)]
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {
             "sentence": self.sentence,

@@ -10,11 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from enum import Enum
 from typing import Literal
 
 import dspy
-from dspy import Module
 from pydantic import BaseModel
 
 from goldassay._support import files
@@ -22,11 +20,10 @@ from goldassay._support.dspy_compat import signature_of
 from goldassay._support.exceptions import GoldassayError, one_line
 from goldassay.core.fields import Fields, read
 from goldassay.models.lm.terse import TerseAdapter
-from goldassay.running.leaks import text_of
-from goldassay.tuning.edits import Diagnosis, Slots, by_pattern, leaves, predictor_for
+from goldassay.tuning.edits import Diagnosis, LabelWords, Slots, by_pattern, predictor_for
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern
-from goldassay.tuning.wrappers import Examples, Wrapped, fits, inmost, predictors
+from goldassay.tuning.wrappers import Examples, Wrapped, fits, predictors
 
 RULES: dict[str, Fields] = files.resource("rules.json")
 """Rules for each kind of error in a field of a record and in names and answers (these are left out if there is no
@@ -35,19 +32,15 @@ form to quote, or no place), and the names of marks.
 MARKS = RULES["marks"]
 
 
-def rules(diagnosis: Diagnosis, patterns: int | None = None, each: int | None = None) -> Slots:
+@by_pattern("rules")
+def rules(diagnosis: Diagnosis, pattern: Pattern) -> list[Patch]:
     """Rules in words for each pattern, the general ones first.
 
     They name types, languages to look in, names to leave out, and where a name begins and ends. A program may have
     words for its types in ``type_words``, a mapping.
     """
-    words = LabelWords(diagnosis.program, diagnosis.train)
-
-    def propose(pattern: Pattern) -> list[Patch]:
-        texts = rules_of(pattern, words)
-        return [diagnosis.draft(pattern, "rules", action="add_instruction", text=text) for text in texts]
-
-    return by_pattern(diagnosis, "rules", propose, patterns, each)
+    texts = rules_of(pattern, diagnosis.words)
+    return [diagnosis.draft(pattern, "rules", action="add_instruction", text=text) for text in texts]
 
 
 def rules_of(pattern: Pattern, words: LabelWords) -> list[str]:
@@ -82,76 +75,30 @@ def rules_of(pattern: Pattern, words: LabelWords) -> list[str]:
     return [*texts, *(_boundary(pattern, gold) if "boundary" in kind else ())]
 
 
-def _of_step(pattern: Pattern) -> Fields:
+def _of_step(pattern: Pattern) -> dict[str, str | int]:
     """The tools and the argument of a pattern of a trajectory, as rules name them."""
     argument = Counter(error.field.rpartition(".")[2] for error in pattern.errors).most_common(1)[0][0]
     tool = pattern.pred_type or pattern.gold_type
     return {"gold": pattern.gold_type, "tool": tool, "argument": argument, "step": (pattern.step or 0) + 1}
 
 
-def tool_descriptions(diagnosis: Diagnosis, patterns: int | None = None) -> Slots:
+@by_pattern("tool", each=1)
+def tool_descriptions(diagnosis: Diagnosis, pattern: Pattern) -> list[Patch]:
     """A sentence in the description of the tool that was called wrongly, or that another was taken for.
 
     It is added where DSPy's ReAct writes the tool into the instructions of its predictor.
     """
-
-    def propose(pattern: Pattern) -> list[Patch]:
-        text = RULES["tools"].get(pattern.kind)
-        if not text:
-            return []
-        tool = pattern.gold_type or pattern.pred_type
-        written = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
-        described = re.search(rf"\) {re.escape(tool)}, whose description is <desc>.*?(?=</desc>)", written, re.DOTALL)
-        if described is None:
-            return []
-        names = _of_step(pattern)
-        text = f"{described[0].rstrip()} {text.format(**names)}"
-        return [diagnosis.draft(pattern, "tool", action="replace_instruction", old=described[0], text=text)]
-
-    return by_pattern(diagnosis, "tool", propose, patterns, 1)
-
-
-class LabelWords:
-    """The words of the prompt for gold's labels: the program's ``type_words``, else those of its demonstrations.
-
-    >>> import dspy
-    >>> train = [dspy.Example(text="het archief", label="A", type="archive").with_inputs("text")]
-    >>> words = LabelWords(dspy.Predict("text -> type"), train)
-    >>> words.of("A"), words.of("archive"), words.of("Z")
-    ('archive', 'archive', None)
-    """
-
-    def __init__(self, program: Module, train: Examples) -> None:
-        self.train = train
-        self.words = dict(getattr(inmost(program), "type_words", {}))
-        outputs = {key for predictor in program.predictors() for key in signature_of(predictor).output_fields}
-        self.written: set[str] = set()
-        pairs: dict[str, set[str]] = {}
-        for example in train:
-            answers = [value for key, value in example.items() if key in outputs]
-            self.written.update(leaves(answers))
-            scalars = [str(answer) for answer in answers if isinstance(answer, (str, int, Enum))]
-            for key in set(example.keys()) - outputs - set(example.inputs().keys()) - {"id"}:
-                if isinstance(example[key], str) and len(scalars) == 1:
-                    pairs.setdefault(example[key], set()).add(scalars[0])
-        self.called = {label: next(iter(words)) for label, words in pairs.items() if len(words) == 1}
-
-    def of(self, label: str) -> str | None:
-        """The word for a label; None if there are demonstrations and none of them has one."""
-        if label in self.words:
-            return str(self.words[label])
-        return label if not label or not self.written or label in self.written else self.called.get(label)
-
-    def cues(self, label: str, other: str) -> list[str]:
-        """At most three words in at least two train texts of one label and in none of the other, commonest first."""
-        counts: dict[str, Counter[str]] = {label: Counter(), other: Counter()}
-        for example in self.train:
-            values = {str(value) for _, value in example.items() if isinstance(value, str)}
-            for side, words in counts.items():
-                if side in values or self.of(side) in values:
-                    words.update(set(re.findall(r"[^\W\d_]{4,}", text_of(example).casefold())))
-        candidates = [(word, count) for word, count in counts[label].items() if count > 1 and word not in counts[other]]
-        return [word for word, _ in sorted(candidates, key=lambda pair: (-pair[1], pair[0]))[:3]]
+    text = RULES["tools"].get(pattern.kind)
+    if not text:
+        return []
+    tool = pattern.gold_type or pattern.pred_type
+    written = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
+    described = re.search(rf"\) {re.escape(tool)}, whose description is <desc>.*?(?=</desc>)", written, re.DOTALL)
+    if described is None:
+        return []
+    names = _of_step(pattern)
+    text = f"{described[0].rstrip()} {text.format(**names)}"
+    return [diagnosis.draft(pattern, "tool", action="replace_instruction", old=described[0], text=text)]
 
 
 def _boundary(pattern: Pattern, what: str) -> list[str]:
@@ -179,7 +126,7 @@ def _boundary(pattern: Pattern, what: str) -> list[str]:
 
 def definitions(diagnosis: Diagnosis) -> Slots:
     """A line for each confused pair of labels, with examples of both (slot ``definitions``)."""
-    words = LabelWords(diagnosis.program, diagnosis.train)
+    words = diagnosis.words
     lines: dict[str, None] = {}
     confused = [
         pattern
@@ -244,34 +191,28 @@ class Reflect(dspy.Signature):  # type: ignore[misc]
     edits: list[ProposedEdit] = dspy.OutputField(desc="at most three, other than those tried")
 
 
-def reflection(diagnosis: Diagnosis, lm: dspy.BaseLM, patterns: int | None = None, each: int | None = None) -> Slots:
+@by_pattern("reflection")
+def reflection(diagnosis: Diagnosis, pattern: Pattern, lm: dspy.BaseLM) -> list[Patch]:
     """Edits that a language model proposes from the evidence of a pattern; none is trusted before it is tested.
+
+    A model that gives no usable edit raises nothing: the diagnosis notes it in its ``failures``.
 
     Args:
         diagnosis: What edits are made from.
+        pattern: The pattern.
         lm: The model.
-        patterns: For how many patterns it is asked; by default for all.
-        each: How many of its edits are taken for a pattern; by default all.
-
-    A model that gives no usable edit raises nothing: the diagnosis notes it in its ``failures``.
     """
-
-    def propose(pattern: Pattern) -> list[Patch]:
-        mistakes = f"{pattern.name}: {pattern.count} times, loss {pattern.loss:.4f}"
-        evidence = [error.message for error in pattern.errors[:8]]
-        text, answer = _ask(
-            Reflect, "gave no usable edit", lm, diagnosis, pattern, mistakes=mistakes, evidence=evidence
-        )
-        patches = []
-        for edit in answer.edits[:3]:
-            fields = edit.model_dump()
-            if edit.action != "replace_instruction" or not edit.old or text.count(edit.old) != 1:
-                fields = {"action": "add_instruction", "text": edit.text.strip()}
-            if fields["text"].strip():
-                patches.append(diagnosis.draft(pattern, "reflection", **fields))
-        return patches
-
-    return by_pattern(diagnosis, "reflection", propose, patterns, each)
+    mistakes = f"{pattern.name}: {pattern.count} times, loss {pattern.loss:.4f}"
+    evidence = [error.message for error in pattern.errors[:8]]
+    text, answer = _ask(Reflect, "gave no usable edit", lm, diagnosis, pattern, mistakes=mistakes, evidence=evidence)
+    patches = []
+    for edit in answer.edits[:3]:
+        fields = edit.model_dump()
+        if edit.action != "replace_instruction" or not edit.old or text.count(edit.old) != 1:
+            fields = {"action": "add_instruction", "text": edit.text.strip()}
+        if fields["text"].strip():
+            patches.append(diagnosis.draft(pattern, "reflection", **fields))
+    return patches
 
 
 def _ask(
@@ -315,13 +256,14 @@ def rewritten(diagnosis: Diagnosis, lm: dspy.BaseLM) -> Slots:
         f"{pattern.name}, loss {pattern.loss:.4f}: {pattern.errors[0].message}" for pattern in diagnosis.patterns[:6]
     ]
 
-    def propose(pattern: Pattern) -> list[Patch]:
+    @by_pattern("")
+    def propose(diagnosis: Diagnosis, pattern: Pattern) -> list[Patch]:
         text, answer = _ask(Rewrite, "wrote no instruction", lm, diagnosis, pattern, mistakes=mistakes)
         new = answer.new_instruction.strip()
         return [diagnosis.draft(pattern, "rewritten", action="replace_instruction", old=text, text=new)] if new else []
 
     costliest = replace(diagnosis, patterns=diagnosis.patterns[:1])
-    return dict(zip(("instruction",), by_pattern(costliest, "", propose).values(), strict=False))
+    return dict(zip(("instruction",), propose(costliest).values(), strict=False))
 
 
 def answer_form(diagnosis: Diagnosis) -> Slots:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from goldassay._support import files
 from goldassay._support.dspy_compat import input_keys, signature_of
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.results.view import Cell, Diff, Sentence, Table, View, p_value, shortened, signed
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import TEXT_FIELDS, check_examples, check_instructions
@@ -332,7 +332,7 @@ class Ledger:
             patch.status, patch.reason = verdict.of_patch(len(patches) == 1 or patch.id in alone)
 
     @property
-    def statuses(self) -> list[Fields]:
+    def statuses(self) -> list[JsonObject]:
         """The status of every edit, and the reason."""
         return [{"id": patch.id, "status": patch.status, "reason": patch.reason} for patch in self.patches]
 

@@ -29,7 +29,7 @@ from dspy import Module
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.evidence import contributions
-from goldassay.core.fields import Fields, Record, clusters
+from goldassay.core.fields import Record, clusters
 from goldassay.core.metric import AnyMetric
 from goldassay.core.shape import shape_of
 from goldassay.core.tally import Evidence
@@ -334,7 +334,7 @@ def from_sizes(
     return Plan(optimizer, n, test, calls, spare=spare, per_document=per_document, recommended=tuple(best))
 
 
-def settings_for(optimizer: str, calls: float | None, program: Module, splits: Splits) -> Fields:
+def settings_for(optimizer: str, calls: float | None, program: Module, splits: Splits) -> dict[str, int]:
     """The setting with which an optimizer ends within so many calls of models; empty if that cannot be known.
 
     >>> program = dspy.Predict("text -> label")

@@ -484,7 +484,7 @@ def save(
     _write(folder / TUNING_FILE, about)
 
 
-def conclude(tuned: Tuned, folder: Path, verdict: Comparison, proof: Fields) -> None:
+def conclude(tuned: Tuned, folder: Path, verdict: Comparison, proof: JsonObject) -> None:
     """Write the verdict of labels on a tuned program into its folder, and what follows for its patches.
 
     Args:

@@ -19,6 +19,7 @@ import numpy as np
 from goldassay._support.display import Displayed
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Floats, clustered, contributions
+from goldassay.core.fields import JsonObject
 from goldassay.results.comparison import METRIC, Comparison, ComparisonVerdict, Selection
 from goldassay.results.comparisons import compare_metric
 from goldassay.results.view import Chart, Diff, Point, Sentence, Table, View
@@ -133,7 +134,7 @@ class Audit(Displayed):
         note = f"{count}: {', '.join(names)}{more}; with them the gain is {gain}"
         return replace(clean, findings=(note, *clean.findings), details=details)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         """As JSON."""
         keys = "verdict gain interval naive_gain candidates examples clusters selection needed p more fresh target"
         names = [*keys.split(), "baseline", "chosen", "source", "findings"]

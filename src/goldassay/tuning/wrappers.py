@@ -11,7 +11,7 @@ works. DSPy's ``KNNFewShot`` bootstraps again at every call; this takes the exam
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -19,7 +19,7 @@ from dspy import Example, Module
 
 from goldassay._support.dspy_compat import Teleprompter, input_keys, serialize_for_json, signature_of
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.models.lm.terse import TerseAdapter
 
 ANSWER_FORMS = ("json", "lines")
@@ -124,11 +124,11 @@ class Wrapped(Module):  # type: ignore[misc]
         with dspy.context(adapter=self.adapter(dspy.settings.adapter)):
             return await self.inside(inputs).acall(**inputs)
 
-    def prompt_parts(self) -> list[Fields]:
+    def prompt_parts(self) -> list[JsonObject]:
         """The parts of the prompts beside the predictors' own, as JSON: for the fingerprint of the program."""
         return [{name: getattr(self, name) for name in ADDED}]
 
-    def dump_state(self, json_mode: bool = True) -> Fields:
+    def dump_state(self, json_mode: bool = True) -> JsonObject:
         """The program's state and what is added."""
         line = "program = goldassay.tuning.load_state(program, FILE)"
         return {LOADED: line, "program": self.program.dump_state(json_mode=json_mode), **self.prompt_parts()[0]}
@@ -162,7 +162,7 @@ def shows_nearest(program: Module) -> bool:
     return isinstance(program, Wrapped) and bool(program.examples)
 
 
-def rebuilt(program: Module, state: Record) -> Module:
+def rebuilt(program: Module, state: Collection[str]) -> Module:
     """A copy of ``program``, wrapped if it was when its ``state`` was saved."""
     return wrapped(program) if set(state) - {"metadata", LOADED} == {"program", *ADDED} else program.deepcopy()
 
@@ -189,7 +189,7 @@ def output_fields(program: Module) -> set[str]:
     return {name for predictor in predictors(program).values() for name in signature_of(predictor).output_fields}
 
 
-def fits(example: Example | Record, signature: type[dspy.Signature]) -> bool:
+def fits(example: Example | Mapping[str, object], signature: type[dspy.Signature]) -> bool:
     """Whether a predictor can be shown this example: it has all inputs and at least one output."""
     filled = {key for key, value in example.items() if value is not None}
     return filled.issuperset(signature.input_fields) and not filled.isdisjoint(signature.output_fields)

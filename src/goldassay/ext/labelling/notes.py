@@ -33,7 +33,7 @@ from goldassay.running.head import now
 from goldassay.running.leaks import text_of
 from goldassay.running.run import Case
 from goldassay.statistics.design import SAMPLING
-from goldassay.tuning.edits import Diagnosis, Edit, Slots, by_pattern, covering, predictor_for, propose_patches
+from goldassay.tuning.edits import Diagnosis, Edit, by_pattern, covering, predictor_for, propose_patches
 from goldassay.tuning.instructions import reflection
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern
@@ -248,55 +248,50 @@ def _error(trace: ReviewedTrace, mode: str) -> Error:
     return Error(mode, f"{note} ({story})", context=note, field=field, step=trace.step, predictor=predictor)
 
 
-def rules_from_notes(diagnosis: Diagnosis) -> Slots:
+@by_pattern("notes", each=EACH_MODE)
+def rules_from_notes(diagnosis: Diagnosis, pattern: Pattern) -> list[Patch]:
     """The reviewer's notes as rules, in their own words (slot ``notes MODE``)."""
-
-    def propose(pattern: Pattern) -> list[Patch]:
-        first: dict[str, str] = {}  # the record that a note was written on first
-        for name, error in zip(pattern.documents, pattern.errors, strict=True):
-            first.setdefault(error.context, name)
-        return [
-            diagnosis.draft(
-                pattern,
-                "notes",
-                action="add_instruction",
-                text=f'Mind "{pattern.kind}": {note}',
-                examples=[first[note]] if note in first else [],
-            )
-            for note in pattern.surfaces
-        ]
-
-    return by_pattern(diagnosis, "notes", propose, each=EACH_MODE)
+    first: dict[str, str] = {}  # the record that a note was written on first
+    for name, error in zip(pattern.documents, pattern.errors, strict=True):
+        first.setdefault(error.context, name)
+    return [
+        diagnosis.draft(
+            pattern,
+            "notes",
+            action="add_instruction",
+            text=f'Mind "{pattern.kind}": {note}',
+            examples=[first[note]] if note in first else [],
+        )
+        for note in pattern.surfaces
+    ]
 
 
-def wrong_and_right(diagnosis: Diagnosis, wrong: Mapping[str, Example]) -> Slots:
+@by_pattern("counter-examples", each=EACH_MODE)
+def wrong_and_right(diagnosis: Diagnosis, pattern: Pattern, wrong: Mapping[str, Example]) -> list[Patch]:
     """A wrong answer beside the right one, for an input of a mode (slot ``counter-examples MODE``).
 
     Args:
         diagnosis: What edits are made from; its train examples hold the right answers.
+        pattern: The mode.
         wrong: The wrong answers, as examples by id.
     """
     right = {str(example.get("id")): example for example in diagnosis.train}
-
-    def propose(pattern: Pattern) -> list[Patch]:
-        name, predictor = predictor_for(pattern, diagnosis.program)
-        signature = signature_of(predictor)
-        patches = []
-        for key in pattern.documents:
-            if key not in right or key not in wrong:
-                continue
-            (mistake,) = demonstrations(diagnosis.program, [wrong[key]])
-            before = _values(mistake, signature.output_fields)
-            after = _values(right[key], signature.output_fields)
-            if not (before and after) or before == after:
-                continue
-            question = _values(right[key], signature.input_fields)
-            text = f'Mind "{pattern.kind}": for {question} the answer {before} is wrong, and {after} is right.'
-            fields: Fields = {"predictor": name, "action": "add_instruction", "text": text, "examples": [key]}
-            patches.append(diagnosis.draft(pattern, "counter-examples", **fields))
-        return patches
-
-    return by_pattern(diagnosis, "counter-examples", propose, each=EACH_MODE)
+    name, predictor = predictor_for(pattern, diagnosis.program)
+    signature = signature_of(predictor)
+    patches = []
+    for key in pattern.documents:
+        if key not in right or key not in wrong:
+            continue
+        (mistake,) = demonstrations(diagnosis.program, [wrong[key]])
+        before = _values(mistake, signature.output_fields)
+        after = _values(right[key], signature.output_fields)
+        if not (before and after) or before == after:
+            continue
+        question = _values(right[key], signature.input_fields)
+        text = f'Mind "{pattern.kind}": for {question} the answer {before} is wrong, and {after} is right.'
+        fields: Fields = {"predictor": name, "action": "add_instruction", "text": text, "examples": [key]}
+        patches.append(diagnosis.draft(pattern, "counter-examples", **fields))
+    return patches
 
 
 def _values(example: Example, names: Collection[str]) -> str:

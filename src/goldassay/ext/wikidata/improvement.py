@@ -165,26 +165,22 @@ def has_prompts(program: dspy.Module) -> bool:
     return hasattr(program, "named_predictors") and bool(program.named_predictors())
 
 
-def sentences(diagnosis: Diagnosis, errors: Errors) -> dict[str, list[Patch]]:
+@by_pattern("sentences")
+def sentences(diagnosis: Diagnosis, pattern: Pattern, errors: Errors) -> list[Patch]:
     """For each pattern a rule, and for missed statements first the sentence that shows most of them."""
-
-    def propose(pattern: Pattern) -> list[Patch]:
-        label = pattern.gold_type
-        first = pattern.errors[0]
-        quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[:3])
-        rules = {
-            MISSED: f"Give the {label} whenever the text states it, such as {quoted}.",
-            WRONG: f'As {label} give only what the text says about its subject itself: "{first.gold}", '
-            f'not "{first.pred}".',
-        }
-        if pattern.kind not in rules:
-            return []
-        draft = partial(diagnosis.draft, pattern, unit="article")
-        rule = draft("rules", action="add_instruction", text=rules[pattern.kind])
-        example = _example(pattern, diagnosis.program, errors) if pattern.kind == MISSED else None
-        return [draft("examples", action="add_example", example=example), rule] if example else [rule]
-
-    return by_pattern(diagnosis, "sentences", propose)
+    label = pattern.gold_type
+    first = pattern.errors[0]
+    quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[:3])
+    rules = {
+        MISSED: f"Give the {label} whenever the text states it, such as {quoted}.",
+        WRONG: f'As {label} give only what the text says about its subject itself: "{first.gold}", not "{first.pred}".',
+    }
+    if pattern.kind not in rules:
+        return []
+    draft = partial(diagnosis.draft, pattern, unit="article")
+    rule = draft("rules", action="add_instruction", text=rules[pattern.kind])
+    example = _example(pattern, diagnosis.program, errors) if pattern.kind == MISSED else None
+    return [draft("examples", action="add_example", example=example), rule] if example else [rule]
 
 
 def _example(pattern: Pattern, program: dspy.Module, errors: Errors) -> Fields | None:
