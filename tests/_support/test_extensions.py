@@ -12,6 +12,7 @@ import pytest
 from goldassay import Extension, GoldassayError
 from goldassay._support import extensions
 from goldassay._support.extensions import ExtensionWarning
+from goldassay.tuning.optimizers import resolve
 
 Install = Callable[..., None]
 
@@ -53,6 +54,16 @@ def test_those_that_cannot_be_loaded_are_one_line(install: Install) -> None:
     assert "gone (No module named 'no_such_package')" in text
     assert "words (letters_format:words is not a goldassay.Extension)" in text
     extensions.registered("formats")  # and said once
+
+
+@pytest.mark.filterwarnings("ignore::goldassay._support.extensions.ExtensionWarning")
+def test_an_optimizer_of_an_extension_is_found_by_its_name(install: Install) -> None:
+    """It was registered, and ``tune`` did not know it."""
+    install(letters=Extension("letters", optimizers={"shuffle": "letters_format:FORMAT"}))
+    name, optimizer = resolve("shuffle")
+    assert (name, str(optimizer)) == ("shuffle", "the format")
+    with pytest.raises(GoldassayError, match="no optimizer 'magic'; there are .*, shuffle, and DSPy's own names"):
+        resolve("magic")
 
 
 @pytest.mark.filterwarnings("ignore::goldassay._support.extensions.ExtensionWarning")

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import dspy
 from dspy import Example, Module, teleprompt
 
-from goldassay._support import jsonl
+from goldassay._support import extensions, jsonl
 from goldassay._support.dspy_compat import signature_of
 from goldassay._support.exceptions import DataError, GoldassayError, MissingExtra, RunStopped, one_line
 from goldassay.core.fields import Fields, Record
@@ -248,7 +248,7 @@ ALIASES |= {name: name.lower() for name in ("SIMBA", "COPRO", "InferRules", "GEP
 
 
 def resolve(optimizer: str | teleprompt.Teleprompter) -> tuple[str, Optimizer]:
-    """The name under which a tuning is saved, and the optimizer: one of ours, a class of DSPy by name, or an object.
+    """The name under which a tuning is saved, and the optimizer: ours, an extension's, a class of DSPy, or an object.
 
     Raises:
         GoldassayError: There is no optimizer of this name, or the object has no ``compile``.
@@ -260,10 +260,13 @@ def resolve(optimizer: str | teleprompt.Teleprompter) -> tuple[str, Optimizer]:
     name = ALIASES.get(optimizer, optimizer)
     if name in OPTIMIZERS:
         return name, OPTIMIZERS[name]
+    others = extensions.registered("optimizers")
+    if name in others:
+        return name, extensions.load(others[name])
     kind: Any = getattr(teleprompt, name, None)
     if isinstance(kind, type) and issubclass(kind, teleprompt.Teleprompter):
         return name, lambda job: job.run(kind)
-    raise GoldassayError(f"no optimizer {name!r}; there are {', '.join(OPTIMIZERS)}, and DSPy's own names")
+    raise GoldassayError(f"no optimizer {name!r}; there are {', '.join([*OPTIMIZERS, *others])}, and DSPy's own names")
 
 
 def _run_object(optimizer: teleprompt.Teleprompter, job: Job) -> Module:
