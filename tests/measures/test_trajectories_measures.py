@@ -10,11 +10,13 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.utils import DummyLM
 
 from goldassay import Mean, Metric, evaluate
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.measure import parse
 from goldassay.core.steps import Step, bounded
+from goldassay.core.tally import Counts
 from goldassay.measures import answering
 from goldassay.measures.assignment import assign
 from goldassay.measures.trajectories import (
@@ -390,3 +392,48 @@ def test_a_long_output_is_cut_with_a_note_and_once(pred: dict[str, Any]) -> None
     assert str(step.output).endswith("(cut, 2,000,000 characters in all)")
     recorded = bounded("x" * 2_000_000)
     assert steps_of({"trajectory": [{"name": "read", "output": recorded}]})[0].output == recorded
+
+
+def test_an_agent_of_dspys_second_react_is_read_and_its_failed_call_is_an_error() -> None:
+    if not hasattr(dspy, "ReActV2"):
+        pytest.skip("this DSPy has no ReActV2")
+
+    def read(id: int) -> str:
+        if not id:
+            raise KeyError("no page")
+        return "Delft"
+
+    calls = [("read", {"id": 0}), ("read", {"id": 1}), ("submit", {"answer": "Delft"})]
+    turns = [
+        {"next_thought": "on", "tool_calls": json.dumps({"tool_calls": [{"name": name, "args": args}]})}
+        for name, args in calls
+    ]
+    gold = dspy.Example(id="a", question="where", calls=[{"name": "read", "args": {"id": 1}}]).with_inputs("question")
+    program = dspy.ReActV2("question -> answer", tools=[read])
+    with dspy.context(lm=DummyLM(turns)):
+        pred = program(question="where")
+    assert CallF1()(gold, pred).tally == Counts(tp=1.0, fp=1.0, fn=0.0)
+    assert trajectory(pred).finished
+    assert [(step.kind, step.name, bool(step.error)) for step in steps_of(pred)] == [
+        ("tool", "read", True),
+        ("tool", "read", False),
+        ("module", "submit", False),
+    ]
+    cut = {"history": json.loads(pred.history.model_dump_json()), "termination_reason": "max_iters"}
+    assert (len(trajectory(cut).calls), trajectory(cut).finished) == (2, False)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        {"generated_code_0": "x", "observation_0": "Failed: x", "generated_code_1": "print(7)", "code_output_1": "7"},
+        [{"reasoning": "…", "code": "x", "output": "Failed: x"}, {"reasoning": "…", "code": "print(7)", "output": "7"}],
+    ],
+)
+def test_code_that_a_model_wrote_is_a_call_of_python(steps: Any) -> None:
+    read = trajectory({"trajectory": steps})
+    assert [(call.name, dict(call.args)) for call in read.calls] == [
+        ("python", {"code": "x"}),
+        ("python", {"code": "print(7)"}),
+    ]
+    assert read.finished

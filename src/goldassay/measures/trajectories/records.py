@@ -7,7 +7,8 @@ acceptable values; ``null`` or ``""`` among them says that the argument may be l
 A prediction has its steps under ``trajectory`` (or ``calls``, ``messages``) in one of these forms:
 
 * steps: ``[{"kind": "tool", "name": …, "args": …, "output": …, "error": …}, …]``;
-* DSPy's ReAct: ``{"thought_0": …, "tool_name_0": …, "tool_args_0": …, "observation_0": …, …}``;
+* DSPy's ReAct: ``{"thought_0": …, "tool_name_0": …, "tool_args_0": …, "observation_0": …, …}``, CodeAct and RLM (calls
+  of ``python``); ReActV2 has them in ``history``;
 * messages with ``tool_calls``, as OpenAI's API has them: arguments are an object or its JSON text; also the older
   ``function_call``, the items of its Responses, and Anthropic's parts ``tool_use``;
 * BFCL's calls: ``[{name: {argument: value}}, …]``.
@@ -20,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 from goldassay._support import jsonl
@@ -31,6 +33,8 @@ from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
 
 CALLING = ("tool", "retriever", "")  # the kinds of steps that are calls; a step without a kind is one
 FINISH = "finish"  # the tool with which DSPy's ReAct ends
+SUBMIT = "submit"  # that of ReActV2
+PYTHON = "python"  # the tool that runs code which a model wrote
 REACT_ERROR = "Execution error"  # the first words of an observation of ReAct whose tool raised
 ANSWER = Step("assistant", kind="model")
 TRAJECTORY = ("trajectory", "calls", "messages")
@@ -98,10 +102,12 @@ def trajectory(pred: object) -> Trajectory:
     if failure := failed(pred):
         return Trajectory(finished=False, failure=failure)
     form, listed = _form(pred)
-    if form == "react":
-        steps = _of_react(listed)
+    if form in ("react", "history"):
+        steps = _of_react(listed) if form == "react" else _of_history(listed)
         calls = [step for step in steps if step.kind == "tool"]
-        return Trajectory(tuple(calls), len(calls), len(calls) < len(steps))
+        is_code = bool(calls) and calls[-1].name == PYTHON  # CodeAct has no tool with which it ends
+        reason = read(pred, "termination_reason", SUBMIT)
+        return Trajectory(tuple(calls), len(calls), (is_code or len(calls) < len(steps)) and reason == SUBMIT)
     if form == "chat":
         steps = of_messages(listed, strict=True)
         calls = [step for step in steps if step.kind == "tool"]
@@ -130,6 +136,8 @@ def steps_of(pred: object) -> list[Step]:
     steps: list[Step] = []
     if form == "react":
         steps = _of_react(listed)
+    elif form == "history":
+        steps = _of_history(listed)
     elif form == "chat":
         steps = of_messages(listed)
     else:
@@ -151,9 +159,12 @@ def steps_of(pred: object) -> list[Step]:
 
 
 def _form(pred: object) -> tuple[str, Any]:
-    """How a prediction has its steps (as ``react``, as a ``chat``, or listed in the field of that name), and those."""
+    """How a prediction has its steps, and those: ``react``, ``history``, ``chat``, or the field in which they are."""
     field = next((name for name in TRAJECTORY if read(pred, name, None) is not None), "")
     listed = read(pred, field, None) if field else None
+    turns = read(pred, "history.messages", None) if not field else None
+    if turns and any(read(turn, "tool_calls", None) for turn in turns):
+        return "history", turns
     if isinstance(listed, Mapping):
         return ("chat", listed["messages"]) if "messages" in listed else ("react", listed)
     if not isinstance(listed, Sequence) or isinstance(listed, str):
@@ -180,6 +191,8 @@ def call_of(item: object, index: int = 0) -> Step:
         return Step(str(function["name"]), arguments(function.get("arguments", function.get("input"))), index)
     name = get("name")
     name = function if name is None else name  # Inspect: {function: name, arguments: {…}}
+    if name is None and isinstance(code := get("code"), str):  # DSPy's RLM
+        return Step(PYTHON, {"code": code}, index, output=get("output"))
     if not isinstance(name, (str, int)):
         if isinstance(item, Mapping) and len(item) == 1:
             ((name, args),) = item.items()
@@ -220,14 +233,39 @@ def arguments(args: object) -> Mapping[str, JSON]:
 
 
 def _of_react(fields: Record) -> list[Step]:
+    """The steps of ReAct, and of CodeAct, whose calls are code."""
     steps: list[Step] = []
-    while f"tool_name_{len(steps)}" in fields:
+    while not fields.keys().isdisjoint(
+        f"{name}_{len(steps)}" for name in ("tool_name", "generated_code", "observation")
+    ):
         index = len(steps)
-        name = str(fields[f"tool_name_{index}"])
         output = fields.get(f"observation_{index}")
-        error = output if isinstance(output, str) and output.startswith(REACT_ERROR) else ""
-        args = arguments(fields.get(f"tool_args_{index}"))
-        steps.append(Step(name, args, index, "module" if name == FINISH else "tool", output, error, predictor="react"))
+        if f"tool_name_{index}" in fields:
+            name = str(fields[f"tool_name_{index}"])
+            error = output if isinstance(output, str) and output.startswith(REACT_ERROR) else ""
+            args = arguments(fields.get(f"tool_args_{index}"))
+            kind = "module" if name == FINISH else "tool"
+            steps.append(Step(name, args, index, kind, output, error, predictor="react"))
+        else:
+            code = {"code": str(fields.get(f"generated_code_{index}", ""))}
+            result = fields.get(f"code_output_{index}")
+            steps.append(Step(PYTHON, code, index, "tool", result, str(output or ""), predictor="codeact"))
+    return steps
+
+
+def _of_history(turns: Sequence[object]) -> list[Step]:
+    """The steps of ReActV2, by the turns of its history."""
+    steps: list[Step] = []
+    for turn in turns:
+        calls = read(turn, "tool_calls.tool_calls", None) or ()
+        results = read(turn, "tool_calls.tool_call_results.tool_call_results", None) or ()
+        for call, result in zip_longest(calls, results[: len(calls)]):
+            step = call_of(call, len(steps))
+            step.kind = "module" if step.name == SUBMIT else "tool"
+            step.output = read(result, "value", None)
+            step.error = str(step.output) if read(result, "is_error", False) else ""
+            step.predictor = "react"
+            steps.append(step)
     return steps
 
 

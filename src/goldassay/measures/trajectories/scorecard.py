@@ -87,7 +87,7 @@ def _facts(chunk: Batches, first: TrajectoryMatch) -> Counter[Hashable]:
     pairs: list[CallPair] = chunk.of(first)
     for gold, pred, pair in zip(chunk.gold, chunk.pred, pairs, strict=True):
         if not pair.trajectory.steps and not pair.trajectory.failure:
-            facts["absent"] += all(read(pred, name, None) is None for name in TRAJECTORY)
+            facts["absent"] += all(read(pred, name, None) is None for name in (*TRAJECTORY, "history"))
         wrong = pair.first_wrong
         calls = pair.trajectory.calls
         lengths[len(calls) + 1 if wrong is None else wrong + 1] += 1

@@ -154,7 +154,9 @@ def example(runs: Sequence[Run], at: int, rows: Sequence[Row]) -> JsonObject:
         steps, wrong = shown_steps(row)
         if steps:
             answer |= {"steps": [step.state() for step in steps], "wrong_step": wrong}
-            answer["prediction"] = {k: v for k, v in (row.prediction or {}).items() if k not in TRAJECTORY}
+            answer["prediction"] = {
+                k: v for k, v in (row.prediction or {}).items() if k not in (*TRAJECTORY, "history")
+            }
         if row.calls:
             answer["calls"] = [call | {"lm": model_name(call["lm"])} if "lm" in call else call for call in row.calls]
         answers.append(answer)
