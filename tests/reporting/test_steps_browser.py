@@ -134,6 +134,8 @@ def test_steps_of_other_types_are_shown_all_the_same(page: tuple[Path, Path], op
     text = seen.page.evaluate("(odd) => goldassay.steps.tree(odd, { wrong: 7 }).textContent", odd)
     assert HOSTILE in text
     assert "too early" in text
+    times = "(all) => goldassay.steps.tree(all.map((seconds) => ({ name: 'x', seconds }))).textContent"
+    assert seen.page.evaluate(times, [0.001, 0.25]).count("0.") == 1  # 0.00 s says nothing
     assert seen.page.evaluate(
         "(odd) => goldassay.steps.sideBySide([{ name: 1, steps: odd }, { name: 2, steps: [] }])", odd
     )

@@ -13,7 +13,7 @@ globalThis.stepViews = (make) => {
   const line = (value) => (typeof value === "string" ? value : JSON.stringify(value) ?? "").slice(0, 4 * BRIEF).replace(/\s+/g, " ").trim();
   const cut = (text) => text.length > BRIEF ? `${text.slice(0, BRIEF - 1)}…` : text;
   const given = (step) => Object.entries(step.args ?? {}).map(([name, value]) => name ? `${name}=${line(value)}` : line(value)).join(", ");
-  const spent = (step) => [typeof step.seconds !== "number" ? null : `${step.seconds < 10 ? step.seconds.toFixed(2) : Math.round(step.seconds)} s`,
+  const spent = (step) => [typeof step.seconds !== "number" || step.seconds < 0.005 ? null : `${step.seconds < 10 ? step.seconds.toFixed(2) : Math.round(step.seconds)} s`,
     step.tokens > 0 ? `${Number(step.tokens).toLocaleString("en")} tokens` : null].filter(Boolean).join(" · ");
 
   function parts(step) {
