@@ -246,11 +246,11 @@ class AstMatch(Measure[Mean, list[str]]):
                 functions = read(example, "functions", None) or [_schema_of(call) for call in expected]
                 calls = trajectory(prediction)
                 category = str(read(example, "category", None) or ("parallel" if len(expected) != 1 else "multiple"))
-                sides = [expected, calls.calls]
+                called = calls.calls
                 if not _is_decoded(prediction):
                     functions = [{**function, "name": _without_dots(function["name"])} for function in functions]
-                    sides = [[replace(call, name=_without_dots(call.name)) for call in side] for side in sides]
-                expected, called = sides
+                    expected = tuple(replace(call, name=_without_dots(call.name)) for call in expected)
+                    called = tuple(replace(call, name=_without_dots(call.name)) for call in called)
                 listed = None if any(isinstance(call.args.get(""), str) for call in called) else called
                 error = "no prediction" if calls.failure else ast_error(functions, expected, listed, category)
             except DataError as fault:

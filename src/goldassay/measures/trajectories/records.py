@@ -315,16 +315,15 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
         if role in ("tool", "function", "function_call_output"):
             results = [message]
         for result in results if waiting else ():
-            given = (read(result, name, None) for name in ("tool_call_id", "tool_use_id", "call_id", "id"))
-            name = next(filter(None, given), None)
-            pair = next((item for item in waiting if item[0] == name), waiting[0])
+            ids = (read(result, name, None) for name in ("tool_call_id", "tool_use_id", "call_id", "id"))
+            call_id = next(filter(None, ids), None)
+            pair = next((item for item in waiting if item[0] == call_id), waiting[0])
             waiting.remove(pair)
             error = read(result, "error", None)
             error = error.get("message", error) if isinstance(error, Mapping) else error
-            output = "" if strict else text_of(result)
-            if not error and (read(result, "is_error", None) is True or read(result, "status", None) == "error"):
-                error = text_of(result) or "error"
-            pair[1].output = output
+            if read(result, "is_error", None) is True or read(result, "status", None) == "error":
+                error = error or text_of(result) or "error"
+            pair[1].output = None if strict else text_of(result)
             pair[1].error = str(error or "")
     return steps
 
