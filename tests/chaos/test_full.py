@@ -115,3 +115,31 @@ def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
         assert done.stderr.splitlines()[-1] == f"goldassay: error: {message}"
         assert "Traceback" not in done.stderr
     run.chmod(0o700)
+
+
+TUNED = """
+import dspy
+program = dspy.Predict("text -> label")
+program.set_lm(dspy.utils.DummyLM([{"label": "a"}] * 99))
+def metric(gold, pred):
+    return gold.label == pred.label
+"""
+
+
+def test_a_tuning_that_cannot_write_its_first_file(tmp_path: Path) -> None:
+    (tmp_path / "labels.py").write_text(TUNED, encoding="utf-8")
+    rows = ({"id": f"e{i}", "text": f"text {i}", "label": "ab"[i % 2]} for i in range(30))
+    (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    (tmp_path / "locked").mkdir(mode=0o500)
+    words = ("tune", "labels.py", "--gold", "gold.jsonl", "--optimizer", "patches", "--out", "locked/tuned")
+    done = whole(*words, cwd=tmp_path, before=like_anybody)
+    assert done.returncode == 3
+    message = " ".join(done.stderr.split())
+    assert (
+        "locked/tuned: cannot be written: Permission denied; solve this, then run patches again from the start"
+        in message
+    )
+    assert "--resume" not in message
+    (tmp_path / "locked").chmod(0o700)
+    again = whole(*words, cwd=tmp_path, before=like_anybody)  # what it advises works
+    assert again.returncode == 0, again.stderr

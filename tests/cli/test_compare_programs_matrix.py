@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import dspy
+import pytest
 from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError
@@ -56,3 +57,32 @@ def test_a_run_from_the_cache_does_not_say_what_it_costs() -> None:
     assert recommend([paid, half], 0.1).usages[1]["tokens"] == 10.0  # as if the cache had answered none
     costs = {system.name: (system.cost, system.seconds) for system in rank([paid, free, half])}
     assert costs == {"paid": (44.0, 2.0), "free": (None, None), "half": (40.0, 0.0)}
+
+
+RULES = """
+import dspy
+
+def rules(text):
+    return {"label": text[:1]}
+
+def asks(text):
+    return dspy.Predict("text -> label")(text=text)
+
+def metric(gold, pred):
+    return gold.label == pred["label"]
+"""
+
+
+def test_a_function_that_calls_no_model_runs_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rules.py").write_text(RULES)
+    Path("gold.jsonl").write_text("".join(f'{{"id": {n}, "text": "{"ab"[n % 2]}", "label": "a"}}\n' for n in range(8)))
+    monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name: dspy.utils.DummyLM([{"label": "a"}] * 8))
+    call = ["compare", "rules.py:rules", "--gold", "gold.jsonl", "--lm", "x/one", "--lm", "x/two", "--json"]
+    done = CliRunner().invoke(app, [*call, "--program", "rules.py:asks"])
+    assert done.exit_code == 0, done.exception
+    names = [run["name"].partition(" ")[0] for run in json.loads(done.stdout)["runs"]]
+    assert names == ["rules-asks", "rules-asks", "rules-rules"]
+    assert "rules-rules called no model: it was run once, not with each" in done.stderr
+    alone = CliRunner().invoke(app, call)
+    assert "rules-rules on dummy is the only system: add --program" in str(alone.exception)

@@ -125,7 +125,7 @@ def test_what_one_step_hands_to_the_next_is_no_output(file: Path) -> None:
     contract = json.loads(run("init", "--check", "triage.py", "--json").stdout)
     names = ("inputs", "outputs", "intermediate", "scored", "notes")
     assert [contract[name] for name in names] == [["body"], ["team"], ["summary"], ["team"], []]
-    assert "  between  summary (counts if the program returns it)" in run("init", "--check", "triage.py").stdout
+    assert "  intermediate summary (counts if the program returns it)" in run("init", "--check", "triage.py").stdout
 
 
 def test_what_is_not_known_is_one_question_with_the_line_that_answers_it(file: Path) -> None:

@@ -76,6 +76,19 @@ def test_without_a_program_it_is_one_question() -> None:
         pool_of([save("traces.jsonl")], "sort")
 
 
+@pytest.mark.parametrize("question", ["level", "tuning"])
+def test_a_program_without_a_metric_is_not_sent_to_a_command_that_needs_one(
+    question: str, shell: Shell, reviewer: Any
+) -> None:
+    save("traces.jsonl")
+    shell(f"goldassay gold draft traces.jsonl --task triage.py --for {question} --out d.jsonl")
+    report = "goldassay report d.review --out d.html"
+    assert shell.advised("goldassay report") == report
+    reviewer(lambda record: {"value": {"team": "returns"}})
+    shell(shell.advised("goldassay review"))
+    shell(report)
+
+
 def test_the_review_of_a_draft_counts_as_its_labels(shell: Shell, reviewer: Any) -> None:
     """Whatever is printed works when it is pasted: review, then score the same draft."""
     truth = {"t0": "returns"}

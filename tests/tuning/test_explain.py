@@ -71,6 +71,23 @@ def test_a_budget_bounds_the_examples(lm: Any) -> None:
         explain(program(), examples(world), exact, lm=lm, budget="calls=50")
 
 
+@pytest.mark.parametrize(("calls", "test_runs"), [(3000, True), (1150, True), (850, False)])
+def test_a_budget_bounds_explanation_and_pruning_together(lm: Any, calls: int, test_runs: bool) -> None:
+    gold, test = examples(World(0.16, 60, seed=1)), examples(World(0.16, 40, seed=2))
+    budget = f"calls={calls}"
+    explained = explain(program(), gold, exact, lm=lm, margin=0.1, budget=budget, share=0.5)
+    assert explained.cost["calls"] <= calls / 2
+    if not test_runs:
+        test = test * 8  # more than is left of the budget
+    before = len(lm.history)
+    pruned = prune(program(), explained, gold, exact, test, lm=lm, budget=budget)
+    assert explained.cost["calls"] + len(lm.history) - before <= calls
+    assert pruned.spent == (calls < 3000)
+    assert pruned.sentence.endswith("The budget ended before all units were tried.") == pruned.spent
+    assert (pruned.test is not None) == test_runs
+    assert bool(pruned.patches) == test_runs
+
+
 @pytest.mark.parametrize("budget", by_day(("calls=450", "tokens=27000"), "calls=450"))
 def test_answers_in_the_cache_do_not_lift_the_budget(budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a tuning the whole program's answers are cached: it seemed to cost nothing, and so did its units."""

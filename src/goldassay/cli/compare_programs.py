@@ -115,7 +115,10 @@ def run_programs(
         )
     meter = Meter(systems.budget)
     labels = [system.label for system in programs]
+    without_model: set[str] = set()
     for system in programs:
+        if system.label in without_model:
+            continue
         names = (out / "runs", system.label, system.settings["lm"])
         earlier = earlier_folder(*names) if systems.resume else None
         counted = Account(meter).open() if systems.budget and not systems.tune else nullcontext()
@@ -137,6 +140,11 @@ def run_programs(
                 max_failures=1.0,
             )
         runs.append(run)
+        if labels.count(system.label) > 1 and not (run.cost["calls"] or run.cost["cached"]):
+            without_model.add(system.label)  # only its run says whether a function calls a model
+            terminal.warn(f"{system.label} called no model: it was run once, not with each")
+    if len(runs) < 2:
+        raise GoldassayError(f"{runs[0].name} is the only system: add --program FILE or --pred RUN to compare it with")
     return runs
 
 

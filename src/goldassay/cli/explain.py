@@ -83,7 +83,15 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
             lm=model.lm, adapter=model.adapter, threads=explaining.threads, budget=explaining.budget, seed=seed
         )
         with interruptible(FROM_CACHE), terminal.working(f"the units of {target.label} on {len(gold)} examples"):
-            explanation = explain_program(module, gold, metric, options, margin=explaining.margin, origins=origins)
+            explanation = explain_program(
+                module,
+                gold,
+                metric,
+                options,
+                margin=explaining.margin,
+                origins=origins,
+                share=0.5 if explaining.prune else 1.0,
+            )
         write_proof(explanation.proof, file)
         explanations.append(explanation)
     first = explanations[0]
@@ -95,11 +103,6 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
         more |= {"new": explanations[1].state(), "change": change}
     if explaining.prune:
         test = data.gold.split("test") if "test" in data.gold.splits else []
-        if explaining.budget:
-            costs = (
-                f"a run over {len(gold)} examples for each set of units that it tries, and two over {len(test)} of test"
-            )
-            terminal.warn(f"--budget {explaining.budget} is for the explanation; --prune takes {costs}")
         with interruptible(FROM_CACHE), terminal.working("the shortest prompt"):
             pruned = prune(module, first, gold, metric, test, options)
         more |= {"pruned": {**pruned.state(), "files": [str(write(patch, patches)) for patch in pruned.patches]}}

@@ -112,12 +112,12 @@ def _check(target: workspace.Target, json: bool) -> None:
         for name, fields in {
             "inputs": inputs,
             "outputs": outputs or ["not declared"],
-            "between": [f"{name} (counts if the program returns it)" for name in shape.intermediate],
+            "intermediate": [f"{name} (counts if the program returns it)" for name in shape.intermediate],
             "scored": scored or ["every field of the answer but working notes"],
             "notes": shape.notes or ["none"],
             "text": sorted(shape.asked) or ["every field that is a text"],
             "choices": [f"{name} is {' | '.join(map(str, values))}" for name, values in shape.choices.items()],
         }.items():
             if fields or name == "choices":
-                terminal.echo(f"  {name:8} {', '.join(fields) or 'none declared'}")
+                terminal.echo(f"  {name:12} {', '.join(fields) or 'none declared'}")
     shape.inputs_among(shape.asked, str(target.file))

@@ -23,7 +23,8 @@ The shortest prompt is the program without as many units as dev can spare, block
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from itertools import pairwise
@@ -34,13 +35,14 @@ from dspy import BaseLM, Module
 
 from goldassay._support.display import Displayed
 from goldassay._support.dspy_compat import serialize_for_json, signature_of
-from goldassay._support.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError, RunStopped
 from goldassay.core.evidence import Values
 from goldassay.core.fields import Fields, JsonObject, clusters
 from goldassay.core.metric import AnyMetric
 from goldassay.core.tally import Tally
 from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View, signed
-from goldassay.running.budget import Meter
+from goldassay.running.account import Account
+from goldassay.running.budget import BudgetSpent, EndpointDown, Meter
 from goldassay.running.hashing import fingerprint, gold_hash
 from goldassay.running.options import RunOptions
 from goldassay.running.summary import model_name
@@ -88,6 +90,7 @@ class Ablation:
     resamples: int = 10_000
     seed: int = 0
     strata: Sequence[Mapping[str, str]] = ()
+    left: Callable[[str | None], float] = lambda _: float("inf")  # examples that a budget still allows
 
     def without(self, removed: Sequence[int], level: float = 1 - ALPHA) -> PairedTest:
         """The whole program against the one without these units: what they are worth together."""
@@ -215,21 +218,6 @@ class Ablation:
                     return f"helps only where {facet} is {key}"
         return ""
 
-    def shed(self, block: Sequence[int], removed: Sequence[int] = (), best: float = 0.0) -> tuple[list[int], float]:
-        """The units that may go beside ``removed``, and the lowest loss on the way.
-
-        A block may go if the program without it is worse than the best one so far by half the margin at most, so that
-        what a harmful unit gives back is not spent on others.
-        """
-        trial = [*removed, *block]
-        loss = self.without(trial).difference
-        if loss <= best + self.margin / 2:
-            return trial, min(best, loss)
-        if len(block) == 1:
-            return list(removed), best
-        half = len(block) // 2
-        return self.shed(block[half:], *self.shed(block[:half], removed, best))
-
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Displayed):
@@ -301,6 +289,7 @@ def explain(
     margin: float = MARGIN,
     origins: Sequence[Patch] = (),
     on_progress: Callable[[str], None] | None = None,
+    share: float = 1.0,
     **changes: Any,
 ) -> Explanation:
     """What each statement and demonstration of a program's prompts is worth on gold (dev, not test).
@@ -317,6 +306,7 @@ def explain(
         margin: A unit whose interval lies within ± margin does nothing.
         origins: Patches of this program: units that one of them wrote name it.
         on_progress: Gets a line now and then.
+        share: The part of the budget that is used; the rest is for `prune`.
         changes: Fields of the options to change: ``explain(program, gold, metric, lm="openai/gpt-4.1-mini")``.
 
     Raises:
@@ -346,7 +336,7 @@ def explain(
     documents = clusters([bench.examples[index] for index in order])
     bench.run(program, order[:LEAST_MEASURED], "the whole program")
     ablation = Ablation(measure, len(order), bench.zero, documents, margin, seed=use.seed)
-    purse = _Purse(bench, Meter(use.budget).limits, len(units))
+    purse = _Purse(bench, Meter(use.budget).limits, len(units), share)
     if purse.limits:
         purse.check(str(use.budget))
         if not bench.cost["calls"]:  # the cache answered, as after a tuning, and does not say what a call costs
@@ -356,7 +346,11 @@ def explain(
     complete = bench.run(program, order[: ablation.n], "the whole program")
     if why := failure(complete):
         raise GoldassayError(f"the program {why}")
-    ablation = replace(ablation, strata=[row.facets for row in complete.rows])
+    ablation = replace(
+        ablation,
+        strata=[row.facets for row in complete.rows],
+        left=lambda budget: replace(purse, limits=Meter(budget).limits, share=1.0).left,
+    )
     if not purse.limits:
         judged = ablation.judged(units)
     groups = ablation.groups(judged) if purse.left > 0 else []
@@ -376,7 +370,7 @@ def explain(
         fingerprint(program),
         gold_hash(gold),
         lm_name(use.lm),
-        bench.cost,
+        dict(bench.cost),
         (*notes, *map(str, shortcuts(gold, output_fields(program)))),
         ablation,
     )
@@ -397,6 +391,7 @@ class _Purse:
     bench: Bench
     limits: Mapping[str, float]
     units: int
+    share: float = 1.0
 
     @property
     def left(self) -> float:
@@ -414,8 +409,8 @@ class _Purse:
         if self.limits.keys() - used:
             raise GoldassayError("an explanation is bounded in calls, tokens or minutes, not in usd")
         price = 1 + cost["cached"] / max(cost["calls"], 1e-9)  # of an example without the cache, to what it used
-        shares = [self.bench.runs * (limit / max(used[name], 1e-9) - 1) / price for name, limit in self.limits.items()]
-        return min(shares, default=float("inf"))
+        most = {name: self.share * limit / max(used[name], 1e-9) for name, limit in self.limits.items()}
+        return min((self.bench.runs * (times - 1) / price for times in most.values()), default=float("inf"))
 
     def affordable(self, count: int, seen: int) -> int:
         """On how many examples so many units can be measured that were measured on so many, with some for groups."""
@@ -468,7 +463,7 @@ class Pruned(Displayed):
     """The shortest prompt that dev allows: ``program``, and the patches that make it; what test says of it, once.
 
     On dev, which chose it, the difference has no interval. It is proven if test shows that it is worse by no more than
-    the margin.
+    the margin. ``spent`` says that the budget ended before every block was tried.
     """
 
     program: Module
@@ -477,6 +472,7 @@ class Pruned(Displayed):
     margin: float
     dev: Effect
     test: Effect | None = None
+    spent: bool = False
 
     @property
     def proven(self) -> bool:
@@ -487,13 +483,16 @@ class Pruned(Displayed):
     def sentence(self) -> str:
         """The result in one line."""
         before, after = self.tokens
+        end = " The budget ended before all units were tried." if self.spent else ""
+        if self.spent and not self.patches:
+            return f"Nothing was left out of {before} tokens.{end}"
         if not self.patches:
             return f"Nothing can go: without any of {before} tokens dev is worse by more than half of {self.margin:g}."
         saved = f"{before} tokens become {after} ({(after - before) / before:+.0%}), dev {self.dev.difference:+z.3f}"
         if self.test is None:
-            return f"{saved}, not tested."
+            return f"{saved}, not tested.{end}"
         verdict = f"{'proven' if self.proven else 'not proven'} to lose no more than {self.margin:g}"
-        return f"{saved}, test {signed(self.test.difference, self.test)}: {verdict}."
+        return f"{saved}, test {signed(self.test.difference, self.test)}: {verdict}.{end}"
 
     def __repr__(self) -> str:
         return f"Pruned({self.sentence!r})"
@@ -512,6 +511,7 @@ class Pruned(Displayed):
             "dev": self.dev.model_dump(),
             "test": self.test.model_dump() if self.test else None,
             "proven": self.proven,
+            "spent": self.spent,
             "patches": [patch.model_dump(mode="json", exclude_none=True) for patch in self.patches],
         }
 
@@ -528,7 +528,8 @@ def prune(
     """The program without the units that dev can spare, proven once on test.
 
     Units that are shown to help stay. The harmful ones are left out first, then the others in blocks, the least helpful
-    first; a block without which dev is worse than the best so far by more than half the margin is halved.
+    first; a block without which dev is worse than the best so far by more than half the margin is halved, so that what
+    a harmful unit gives back is not spent on others. Two runs over test are kept of the budget.
 
     Args:
         program: The program that was explained.
@@ -536,11 +537,12 @@ def prune(
         gold: The examples of dev.
         metric: A `Metric`, or any function of (gold, prediction).
         test: Held-out examples.
-        options: How the program is run.
+        options: How the program is run; a ``budget`` bounds explanation and pruning together.
         changes: Fields of the options to change.
 
     Raises:
         GoldassayError: The explanation is of another program.
+        RunStopped: A model answers no more.
     """
     ablation = explanation.ablation
     units = explanation.units
@@ -549,16 +551,29 @@ def prune(
     use = (options or QUIET_OPTIONS).changed(**changes).resolved()
     harmful = [index for index, unit in enumerate(units) if unit.verdict == UnitVerdict.HURTS]
     spare = [i for i, unit in enumerate(units) if unit.verdict in (UnitVerdict.NOTHING, UnitVerdict.OPEN)]
+    blocks = [block for block in (harmful, sorted(spare, key=lambda index: units[index].effect)) if block]
     shed: list[int] = []
     best = 0.0
-    for block in filter(None, (harmful, sorted(spare, key=lambda index: units[index].effect))):
-        shed, best = ablation.shed(block, shed, best)
+    meter = Meter(use.budget)
+    cost = explanation.cost
+    meter.add(calls=cost["calls"], tokens=cost["prompt_tokens"] + cost["completion_tokens"])
+    meter.started -= cost["seconds"]
+    with _within(meter):
+        while blocks and ablation.left(use.budget) >= ablation.n + 2 * len(test):
+            block = blocks[0]
+            half = len(block) // 2
+            loss = ablation.without([*shed, *block]).difference
+            may_go = loss <= best + ablation.margin / 2
+            if may_go:
+                shed = [*shed, *block]
+                best = min(best, loss)
+            blocks[:1] = [] if may_go or not half else [block[:half], block[half:]]
     removed = frozenset(shed)
     pruned = omit(program, units, removed)
     before = sum(unit.tokens for unit in units)
     tokens = before, before - sum(units[index].tokens for index in removed)
-    loss = ablation.without(sorted(removed))
-    dev = Effect(split="dev", difference=-loss.difference, p=loss.p, n=loss.n, chosen=True)
+    lost = ablation.without(shed)
+    dev = Effect(split="dev", difference=-lost.difference, p=lost.p, n=lost.n, chosen=True)
     # what leaves units out: a patch for each instruction and demonstration, one for examples that all predictors show
     patches: list[Patch] = []
     after = predictors(pruned)
@@ -584,9 +599,10 @@ def prune(
     proof = None
     if test and patches:
         bench = Bench(test, metric, options=use.changed(progress=False, max_failures=1.0, folder=None, budget=None))
-        after_cases = bench.base(pruned).cases
-        proof = effect(after_cases, bench.base(program).cases, test, "test", bench.cost, zero=bench.zero)
-    result = Pruned(pruned, patches, tokens, explanation.margin, dev, proof)
+        with _within(meter):
+            after_cases = bench.base(pruned).cases
+            proof = effect(after_cases, bench.base(program).cases, test, "test", bench.cost, zero=bench.zero)
+    result = Pruned(pruned, patches, tokens, explanation.margin, dev, proof, bool(blocks))
     alone = len(patches) == 1
     for patch in patches:
         patch.effects = [dev] if proof is None else [dev, proof]
@@ -594,3 +610,19 @@ def prune(
         patch.reason = "proven" if result.proven else "not proven"
         patch.reason += f" to lose no more than {explanation.margin:g}{'' if alone else ', with the others'}"
     return result
+
+
+@contextmanager
+def _within(meter: Meter) -> Iterator[None]:
+    """What is done inside ends when the budget does.
+
+    Raises:
+        RunStopped: A model answers no more.
+    """
+    try:
+        with Account(meter).open() if meter.limits else nullcontext():
+            yield
+    except EndpointDown as error:
+        raise RunStopped(str(error)) from None
+    except BudgetSpent:
+        return

@@ -42,6 +42,7 @@ from goldassay.gold.splits import TUNING_SPLITS, grouped, split, value_of
 from goldassay.results.view import Note, Sentence, Table, TableRow, View
 from goldassay.statistics.design import SAMPLING, Sampling, sampling_of
 from goldassay.statistics.sampling import allocate_labels
+from goldassay.workspace import load, metric_file
 
 AGREE = "agree"
 DISAGREE = "disagree"
@@ -404,6 +405,9 @@ def next_steps(question: str, task: str, gold: Path, files: Sequence[Path]) -> l
     review = gold if gold.is_dir() else gold.with_suffix(SUFFIX)
     fields = {"task": task, "gold": gold, "review": review, "stem": gold.stem, "pred": pred}
     is_known = files or question in ("errors", "tuning")
+    if question in ("level", "tuning"):  # which need a metric
+        file = metric_file(task)
+        is_known = is_known and file is not None and hasattr(load(file), "metric")
     return [command.format(**fields) for command in commands[question if is_known else ""]]
 
 
