@@ -95,9 +95,15 @@ def test_from_a_log_to_a_proven_patch(shell: Shell, reviewer: Callable[..., Revi
     assert set(modes) == {"wrong reminder", "wrong press"}
 
     shell(page.then[1])
+    assert shell.advised("goldassay patch") == "goldassay patch show triage.py"  # it has no metric to test by
     patches = shell.json("goldassay patch show triage.py")["patches"]
     rule = next(patch["id"] for patch in patches if patch["mode"] == "wrong reminder")
-    reviewer(prefer("team", true_team))
+
+    def choose(record: Fields) -> Fields:
+        assert record["choices"]["schema"]["properties"]["team"]["enum"] == ["billing", "returns", "press"]
+        return prefer("team", true_team)(record)
+
+    reviewer(choose)
     proof = shell.json(f"goldassay patch test triage.py {rule} --unlabelled fresh.jsonl")  # named as the review was
     reminders = sum(str(row["ticket"]["text"]).startswith("reminder") for row in fresh)
     assert proof["patch"]["status"] == "proven"

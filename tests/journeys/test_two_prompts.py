@@ -93,3 +93,51 @@ def test_without_gold_labels_of_what_differs_give_the_same_difference(
     assert result["comparisons"][0]["difference"] == pytest.approx(20 / 60)
     shell(line)
     assert "better" in shell.printed
+
+
+TWO_OUTPUTS = '''
+from typing import Literal
+import dspy
+
+
+class Triage(dspy.Signature):
+    """Say which team answers."""
+    subject: str = dspy.InputField()
+    body: str = dspy.InputField()
+    team: Literal["billing", "returns", "press"] = dspy.OutputField()
+    tone: Literal["calm", "angry"] = dspy.OutputField()
+
+
+program = dspy.ChainOfThought(Triage)
+
+
+def metric(gold, pred):
+    return gold.team == pred.team
+'''
+
+
+def test_what_the_metric_does_not_read_makes_no_difference(shell: Shell, reviewer: Callable[..., Reviewer]) -> None:
+    """Two systems that also differ in a field that nobody scores; a label need not say it."""
+    write("two.py", TWO_OUTPUTS)
+    for name in ("short", "long"):
+        rows = []
+        for number, row in enumerate(tickets()):
+            read = f"{row['subject']} {row['body'] if name == 'long' else ''}"
+            team = "billing" if "invoice" in read or "bill" in read else "returns"
+            tone = "angry" if name == "long" and number % 4 == 0 else "calm"
+            rows.append({**row, "team": team, "tone": tone})
+        write(f"{name}.jsonl", rows)
+    truth = {row["id"]: row["team"] for row in tickets()}
+    hidden = []
+
+    def decide(record: Fields) -> Fields:
+        if not record["suggestions"]:
+            hidden.append(record["id"])
+        return prefer("team", lambda record: truth[record["id"]])(record)
+
+    page = reviewer(decide)
+    shell("goldassay review short.jsonl long.jsonl --task two.py --for compare")
+    assert hidden  # one of ten is labelled without the suggestions, by its team alone
+    (compared,) = shell.json(page.then[0])["comparisons"]
+    assert compared["difference"] == pytest.approx(20 / 60)
+    assert len(compared["won"]) == 20

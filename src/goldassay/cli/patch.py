@@ -73,7 +73,9 @@ def propose(
     """Propose patches for the error patterns of a run, or from the notes of a review, and write them as files."""
     target, folder = _folder(program, task)
     lm = resolve(reflection_lm) if reflection_lm else None
+    tested = f"test {program}"
     if (source / REVIEW).exists():
+        tested += f" --modes {source}"
         notes = Notes.of(source, target)
         proposed = propose_from_notes(folder, notes, mode, reflection_lm=lm, most=n)
     elif mode:
@@ -89,11 +91,14 @@ def propose(
                 raise
             line = f"goldassay eval {program} --gold FILE --split train"
             raise GoldassayError(f"{source} does not say which gold it is of; a run that does: {line}") from None
+        tested += f" --gold {gold}" if gold else ""
         proposed = folder.propose(run, train, edits=edits, most=n)
     if not proposed and not json:
         terminal.line(f"{source} has no errors that a patch could be made from.")
         return
     _show(folder.all(), json)
+    if not json:
+        terminal.echo(f"goldassay patch {tested if workspace.has_metric(target) else f'show {program}'}")
 
 
 @dataclass(frozen=True)

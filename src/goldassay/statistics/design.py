@@ -39,6 +39,7 @@ OF_DESIGN = (
     "systems",
     "agreement",
     "measure",
+    "scored",
     "wave",
     "fixed",
 )  # the same in every record of a draft
@@ -65,6 +66,7 @@ class Sampling(BaseModel):
         systems: The names of the sources.
         agreement: What counted as agreement, in words.
         measure: The measure that the draft is for, if one was named.
+        scored: The fields by which answers were compared, of a task of your own whose program declares them.
         predicted: How many items each system predicted in the whole stratum, where outputs are lists.
         verdict: A judge's verdict of this record, where one was asked.
         verdict_mean: The mean of its verdicts over the stratum.
@@ -82,6 +84,7 @@ class Sampling(BaseModel):
     systems: tuple[str, ...] = ()
     agreement: str = ""
     measure: str = ""
+    scored: tuple[str, ...] | None = None
     predicted: dict[str, NonNegativeInt] = Field(default_factory=dict)
     verdict: float | None = Field(default=None, allow_inf_nan=False)
     verdict_mean: float | None = Field(default=None, allow_inf_nan=False)

@@ -222,13 +222,17 @@ def systems(
         task: The task.
         data: The gold that they are run on, if there is any.
         programs: Names of programs of the task, files, or folders of tuned programs; by default the task's program, and
-            its baseline if there are no states.
+            its baseline if it has one and there are no states.
         states: Saved states.
         models: Names of models; by default the default model.
         alone: Whether nothing else takes part in the comparison: then a single state is held against the program
             without it.
     """
-    places = programs or (["program"] if states else ["program", "baseline"])
+    places = [*programs]
+    if not places:
+        module = workspace.load(target_of(task, "program").file)
+        has_baseline = hasattr(module, "baseline") or "baseline" in getattr(module, "baselines", {})
+        places = ["program", "baseline"] if has_baseline and not states else ["program"]
     saved: list[tuple[Path | None, str]] = [*zip(states, state_names(states), strict=True)]
     if not saved or (alone and len(places) == len(saved) == 1):
         saved.insert(0, (None, ""))

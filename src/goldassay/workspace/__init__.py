@@ -28,6 +28,7 @@ __all__ = [
     "FILE_TASKS",
     "Target",
     "attribute",
+    "has_metric",
     "installed",
     "judged",
     "load",
@@ -68,9 +69,7 @@ class Target:
             GoldassayError: The file cannot be loaded, or has no program of this name.
         """
         shape = shape_in(self.file, self.name, getattr(load(self.file), "baselines", {}))
-        file = None if self.task in TASKS else metric_file(self)
-        has_metric = file is not None and hasattr(load(file), "metric")  # labels are compared without one
-        measured = _measured(metric(self)) if has_metric else set()
+        measured = _measured(metric(self)) if self.task not in TASKS and has_metric(self) else set()
         return replace(shape, measured=tuple(name for name in measured if name not in shape.notes))
 
     def tunable(self) -> dspy.Module:
@@ -206,6 +205,16 @@ def metric_file(task: str | Target, attribute: str = "metric") -> Path | None:
     shipped = installed() / "metrics" / name  # which a workspace of one's own need not copy
     files = [root() / "metrics" / name, of_program, shipped if Path(name).stem in TASKS else None]
     return next((file for file in files if file and file.is_file()), None)
+
+
+def has_metric(task: str | Target) -> bool:
+    """Whether a task has a metric; the labels of one without are compared as they are.
+
+    Raises:
+        GoldassayError: A file cannot be loaded.
+    """
+    file = metric_file(task)
+    return file is not None and hasattr(load(file), "metric")
 
 
 def judged(task: str | Target, judge: object, place: str | None = None) -> Any:

@@ -42,7 +42,7 @@ from goldassay.gold.splits import TUNING_SPLITS, grouped, split, value_of
 from goldassay.results.view import Note, Sentence, Table, TableRow, View
 from goldassay.statistics.design import SAMPLING, Sampling, sampling_of
 from goldassay.statistics.sampling import allocate_labels
-from goldassay.workspace import load, metric_file
+from goldassay.workspace import has_metric
 
 AGREE = "agree"
 DISAGREE = "disagree"
@@ -341,6 +341,7 @@ def draft(
             systems=tuple(systems),
             agreement=agreement,
             measure=measure or "",
+            scored=tuple(pool.shape.scored(pool.shape.outputs)) or None,
             verdict=pool.verdicts.get(name, totals[stratum]["verdict_mean"]),
             **totals[stratum],
         )
@@ -406,8 +407,7 @@ def next_steps(question: str, task: str, gold: Path, files: Sequence[Path]) -> l
     fields = {"task": task, "gold": gold, "review": review, "stem": gold.stem, "pred": pred}
     is_known = files or question in ("errors", "tuning")
     if question in ("level", "tuning"):  # which need a metric
-        file = metric_file(task)
-        is_known = is_known and file is not None and hasattr(load(file), "metric")
+        is_known = is_known and has_metric(task)
     return [command.format(**fields) for command in commands[question if is_known else ""]]
 
 

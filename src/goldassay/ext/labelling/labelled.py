@@ -24,7 +24,7 @@ from goldassay.core.evidence import Evidences
 from goldassay.core.fields import Fields, clusters, identity
 from goldassay.core.measure import TASKS, Measure
 from goldassay.core.tally import Mean
-from goldassay.ext.labelling.outputs import OutputComparison, measure_named, predicted
+from goldassay.ext.labelling.outputs import OutputComparison, drafted_shape, measure_named, predicted
 from goldassay.gold import Pairs
 from goldassay.gold.outputs import output_of
 from goldassay.gold.records import empty_prediction, is_labelled
@@ -86,7 +86,7 @@ def verdict(
     gold = [records[index] for index in labelled]
     answers = [[_suggested(record, name, task) for record in gold] for name in pair]
     answered = [(record, answer) for system in answers for record, answer in zip(gold, system, strict=True)]
-    outputs = OutputComparison(task, measure if isinstance(measure, str) else None)
+    outputs = OutputComparison(task, measure if isinstance(measure, str) else None, drafted_shape(population))
     suggested = (_suggested(record, name, task) for record in records for name in pair)
     chosen: Any = outputs.headline(suggested) if by_name else measure
     if not by_choice:
@@ -273,7 +273,7 @@ class Drafted:
         """
         design = self.design
         chosen = self.measures.get(measure)
-        outputs = OutputComparison(self.task, design.first.measure or None)
+        outputs = OutputComparison(self.task, design.first.measure or None, drafted_shape(design))
         if chosen is not None:  # the draft must not have compared outputs more loosely than what the measure reads
             strict = OutputComparison(self.task)
             precise = OutputComparison(self.task, chosen.key)
@@ -361,7 +361,8 @@ def from_file(
     measured = labelled
     values: Mapping[str, Measure[Any]] | Metric
     if by_choice:  # whether people took each answer to be right, as a classification
-        system = drafted.systems(OutputComparison(task, design.first.measure or None))[0]
+        outputs = OutputComparison(task, design.first.measure or None, drafted_shape(design))
+        system = drafted.systems(outputs)[0]
         gold_labels = [{**record, "label": "right"} for record in labelled.gold]
         rights = [{"label": "right" if system in record[PREFERRED] else "wrong"} for record in labelled.gold]
         measured = replace(labelled, gold=gold_labels, pred=rights)

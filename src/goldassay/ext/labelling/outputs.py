@@ -32,6 +32,7 @@ from goldassay.gold.records import empty_prediction
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measures.retrieval.scorecard import named
 from goldassay.measures.trajectories.records import trajectory
+from goldassay.statistics.design import Design
 from goldassay.text import normal
 
 OUTPUTS: dict[str, Fields] = resource("outputs.json", "goldassay.ext.labelling")
@@ -136,6 +137,12 @@ class OutputComparison:
         if self.task == "classification" and first.get("label") is None:
             return measure_named(self.task, "set_micro_f1" if first.get("labels") is not None else "mae")
         return measure_named(self.task, OUTPUTS[self.task]["headline"])
+
+
+def drafted_shape(design: Design) -> ProgramShape:
+    """The fields by which a draft compared the answers of a task of your own."""
+    fields = design.first.scored or ()
+    return ProgramShape(outputs=fields, measured=fields)
 
 
 def of_corpus(measure: Measure | None) -> bool:

@@ -450,7 +450,8 @@ def prove_by_labels(
         tell(f"This continues with {draft}; to draft from other inputs, move it away with its review.")
     folder = draft if draft.is_dir() else draft.with_suffix(SUFFIX)
     if page:
-        with Review(Folder.open([draft], target.task)) as opened:
+        own = target.task not in TASKS and target.task == target.file.stem
+        with Review(Folder.open([draft], f"{target.file}:{target.name}" if own else target.task)) as opened:
             tell(f"Label here, and end the review on the page or with Ctrl-C: {opened.url}")
             webbrowser.open(opened.url)
             opened.server.wait()

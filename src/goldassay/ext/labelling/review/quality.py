@@ -21,6 +21,7 @@ from math import exp, log, sqrt
 from goldassay.core.measure import TASKS
 from goldassay.ext.labelling.drafts import GOLD_FIELDS
 from goldassay.ext.labelling.labelled import PREFERRED, ranked, verdict
+from goldassay.ext.labelling.outputs import drafted_shape
 from goldassay.ext.labelling.review.journal import Journal, Line, canonical
 from goldassay.gold.agreement import agree
 from goldassay.gold.shapes import Fields
@@ -84,7 +85,7 @@ class Quality:
             suggested = set(self._answers(line.index).values())
             if line.value is not None and suggested:
                 counts[line.blind] += 1
-                same[line.blind] += canonical(line.value) in suggested
+                same[line.blind] += self._meaning(line.value) in suggested
         if not counts[True] or not counts[False]:
             return None
         difference = share_difference((same[False], counts[False]), (same[True], counts[True]))
@@ -157,11 +158,16 @@ class Quality:
             records.append(record)
         return [*records, *(record for index, record in enumerate(self.folder.records) if index not in decided)]
 
+    def _meaning(self, value: Fields | None) -> str:
+        """What is compared of an answer, as a text."""
+        shape = drafted_shape(self.folder.design)
+        return canonical(value and {name: value[name] for name in shape.scored(value)})
+
     def _answers(self, index: int) -> dict[str, str]:
         """The canonical text of each system's answer to a record."""
         if index not in self._canonical:
             suggestions = self.folder.suggestions(index)
-            self._canonical[index] = {item.system: canonical(item.value) for item in suggestions}
+            self._canonical[index] = {item.system: self._meaning(item.value) for item in suggestions}
         return self._canonical[index]
 
     def preferred(self, line: Line) -> list[str]:
@@ -170,7 +176,7 @@ class Quality:
         if line.choice in ("both", "neither"):
             return list(answers) if line.choice == "both" else []
         by_number = {str(number): name for number, name in enumerate(line.shown, start=1)}
-        best = answers.get(by_number.get(line.choice or "", ""), canonical(line.value))
+        best = answers.get(by_number.get(line.choice or "", ""), self._meaning(line.value))
         return [name for name, answer in answers.items() if answer == best]
 
     def failures(self, line: Line, modes: Sequence[str]) -> dict[str, Sequence[str]]:
@@ -181,7 +187,7 @@ class Quality:
         right = self.preferred(line)
         if line.value is not None:
             gold = canonical(line.value)
-            right = [name for name, answer in self._answers(line.index).items() if answer == gold]
+            right = [item.system for item in self.folder.suggestions(line.index) if canonical(item.value) == gold]
         return {name: () if name in right else modes for name in self.folder.systems}
 
     def difference(self, settled: Sequence[Line | None], hidden: bool) -> Fields | None:
