@@ -132,10 +132,10 @@ def test_a_program_in_place_of_a_run_names_the_line_for_programs(tmp_path: Path)
     file = tmp_path / "mine.py"
     file.write_text("program = print\n")
     done = CliRunner().invoke(app, ["report", str(file)])
-    line = f"is a program, not a run; compare programs with goldassay compare TASK --program {file}"
+    line = f"is a program, not a run; compare programs with goldassay compare {file} --program OTHER"
     assert line in str(done.exception)
     done = CliRunner().invoke(app, ["compare", f"{file}:one", f"{file}:two"])
-    assert f"goldassay compare mine --program {file}:one {file}:two --gold FILE" in str(done.exception)
+    assert f"goldassay compare {file}:one --program {file}:two --gold FILE" in str(done.exception)
 
 
 def test_findings_of_gold_name_the_options_of_the_command(tmp_path: Path) -> None:

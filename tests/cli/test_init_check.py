@@ -134,3 +134,10 @@ def test_what_is_not_known_is_one_question_with_the_line_that_answers_it(file: P
     answered = file.with_name("answered.py")
     answered.write_text(f'{PROGRAM}\ninputs = ["subject"]\n', encoding="utf-8")
     assert json.loads(run("init", "--check", "answered.py:loose", "--json").stdout)["inputs"] == ["subject"]
+
+
+def test_a_function_declares_no_outputs_and_its_metric_says_what_is_scored(file: Path) -> None:
+    function = "def sort(body):\n    return {'team': body}\n"
+    file.write_text(f"{function}\ndef metric(gold, pred):\n    return gold['team'] == pred['team']\n", encoding="utf-8")
+    contract = json.loads(run("init", "--check", "triage.py:sort", "--json").stdout)
+    assert (contract["outputs"], contract["scored"]) == ([], ["team"])

@@ -109,3 +109,4 @@ def test_from_a_log_to_a_proven_patch(shell: Shell, reviewer: Callable[..., Revi
     assert proof["patch"]["status"] == "proven"
     assert proof["verdict"]["difference"] == pytest.approx(reminders / len(fresh))
     shell(f"goldassay patch apply triage.py {rule}")
+    assert "  goldassay eval triage.py --state programs/patches/triage --gold FILE\n" in shell.printed

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.table import Table
 
-from goldassay.reporting.terminal import Screen, show, warn, warnings_once
+from goldassay.reporting.terminal import Screen, echo, line, show, warn, warnings_once
 from goldassay.tuning.acceptance import Effect
 from goldassay.tuning.patches import Patch, view_of
 
@@ -57,3 +57,13 @@ def test_a_second_identical_warning_is_not_printed(monkeypatch: pytest.MonkeyPat
         "warning: a.csv has no splits (--seed 1)",
         "warning: no labels",
     ]
+
+
+def test_a_command_is_not_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr("goldassay.reporting.terminal.console", lambda error=False: Screen(file=out, width=30))
+    command = "goldassay review draft.jsonl --task triage.py --for compare"
+    line(f"Label these, then go on: {command}", "words that wrap at the end of a line")
+    echo(command)
+    assert out.getvalue().count(command) == 2
+    assert "end of \na line" in out.getvalue()

@@ -121,7 +121,7 @@ def compare(
 def _how(places: Sequence[str], gold: str | None = None) -> str:
     """The command that compares programs or files of predictions."""
     if len(places) > 1 and all(place.partition(":")[0].endswith(".py") for place in places):
-        line = f"goldassay compare {Path(places[0]).name.partition('.')[0]} --program {' '.join(places)}"
+        line = f"goldassay compare {places[0]} --program {' '.join(places[1:])}"
         return f"these are programs, not runs; they are compared as: {line} --gold {gold or 'FILE'}"
     if len(places) < 2 or not all(Path(place).is_file() for place in places):
         return FILES_HELP

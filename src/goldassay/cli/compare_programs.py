@@ -48,15 +48,20 @@ def run_programs(
     that --resume goes on with, after the runs that exist.
     """
     out = out or Path("ranking")
+    is_file = task.partition(":")[0].endswith(".py")
+    named = systems.program or []
+    named = [*named, task] if is_file and named and task not in named else named
     if systems.unlabelled:  # forty of the inputs that two systems answer otherwise; once labelled, the verdict
         pair = library.systems(
             task,
             None,
-            programs=systems.program or (),
+            programs=named,
             states=systems.state or (),
             models=systems.lm or (),
         )
-        if len(pair) != 2 or systems.gold or systems.pred or systems.tune:
+        if unused := next((name for name in ("gold", "pred", "tune") if getattr(systems, name)), None):
+            raise GoldassayError(f"--unlabelled takes no --{unused}: labels decide between two programs")
+        if len(pair) != 2:
             raise GoldassayError(f"labels decide between two systems without gold, not between {len(pair)}: name two")
         first = str(pair[0].settings["program"])
         by_name = {safe_name(system.label, system.settings["lm"]): system.bound for system in pair}
@@ -72,10 +77,7 @@ def run_programs(
             )
         terminal.output(proof.audit(*by_name), json)
         return []
-    is_file = task.partition(":")[0].endswith(".py")
     target = workspace.target(task) if is_file else workspace.Target(task, Path(), "program")
-    named = systems.program or []
-    named = [*named, task] if is_file and named and task not in named else named
     if systems.tune and systems.split not in (None, "test"):
         raise GoldassayError("--tune learns from train and dev, and compares on test: leave --split out")
     split = "test" if systems.tune else systems.split or "dev"
@@ -111,7 +113,7 @@ def run_programs(
     if len(programs) + len(runs) < 2:
         raise GoldassayError(
             "compare needs two systems or more, by --program, --state, --lm or --pred RUN after the task: "
-            f"goldassay compare {Path(task).stem} --program FILE FILE"
+            f"goldassay compare {task} --program FILE{'' if is_file else ' FILE'}"
         )
     meter = Meter(systems.budget)
     labels = [system.label for system in programs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os.path import relpath
 from typing import Annotated
 
 from goldassay import workspace
@@ -111,6 +112,7 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
         terminal.answer(first.state() | more)
         return
     terminal.show(view)
-    terminal.echo(f"Written: {file}")
+    shown = relpath(file)
+    terminal.echo(f"Written: {shown}; its page: goldassay report {shown} --out prompt.html")
     for name in more.get("pruned", {}).get("files", ()):
         terminal.echo(f"Written: {name}")

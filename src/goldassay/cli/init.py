@@ -91,7 +91,7 @@ def _check(target: workspace.Target, json: bool) -> None:
     """
     shape = target.shape
     outputs = [name for name in shape.outputs if name not in shape.intermediate]
-    scored = shape.scored([name for name in shape.outputs if name in (*outputs, *shape.measured)])
+    scored = shape.scored([name for name in shape.outputs if name in (*outputs, *shape.measured)] or shape.measured)
     contract: JsonObject = {
         "program": f"{target.file}:{target.name}",
         "inputs": None if shape.inputs is None else list(shape.inputs),

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from os.path import relpath
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
 from goldassay.cli.options import FROM_CACHE, NotesOptions, SetOptions, interruptible
+from goldassay.core.measure import TASKS
 from goldassay.ext.labelling import REVIEW
 from goldassay.ext.labelling.notes import Notes, note_change, propose_from_notes
 from goldassay.ext.labelling.proof import prove_by_labels
@@ -190,7 +192,10 @@ def apply(program: use.Name, patches: Patches, any_version: AnyVersion = False) 
         note = f" Note: it was rejected: {patch.reason}" if patch.status == "rejected" else ""
         terminal.line(f"Applied {patch.id}.{note}")
         terminal.warn(*filter(None, [note_change(patch, "applied")]))
-    terminal.line(f"Try it:  goldassay eval {program} --state {folder.folder}")
+    target = workspace.target(program)
+    has_gold = target.task in TASKS or (workspace.root() / "gold" / target.task).is_dir()
+    gold = "" if has_gold else " --gold FILE"
+    terminal.line(f"Try it:  goldassay eval {program} --state {relpath(folder.folder)}{gold}")
 
 
 def revert(program: use.Name, patches: Patches) -> None:

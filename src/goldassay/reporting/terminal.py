@@ -46,6 +46,7 @@ def visible(text: str) -> str:
 STYLES = {"better": "green", "worse": "red", "open": "bold", "same": "bold", "head": "bold"}
 NAME_WIDTH = 24  # the width to which a column of names folds before others move to a table below
 WIDE = 120  # columns of a terminal that has room for spare columns
+COMMAND = "goldassay "  # what begins a line to paste
 PADDING = 3  # of a column: a blank on each side, and the line
 
 
@@ -235,15 +236,16 @@ def _narrowed(widths: Sequence[int], words: Sequence[int], room: int) -> list[in
 
 
 def line(*texts: str, style: str | None = None) -> None:
-    """Prints lines that wrap at the end of the line."""
+    """Prints lines that wrap at the end of the line, if no command is in them, which would be broken when pasted."""
     for text in texts:
-        console().print(text, style=style)
+        console().print(text, style=style, soft_wrap=COMMAND in text)
 
 
 def _whole(text: Text | str, *, error: bool = False) -> None:
     """One line however long it is; a terminal breaks it between words, so that no number and no path is cut."""
     screen = console(error)
-    screen.print(text, no_wrap=not screen.is_terminal, overflow="ignore", crop=False)
+    unbroken = not screen.is_terminal or COMMAND in str(text)
+    screen.print(text, no_wrap=unbroken, overflow="ignore", crop=False)
 
 
 def echo(*texts: str) -> None:

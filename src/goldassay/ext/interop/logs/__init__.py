@@ -33,7 +33,7 @@ def read_log(path: Path | str, document: str = DOCUMENT_FIELD) -> list[Run]:
     """
     file, name = split_name(path)
     if file.suffix == ".py":
-        command = f"goldassay compare TASK --program {file} OTHER"
+        command = f"goldassay compare {file} --program OTHER"
         raise GoldassayError(f"{file} is a program, not a run; compare programs with {command}")
     systems = systems_in(file)
     chosen = [system for system in systems if name in ("", system.name)]
