@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.ext.labelling.review.conftest import text_of
 from tests.processes import Done, run, whole
 
 from goldassay.running import Run
@@ -128,7 +129,7 @@ def metric(gold, pred):
 
 def test_a_tuning_that_cannot_write_its_first_file(tmp_path: Path) -> None:
     (tmp_path / "labels.py").write_text(TUNED, encoding="utf-8")
-    rows = ({"id": f"e{i}", "text": f"text {i}", "label": "ab"[i % 2]} for i in range(30))
+    rows = ({"id": f"e{i}", "text": text_of(i), "label": "ab"[i % 2]} for i in range(40))
     (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     (tmp_path / "locked").mkdir(mode=0o500)
     words = ("tune", "labels.py", "--gold", "gold.jsonl", "--optimizer", "patches", "--out", "locked/tuned")

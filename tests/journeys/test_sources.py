@@ -105,3 +105,17 @@ def test_the_review_of_a_draft_counts_as_its_labels(shell: Shell, reviewer: Any)
     shell("goldassay review traces.jsonl --task triage.py --for level")
     assert page.then == ["goldassay score triage.py --gold traces.review --pred traces.jsonl"]
     assert shell.json(page.then[0])["values"]["score"] == float(FLAT["team"] == truth["t0"])
+
+
+def test_fields_under_other_names_stay_so_in_the_line_that_takes_the_labels(shell: Shell, reviewer: Any) -> None:
+    write("triage.py", PROGRAM + "\ndef metric(gold, pred):\n    return gold.team == pred.team\n")
+    write("traces.jsonl", [{"nr": name, "answer": FLAT, **FLAT, "team": "press"} for name in ("t0", "t1")])
+    names = "--map id=nr,team=answer.team"
+    shell(f"goldassay gold draft traces.jsonl --task triage.py --for level --out d.jsonl {names}")
+    score = shell.advised("goldassay score")
+    assert score == f"goldassay score triage.py --gold d.jsonl --pred traces.jsonl {names}"
+    page = reviewer(lambda record: {"value": {"team": "billing" if record["id"] == "t0" else "returns"}})
+    shell(shell.advised("goldassay review"))
+    assert shell.json(score)["values"]["score"] == 0.5
+    shell(f"goldassay review traces.jsonl --task triage.py --for level {names}")
+    assert page.then == [score.replace("d.jsonl", "traces.review")]

@@ -70,7 +70,7 @@ def source_of(
         name = "data"
     elif tables.is_dataset(path):
         name = "dataset"
-    elif task not in TASKS and not format and (name := formats.recognised(Path(path), task)):
+    elif (paths or task not in TASKS) and not format and (name := formats.recognised(Path(path), task)):
         pass
     elif paths or (task not in TASKS and format != "run"):
         suffix = Path(path).suffix.lower().lstrip(".")
@@ -82,7 +82,7 @@ def source_of(
         there = ", ".join(sorted(allowed)) or "none"
         form = "a table with `map`" if paths else f"format {name}"
         raise GoldassayError(f"{form} has no option {wrong!r} for reading {task}; there are {there}")
-    if paths:
+    if paths and name != "review":  # whose fields have their names; those of predictions of its records may not
         chosen["map"] = paths
     return Source(Path(path), task, name, side, chosen, faults or Faults(), audit, drafts)
 

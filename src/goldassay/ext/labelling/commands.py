@@ -17,6 +17,7 @@ from goldassay.ext.labelling.modes import ModeTable, over, read_modes
 from goldassay.ext.labelling.review import Review
 from goldassay.ext.labelling.review.folder import Folder, add_wave, task_of
 from goldassay.ext.labelling.review.session import Session, reviewed_traces
+from goldassay.gold import anyfields
 from goldassay.judges.tuning import panel
 from goldassay.reporting import terminal
 
@@ -153,7 +154,7 @@ def draft(
     if not json:
         terminal.line(f"{out}: {drafted + len(chosen.records)} records; label them from the top, then go on:")
         terminal.echo(f"goldassay review {out}" + ("" if task_of(chosen.records) == pool.task else f" --task {task}"))
-        terminal.echo(*next_steps(chosen.question, task, out, pool.files))
+        terminal.echo(*next_steps(chosen.question, task, out, pool.files, anyfields.mapping(options.map) or {}))
 
 
 def modes(

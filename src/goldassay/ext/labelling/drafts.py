@@ -385,7 +385,9 @@ ESTIMATES = {
 """What may be estimated from the labels, by question."""
 
 
-def next_steps(question: str, task: str, gold: Path, files: Sequence[Path]) -> list[str]:
+def next_steps(
+    question: str, task: str, gold: Path, files: Sequence[Path], columns: Mapping[str, str] = {}
+) -> list[str]:
     """The commands that take the labels of a draft.
 
     Args:
@@ -393,6 +395,7 @@ def next_steps(question: str, task: str, gold: Path, files: Sequence[Path]) -> l
         task: The task, or the file of its program.
         gold: The draft, or the folder of its review.
         files: The files of answers that it was drafted from.
+        columns: Their fields under other names.
     """
     commands = {
         "compare": ["goldassay compare {task} --gold {gold}{pred}"],
@@ -403,6 +406,9 @@ def next_steps(question: str, task: str, gold: Path, files: Sequence[Path]) -> l
     }
     option = "pred"
     pred = "".join(f" --{option} {file}" for file in (files if question == "compare" else files[:1]))
+    if columns:
+        option = "map"
+        pred += f" --{option} {','.join(f'{name}={path}' for name, path in columns.items())}"
     review = gold if gold.is_dir() else gold.with_suffix(SUFFIX)
     fields = {"task": task, "gold": gold, "review": review, "stem": gold.stem, "pred": pred}
     is_known = files or question in ("errors", "tuning")

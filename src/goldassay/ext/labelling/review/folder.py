@@ -290,7 +290,7 @@ class Folder:
             return []
         task = relpath(self.target.removesuffix(":program")) if self.settings.program else self.task
         files = [Path(relpath(source)) for source in self.sources]
-        return next_steps(self.design.question, task, Path(relpath(self.path)), files)
+        return next_steps(self.design.question, task, Path(relpath(self.path)), files, self.settings.map)
 
     @property
     def mode(self) -> Literal["label", "compare"]:
