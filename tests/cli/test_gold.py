@@ -187,3 +187,23 @@ def test_convert_and_schema(tmp_path: Path) -> None:
     assert json.loads(target.read_text(encoding="utf-8"))["entities"][0]["text"] == "Delft"
     assert json.loads(run("schema", "retrieval"))["required"] == ["id", "query", "relevant"]
     assert json.loads(run("schema", "retrieval", "--side", "pred"))["required"] == ["id", "results"]
+
+
+def test_the_file_of_a_program_says_what_its_inputs_are(tmp_path: Path) -> None:
+    program = tmp_path / "letters.py"
+    program.write_text("def program(body):\n    return {'summary': body}\n")
+    words = ["mill school lake tower", "garden harbour bridge church", "archive museum market river"]
+    rows = [
+        {"id": f"{copy}{at}", "body": f"{text} {at}", "summary": (f"{copy}{at} " * 90)}
+        for at, text in enumerate(f"{first} {second}" for first in words for second in words)
+        for copy in "abc"
+    ]
+    gold = save(tmp_path / "gold.jsonl", rows)
+    assert "the same text as" in run("validate", gold, "--task", program, code=1)
+    run("split", gold, "--task", program, "--out", tmp_path / "split")
+    examples = load(tmp_path / "split", task=str(program)).letters.all
+    sides: dict[str, set[str]] = {}
+    for example in examples:
+        sides.setdefault(example.body, set()).add(example.split)
+    assert [len(names) for names in sides.values()] == [1] * 9  # whatever the summaries say
+    assert set(examples[0].inputs().keys()) == {"body"}

@@ -23,7 +23,7 @@ from goldassay._support import files, workspace
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.fields import Fields, Record, check_unique
 from goldassay.core.measure import TASKS
-from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape, shape_of_task
+from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape, shape_in, shape_of_task
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, answering, tables
 from goldassay.gold.reading import Records, read
@@ -281,7 +281,7 @@ def load(
     Args:
         name_or_path: The name, the folder or the file; or records as a list, lists by split, or a data frame.
         format: The format of the file; guessed if not given.
-        task: The task of the file, guessed if not given; of records in Python it must be given.
+        task: The task of the file, or the file of its program; guessed if not given, except for records in Python.
         options: How the file is read (`goldassay.gold.formats.ReadOptions`).
 
     Raises:
@@ -291,6 +291,15 @@ def load(
     >>> [example.label for example in load(records, task="classification").classification.dev]
     ['L']
     """
+    source, _, program = (task or "").partition(":")
+    if source.endswith(".py"):
+        file = Path(source)
+        workspace.FILE_TASKS.add(file.stem)
+        gold = load(name_or_path, format=format, task=file.stem, **options)
+        for task_set in gold.tasks.values():
+            task_set.program = shape_in(file, program or "program")
+            task_set.program_file = file
+        return gold
     if not isinstance(name_or_path, str | Path):
         if task is None:
             raise GoldassayError("records in Python need their task: load(records, task='classification')")

@@ -116,9 +116,8 @@ def target(text: str, task: str | None = None) -> Target:
         return Target(task or source, file, name)
     file = Path(source)
     if file.suffix != ".py":
-        raise GoldassayError(
-            f"no task {source!r}{nearest(source, tasks())} (a file is named as programs/{source}.py:program)"
-        )
+        hint = f"; did you mean {source}.py?" if Path(f"{source}.py").is_file() else nearest(source, tasks())
+        raise GoldassayError(f"no task {source!r}{hint} (a file is named as programs/{source}.py:program)")
     if not file.is_file():
         raise GoldassayError(f"no such file: {source}; the tasks are {', '.join(tasks())}")
     FILE_TASKS.add(file.stem)
