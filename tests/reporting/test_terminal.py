@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.table import Table
 
-from goldassay.reporting.terminal import Screen, echo, line, show, warn, warnings_once
+from goldassay.reporting.terminal import Screen, echo, line, quiet, show, warn, warnings_once
 from goldassay.tuning.acceptance import Effect
 from goldassay.tuning.patches import Patch, view_of
 
@@ -67,3 +67,15 @@ def test_a_command_is_not_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     echo(command)
     assert out.getvalue().count(command) == 2
     assert "end of \na line" in out.getvalue()
+
+
+def test_what_an_optimizer_prints_is_thrown_away_and_no_warning(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # nobody else listens, as in a shell
+    with warnings_once():
+        with quiet():
+            print("step 1 of 9")
+            logging.getLogger("goldassay").warning("train and dev have a shortcut")
+        logging.getLogger("goldassay").warning("train and dev have a shortcut")
+    assert capsys.readouterr() == ("", "warning: train and dev have a shortcut\n")

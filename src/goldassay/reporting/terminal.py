@@ -259,9 +259,16 @@ _warned: set[str] | None = None
 
 
 class _Warnings(logging.Handler):
+    """Prints on the standard error of the command, also where `quiet` throws away what others print."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.stream = sys.stderr
+
     def emit(self, record: logging.LogRecord) -> None:
         if not logging.getLogger().handlers:  # else whoever set logging up decides where it goes
-            warn(record.getMessage())
+            with redirect_stderr(self.stream):
+                warn(record.getMessage())
 
 
 @contextmanager
@@ -269,7 +276,7 @@ def warnings_once() -> Iterator[None]:
     """Prints the warnings of the library's logger as those of a command, and no warning a second time."""
     global _warned
     logger = logging.getLogger("goldassay")
-    handler = _Warnings(logging.WARNING)
+    handler = _Warnings()
     logger.addHandler(handler)
     _warned = set()
     try:
@@ -324,8 +331,5 @@ def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Throws away what optimizers print."""
-    seen = set(_warned or ())
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         yield
-    if _warned is not None:
-        _warned.intersection_update(seen)
