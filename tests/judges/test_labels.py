@@ -74,6 +74,7 @@ def test_what_can_be_wrong(tmp_path: Path) -> None:
         tmp_path, {"id": "a", "text": "t", "label": "supported"}
     )
     assert "verdict: 'perhaps' is not a label" in wrong(tmp_path, row("a", verdict="perhaps"))
+    assert "record a, inputs: expected an object, not bool" in wrong(tmp_path, {**row("a"), "inputs": True})
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

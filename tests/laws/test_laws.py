@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.perfect import attains_one, perfect_for
 
+from goldassay._support.exceptions import DataError
 from goldassay.core import measure as core_measure
 from goldassay.core.evidence import stacked
 from goldassay.core.measure import TASKS, Measure, parse, stored
@@ -62,6 +63,22 @@ def registered() -> list[Any]:
 
 
 each = pytest.mark.parametrize(("task", "measure"), registered())
+
+
+@pytest.mark.parametrize(
+    ("task", "field"),
+    [("extraction", "entities"), ("linking", "links"), ("retrieval", "results"), ("triples", "triples")],
+)
+@pytest.mark.parametrize("value", [5, True])
+def test_what_is_no_list_is_an_error_that_names_the_field(task: str, field: str, value: object) -> None:
+    messages = []
+    for measure in module(task).MEASURES:
+        try:
+            measure(records(task)[0], {field: value})
+        except DataError as error:  # a measure that has nothing to read here does not look
+            messages.append(str(error))
+    assert messages
+    assert all(field in message for message in messages)
 
 
 @lru_cache(maxsize=64)

@@ -11,8 +11,9 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay import Metric, tune
+from goldassay import Metric, audit, tune
 from goldassay._support import jsonl
+from goldassay._support.exceptions import DataError
 from goldassay.measures import extraction
 from goldassay.reporting import pages
 from goldassay.reporting.pages.charts import figure
@@ -89,6 +90,21 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     assert not seen.page.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert seen.violations() == []
     seen.quiet()
+
+
+def test_a_tuning_without_test_is_a_page_and_a_damaged_one_is_one_line(tuned: Path) -> None:
+    about = json.loads((tuned / "tuning.json").read_text())
+    (tuned / "tuning.json").write_text(json.dumps({**about, "test": None}))
+    loaded = pages.Tuning.load(tuned)
+    pages.report(**pages.sources([tuned]))
+    assert f"on {about['dev']['difference']['n']} dev examples that chose it" in loaded.sentence
+    about["dev"]["after"]["strict_f1"] = "x"
+    (tuned / "tuning.json").write_text(json.dumps(about))
+    with pytest.raises(DataError, match=r"tuned: not a tuning that can be read: ValueError"):
+        pages.Tuning.load(tuned)
+    (tuned / "tuning.json").write_text(json.dumps({**about, "test": {"runs": 5}}))
+    with pytest.raises(DataError, match=r"tuning.json: not a tuning that can be read"):
+        audit(tuned)
 
 
 @pytest.mark.parametrize(("k", "text"), [(1, "the 1 nearest of 2 examples"), (2, '"text": "Delft"')])

@@ -121,7 +121,7 @@ def read(
     narrowed = question.yes_or_no() if tokens & truths and not question.levels else question
 
     def _item(row: Fields) -> JudgedItem:
-        source = row | (row.get("inputs") or {})
+        source = _fields_of(row)
         inputs = {name: str(source[name]) for name in narrowed.inputs if source.get(name) is not None}
         missing = [name for name in narrowed.inputs if name not in inputs]
         if missing and not judged:
@@ -149,6 +149,14 @@ def _parsed(path: str | Path, rows: Iterable[tuple[int | None, Fields]], parse: 
             yield parse(row)
         except DataError as error:
             raise error.at(file=path, line=line, record=row.get("id")) from None
+
+
+def _fields_of(row: Fields) -> Fields:
+    """The fields of a row with its inputs beside them."""
+    inputs = row.get("inputs") or {}
+    if not isinstance(inputs, Mapping):
+        raise DataError(f"expected an object, not {type(inputs).__name__}", field="inputs")
+    return {**row, **inputs}
 
 
 def _label(label: Label, question: Question, where: str) -> str:
@@ -267,7 +275,7 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
 
     def _keep(row: Fields) -> None:
         """A label, with the judge's verdict where the row brings the text that was judged and that verdict is known."""
-        inputs = row | (row.get("inputs") or {})
+        inputs = _fields_of(row)
         answers = [_folded(label) for label in labels_of(row).values()]
         # The measure whose levels the labels are, or the only one.
         names = [name for name in judged if len(judged) == 1 or all(answer in worths[name] for answer in answers)]

@@ -33,19 +33,26 @@ class Tuning:
 
     @classmethod
     def load(cls, folder: Path) -> Tuning:
-        """Reads a tuning from its folder."""
+        """Reads a tuning from its folder.
+
+        Raises:
+            DataError: A file of it is damaged.
+        """
         from goldassay.tuning.patches import read
-        from goldassay.tuning.saved import read_about
+        from goldassay.tuning.saved import read_about, reading
 
         about = read_about(folder / "tuning.json")
         files = {patch.id: patch for patch in map(read, sorted((folder / "patches").glob("*.yaml")))}
-        order = dict.fromkeys([entry["id"] for entry in about.get("patches", ()) if entry["id"] in files] + [*files])
-        patches = {name: files[name] for name in order}
         ledger = folder / "ledger.jsonl"
         entries = list(jsonl.rows(ledger)) if ledger.is_file() else []
         prompts = folder / "prompt.diff"
         diff = prompts.read_text(encoding="utf-8") if prompts.is_file() else ""
-        return cls(about, patches, entries, diff, folder)
+        with reading(folder):  # and all that a page shows of it
+            names = [entry["id"] for entry in about.get("patches", ()) if entry["id"] in files]
+            patches = {name: files[name] for name in dict.fromkeys([*names, *files])}
+            tuning = cls(about, patches, entries, diff, folder)
+            _ = tuning.sentence, tuning.runs, tuning.view()
+        return tuning
 
     @property
     def title(self) -> str:
@@ -67,10 +74,11 @@ class Tuning:
         if not trial:
             return f"{self.title} changed nothing ({used})."
         test = trial["difference"]
-        ends = self.corrected["interval"] if self.corrected else (test["interval"]["low"], test["interval"]["high"])
-        gap = signed(test["difference"], tuple(ends))
+        ends = test["interval"] and (test["interval"]["low"], test["interval"]["high"])
+        gap = signed(test["difference"], tuple(self.corrected["interval"]) if self.corrected else ends)
+        chose = "" if ends else " that chose it"
         verdict = f": {self.about['verdict']}" if self.about.get("verdict") else ""
-        return f"{self.title}: {gap} on {test['n']} {split} examples{verdict} ({used})."
+        return f"{self.title}: {gap} on {test['n']} {split} examples{chose}{verdict} ({used})."
 
     @property
     def corrected(self) -> Record | None:
@@ -103,7 +111,7 @@ class Tuning:
                 gap = Cell(signed(test["difference"], ends), detail="" if ends else "chosen on these examples")
                 pairs = [(name, trial["before"].get(name), after) for name, after in trial["after"].items()]
                 texts = [f"{name} {number(before, 3)} → {number(after, 3)}" for name, before, after in pairs]
-                values.append([split, gap, p_value(p) if ends else "", test["n"], "; ".join(texts)])
+                values.append([split, gap, p_value(p) if ends else "", int(test["n"]), "; ".join(texts)])
         columns = ["split", "difference [95 %]", "p", "n", "values, before → after"]
         view: View = [Sentence("Tuning", "head"), Sentence(head), *(arena(about) if about.get("arms") else ())]
         view.append(Table("The metric before and after", columns, values))

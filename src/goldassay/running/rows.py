@@ -134,13 +134,14 @@ class Row:
 
         Raises:
             TypeError: Seconds or tokens are not numbers.
-            ValueError: A number is not finite, inputs, gold, strata or the prediction are not objects, or an error has
-                something else than texts and places.
+            ValueError: A number is not finite, inputs, gold, strata, the prediction or a call are not objects, or an
+                error has something else than texts and places.
         """
         total = sum(self.usage.state().values(), self.latency_s or 0.0)
         objects = all(
             not part or isinstance(part, Mapping) for part in (self.inputs, self.gold, self.strata, self.prediction)
         )
+        objects = objects and all(isinstance(call, Mapping) for call in self.calls or ())
         for error in self.errors:
             for name, value in error.state().items():
                 objects = objects and isinstance(value, int if name in ("start", "end", "size", "step") else str)

@@ -327,6 +327,8 @@ class Run(Displayed):
             predictions.append(pair[1])
         try:
             return scorecard(Batches(gold, predictions)) if gold else None
+        except DataError as error:
+            raise error.at(file=self.folder and self.folder / ROWS) from None
         except FieldError:  # an older run.json does not say how the metric renamed fields
             return None
 

@@ -44,7 +44,7 @@ from goldassay.running.rows import UNUSED
 from goldassay.running.run import logged_runs, open_runs
 from goldassay.tuning.measuring import resumable
 from goldassay.tuning.options import TuneOptions
-from goldassay.tuning.saved import TUNING_FILE, Tuned, diff, read_about
+from goldassay.tuning.saved import TUNING_FILE, Tuned, diff, read_about, reading
 from goldassay.tuning.verdict import FRESH, LUCK_WARNING, Audit, judge, of_arms, of_runs, of_scores
 from goldassay.tuning.wrappers import Examples, saveable
 
@@ -275,18 +275,19 @@ def _opened(item: object) -> list[Any]:
     if not (folder / TUNING_FILE).is_file():
         return list(open_runs(folder))
     tuning = read_about(folder / TUNING_FILE)  # its verdict is on test if there was one, else on dev, which chose
-    trial = tuning.get("test") or tuning.get("dev") or {}
-    if len(trial.get("runs") or ()) != 2:
-        raise GoldassayError(f"the tuning in {folder} has no runs before and after ({tuning.get('status')})")
-    selection: Selection = "bred" if trial.get("chosen", not tuning.get("test")) else "none"
-    if tuning.get("test") and tuning.get("chosen"):  # of several optimizers: corrected for their number
-        places = {arm["optimizer"]: folder / f"test-{arm['optimizer']}" for arm in tuning["arms"]}
-        arms = {name: Run.load(path) for name, path in places.items() if (path / "run.json").is_file()}
-        audits = of_arms(Run.load(folder / trial["runs"][0]), arms, tuning["seed"])
-        source = f"a tuning with {tuning['chosen']}, one of {len(places)} optimizers"
-        return [replace(audits[tuning["chosen"]], source=source)]
-    runs = [Run.load(folder / name) for name in trial["runs"]]
-    return [of_runs(runs, selection=selection, source=f"a tuning with {tuning.get('optimizer')}")]
+    with reading(folder / TUNING_FILE):
+        trial = tuning.get("test") or tuning.get("dev") or {}
+        if len(trial.get("runs") or ()) != 2:
+            raise GoldassayError(f"the tuning in {folder} has no runs before and after ({tuning.get('status')})")
+        selection: Selection = "bred" if trial.get("chosen", not tuning.get("test")) else "none"
+        if tuning.get("test") and tuning.get("chosen"):  # of several optimizers: corrected for their number
+            places = {arm["optimizer"]: folder / f"test-{arm['optimizer']}" for arm in tuning["arms"]}
+            arms = {name: Run.load(path) for name, path in places.items() if (path / "run.json").is_file()}
+            audits = of_arms(Run.load(folder / trial["runs"][0]), arms, tuning["seed"])
+            source = f"a tuning with {tuning['chosen']}, one of {len(places)} optimizers"
+            return [replace(audits[tuning["chosen"]], source=source)]
+        runs = [Run.load(folder / name) for name in trial["runs"]]
+        return [of_runs(runs, selection=selection, source=f"a tuning with {tuning.get('optimizer')}")]
 
 
 def _of_result(result: OptimizerResult, gold: Examples, train: Examples, baseline: str | None) -> Audit:

@@ -147,6 +147,19 @@ def read_about(file: Path) -> Fields:
     return about
 
 
+@contextmanager
+def reading(file: Path) -> Iterator[None]:
+    """Turn whatever a damaged ``tuning.json`` makes its reader raise into one line.
+
+    Raises:
+        DataError: The file is damaged.
+    """
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"not a tuning that can be read: {type(error).__name__}: {error}", file=file) from None
+
+
 def state_names(places: Sequence[Path]) -> list[str]:
     """Names for runs of saved programs: that of each file, or of the folder of a ``state.json``, after as many of the
     folders above as tell them apart.

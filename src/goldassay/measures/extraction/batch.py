@@ -48,7 +48,10 @@ Cells = tuple[Ints, Ints, Ints]
 def plain_columns(documents: Sequence[Entities]) -> list[list[Any]]:
     """Starts, ends and types of plain dicts with valid offsets; nothing for anything else, or anything wrong."""
     marks = {"fragments", "optional", "parent"}
-    flat: list[Any] = list(chain.from_iterable(document or () for document in documents))
+    try:
+        flat: list[Any] = list(chain.from_iterable(document or () for document in documents))
+    except TypeError:  # a document is no list
+        return []
     if {*map(type, flat)} != {dict} or not marks.isdisjoint(chain.from_iterable(flat)):
         return []
     columns = [[span.get(name) for span in flat] for name in Span._fields[:3]]

@@ -68,7 +68,7 @@ def spans(items: Entities, side: str = "entities", *, placed: bool = False) -> l
     Traceback (most recent call last):
     goldassay._support.exceptions.DataError: entities[0]: a span must begin before it ends, not 9–4
     """
-    if isinstance(items, (str, Mapping)):
+    if isinstance(items, (str, Mapping)) or (items and not isinstance(items, Iterable)):
         raise DataError(f"expected a list of spans, not {type(items).__name__}", field=side)
     read_spans = []
     for number, item in enumerate(items or ()):

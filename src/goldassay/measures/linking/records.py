@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -143,6 +143,8 @@ def _merged(links: Links, side: str, words: str, typed: bool) -> list[tuple[Ment
     """The links of a side in the order of the text, those of one key together; an error says which of them is wrong."""
     merged: dict[tuple[object, ...], tuple[Mention, list[list[Scored]]]] = {}
     predicted = side == "predicted"
+    if links and not isinstance(links, Iterable):
+        raise DataError(f"expected a list of links, not {type(links).__name__}", field=f"{side} links")
     for number, link in enumerate(links or ()):
         try:
             mention, listed = _link(link, words, typed, predicted)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
@@ -52,7 +52,7 @@ def grades(gold: object) -> Numbers:
         return relevant
     if relevant is None:
         return NOT_NAMED
-    if isinstance(relevant, str):
+    if isinstance(relevant, str) or not isinstance(relevant, Iterable):
         raise DataError(f"'relevant' is a list of ids or a mapping from ids to grades, not {relevant!r}")
     documents = [str(document) for document in relevant]
     judged = dict.fromkeys(documents, 1.0)
@@ -78,6 +78,8 @@ def scores(pred: object) -> Numbers:
     results = pred_field(pred, "results")
     if not results or isinstance(results, Mapping):
         return results or {}
+    if not isinstance(results, Collection):
+        raise DataError(f"expected a list of results, not {type(results).__name__}", field="results")
     try:
         scored: dict[str, Any] = {result["doc_id"]: result["score"] for result in results}
     except (KeyError, TypeError):

@@ -22,7 +22,7 @@ from goldassay.measures import Examples, TaskMeasure
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.measures.triples import mistakes
 from goldassay.measures.triples.objects import TripleMatching, canonical
-from goldassay.measures.triples.records import VERDICT_TRUTH, VERDICTS, MatchedTriples, check_verdicts, match
+from goldassay.measures.triples.records import VERDICT_TRUTH, VERDICTS, MatchedTriples, check_verdicts, listed, match
 from goldassay.statistics.intervals import wilson
 
 MATCHING_OPTIONS = tuple(TripleMatching.__dataclass_fields__)
@@ -329,7 +329,7 @@ class OntologyConformance(TripleMeasure[Mean, Any]):
     def tally(self, gold: object, pred: object) -> Mean:
         """The predictions of one example."""
         relations = {canonical(relation) for relation in self.relations}
-        triples = (pred_field(pred, "triples") or ()) if relations else ()
+        triples = listed(pred_field(pred, "triples")) if relations else ()
         conformant = sum(canonical(str(read(triple, "predicate"))) in relations for triple in triples)
         return Mean(float(conformant), float(len(triples)))
 
@@ -386,6 +386,6 @@ class Hallucination(TripleMeasure[Mean, Any]):
     def tally(self, gold: object, pred: object) -> Mean:
         """The predictions of one example."""
         text = mistakes.indexed(str(gold_field(gold, "text", None) or ""))
-        triples = (pred_field(pred, "triples") or ()) if text.text else ()
+        triples = listed(pred_field(pred, "triples")) if text.text else ()
         answers = [text.has(read(triple, self.part)) for triple in triples]
         return Mean(float(answers.count(False)), float(len(answers) - answers.count(None)))

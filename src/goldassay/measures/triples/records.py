@@ -12,7 +12,7 @@ Where predictions compete for a statement, the more confident one is served firs
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import Any
@@ -171,12 +171,21 @@ def as_written(gold: object, pred: object) -> tuple[list[object], list[object]]:
     return [*filter(counts, expected)], [*filter(counts, predicted)]
 
 
-def _triples(triples: Iterable[Any] | None, comparing: TripleMatching, name: str | int | None) -> list[Triple]:
-    """The triples of one side, without those of excluded types."""
-    if isinstance(triples, (str, Mapping)):
+def listed(triples: Collection[Any] | None, name: str | int | None = None) -> Collection[Any]:
+    """The triples of one side.
+
+    Raises:
+        DataError: They are not listed.
+    """
+    if isinstance(triples, (str, Mapping)) or (triples and not isinstance(triples, Iterable)):
         raise DataError(f"'triples' is a list of triples, not {triples!r}", record=name, field="triples")
+    return triples or ()
+
+
+def _triples(triples: Collection[Any] | None, comparing: TripleMatching, name: str | int | None) -> list[Triple]:
+    """The triples of one side, without those of excluded types."""
     rows = []
-    for raw in triples or ():
+    for raw in listed(triples, name):
         row = raw if isinstance(raw, Mapping) else {key: read(raw, key, None) for key in TRIPLE_FIELDS}
         verdict = row.get("verdict") or ""
         confidence = row.get("confidence")
