@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.ext.labelling.review.conftest import Start, sampling
+from tests.ext.labelling.review.screen import PATIENCE
 from tests.simulation import by_day
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
@@ -101,7 +103,12 @@ def test_two_systems_are_compared_blindly_from_where_they_part(start: Start, bro
         screen.press("1")
     decisions = lines(tmp_path / "draft.review")
     assert [(line["choice"], line.get("value")) for line in decisions] == [("1", None)] * 3
-    assert review.session.progress("me", "s", fresh=True)["verdict"]["measure"] == "share of better continuations"
+    waited = time.monotonic() + PATIENCE
+    verdict: Any = None
+    while verdict is None and time.monotonic() < waited:  # the page asks for it too, and one request computes it
+        verdict = review.session.progress("me", "s", fresh=True)["verdict"]
+        time.sleep(0.1)
+    assert verdict["measure"] == "share of better continuations"
     screen.press("m")
     page.keyboard.press("Escape")
     assert "secret" not in page.content()
