@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -11,10 +12,11 @@ import pytest
 
 from goldassay import Metric
 from goldassay._support.exceptions import ConventionError, GoldassayError
-from goldassay.measures import answering, extraction
+from goldassay.gold.pairing import pairs
+from goldassay.measures import answering, classification, extraction
 from goldassay.reporting import ranking, terminal
 from goldassay.running import summary
-from goldassay.running.comparing import compare, from_predictions
+from goldassay.running.comparing import compare, from_predictions, of_pairs
 from goldassay.running.evaluate import evaluate
 from goldassay.running.run import Run
 from goldassay.statistics import holm
@@ -96,3 +98,15 @@ def test_a_system_that_fails_everywhere_is_left_out_of_a_ranking_in_words() -> N
     assert [system.name for system in ranking.rank(systems[:2])] == ["lower"]
     with pytest.raises(GoldassayError, match="^there is nothing to rank: gone"):
         ranking.rank([systems[0], systems[0]])
+
+
+def test_what_a_report_shows_of_a_file_of_predictions_has_no_secrets() -> None:
+    gold = [{"id": "a", "text": "ask with sk-abcdef1234567890", "label": "M"}, {"id": "b", "text": "x", "label": "L"}]
+    pred = [{"id": "a", "label": "sk-zyxwvu0987654321"}, {"id": "b", "label": "L"}]
+    run = of_pairs(
+        "classification", pairs("classification", gold, pred), {"accuracy": classification.Accuracy()}, Path("p.jsonl")
+    )
+    shown = json.dumps([row.state() for row in run.rows])
+    assert "sk-" not in shown
+    assert shown.count("[hidden]") >= 2
+    assert (run.values, run.rows[1].prediction) == ({"accuracy": 0.5}, {"id": "b", "label": "L"})

@@ -25,7 +25,7 @@ from goldassay.results.result import Result, fold
 from goldassay.running import asynchronous
 from goldassay.running.hashing import gold_hash
 from goldassay.running.head import MetricFunction, RunGold, RunHead, described_columns, described_measures
-from goldassay.running.rows import Row, measured_row
+from goldassay.running.rows import Row, measured_row, without_secrets
 from goldassay.running.run import Run, open_runs
 from goldassay.running.scoring import INTERVALS_UP_TO, card_of, set_options
 from goldassay.running.summary import labels
@@ -284,7 +284,7 @@ def of_pairs(
     *,
     measured: Pairs | None = None,
 ) -> Run:
-    """The run of aligned gold and predictions; its rows show both.
+    """The run of aligned gold and predictions; its rows show both, without secrets.
 
     Args:
         task: The task.
@@ -302,4 +302,4 @@ def of_pairs(
         row.inputs = {name: gold_fields.pop(name) for name in (INPUT_FIELDS.get(task),) if name in gold_fields}
         row.gold = {key: value for key, value in gold_fields.items() if key not in DRAFTED}
         row.prediction = {name: fields.read(prediction, name) for name in fields.names(prediction)}
-    return run
+    return replace(run, rows=[without_secrets(row)[0] for row in run.rows])

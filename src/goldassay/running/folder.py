@@ -14,10 +14,10 @@ from filelock import FileLock, Timeout
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import GoldassayError
-from goldassay._support.secrets import redact, scrub
+from goldassay._support.secrets import scrub
 from goldassay.core.fields import Record
 from goldassay.running.head import HEAD, RunHead, read_head
-from goldassay.running.rows import Row
+from goldassay.running.rows import Row, without_secrets
 
 ROWS = "rows.jsonl"
 LOCK_FILE = ".lock"
@@ -74,10 +74,7 @@ class Writer:
 
     def row(self, row: Row) -> tuple[Row, int]:
         """Append a row: the row without secrets, and the offset in the file at which it starts."""
-        line = jsonl.dumps(row.state())
-        if redact(line) != line:  # rare, so rows without secrets are not parsed again
-            row = Row.of(scrub(json.loads(line)))
-            line = jsonl.dumps(row.state())
+        row, line = without_secrets(row)
         return row, self._rows.lines([line])
 
     def head(self, head: RunHead, results: Record = {}) -> None:

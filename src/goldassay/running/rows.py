@@ -6,6 +6,7 @@ whatever reads a run sees examples.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from goldassay._support import jsonl
+from goldassay._support.secrets import redact, scrub
 from goldassay.core.fields import Fields, Record, cluster, identity, read
 from goldassay.core.measure import Assessment, Error
 from goldassay.core.steps import Step
@@ -247,6 +249,20 @@ def example_row(answers: Sequence[Row], evidence: Callable[[Row], Evidence]) -> 
         errors=tuple(error for answer in answers for error in answer.errors),
         truncated=any(answer.truncated for answer in answers),
     )
+
+
+def without_secrets(row: Row) -> tuple[Row, str]:
+    """The row without secrets, and its line in a file.
+
+    >>> row, line = without_secrets(Row(0, "a", {}, 1.0, prediction={"label": "sk-abcdef123456"}))
+    >>> row.prediction, line
+    ({'label': '[hidden]'}, '{"index": 0, "id": "a", "tallies": {}, "score": 1.0, "prediction": {"label": "[hidden]"}}')
+    """
+    line = jsonl.dumps(row.state())
+    if redact(line) != line:  # rare, so rows without secrets are not parsed again
+        row = Row.of(scrub(json.loads(line)))
+        line = jsonl.dumps(row.state())
+    return row, line
 
 
 def measured_row(index: int, example: object, assessed: Mapping[str, Assessment], evidence: Evidence) -> Row:
