@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay._support.exceptions import GoldassayError
+from goldassay._support.options import with_flags
 from goldassay.core.evidence import Evidences, clustered
 from goldassay.core.tally import Counts
 from goldassay.reporting.summary import RunSummary
@@ -121,7 +122,7 @@ def differences(
             check_comparable(*runs)
             comparisons = compare(*(run.result for run in runs), names=(names[0], name), seed=seed)
         except GoldassayError as error:
-            excluded.append(f"{name} is not compared example by example: {error}")
+            excluded.append(f"{name} is not compared example by example: {with_flags(str(error))}")
             continue
         comparable.append(summary.run)
         compared += against(runs, comparisons, list(_types(summaries[0], summary)))
