@@ -108,6 +108,7 @@ def test_two_systems_are_compared_blindly_from_where_they_part(start: Start, bro
     while verdict is None and time.monotonic() < waited:  # the page asks for it too, and one request computes it
         verdict = review.session.progress("me", "s", fresh=True)["verdict"]
         time.sleep(0.1)
+    assert verdict is not None
     assert verdict["measure"] == "share of better continuations"
     screen.press("m")
     page.keyboard.press("Escape")
