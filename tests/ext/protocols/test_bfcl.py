@@ -13,7 +13,7 @@ from goldassay._support.exceptions import DataError
 from goldassay.core.steps import Step
 from goldassay.ext.protocols.bfcl import AstMatch, ast_error, call_error
 from goldassay.ext.protocols.formats.calls import written_calls
-from goldassay.gold import load
+from goldassay.gold import load, read
 from goldassay.measures.trajectories.records import reference, trajectory
 
 
@@ -215,3 +215,13 @@ def test_a_schema_that_the_checker_cannot_use_is_named(schema: Any, message: str
     }
     with pytest.raises(DataError, match=f"record t7, functions: .*{message}"):
         AstMatch()(gold, {"calls": [{"area": {"base": 1}}]})
+
+
+def test_the_files_of_the_leaderboard_are_recognised(tmp_path: Path) -> None:
+    """`eval` and `gold validate` refused the first question, which is a list of turns."""
+    line = {"id": "simple_python_1", "question": [[{"role": "user", "content": "3!?"}]], "function": [AREA]}
+    file = tmp_path / "tasks.jsonl"
+    file.write_text(json.dumps({**line, "ground_truth": [{"area": {"base": [3.0]}}]}) + "\n", encoding="utf-8")
+    (record,) = read(file, "trajectories")
+    assert record == read(file, "trajectories", format="bfcl")[0]
+    assert record["calls"] == [{"name": "area", "args": {"base": [3.0]}}]

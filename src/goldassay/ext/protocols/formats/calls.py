@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from typing import Any
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
 from goldassay.core.fields import Fields
-from goldassay.gold.formats import Format, Source, SourceRecord, guess, named
+from goldassay.gold.formats import Format, Source, SourceRecord, first_line, guess, named
 
 BFCL_ANSWERS = "possible_answer"  # the folder of the acceptable answers
 ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -132,7 +133,13 @@ def _literal(node: Any) -> Any:
     raise ValueError("not a value")
 
 
-bfcl = Format(("trajectories",), _rows)
+def _is_bfcl(file: Path, task: str) -> bool:
+    """Whether a file has BFCL's questions, which are lists of turns."""
+    is_lines = task == "trajectories" and file.is_file() and file.suffix in (".json", ".jsonl")
+    return is_lines and re.search(r'"question":\s*\[\s*\[', first_line(file)) is not None
+
+
+bfcl = Format(("trajectories",), _rows, recognises=_is_bfcl)
 
 
 def _chats(source: Source) -> Iterator[SourceRecord]:
