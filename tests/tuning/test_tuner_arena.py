@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -214,7 +215,10 @@ def test_an_arena_that_was_interrupted_goes_on(
     asked = learner.calls
     with pytest.raises(GoldassayError, match="another options"):
         tune(names_program, gold, METRIC, arms, **{**options, "budget": "calls=500"}, resume=True)
+    used = tmp_path / "arms" / "bootstrap" / "used.jsonl"
+    used.write_text(re.sub(r'"at": [^}]*}\n$', '"at": 3600.0}\n', used.read_text()))  # an hour before it was killed
     tuned = tune(names_program, gold, METRIC, arms, **options, resume=True)
+    assert 3600 < tuned.cost["seconds"] < 3700
     bootstrap, stopping = tuned.arms
     assert stopping.calls == 20  # ten before, ten after: what was used stays used
     assert bootstrap.calls > 0

@@ -279,6 +279,7 @@ class TuningRun:
             settings = {option: value for (optimizer, option), value in named.items() if optimizer == name}
             using = replace(options, folder=home, settings=settings)
             contenders.append(Contender(name, optimize, using, share, self.program))
+            meter.started -= share.elapsed  # before the arena was killed
         left = contenders
         if options.race:
             for arm in contenders:
