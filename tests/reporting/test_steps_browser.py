@@ -13,7 +13,7 @@ import pytest
 from goldassay import Metric
 from goldassay.measures import answering, trajectories
 from goldassay.reporting import pages
-from goldassay.reporting.pages.data import shown_steps
+from goldassay.reporting.pages.data import example, shown_steps
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
 
@@ -97,6 +97,16 @@ def test_the_first_wrong_step_is_that_of_the_recorded_calls(runs: list[Run]) -> 
     row = replace(runs[0].rows[1], steps=())  # nothing was recorded: the steps are those that the prediction names
     assert [step.name for step in shown_steps(row)[0]] == ["search", "read"] * 3
     assert shown_steps(row)[1] == 3
+
+
+def test_an_answer_called_history_is_shown_beside_the_steps(runs: list[Run]) -> None:
+    row = runs[0].rows[1]
+    turns = {"messages": [{"tool_calls": {"tool_calls": [{"name": "search", "args": {"query": "0"}}]}}]}
+    for history, names in (("Founded in 1885.", ["history", "answer"]), (turns, ["answer"])):
+        changed = replace(row, prediction={"history": history, "answer": "Delft"})
+        (answer,) = example(runs[:1], 1, [changed])["runs"]
+        assert list(answer["prediction"]) == names
+        assert answer["steps"]
 
 
 def test_the_steps_are_a_tree_whose_texts_stay_texts(page: tuple[Path, Path], opened: Open) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
 from goldassay._support.jsonl import JSON, dumps
-from goldassay.core.fields import Fields, JsonObject, Record
+from goldassay.core.fields import Fields, JsonObject, Record, read
 from goldassay.core.shape import DSPY_NOTES
 from goldassay.core.steps import Step
 from goldassay.core.tally import Confusion
@@ -154,9 +154,10 @@ def example(runs: Sequence[Run], at: int, rows: Sequence[Row]) -> JsonObject:
         steps, wrong = shown_steps(row)
         if steps:
             answer |= {"steps": [step.state() for step in steps], "wrong_step": wrong}
-            answer["prediction"] = {
-                k: v for k, v in (row.prediction or {}).items() if k not in (*TRAJECTORY, "history")
-            }
+            fields = {name: value for name, value in (row.prediction or {}).items() if name not in TRAJECTORY}
+            if read(fields, "history.messages", None):  # of ReActV2, which has its steps there
+                del fields["history"]
+            answer["prediction"] = fields
         if row.calls:
             answer["calls"] = [call | {"lm": model_name(call["lm"])} if "lm" in call else call for call in row.calls]
         answers.append(answer)
