@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 LONG = (
+    "accept",
     "audit",
     "claims",
     "coverage",
