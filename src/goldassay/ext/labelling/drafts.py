@@ -404,17 +404,19 @@ def next_steps(
         "tuning": ["goldassay tune {task} --gold {gold}"],
         "": ["goldassay report {review} --out {stem}.html"],
     }
-    option = "pred"
-    pred = "".join(f" --{option} {file}" for file in (files if question == "compare" else files[:1]))
-    if columns:
-        option = "map"
-        pred += f" --{option} {','.join(f'{name}={path}' for name, path in columns.items())}"
+    pred = _options("pred", files if question == "compare" else files[:1])
+    pred += _options("map", [",".join(f"{name}={path}" for name, path in columns.items())] if columns else [])
     review = gold if gold.is_dir() else gold.with_suffix(SUFFIX)
     fields = {"task": task, "gold": gold, "review": review, "stem": gold.stem, "pred": pred}
     is_known = files or question in ("errors", "tuning")
     if question in ("level", "tuning"):  # which need a metric
         is_known = is_known and has_metric(task)
     return [command.format(**fields) for command in commands[question if is_known else ""]]
+
+
+def _options(name: str, values: Sequence[object]) -> str:
+    """An option of a command, once for each value."""
+    return "".join(f" --{name} {value}" for value in values)
 
 
 def _levels(pool: Pool, comparison: OutputComparison, by: str | None) -> dict[str, str]:
