@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.conformance.published import COLUMNS
 from tests.perfect import perfect_for
 
 from goldassay._support import files
@@ -15,15 +16,6 @@ from goldassay.measures import triples
 
 SYSTEMS = ("Vicuna-13B", "Alpaca-LoRA-13B")
 ONTOLOGIES = ("10_culture", "4_book")
-NAMES = {
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "f1",
-    "onto_conf": "ontology_conformance",
-    "rel_halluc": "relation_hallucination",
-    "sub_halluc": "subject_hallucination",
-    "obj_halluc": "object_hallucination",
-}
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -40,7 +32,7 @@ def test_every_sentence_of_every_system(shared_data: Path, system: str, ontology
     assert len(rows) in (156, 159, 550)
     for row in rows:
         ours = card.by["sentence"][row["id"]]
-        for column, name in NAMES.items():
+        for column, name in COLUMNS.items():
             value = ours[name]
             if isinstance(row[column], str):
                 assert f"{value:.2f}" == row[column], (row["id"], column)
