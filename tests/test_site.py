@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.axe import LOOKS, violations
-from tests.simulation import by_day
+from tests.nightly import by_day
 
 WIDTHS = (390, 1400)
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, StorageError

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from tests.simulation import by_day
+from tests.nightly import by_day
 
 ROOM = 3  # calls that a crowded endpoint takes at once
 FOUND = '[[ ## years ## ]]\n["1885"]\n\n[[ ## completed ## ]]'

@@ -8,7 +8,7 @@ from typing import Any
 
 import dspy
 import pytest
-from tests.simulation import by_day
+from tests.nightly import by_day
 
 from goldassay import Metric
 from goldassay._support.exceptions import RunStopped

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.chaos import fuzz
 from tests.chaos.fuzz import readers
-from tests.simulation import drawn
+from tests.nightly import drawn
 from typer.testing import CliRunner
 
 from goldassay._support.exceptions import DataError, GoldassayError

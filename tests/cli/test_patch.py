@@ -10,7 +10,7 @@ from typing import Any
 import dspy
 import pytest
 import yaml
-from tests.simulation import by_day
+from tests.nightly import by_day
 from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError

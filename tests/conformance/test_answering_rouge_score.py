@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conformance import cases
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay import Metric
 from goldassay.measures import answering

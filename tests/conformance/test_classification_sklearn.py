@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 from sklearn.preprocessing import MultiLabelBinarizer
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.measure import Measure

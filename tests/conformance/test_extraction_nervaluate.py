@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from nervaluate import Evaluator
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay.measures.extraction import SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts

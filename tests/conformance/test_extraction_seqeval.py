@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from seqeval.metrics import classification_report
 from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2
 from tests.conformance import cases
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay.ext.compat import compute_ner_metrics
 from goldassay.measures.extraction import evaluate_tags

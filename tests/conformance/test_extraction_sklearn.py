@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay.ext.compat import token_level_metrics
 from goldassay.measures.extraction import scorecard

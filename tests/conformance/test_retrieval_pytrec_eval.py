@@ -12,7 +12,7 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conformance.live import CUTS, IR_MEASURES, TREC_EVAL
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay.gold import read
 from goldassay.measures import retrieval as r

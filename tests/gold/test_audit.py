@@ -12,7 +12,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold.audit import FINDING_KINDS, GoldAudit, audit, repaired

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay._support.exceptions import DataError
 from goldassay.gold import load, pairs, read, write

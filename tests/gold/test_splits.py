@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulation import drawn
+from tests.nightly import drawn
 from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError

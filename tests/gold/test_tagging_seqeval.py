@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2, Entities
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay.text import spans as tagging
 

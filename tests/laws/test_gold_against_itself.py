@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.nightly import drawn
 from tests.perfect import attains_one, perfect_for
-from tests.simulation import drawn
 
 from goldassay.text import normal
 

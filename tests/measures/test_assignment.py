@@ -6,7 +6,7 @@ import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay.measures.assignment import assign
 

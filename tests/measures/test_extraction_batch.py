@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay.core.evidence import row
 from goldassay.core.tally import Counts

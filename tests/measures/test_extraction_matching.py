@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay.measures.extraction import Span, SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, matched, text_order

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay.core.tally import Counts
 from goldassay.measures import records

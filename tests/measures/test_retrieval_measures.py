@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.nightly import drawn
 from tests.perfect import attains_one, perfect_for
-from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError
 from goldassay.ext.compat import compute_retrieval_metrics, ndcg_at_k, retrieval_source_analysis

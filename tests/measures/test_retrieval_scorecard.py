@@ -7,7 +7,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.measure import parse, stored

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.simulation import simulation
+from tests.nightly import simulation
 from tests.simulations.labels import Stream, drawn, values
 
 from goldassay.measures.trajectories import TrajectoryMatch, scorecard

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.nightly import drawn
 from tests.perfect import perfect_for
-from tests.simulation import drawn
 
 from goldassay._support.exceptions import DataError
 from goldassay.core.measure import parse, registered, stored

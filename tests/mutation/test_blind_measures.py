@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.mutation import running
 from tests.mutation.page import EMBEDDER, HEAD, page, section
-from tests.simulation import by_day
+from tests.nightly import by_day
 
 from goldassay.core.measure import TASKS
 

@@ -15,7 +15,7 @@ import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay import workspace
 from goldassay.measures.extraction import SpanF1

@@ -104,7 +104,8 @@ def test_an_answer_called_history_is_shown_beside_the_steps(runs: list[Run]) -> 
     turns = {"messages": [{"tool_calls": {"tool_calls": [{"name": "search", "args": {"query": "0"}}]}}]}
     for history, names in (("Founded in 1885.", ["history", "answer"]), (turns, ["answer"])):
         changed = replace(row, prediction={"history": history, "answer": "Delft"})
-        (answer,) = example(runs[:1], 1, [changed])["runs"]
+        shown: Any = example(runs[:1], 1, [changed])["runs"]
+        (answer,) = shown
         assert list(answer["prediction"]) == names
         assert answer["steps"]
 

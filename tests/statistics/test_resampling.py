@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, ks_2samp
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay import Counts, Mean
 from goldassay._support.exceptions import GoldassayError

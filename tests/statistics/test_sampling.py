@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
-from tests.simulation import simulation
+from tests.nightly import simulation
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Evidences

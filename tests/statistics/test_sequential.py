@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.simulation import simulation
+from tests.nightly import simulation
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import contributions

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay.text.near import near_pairs
 from goldassay.text.normal import plain

@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay.text.spans import _fold, locate
 

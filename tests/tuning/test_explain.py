@@ -7,7 +7,7 @@ from typing import Any
 
 import dspy
 import pytest
-from tests.simulation import by_day
+from tests.nightly import by_day
 from tests.simulations.planted_units import KINDS, LINES, PAIR, Obedient, World, examples
 
 from goldassay import evaluate, explain

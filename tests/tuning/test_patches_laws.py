@@ -9,7 +9,7 @@ from typing import Any
 import dspy
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.running.hashing import fingerprint

@@ -11,7 +11,7 @@ from typing import Any
 
 import dspy
 import pytest
-from tests.simulation import by_day
+from tests.nightly import by_day
 
 from goldassay import Metric
 from goldassay._support import jsonl

@@ -16,7 +16,7 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
-from tests.simulation import by_day
+from tests.nightly import by_day
 from typer.testing import CliRunner
 
 from goldassay import workspace

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz, process
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay import workspace
 from goldassay._support.exceptions import DataError, FieldError, ModelError

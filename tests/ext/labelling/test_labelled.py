@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.simulation import by_day
+from tests.nightly import by_day
 from tests.simulations.labels import QUICK, TABLES, decided, drawn, labelled, mended
 
 from goldassay._support.exceptions import GoldassayError

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
-from tests.simulation import drawn
+from tests.nightly import drawn
 
 from goldassay.models.lm import DEFAULT_MODEL, Asked, Copied, LocalLM, TerseAdapter
 from goldassay.models.lm.grammar import Lines, bound, json_grammar

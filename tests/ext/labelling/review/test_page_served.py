@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.ext.labelling.review.conftest import Start, classification, extraction, sampling
 from tests.ext.labelling.review.screen import Screen
-from tests.simulation import by_day
+from tests.nightly import by_day
 
 from goldassay.gold import read
 

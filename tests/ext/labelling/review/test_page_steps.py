@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.ext.labelling.review.conftest import Start, sampling
 from tests.ext.labelling.review.screen import PATIENCE
-from tests.simulation import by_day
+from tests.nightly import by_day
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 

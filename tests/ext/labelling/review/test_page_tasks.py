@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.ext.labelling.review.desk import Desk
-from tests.simulation import by_day
+from tests.nightly import by_day
 
 TEXT = "Het museum in Delft kreeg in 1985 een psalter 😀 van Galerie Morel."
 KNOWLEDGE = [
