@@ -37,7 +37,7 @@ class ExplainOptions(SetOptions):
     threads: int = 1
     budget: str | None = None
     margin: Annotated[
-        float, use.for_running("DIFFERENCE", "A difference that counts as no difference.", min=0.001, max=1)
+        float, use.for_running("DIFFERENCE", "The largest difference that still counts as none.", min=0.001, max=1)
     ] = 0.05
     prune: Annotated[bool, use.flag("Write patches that cut what dev does not need, and prove them once on test.")] = (
         False

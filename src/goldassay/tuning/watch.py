@@ -1,8 +1,8 @@
 """An optimizer's work is watched: a `Watch` is called as its metric, and a `Share` counts its calls of models.
 
-A `Watch` sees every evaluation on the whole dev split. The calls of an optimizer that has others beside it go through a
-`Meter` of its share inside that of the whole budget. A `CallGuard` on the models themselves takes a call from the share
-where DSPy's context does not, as in a thread that an optimizer starts without it: a share that is spent stays spent,
+A `Watch` sees every evaluation on the whole dev split. Where several optimizers share a budget, each has a `Meter` of
+its share inside that of the whole budget. A `CallGuard` on the models themselves takes a call from the share where
+DSPy's context does not, as in a thread that an optimizer starts without it: a share that is spent stays spent,
 whatever the optimizer catches. Tokens, money and minutes are known after a call, so the calls in flight may pass these.
 
 An optimizer that selects by the mean of the examples' own F1 selects something else than micro-F1: a text with one name
