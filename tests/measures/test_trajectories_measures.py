@@ -359,6 +359,17 @@ DONE = {"role": "assistant", "content": "done"}
             {"type": "ai", "content": "", "tool_calls": [{"id": "a", "name": "search", "args": {"q": "Delft"}}]},
             {"type": "tool", "tool_call_id": "a", "content": "down", "status": "error"},
         ],
+        [
+            {"role": "model", "parts": [{"functionCall": {"name": "search", "args": json.loads(F)}, "thought": False}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "search", "response": {"error": "down"}}}]},
+        ],
+        [
+            {"role": "model", "parts": [{"text": None, "function_call": {"name": "search", "args": json.loads(F)}}]},
+            {
+                "role": "tool",
+                "parts": [{"function_response": {"name": "search", "response": {"error": {"message": "down"}}}}],
+            },
+        ],
     ],
 )
 def test_other_forms_of_messages(messages: list[dict[str, Any]]) -> None:
@@ -367,6 +378,23 @@ def test_other_forms_of_messages(messages: list[dict[str, Any]]) -> None:
     assert [step.error for step in steps_of({"messages": messages}) if step.kind == "tool"] == ["down"]
     assert trajectory({"messages": [ASKED, *messages, DONE]}).finished
     assert not trajectory({"messages": [ASKED, *messages]}).finished
+
+
+def test_a_result_belongs_to_the_call_that_it_names() -> None:
+    called: list[Any] = [{"functionCall": {"name": name, "args": {}}} for name in ("search", "read", "read")]
+    results: list[Any] = [("read", {"result": [7]}), ("search", {"output": "a"}), ("read", {"page": "Ä"})]
+    parts = [{"functionResponse": {"name": name, "response": response}} for name, response in results]
+    contents = [{"role": "model", "parts": called}, {"role": "function", "parts": parts}]
+    steps = steps_of({"trajectory": {"contents": contents}})
+    assert [(step.name, step.output) for step in steps[1:]] == [
+        *(("search", "a"), ("read", "[7]")),
+        ("read", '{"page": "Ä"}'),
+    ]
+    calls = [{"type": "tool_call", "id": name, "name": "read", "arguments": {}} for name in "ab"]
+    results = [{"type": "tool_call_response", "id": name, "response": f"of {name}"} for name in "ba"]
+    messages = [{"role": "assistant", "parts": calls}, {"role": "tool", "parts": results}]
+    assert [step.output for step in steps_of({"messages": messages})[1:]] == ["of a", "of b"]
+    assert trajectory({"messages": [{"type": "human", "content": "?"}]}).calls == ()
 
 
 def test_a_call_of_a_custom_tool_and_a_piece_of_a_stream() -> None:

@@ -10,7 +10,7 @@ A prediction has its steps under ``trajectory`` (or ``calls``, ``messages``) in 
 * DSPy's ReAct: ``{"thought_0": …, "tool_name_0": …, "tool_args_0": …, "observation_0": …, …}``, CodeAct and RLM (calls
   of ``python``); ReActV2 has them in ``history``;
 * messages with ``tool_calls``, as OpenAI's API has them: arguments are an object or its JSON text; also the older
-  ``function_call``, the items of its Responses, and Anthropic's parts ``tool_use``;
+  ``function_call``, the items of its Responses, Anthropic's parts ``tool_use`` and Gemini's ``functionCall``;
 * BFCL's calls: ``[{name: {argument: value}}, …]``.
 
 `trajectory` reads the calls that count and refuses what is none; `steps_of` reads all steps, whatever they are.
@@ -18,6 +18,7 @@ A prediction has its steps under ``trajectory`` (or ``calls``, ``messages``) in 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -39,6 +40,12 @@ REACT_ERROR = "Execution error"  # the first words of an observation of ReAct wh
 ANSWER = Step("assistant", kind="model")
 TRAJECTORY = ("trajectory", "calls", "messages")
 """The fields under which a prediction may have its steps."""
+CHAT = ("messages", "contents")  # what holds the messages of a chat; the second is Gemini's
+MODEL_ROLES = ("assistant", "ai", "model")  # of OpenAI, LangChain and Gemini
+GEMINI_PARTS = {
+    **dict.fromkeys(("functionCall", "function_call"), "tool_call"),
+    **dict.fromkeys(("functionResponse", "function_response"), "tool_result"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +173,13 @@ def _form(pred: object) -> tuple[str, Any]:
     if turns and any(read(turn, "tool_calls", None) for turn in turns):
         return "history", turns
     if isinstance(listed, Mapping):
-        return ("chat", listed["messages"]) if "messages" in listed else ("react", listed)
+        messages = next((listed[name] for name in CHAT if name in listed), None)
+        return ("react", listed) if messages is None else ("chat", messages)
     if not isinstance(listed, Sequence) or isinstance(listed, str):
         return "", ()
     is_chat = any(
         (type(step) is dict or isinstance(step, Mapping))
-        and ("role" in step or step.get("type") in ("ai", "function_call"))
+        and ("role" in step or step.get("type") in ("ai", "human", "function_call"))
         for step in listed
     )
     return "chat" if is_chat else field, listed
@@ -272,9 +280,9 @@ def _of_history(turns: Sequence[object]) -> list[Step]:
 def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Step]:
     """The steps of a chat: each answer of the model, and the calls of tools in it with what they returned.
 
-    Calls are ``tool_calls`` or ``function_call`` of a message, or parts of its content (Anthropic's ``tool_use``) or
-    items of their own (OpenAI's Responses). A result belongs to the call that it names, or to the first call that has
-    no output yet.
+    Calls are ``tool_calls`` or ``function_call`` of a message, or parts of its content (Anthropic's ``tool_use``,
+    Gemini's ``functionCall``) or items of their own (OpenAI's Responses). A result belongs to the call whose id it has,
+    or else to the first call without an output: of the tool that it names, or of any.
 
     Raises:
         DataError: A call has none of the forms that `call_of` reads, and the reading is ``strict``.
@@ -292,9 +300,9 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
         get = message.get if type(message) is dict else partial(read, message, default=None)
         role = get("role") or get("type")
         parts = get("content") or get("parts")
-        parts = [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else ()
+        parts = [_part(part) for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else ()
         parent = None
-        if role in ("assistant", "ai"):
+        if role in MODEL_ROLES:
             parent = len(steps)
             if strict:  # scores need the calls alone
                 steps.append(ANSWER)
@@ -312,14 +320,16 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             waiting.append((read(call, "call_id", None) or read(call, "id", None), step))
             steps.append(step)
         results: Sequence[Any] = [part for part in parts if part.get("type") in ("tool_result", "tool_call_response")]
-        if role in ("tool", "function", "function_call_output"):
+        if not results and role in ("tool", "function", "function_call_output"):
             results = [message]
         for result in results if waiting else ():
             ids = (read(result, name, None) for name in ("tool_call_id", "tool_use_id", "call_id", "id"))
             call_id = next(filter(None, ids), None)
-            pair = next((item for item in waiting if item[0] == call_id), waiting[0])
+            tool = read(result, "name", None)
+            by_name = next((item for item in waiting if item[1].name == tool), waiting[0])
+            pair = next((item for item in waiting if call_id and item[0] == call_id), by_name)
             waiting.remove(pair)
-            error = read(result, "error", None)
+            error = read(result, "error", None) or read(read(result, "response", None), "error", None)
             error = error.get("message", error) if isinstance(error, Mapping) else error
             if read(result, "is_error", None) is True or read(result, "status", None) == "error":
                 error = error or text_of(result) or "error"
@@ -328,11 +338,23 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
     return steps
 
 
+def _part(part: Record) -> Record:
+    """A part of a message; what Gemini holds under the name of its kind gets that as its type."""
+    for name, kind in GEMINI_PARTS.items():
+        if isinstance(inner := part.get(name), Mapping):
+            return {**inner, "type": kind}
+    return part
+
+
 def text_of(message: object) -> str:
-    """The text of a message or of a result, which is a text or a list of parts."""
+    """The text of a message or of a result, which is a text, a list of parts or an object."""
     fields = (read(message, name, None) for name in ("content", "parts", "output", "response", "result"))
     content = next((content for content in fields if content is not None), None)
     if isinstance(content, (list, tuple)):
         parts = (item.get("text") or item.get("content") if isinstance(item, Mapping) else item for item in content)
         return "\n".join(str(item) for item in parts if item)
+    if isinstance(content, Mapping):
+        content = next((content[name] for name in ("output", "result") if name in content), content)
+    if isinstance(content, (Mapping, list)):
+        return json.dumps(content, ensure_ascii=False, default=str)
     return "" if content is None else str(content)

@@ -12,6 +12,7 @@ import pytest
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.steps import Step
 from goldassay.ext.interop.logs import read_log
+from goldassay.ext.interop.logs.spans import decoded
 from goldassay.ext.interop.logs.tools import systems_in
 from goldassay.ext.labelling.drafts import draft
 from goldassay.ext.labelling.sources import pool_of
@@ -41,7 +42,7 @@ def otlp(attributes: Any) -> Row:
     """An export in which a span has the attributes that a function gives it; the last span comes first."""
     spans = []
     for place, (name, parent, *about) in enumerate(STEPS):
-        pairs = [{"key": key, "value": {"stringValue": value}} for key, value in attributes(*about).items()]
+        pairs = [{"key": key, "value": otlp_value(value)} for key, value in attributes(*about).items()]
         error = about[-1]
         spans.append(
             {
@@ -54,6 +55,14 @@ def otlp(attributes: Any) -> Row:
             }
         )
     return {"resourceSpans": [{"resource": {}, "scopeSpans": [{"spans": spans[::-1]}]}]}
+
+
+def otlp_value(value: Any) -> Row:
+    if isinstance(value, dict):
+        return {"kvlistValue": {"values": [{"key": key, "value": otlp_value(inner)} for key, inner in value.items()]}}
+    if isinstance(value, list):
+        return {"arrayValue": {"values": [otlp_value(inner) for inner in value]}}
+    return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value}
 
 
 def openinference(kind: str, name: str, args: Row, output: Any, error: str) -> Row:
@@ -71,6 +80,18 @@ def gen_ai(kind: str, name: str, args: Row, output: Any, error: str) -> Row:
     said = [{"role": "user", "parts": [{"type": "text", "content": json.dumps(args)}]}]
     replied = [{"role": "assistant", "parts": [{"type": "text", "content": json.dumps(output)}]}]
     return about | {"gen_ai.input.messages": json.dumps(said), "gen_ai.output.messages": json.dumps(replied)}
+
+
+def structured(*about: Any) -> Row:
+    """The attributes of gen_ai as objects and lists, which OTLP has, too."""
+    return {name: decoded(value) for name, value in gen_ai(*about).items()}
+
+
+def vertex(kind: str, *about: Any) -> Row:
+    """The attributes of Google's Agent Development Kit, whose tools have names of their own."""
+    names = {"gen_ai.tool.call.arguments": "tool_call_args", "gen_ai.tool.call.result": "tool_response"}
+    pairs = {names.get(name, name): value for name, value in gen_ai(kind, *about).items()}
+    return {f"gcp.vertex.agent.{name}" if name in names.values() else name: value for name, value in pairs.items()}
 
 
 def phoenix(nested: bool) -> list[Row]:
@@ -128,6 +149,7 @@ def mlflow() -> list[Row]:
     spans = []
     for place, (name, parent, kind, title, args, output, error) in enumerate(STEPS):
         about = {"mlflow.spanType": kind, "mlflow.spanInputs": args, "mlflow.spanOutputs": output}
+        about |= {"mlflow.chat.tokenUsage": {"input_tokens": 4, "output_tokens": 3}}
         attributes = {key: json.dumps(value) for key, value in about.items() if value is not None}
         times = {"start_time_unix_nano": START + place * SECOND, "end_time_unix_nano": START + (place + 2) * SECOND}
         status = {"code": "STATUS_CODE_ERROR" if error else "STATUS_CODE_OK", "message": error}
@@ -140,6 +162,8 @@ def mlflow() -> list[Row]:
 EXPORTS: dict[str, Any] = {
     "openinference": otlp(openinference),
     "gen_ai": otlp(gen_ai),
+    "gen_ai structured": otlp(structured),
+    "gen_ai of Vertex": otlp(vertex),
     "phoenix": {"data": phoenix(nested=True), "next_cursor": None},
     "phoenix frame": phoenix(nested=False),
     "langfuse": {"data": langfuse(traces=True), "meta": {}},
@@ -171,12 +195,12 @@ def test_every_span_is_a_step_in_its_tree(tmp_path: Path, name: str) -> None:
         steps[0].parent = None
     assert [(step.kind, step.name, step.parent) for step in steps] == EXPECTED
     assert [step.seconds for step in steps] == [2.0] * 5
-    if name != "gen_ai":
+    if "gen_ai" not in name:
         assert dict(steps[0].args) == STEPS[0][4]
     assert [dict(steps[place].args) for place in (2, 3, 4)] == [STEPS[place][4] for place in (2, 3, 4)]
     assert steps[2].output == (STEPS[2][5] if "langsmith" not in name else {"output": STEPS[2][5]})
     assert [step.error for step in steps] == ["", "", "", "", "p1 is gone"]
-    assert name == "mlflow" or steps[1].tokens == 7
+    assert steps[1].tokens == 7
 
 
 @pytest.mark.parametrize("name", EXPORTS)
@@ -220,6 +244,31 @@ def test_a_chat_with_calls_of_tools_is_a_trace(tmp_path: Path) -> None:
     fields = {"question": "input", "answer": "output"}
     (record,) = draft(pool_of([file], "trajectories", map=fields)).records
     assert (record["question"], record["suggestions"]["chats"]["answer"]) == ("Where is the archive?", "Gouda")
+
+
+def test_a_chat_of_gemini_is_a_trace(tmp_path: Path) -> None:
+    call = {"functionCall": {"name": "search", "args": {"query": "archive"}}, "thoughtSignature": "c2ln"}
+    contents = [
+        {"role": "user", "parts": [{"text": "Where is the archive?"}]},
+        {"role": "model", "parts": [{"text": "I search."}, call]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "search", "response": {"result": "p1"}}}]},
+        {"role": "model", "parts": [{"text": "Gouda"}]},
+    ]
+    row = {"contents": contents, "tools": [], "systemInstruction": {"parts": [{"text": "Answer."}]}}
+    (system,) = systems_in(write(tmp_path / "chats.json", [row]))
+    (sample,) = system.samples
+    assert (sample["inputs"], sample["prediction"]) == ({"input": "Where is the archive?"}, {"output": "Gouda"})
+    assert [(step.kind, step.name, dict(step.args), step.output, step.parent) for step in sample["steps"]] == [
+        ("model", "assistant", {}, "I search.", None),
+        ("tool", "search", {"query": "archive"}, "p1", 0),
+        ("model", "assistant", {}, "Gouda", None),
+    ]
+
+
+def test_a_tool_that_langchain_calls_without_arguments_has_none(tmp_path: Path) -> None:
+    rows = langsmith(nested=False)
+    rows[2]["inputs"] = {"input": "{}"}
+    assert dict(steps_in(write(tmp_path / "runs.json", rows))[2].args) == {}
 
 
 def test_events_of_inspect_are_steps(tmp_path: Path) -> None:

@@ -65,10 +65,10 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
                     error = span.get("message") or CALL_FAILED
                 begin = moment(span.get("start"))
                 end = moment(span.get("end"))
-                args = span.get("args")
+                args = as_object(span.get("args"), "input")
                 step = Step(
                     " ".join(str(span.get("name") or kind).split())[:200],
-                    scrub(bounded(as_object(args, "input") if decoded(args) not in (None, {}) else {})),
+                    scrub(bounded({} if args in ({"input": None}, {"input": {}}) else args)),
                     len(steps),
                     kind,
                     scrub(bounded(decoded(span.get("output")))),

@@ -16,7 +16,7 @@
 * Phoenix (spans of the client, of its HTTP interface or of a data frame), Langfuse (traces with their observations, or
   observations alone) and LangSmith (runs, also nested): lists in JSON, JSON Lines or CSV, or what their HTTP interfaces
   answer. A file is a system; Langfuse's scores and LangSmith's feedback are values.
-* Chats: a line ``{"messages": […]}`` each, with ``tool_calls`` as OpenAI's API has them.
+* Chats: a line ``{"messages": […]}`` each, with ``tool_calls`` as OpenAI's API has them, or Gemini's ``contents``.
 * ``dspy.Evaluate(save_as_json=…)`` and ``save_as_csv``: fields of example and prediction together, the score last.
   Fields that both have are called ``example_NAME`` and ``pred_NAME``; those before the first of them are the inputs. A
   program that raised leaves no fields: its row is shorter than the others, and has ``failure_score``.
@@ -30,7 +30,7 @@ import io
 import json
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import islice
@@ -44,11 +44,12 @@ from goldassay._support.jsonl import JSON
 from goldassay.core.fields import Fields, Record, identity, read
 from goldassay.ext.interop.logs.spans import CALL_FAILED, FAILED_STATUS, as_object, decoded, moment, tree
 from goldassay.gold.formats.tables import table
-from goldassay.measures.trajectories.records import steps_of, text_of
+from goldassay.measures.trajectories.records import CHAT, MODEL_ROLES, steps_of, text_of
 from goldassay.running.evaluated import PROGRAM_RAISED, LogSystem, Sample, number
 
 LARGEST_SAMPLES = 2**31  # bytes that the samples of an archive may unpack to
 LARGEST_HEAD = 2**28  # bytes that its head may
+USER_ROLES = ("user", "human")
 TOKEN_NAMES = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
 LOG_PATHS = files.resource("logs.json", "goldassay.ext.interop.logs")
 """Where the parts of a sample are in each tool's records (bars separate versions' names), and words for scores."""
@@ -348,16 +349,17 @@ def _observations(rows: list[Any]) -> list[Fields]:
 
 def _chats(content: Content, file: Path) -> list[LogSystem]:
     rows = content if isinstance(content, list) else [content]
-    beside = ("id", "messages", "tools", "metadata", "model")
-    if not rows or not all(isinstance(row, dict) and isinstance(row.get("messages"), list) for row in rows):
+    beside = ("id", *CHAT, "tools", "metadata", "model", "systemInstruction", "system_instruction", "generationConfig")
+    if not rows or not all(isinstance(row, dict) and row.keys() <= {*beside} for row in rows):
         return []
-    if any(name not in beside for row in rows for name in row):
-        return []
+    chats = [next((row[name] for name in CHAT if name in row), None) for row in rows]
     samples: list[Sample] = []
-    for index, row in enumerate(rows):
-        steps = tuple(steps_of(row))
-        answers = _said(row["messages"], "assistant")
-        inputs = {"input": next(iter(_said(row["messages"], "user")), "")}
+    for index, (row, messages) in enumerate(zip(rows, chats, strict=True)):
+        if not isinstance(messages, list):
+            return []
+        steps = tuple(steps_of({"messages": messages}))
+        answers = _said(messages, *MODEL_ROLES)
+        inputs = {"input": next(iter(_said(messages, *USER_ROLES)), "")}
         prediction = {"output": answers[-1] if answers else ""}
         samples.append(
             {"id": identity(row, index), "inputs": inputs, "prediction": prediction, "values": {}, "steps": steps}
@@ -365,9 +367,11 @@ def _chats(content: Content, file: Path) -> list[LogSystem]:
     return [LogSystem("chats", file.stem, samples)]
 
 
-def _said(messages: list[Any], role: str) -> list[str]:
-    """The texts of the messages of a role that have one."""
-    texts = (text_of(message) for message in messages if isinstance(message, dict) and message.get("role") == role)
+def _said(messages: list[Any], *roles: str) -> list[str]:
+    """The texts of the messages of some roles that have one."""
+    texts = (
+        text_of(item) for item in messages if isinstance(item, dict) and item.get("role", item.get("type")) in roles
+    )
     return [text for text in texts if text]
 
 
@@ -388,8 +392,8 @@ def _traces(spans: list[Fields]) -> list[Sample]:
             samples.append(
                 {
                     "id": key,
-                    "inputs": _side(step["args"], "input", "user"),
-                    "prediction": _side(step["output"], "output", "assistant"),
+                    "inputs": _side(step["args"], "input", USER_ROLES),
+                    "prediction": _side(step["output"], "output", MODEL_ROLES),
                     "values": {str(score["name"]): score.get("value") for score in scores},
                     "error": CALL_FAILED if step.get("failed") in FAILED_STATUS or step.get("error") else "",
                     "steps": tree(parts),
@@ -405,14 +409,15 @@ def _span(span: Fields) -> Sample:
     fields: Fields = {"id": ""}
     for holder in (*(events if isinstance(events, list) else ()), span):  # an event says what was raised
         fields |= _attributes(holder)
+    fields["usage"] = decoded(fields.get("mlflow.chat.tokenUsage"))
     return _sample("span", {**fields, **columns})
 
 
-def _side(value: JSON, name: str, role: str) -> Fields:
-    """The inputs or the answer of a trace as an object; of a chat the text of a role."""
+def _side(value: JSON, name: str, roles: Sequence[str]) -> Fields:
+    """The inputs or the answer of a trace as an object; of a chat the text of the user or the model."""
     value = decoded(value)
     if isinstance(value, list) and value and all(isinstance(item, dict) and "role" in item for item in value):
-        value = next(iter(_said(value, role)[:: 1 if role == "user" else -1]), "")
+        value = next(iter(_said(value, *roles)[:: 1 if roles is USER_ROLES else -1]), "")
     return as_object(value, name)
 
 
@@ -421,7 +426,18 @@ def _attributes(holder: Record) -> Fields:
     attributes = holder.get("attributes") or ()
     if isinstance(attributes, dict):
         return attributes
-    return {item["key"]: next(iter(item["value"].values()), None) for item in attributes}
+    return {item["key"]: _otlp_value(item["value"]) for item in attributes}
+
+
+def _otlp_value(value: Record) -> Any:
+    """A value that names its type: a list, an object, or what is neither; a whole number is a text."""
+    for kind, content in value.items():
+        if kind == "arrayValue":
+            return [_otlp_value(item) for item in content.get("values", ())]
+        if kind == "kvlistValue":
+            return {item["key"]: _otlp_value(item["value"]) for item in content.get("values", ())}
+        return int(content) if kind == "intValue" else content
+    return None
 
 
 def _dspy(content: Content, file: Path) -> list[LogSystem]:
