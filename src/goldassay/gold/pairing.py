@@ -98,6 +98,14 @@ def pairs(
                 message = f"row {prediction['id']} has another text than gold's; add an id column"
                 raise DataError(message, file=file)
             prediction["id"] = record["id"]
+    ids = {*golds.ids}
+    questions = {str(record.get("question")): record["id"] for record in golds} if right.asked else {}
+    for prediction in predictions if right.asked else ():
+        if prediction["id"] not in ids:
+            texts = right.asked[prediction["id"]]
+            prediction["id"] = next(
+                (questions[text] for text in reversed(texts) if text in questions), prediction["id"]
+            )
     if left.repeats:  # the prediction of an id that gold repeats counts for each of its questions
         by_id = dict(zip(predictions.ids, predictions, strict=True))
         for name, original in left.repeats.items():

@@ -9,4 +9,8 @@ TOOLS = (
     *("Phoenix", "Langfuse", "LangSmith", "chats", "dspy.Evaluate"),
 )
 
-extension = Extension("interop", readers=dict.fromkeys(TOOLS, "goldassay.ext.interop.logs:read_place"))
+extension = Extension(
+    "interop",
+    formats={"traces": "goldassay.ext.interop.traced:TRACES"},
+    readers=dict.fromkeys(TOOLS, "goldassay.ext.interop.logs:read_place"),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import time
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import goldassay
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.steps import Step
 from goldassay.ext.interop.logs import read_log
@@ -213,6 +215,30 @@ def test_a_draft_of_any_task_carries_the_steps(tmp_path: Path, name: str) -> Non
         calls = trajectory(answer).calls
         assert [call.name for call in calls] == ["search", "index", "read"]
         assert calls[-1].error == "p1 is gone"
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("known", ["id", "question"])
+def test_traces_are_predictions_of_gold_with_their_id_or_their_question(tmp_path: Path, name: str, known: str) -> None:
+    file = write(tmp_path / "traces.json", EXPORTS[name])
+    calls = [{"name": tool, "args": {"query": "archive"}} for tool in ("search", "index")]
+    ids = {"langsmith": "a", "langsmith nested": "a", "mlflow": "0"}
+    name = ids.get(name, "t1") if known == "id" else "g7"
+    gold = [{"id": name, "question": "Where is the archive?" if known == "question" else "?", "calls": calls}]
+    values = goldassay.score("trajectories", gold, str(file)).values
+    assert (values["trajectory_in_order_match"], values["call_precision"]) == (1, 2 / 3)
+    assert (values["failed_calls"], values["finished"], values["steps"]) == (1 / 3, 1, len(steps_in(file)))
+
+
+def test_the_rows_of_a_csv_are_spans(tmp_path: Path) -> None:
+    rows = [{**row, "events": None} for row in phoenix(nested=False)]
+    with (tmp_path / "spans.csv").open("w", newline="", encoding="utf-8") as stream:
+        table = csv.DictWriter(stream, rows[0])
+        table.writeheader()
+        table.writerows(rows)
+    gold = [{"id": "t1", "question": "?", "calls": [{"name": "search", "args": {"query": "archive"}}]}]
+    assert [(step.kind, step.name, step.parent) for step in steps_in(tmp_path / "spans.csv")] == EXPECTED
+    assert goldassay.score("trajectories", gold, str(tmp_path / "spans.csv")).values["call_recall"] == 1
 
 
 def test_the_lines_of_an_export_are_one_log(tmp_path: Path) -> None:

@@ -136,8 +136,8 @@ def _sample(tool: str, record: Record, **more: Any) -> Sample:
     """A sample from a record, whose parts are where ``data/logs.json`` says, and from ``more`` parts."""
     sample: Sample = {}
     for name, paths in LOG_PATHS["paths"][tool].items():
-        values = (read(record, path, None) for path in paths.split("|"))
-        value = next((value for value in values if value is not None), None)
+        values = [value for path in paths.split("|") if (value := read(record, path, None)) is not None]
+        value = next((value for value in values if value != ""), values[0] if values else None)  # CSV has empty cells
         key, _, inner = name.partition(".")
         if value is not None or key not in ("latency_s", "milliseconds", "usage", "repeat"):
             sample[key] = sample.get(key, {}) | {inner: value} if inner else value
