@@ -60,8 +60,8 @@ def test_those_that_cannot_be_loaded_are_one_line(install: Install) -> None:
 def test_an_optimizer_of_an_extension_is_found_by_its_name(install: Install) -> None:
     """It was registered, and ``tune`` did not know it."""
     install(letters=Extension("letters", optimizers={"shuffle": "letters_format:FORMAT"}))
-    name, optimizer = resolve("shuffle")
-    assert (name, str(optimizer)) == ("shuffle", "the format")
+    optimizer = resolve("shuffle")
+    assert (optimizer.name, str(optimizer.optimize)) == ("shuffle", "the format")
     with pytest.raises(GoldassayError, match="no optimizer 'magic'; there are .*, shuffle, and DSPy's own names"):
         resolve("magic")
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
+from goldassay.tuning.optimizers import Optimizer
 from goldassay.workspace import own_root
 
 METRIC = """
@@ -384,7 +385,10 @@ def test_an_interrupted_gepa_says_how_to_go_on(workspace: Path, monkeypatch: pyt
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("goldassay.tuning.optimizers.OPTIMIZERS", {"gepa": interrupted, "knn": interrupted})
+    monkeypatch.setattr(
+        "goldassay.tuning.optimizers.OPTIMIZERS",
+        {"gepa": Optimizer("gepa", interrupted, resumes=True), "knn": Optimizer("knn", interrupted)},
+    )
     message = CliRunner().invoke(app, [*TUNE, "--optimizer", "gepa", "--out", "t"]).output
     assert "continue with the same command and --resume t" in message
     assert json.loads((workspace / "t" / "tuning.json").read_text())["status"] == "interrupted"

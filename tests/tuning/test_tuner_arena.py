@@ -22,7 +22,7 @@ from goldassay.reporting.pages import report, sources
 from goldassay.reporting.tuning import arena
 from goldassay.results.view import Chart, typeset
 from goldassay.running.hashing import fingerprint
-from goldassay.tuning import tune
+from goldassay.tuning import OPTIMIZERS, tune
 from goldassay.tuning.audit import audit
 from goldassay.tuning.plan import from_sizes, settings_for
 from goldassay.tuning.saved import load_state
@@ -186,13 +186,13 @@ def test_no_arm_is_cut_off(lm: Any, reflector: Any, names_program: Any, gold: di
 
 
 def test_settings_follow_the_share(names_program: Any, gold: dict[str, list[Any]]) -> None:
-    sizes = {name: settings_for(name, 250, names_program, gold) for name in [*SHARING, "mipro", "labeled"]}
+    sizes = {name: settings_for(OPTIMIZERS[name], 250, names_program, gold) for name in [*SHARING, "mipro", "labeled"]}
     assert sizes["gepa"] == {"max_metric_calls": 225}
     assert sizes["bootstrap"] == {"num_candidate_programs": (225 - 3 * 12 - 5 * 20) // 12}
     assert sizes["mipro"] == {"num_trials": (225 - 2 * 12 - 4 * 20) // 12}
     assert sizes["labeled"] == {}
-    assert settings_for("patches", 60, names_program, gold) == {"most": 20}  # fewer would show nothing
-    assert settings_for("gepa", None, names_program, gold) == {}
+    assert settings_for(OPTIMIZERS["patches"], 60, names_program, gold) == {"most": 20}  # fewer would show nothing
+    assert settings_for(OPTIMIZERS["gepa"], None, names_program, gold) == {}
 
 
 def test_the_best_set_is_what_the_plan_recommends(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:

@@ -28,9 +28,10 @@ from goldassay.running.folder import new_folder, run_at
 from goldassay.running.options import RunOptions
 from goldassay.tuning import load_state
 from goldassay.tuning import tune as tune_program
+from goldassay.tuning.optimizers import resolve
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.plan import from_pilot, from_sizes
-from goldassay.tuning.saved import RESUMABLE, TUNING_FILE, Tuned, conclude, read_about
+from goldassay.tuning.saved import TUNING_FILE, Tuned, conclude, read_about
 from goldassay.tuning.systems import indexed, task_gold
 from goldassay.tuning.tuner import splits_of
 from goldassay.tuning.verdict import shrunk
@@ -150,7 +151,7 @@ def tune(
         options, folder=folder, resume=tuning.resume is not None, settings={**options.settings, **material}
     )
     metric, _ = models.metric(target, source.metric, folder)
-    resumable = is_arena or optimizer in RESUMABLE
+    resumable = is_arena or resolve(optimizer).resumes
     try:
         with terminal.quiet():
             tuned = tune_program(student, splits, metric, optimizers if "," in optimizer else optimizer, options)

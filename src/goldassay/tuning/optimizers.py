@@ -1,7 +1,7 @@
 """DSPy's optimizers, and ours, under one name each, with budgets that suit small data.
 
-Each function gets the `Job` and returns a program. ``OPTIMIZERS`` maps the names of the command line to them. GEPA and
-SIMBA, which select by single examples, see credits (`goldassay.tuning.watch`).
+Each is a function from a `Job` to a program; ``OPTIMIZERS`` has them by the names of the command line. GEPA and SIMBA,
+which select by single examples, see credits (`goldassay.tuning.watch`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import check_program
 from goldassay.statistics.sequential import Bets
 from goldassay.tuning.campaign import Patches, PatchOptions
-from goldassay.tuning.measuring import QUIET_OPTIONS, evaluated
+from goldassay.tuning.measuring import MOST_MEASURED, QUIET_OPTIONS, evaluated, race_calls
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.patches import Ledger
 from goldassay.tuning.watch import REFERENCE, Credit, Unreachable, Watch
@@ -228,27 +228,96 @@ def patches(job: Job) -> Module:
         job.ledger = optimizer.ledger
 
 
-Optimizer = Callable[[Job], Module]
 FEW_SHOT: Fields = {"max_bootstrapped_demos": 4, "max_labeled_demos": 4, "num_candidate_programs": 4}
-OPTIMIZERS: dict[str, Optimizer] = {
-    "labeled": lambda job: job.run(teleprompt.LabeledFewShot, k=4, compile_with={"sample": False}),
-    "knn": lambda job: job.run(NearestDemos, compile_with={"trainset": job.train}, k=4),
-    "bootstrap": lambda job: job.run(teleprompt.BootstrapFewShotWithRandomSearch, **FEW_SHOT),
-    "mipro": mipro,
-    "simba": simba,
-    "copro": lambda job: job.run(teleprompt.COPRO, compile_with={"trainset": job.dev}, breadth=4, depth=2),
-    "inferrules": inferrules,
-    "gepa": gepa,
-    "patches": patches,
-}
-WITHOUT_DEV = ("labeled", "knn")  # they choose without dev, whose value is an honest one
-ALIASES = {"MIPROv2": "mipro", "BootstrapFewShotWithRandomSearch": "bootstrap", "LabeledFewShot": "labeled"}
-ALIASES |= {name: name.lower() for name in ("SIMBA", "COPRO", "InferRules", "GEPA", "Patches")}
-"""DSPy's own names of the optimizers that have budgets for small data here."""
+PASSES = 8  # over all examples, that a campaign makes: as it is, bundles, leave-one-out, the nearest
 
 
-def resolve(optimizer: str | teleprompt.Teleprompter) -> tuple[str, Optimizer]:
-    """The name under which a tuning is saved, and the optimizer: ours, an extension's, a class of DSPy, or an object.
+@dataclass(frozen=True)
+class Optimizer:
+    """An optimizer, with what `goldassay.tuning.tuner` and `goldassay.tuning.plan` need to know of it.
+
+    Args:
+        name: Its name on the command line, under which a tuning is saved.
+        optimize: Makes a program from a `Job`.
+        dspy_name: DSPy's own name of its class, if that is not the name in capitals.
+        chooses: Whether it chooses its program on dev, whose value is then a flattering one; else it costs no calls.
+        resumes: Whether it keeps a state to resume.
+        calls: From the examples of train and dev: the calls that do not depend on ``setting``, the calls for each unit
+            of it, and its default.
+        setting: The setting by which its calls grow.
+        least: The smallest useful value of ``setting``.
+    """
+
+    name: str
+    optimize: Callable[[Job], Module]
+    dspy_name: str = ""
+    chooses: bool = True
+    resumes: bool = False
+    calls: Callable[[int, int], tuple[int, int, int]] = lambda train, dev: (2 * dev + 4 * min(train, 20), dev, 8)
+    setting: str = ""
+    least: int = 2
+
+
+_OURS = (
+    Optimizer(
+        "labeled",
+        lambda job: job.run(teleprompt.LabeledFewShot, k=4, compile_with={"sample": False}),
+        dspy_name="LabeledFewShot",
+        chooses=False,
+    ),
+    Optimizer(
+        "knn",
+        lambda job: job.run(NearestDemos, compile_with={"trainset": job.train}, k=4),
+        chooses=False,
+    ),
+    Optimizer(
+        "bootstrap",
+        lambda job: job.run(teleprompt.BootstrapFewShotWithRandomSearch, **FEW_SHOT),
+        dspy_name="BootstrapFewShotWithRandomSearch",
+        calls=lambda train, dev: (3 * dev + 5 * min(train, 20), dev, 4),
+        setting="num_candidate_programs",
+    ),
+    Optimizer("mipro", mipro, dspy_name="MIPROv2", setting="num_trials"),
+    Optimizer(
+        "simba",
+        simba,
+        calls=lambda train, dev: (5 * train, 9 * min(16, train), 4),
+        setting="max_steps",
+    ),
+    Optimizer(
+        "copro",
+        lambda job: job.run(teleprompt.COPRO, compile_with={"trainset": job.dev}, breadth=4, depth=2),
+        calls=lambda train, dev: (0, 3 * dev, 4),
+        setting="breadth",
+    ),
+    Optimizer(
+        "inferrules",
+        inferrules,
+        calls=lambda train, dev: (5 * dev + 2 * min(train, 20), dev, 3),
+        setting="num_candidates",
+    ),
+    Optimizer(
+        "gepa",
+        gepa,
+        resumes=True,
+        calls=lambda train, dev: (0, 1, 8 * dev + 20 * min(8, train)),
+        setting="max_metric_calls",
+    ),
+    Optimizer(
+        "patches",
+        patches,
+        resumes=True,
+        calls=lambda train, dev: (race_calls(train // 3), PASSES, MOST_MEASURED),
+        setting="most",
+        least=20,  # train examples of a campaign: fewer show no edit to be better, so it rather makes fewer passes
+    ),
+)
+OPTIMIZERS = {optimizer.name: optimizer for optimizer in _OURS}
+"""The optimizers that have budgets for small data, by name."""
+
+
+def resolve(optimizer: str | teleprompt.Teleprompter) -> Optimizer:
+    """An optimizer: ours, an extension's, a class of DSPy, or an object.
 
     Raises:
         GoldassayError: There is no optimizer of this name, or the object has no ``compile``.
@@ -256,17 +325,18 @@ def resolve(optimizer: str | teleprompt.Teleprompter) -> tuple[str, Optimizer]:
     if not isinstance(optimizer, str):
         if not callable(getattr(optimizer, "compile", None)):
             raise GoldassayError(f"an optimizer has a compile method; {type(optimizer).__name__} has none")
-        return type(optimizer).__name__, partial(_run_object, optimizer)
-    name = ALIASES.get(optimizer, optimizer)
-    if name in OPTIMIZERS:
-        return name, OPTIMIZERS[name]
+        return Optimizer(type(optimizer).__name__, partial(_run_object, optimizer))
+    for ours in OPTIMIZERS.values():
+        if optimizer == ours.dspy_name or optimizer.lower() == ours.name:
+            return ours
     others = extensions.registered("optimizers")
-    if name in others:
-        return name, extensions.load(others[name])
-    kind: Any = getattr(teleprompt, name, None)
+    if optimizer in others:
+        return Optimizer(optimizer, extensions.load(others[optimizer]))
+    kind: Any = getattr(teleprompt, optimizer, None)
     if isinstance(kind, type) and issubclass(kind, teleprompt.Teleprompter):
-        return name, lambda job: job.run(kind)
-    raise GoldassayError(f"no optimizer {name!r}; there are {', '.join([*OPTIMIZERS, *others])}, and DSPy's own names")
+        return Optimizer(optimizer, lambda job: job.run(kind))
+    names = ", ".join([*OPTIMIZERS, *others])
+    raise GoldassayError(f"no optimizer {optimizer!r}; there are {names}, and DSPy's own names")
 
 
 def _run_object(optimizer: teleprompt.Teleprompter, job: Job) -> Module:
@@ -284,8 +354,7 @@ def _run_object(optimizer: teleprompt.Teleprompter, job: Job) -> Module:
 
 
 def optimized(
-    name: str,
-    optimize: Optimizer,
+    optimizer: Optimizer,
     program: Module,
     splits: dict[str, list[Example]],
     metric: AnyMetric,
@@ -296,8 +365,7 @@ def optimized(
     """The job, the program that an optimizer makes (or the best one so far), and why it was stopped.
 
     Args:
-        name: The optimizer, for messages.
-        optimize: The optimizer.
+        optimizer: The optimizer.
         program: The program as it is.
         splits: Examples of train, dev and test.
         metric: What measures it.
@@ -342,7 +410,7 @@ def optimized(
         )
         try:
             meter.check()
-            result = optimize(job)
+            result = optimizer.optimize(job)
         except EndpointDown as down:
             raise RunStopped(str(down)) from None
         except BudgetSpent as spent:
@@ -355,11 +423,11 @@ def optimized(
         except (Exception, Unreachable) as error:
             watch.check()
             cause = error if str(error) else error.__context__ or error  # DSPy asserts without a message
-            raise GoldassayError(f"{name} failed: {one_line(cause)}") from error
+            raise GoldassayError(f"{optimizer.name} failed: {one_line(cause)}") from error
     watch.check()
     check_shown(result, job.student, job.train)
     if watch.note and not (stopped or job.ledger.patches) and fingerprint(result) == fingerprint(job.student):
-        raise GoldassayError(f"{name} changed nothing: {watch.note}")
+        raise GoldassayError(f"{optimizer.name} changed nothing: {watch.note}")
     result = unguarded(result)
     check_program(result, {"dev": splits["dev"], "test": splits["test"]}, "the tuned program")
     return job, result, stopped

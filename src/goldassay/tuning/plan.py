@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import dspy
@@ -52,7 +52,7 @@ from goldassay.tuning.measuring import (
     evaluated,
     race_calls,
 )
-from goldassay.tuning.optimizers import WITHOUT_DEV
+from goldassay.tuning.optimizers import OPTIMIZERS, PASSES, Optimizer, resolve
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find, is_right
 from goldassay.tuning.wrappers import Examples, Splits, demonstrations
@@ -149,22 +149,6 @@ ASSUMED_SPREAD = 0.6  # of one example's paired difference: 28 % won and 8 % los
 POWER_LEVEL = 2 * (1 - EARLY) * ALPHA  # two-sided, as power is reckoned
 PLANNED_GAINS = (0.05, 0.1, 0.2)
 PILOT = 16  # examples
-PASSES = 8  # over all examples, that a campaign makes: as it is, bundles, leave-one-out, the nearest
-
-SIZES: dict[str, tuple[str, Callable[[int, int], tuple[int, int, int]]]] = {
-    "labeled": ("", lambda train, dev: (0, 0, 0)),
-    "knn": ("", lambda train, dev: (0, 0, 0)),
-    "bootstrap": ("num_candidate_programs", lambda train, dev: (3 * dev + 5 * min(train, 20), dev, 4)),
-    "mipro": ("num_trials", lambda train, dev: (2 * dev + 4 * min(train, 20), dev, 8)),
-    "simba": ("max_steps", lambda train, dev: (5 * train, 9 * min(16, train), 4)),
-    "copro": ("breadth", lambda train, dev: (0, 3 * dev, 4)),
-    "inferrules": ("num_candidates", lambda train, dev: (5 * dev + 2 * min(train, 20), dev, 3)),
-    "gepa": ("max_metric_calls", lambda train, dev: (0, 1, 8 * dev + 20 * min(8, train))),
-    "patches": ("most", lambda train, dev: (race_calls(train // 3), PASSES, MOST_MEASURED)),
-}
-"""The setting by which an optimizer's calls grow, and from the examples of train and dev the calls that do not depend
-on it, the calls for each unit of it, and its default."""
-LEAST_MEASURED = 20  # train examples of a campaign: fewer show no edit to be better, so it rather makes fewer passes
 WRITING = 0.9  # of a budget that is for the program's calls; the rest writes instructions and asks again
 
 
@@ -324,8 +308,8 @@ def from_sizes(
     for name in names:
         if name == "patches":
             tuning += PASSES * n + raced + 2 * test
-        else:
-            fixed, unit, default = SIZES.get(name, SIZES["mipro"])[1](train, dev)
+        elif (chosen := resolve(name)).chooses:
+            fixed, unit, default = chosen.calls(train, dev)
             tuning += fixed + unit * default
     calls = 2 * (dev + test) + int(min(tuning, Meter(budget).limits.get("calls", math.inf)))  # before, after, between
     patched = optimizer == "patches"
@@ -334,19 +318,18 @@ def from_sizes(
     return Plan(optimizer, n, test, calls, spare=spare, per_document=per_document, recommended=tuple(best))
 
 
-def settings_for(optimizer: str, calls: float | None, program: Module, splits: Splits) -> dict[str, int]:
+def settings_for(optimizer: Optimizer, calls: float | None, program: Module, splits: Splits) -> dict[str, int]:
     """The setting with which an optimizer ends within so many calls of models; empty if that cannot be known.
 
     >>> program = dspy.Predict("text -> label")
-    >>> settings_for("bootstrap", 400, program, {"train": range(40), "dev": range(30), "test": []})
+    >>> settings_for(OPTIMIZERS["bootstrap"], 400, program, {"train": range(40), "dev": range(30), "test": []})
     {'num_candidate_programs': 5}
     """
-    setting, size = SIZES.get(optimizer, SIZES["labeled"])
-    if not setting or calls is None:
+    if not optimizer.setting or calls is None:
         return {}
-    fixed, unit, _ = size(len(splits["train"]), len(splits["dev"]))
-    least = LEAST_MEASURED if optimizer == "patches" else 2
-    return {setting: max(least, int((calls * WRITING / len(program.predictors()) - fixed) / unit))}
+    fixed, unit, _ = optimizer.calls(len(splits["train"]), len(splits["dev"]))
+    affordable = (calls * WRITING / len(program.predictors()) - fixed) / unit
+    return {optimizer.setting: max(optimizer.least, int(affordable))}
 
 
 def recommended(splits: Splits, budget: str | None, reflects: bool) -> list[str]:
@@ -362,7 +345,7 @@ def recommended(splits: Splits, budget: str | None, reflects: bool) -> list[str]
     costly = ["patches", "bootstrap", "gepa" if reflects else "mipro"]
     calls = Meter(budget).limits.get("calls", math.inf)
     count = min(len(costly), max(1, int(min(calls, 1e9) // (4 * len(splits["dev"])))))
-    return [*WITHOUT_DEV, *costly[:count]]
+    return [*(name for name, optimizer in OPTIMIZERS.items() if not optimizer.chooses), *costly[:count]]
 
 
 def from_pilot(

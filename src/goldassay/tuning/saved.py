@@ -182,7 +182,6 @@ def state_names(places: Sequence[Path]) -> list[str]:
 TUNING_SCHEMA = 1
 CHARACTERS = 4  # of a prompt for each of its tokens, about
 JOURNAL = "measured.jsonl"
-RESUMABLE = ("gepa", "patches")
 
 
 @dataclass(frozen=True)
@@ -409,7 +408,7 @@ def opened(folder: Path | None, resume: bool, plan: Record) -> Iterator[None]:
     """Own a tuning's folder, and write in ``tuning.json`` that the tuning starts, and how it ended if it failed.
 
     Raises:
-        GoldassayError: The folder holds another tuning, or one that cannot be resumed.
+        GoldassayError: The folder holds another tuning, or one that is finished.
     """
     if folder is None:
         yield
@@ -420,10 +419,6 @@ def opened(folder: Path | None, resume: bool, plan: Record) -> Iterator[None]:
     with locked(folder):
         try:
             with jsonl.writing(folder), chdir("."):  # a program may change the current folder
-                is_arena = "," in str(plan["optimizer"])  # an arena resumes by its arms
-                if resume and not is_arena and plan["optimizer"] not in RESUMABLE:
-                    only = f"(only {' and '.join(RESUMABLE)} do): start it again without resuming"
-                    raise GoldassayError(f"{plan['optimizer']} keeps no state to resume {only}")
                 earlier = read_about(file) if resume or file.is_file() else {}
                 if resume:
                     check_same(folder, earlier, plan)

@@ -29,11 +29,10 @@ from goldassay.running import Run, new_folder, summary
 from goldassay.running.evaluate import evaluate
 from goldassay.running.guard import Program
 from goldassay.running.options import RunOptions
-from goldassay.tuning import optimizers
+from goldassay.tuning.optimizers import resolve
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import (
-    RESUMABLE,
     STATE,
     TUNING_FILE,
     check_same,
@@ -196,14 +195,13 @@ class System:
         material = {name: self.examples(examples) if examples else [] for name, examples in splits.items()}
         about = {}
         if options.resume and folder is not None and (folder / TUNING_FILE).is_file():
-            name, _ = optimizers.resolve(optimizer)
             about = read_about(folder / TUNING_FILE)
-            check_same(folder, about, plan_of(self.program, material, name, options))
+            check_same(folder, about, plan_of(self.program, material, resolve(optimizer).name, options))
             if about.get("status") in ("finished", "stopped"):
                 return replace(self, program=load_state(self.program, folder))
-            if name not in RESUMABLE:
+            if not resolve(optimizer).resumes:
                 shutil.rmtree(folder)
-        options = replace(options, resume=bool(about) and optimizer in RESUMABLE)
+        options = replace(options, resume=bool(about) and resolve(optimizer).resumes)
         return replace(self, program=tune(self.program, material, metric, optimizer, options).program)
 
 

@@ -42,10 +42,11 @@ from goldassay.running.guard import unguarded
 from goldassay.running.hashing import fingerprint
 from goldassay.statistics import holm
 from goldassay.statistics.design import SAMPLING, Design
-from goldassay.tuning import optimizers, saved
 from goldassay.tuning import plan as preflight
+from goldassay.tuning import saved
 from goldassay.tuning.acceptance import ALPHA, CampaignVerdict
 from goldassay.tuning.measuring import measured
+from goldassay.tuning.optimizers import OPTIMIZERS, Optimizer, optimized, resolve
 from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.saved import Arm, Trial, Tuned
 from goldassay.tuning.shortcuts import shortcuts
@@ -100,12 +101,14 @@ def tune(
         optimizer = preflight.recommended(splits, options.budget, reflects)
     is_arena = isinstance(optimizer, (list, tuple))
     names: Any = optimizer if is_arena else [optimizer]
-    arms: dict[str, optimizers.Optimizer] = {}
-    for single in names:  # the second object of a class has a number
-        name, optimize = optimizers.resolve(single)
-        if name in arms and isinstance(single, str):
-            raise GoldassayError(f"{name} is named twice; an arena runs each optimizer once")
-        arms[name if name not in arms else f"{name}-{len(arms) + 1}"] = optimize
+    arms: dict[str, Optimizer] = {}
+    for single in names:
+        arm = resolve(single)
+        if arm.name in arms:
+            if isinstance(single, str):
+                raise GoldassayError(f"{arm.name} is named twice; an arena runs each optimizer once")
+            arm = replace(arm, name=f"{arm.name}-{len(arms) + 1}")  # the second object of a class has a number
+        arms[arm.name] = arm
     run = TuningRun(program, splits, metric, options, arms)
     if is_arena:
         run.check_arena()
@@ -113,6 +116,10 @@ def tune(
         raise GoldassayError("a race is between optimizers: name several, as optimizer=['patches', 'bootstrap']")
     elif "patches" in arms and (refusal := preflight.from_sizes("patches", splits, options.settings).refusal):
         raise DataError(refusal)
+    if options.resume and not is_arena and not arm.resumes:  # an arena resumes by its arms
+        only = " and ".join(name for name, ours in OPTIMIZERS.items() if ours.resumes)
+        message = f"{arm.name} keeps no state to resume (only {only} do): start it again without resuming"
+        raise GoldassayError(message)
     leaks.check_splits(program, splits)
     plan = saved.plan_of(program, splits, ",".join(arms), options)
     if is_arena:
@@ -150,8 +157,7 @@ def splits_of(gold: object, seed: int = 0) -> dict[str, list[dspy.Example]]:
 class Contender:
     """An arm at work: its share, its program so far with the run on dev, and why it failed or stopped."""
 
-    name: str
-    optimize: optimizers.Optimizer
+    optimizer: Optimizer
     options: TuneOptions
     share: Share
     program: Module
@@ -159,6 +165,11 @@ class Contender:
     failure: str = ""
     stopped: str = ""
     test: Run | None = None
+
+    @property
+    def name(self) -> str:
+        """That of its optimizer."""
+        return self.optimizer.name
 
     @contextmanager
     def noting_errors(self) -> Iterator[None]:
@@ -179,7 +190,7 @@ class TuningRun:
     splits: dict[str, list[dspy.Example]]
     metric: AnyMetric
     options: TuneOptions
-    arms: Mapping[str, optimizers.Optimizer]
+    arms: Mapping[str, Optimizer]
 
     def measured(self, program: Module, split: str, name: str) -> Run:
         """A run of a program on a split; what an arena measured before it was killed stays."""
@@ -189,11 +200,9 @@ class TuningRun:
     def alone(self) -> Tuned:
         """The result of one optimizer: its program on dev, and once on test."""
         options = self.options
-        ((name, optimize),) = self.arms.items()
+        ((name, optimizer),) = self.arms.items()
         meter = Meter(options.budget)
-        job, tuned_program, stopped = optimizers.optimized(
-            name, optimize, self.program, self.splits, self.metric, options, meter
-        )
+        job, tuned_program, stopped = optimized(optimizer, self.program, self.splits, self.metric, options, meter)
 
         def trial(split: str, chosen: bool = False) -> Trial:
             before = self.measured(self.program, split, "before")
@@ -201,7 +210,7 @@ class TuningRun:
             return Trial(before, after, options.seed, chosen)
 
         references = {}
-        dev = trial("dev", chosen=name not in optimizers.WITHOUT_DEV)
+        dev = trial("dev", chosen=optimizer.chooses)
         patched = name.casefold() == "patches"
         ledger = job.ledger
         note = job.metric.note
@@ -222,14 +231,14 @@ class TuningRun:
         if patched and test is not None and not stopped:  # a budget that is spent is for nothing else
             missing = ""
             blind = replace(job, settings={"k": job.settings.get("nearest") or 4})
-            for reference in optimizers.WITHOUT_DEV:
+            for reference in [ours for ours in OPTIMIZERS.values() if not ours.chooses]:
                 try:
-                    reference_program = unguarded(optimizers.OPTIMIZERS[reference](blind))
+                    reference_program = unguarded(reference.optimize(blind))
                     check_shown(reference_program, self.program, self.splits["train"])
-                    run = self.measured(reference_program, "test", reference)
-                    references[reference] = Trial(run, test.after, options.seed)
+                    run = self.measured(reference_program, "test", reference.name)
+                    references[reference.name] = Trial(run, test.after, options.seed)
                 except GoldassayError as error:
-                    missing = f"{reference} is not available for comparison: {error}"
+                    missing = f"{reference.name} is not available for comparison: {error}"
             note = note or missing
         if patched and not (ledger.patches or stopped):
             note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
@@ -242,7 +251,7 @@ class TuningRun:
     @property
     def costly(self) -> list[str]:
         """The arms that have a share of the budget."""
-        return [name for name in self.arms if name not in optimizers.WITHOUT_DEV]
+        return [name for name, optimizer in self.arms.items() if optimizer.chooses]
 
     def check_arena(self) -> None:
         """Check that several optimizers can share the budget, and that each setting names its optimizer.
@@ -272,13 +281,14 @@ class TuningRun:
         meter.limits.pop("minutes", None)  # shares have minutes of their own, without those of measuring
         self.base = self.measured(self.program, "dev", "before")
         contenders = []
-        for name, optimize in self.arms.items():
+        for name, optimizer in self.arms.items():
             home = folder and folder / name
             share = Share(limits if name in costly else {}, meter, home and home / "used.jsonl")
-            named = {tuple(key.split(".", 1)): value for key, value in options.settings.items()}
-            settings = {option: value for (optimizer, option), value in named.items() if optimizer == name}
+            prefix = f"{name}."
+            named = options.settings.items()
+            settings = {key.removeprefix(prefix): value for key, value in named if key.startswith(prefix)}
             using = replace(options, folder=home, settings=settings)
-            contenders.append(Contender(name, optimize, using, share, self.program))
+            contenders.append(Contender(optimizer, using, share, self.program))
             meter.started -= share.elapsed  # before the arena was killed
         left = contenders
         if options.race:
@@ -321,14 +331,13 @@ class TuningRun:
             arm.stopped = str(ended[stage]["stopped"])
             result = result if arm.failure else saved.load_state(result, folder / file)
         else:
-            sized = preflight.settings_for(arm.name, arm.share.limits.get("calls"), result, self.splits)
+            sized = preflight.settings_for(arm.optimizer, arm.share.limits.get("calls"), result, self.splits)
             options = replace(arm.options, settings={**sized, **arm.options.settings})
             with arm.noting_errors():
                 arm.share.started = monotonic() - arm.share.elapsed  # the minutes run on
                 try:
-                    _, result, arm.stopped = optimizers.optimized(
-                        arm.name,
-                        arm.optimize,
+                    _, result, arm.stopped = optimized(
+                        arm.optimizer,
                         self.program,
                         self.splits,
                         self.metric,
