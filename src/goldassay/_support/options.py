@@ -62,6 +62,7 @@ SHARED: Mapping[str, tuple[type, Option]] = {
     "task": (str, option("TASK", "The task, where a program, a file or a draft does not imply it.")),
     "split": (str, option("NAME", "Only this split of the gold: train, dev, test or all.")),
     "metric": (str, option("FILE:NAME", "The metric of programs (default: metrics/TASK.py:metric).")),
+    "map": (str, option("NAME=PATH,…", "Fields under other names: text=body.content,label=cat.")),
     "limit": (int, option("N", "Use only the first N examples.", min=1)),
     "threads": (int, option("N", "The number of examples in flight.", min=1)),
     "repeats": (int, option("N", "Ask each example N times, without a cache, to measure the model's noise.", min=1)),
@@ -93,7 +94,6 @@ Format = Annotated[
     ),
 ]
 Side = Annotated[Literal["gold", "pred"], for_gold("gold|pred", "Gold, or predictions.")]
-FieldMap = Annotated[str | None, for_gold("NAME=PATH,…", "Fields under other names: text=body.content,label=cat.")]
 Lm = Annotated[
     str | None,
     for_model(

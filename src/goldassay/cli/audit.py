@@ -43,7 +43,7 @@ class AuditOptions(SetOptions):
     resume: Path | None = None
     out: Annotated[Path | None, use.for_result("FILE", "Write the verdict as an HTML page here.")] = None
     unlabelled: use.Unlabelled = None
-    map: use.FieldMap = None
+    map: str | None = None
     draft: Annotated[
         Path | None,
         use.for_gold("FILE", "What to label; once labelled, it gives the verdict (default: draft.jsonl)."),

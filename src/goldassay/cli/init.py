@@ -32,7 +32,7 @@ class OwnTask:
     schema: Annotated[
         str | None, use.option("FILE:MODEL", "With --task: the pydantic model of the records to predict.")
     ] = None
-    map: Annotated[str | None, use.option("NAME=PATH,…", "Fields under other names: text=body.content.")] = None
+    map: str | None = None
 
 
 def init(

@@ -71,7 +71,7 @@ def evaluate(
     ],
     judge: JudgeOptions,
     mode: Annotated[str | None, use.for_gold("NAME", "Make a judge of this failure mode of a review.")] = None,
-    map: use.FieldMap = None,
+    map: str | None = None,
     origin: Annotated[
         str,
         use.for_gold("HOW", "How the labelled items were chosen: random, verdict (--labels), elsewhere or unknown."),

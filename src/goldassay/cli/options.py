@@ -37,7 +37,7 @@ class FormatOptions:
     """How a file of gold is read."""
 
     format: use.Format = None
-    map: use.FieldMap = None
+    map: str | None = None
 
     def reading(self) -> Fields:
         """The keyword arguments of `goldassay.gold.load`."""

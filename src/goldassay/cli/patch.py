@@ -113,7 +113,7 @@ class TestOptions(NotesOptions, SetOptions):
     lm: use.Lm = None
     judge_lm: use.JudgeLm = None
     any_version: AnyVersion = False
-    map: use.FieldMap = None
+    map: str | None = None
     threads: int = 1
 
 

@@ -41,7 +41,7 @@ class ReviewOptions:
         float | None, use.option("SHARE", "The share of the records that two reviewers label.", min=0, max=1)
     ] = None
     show_judge: Annotated[bool, use.flag("Show the judge's verdict of the draft once a record is decided.")] = False
-    map: use.FieldMap = None
+    map: str | None = None
 
 
 def review(
@@ -128,7 +128,7 @@ class DraftOptions:
     verdicts: Annotated[
         Path | None, use.option("FILE|RUN", "Verdicts of a judge on the answers (judge eval --out).")
     ] = None
-    map: use.FieldMap = None
+    map: str | None = None
 
 
 def draft(
