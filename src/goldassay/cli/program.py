@@ -18,6 +18,7 @@ from goldassay._support.extensions import load
 from goldassay._support.options import SHARED, Option
 from goldassay._support.progress import QUIET_VARIABLE
 from goldassay.cli.commands import FORMER, FORMER_OPTIONS, help_text, listed, places
+from goldassay.reporting.terminal import warnings_once
 
 
 def all_commands() -> dict[str, TyperCommand]:
@@ -105,8 +106,6 @@ def top(context: typer.Context, version: bool, quiet: bool, **shared: Any) -> No
     if version:
         typer.echo(__version__)
         raise typer.Exit
-    from goldassay.reporting.terminal import warnings_once  # loads rich, which --version does not need
-
     context.with_resource(warnings_once())
     context.obj = {name: value for name, value in shared.items() if value is not None and value is not False}
     if quiet and not os.environ.get(QUIET_VARIABLE):

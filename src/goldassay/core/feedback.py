@@ -6,7 +6,7 @@ Beside the errors it may have what a reviewer noted about the same or similar in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -57,8 +57,7 @@ class ReviewNotes:
         text = self._text(example)
         if not text or not any(self.texts):
             return ""
-        vectorizer, vectors = self._index
-        similarity = (vectors @ vectorizer.transform([text]).T).toarray().ravel()
+        similarity = self._similarity(text)
         name = identity(example, "")
 
         def rank(index: int) -> tuple[bool, bool, bool, float]:
@@ -72,16 +71,26 @@ class ReviewNotes:
         return redact(f"A reviewer noted on an earlier output for {inputs}: {self.notes[best]}")
 
     @cached_property
-    def _index(self) -> tuple[Any, Any]:
-        """The vectorizer, and a vector a record."""
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
-        return vectorizer, vectorizer.fit_transform(self.texts)
+    def _similarity(self) -> Callable[[str], Sequence[float]]:
+        """The similarity of a text to the inputs of each record."""
+        return similarity_to(self.texts)
 
     def _text(self, example: object) -> str:
         """The inputs of an example as one text: the fields that reviewed records have."""
         return " ".join(" ".join(str(read(example, name, "")) for name in self.names).split())
+
+
+def similarity_to(texts: Sequence[str]) -> Callable[[str], Sequence[float]]:
+    """A function that gives a text's similarity to each of these: the cosine of TF-IDF vectors of character n-grams.
+
+    Raises:
+        ValueError: None of the texts has a letter or a digit.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer: Any = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
+    vectors = vectorizer.fit_transform(texts)
+    return lambda text: (vectors @ vectorizer.transform([text]).T).toarray().ravel()
 
 
 def _note(row: Fields) -> str:

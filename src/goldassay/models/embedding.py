@@ -196,7 +196,7 @@ class Transformer:
 
         with _one_line(self.model):
             tokenizer = AutoTokenizer.from_pretrained(str(self.place))
-            return tokenizer, AutoModel.from_pretrained(str(self.place)).eval()
+            return tokenizer, AutoModel.from_pretrained(str(self.place)).eval().requires_grad_(False)
 
     @property
     def special(self) -> frozenset[int]:
@@ -206,8 +206,6 @@ class Transformer:
 
     def __call__(self, texts: Sequence[str], /) -> list[tuple[Vectors, Vectors]]:
         """The ids and the hidden states of each text."""
-        import torch
-
         tokenizer, model = self._loaded
         longest = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 512))
         ids = [tokenizer.encode(text.strip(), truncation=True, max_length=longest) for text in texts]
@@ -216,8 +214,7 @@ class Transformer:
         for start in range(0, len(order), 64):
             indices = order[start : start + 64]
             batch = tokenizer.pad({"input_ids": [ids[index] for index in indices]}, return_tensors="pt")
-            with torch.no_grad():
-                output = model(**batch, output_hidden_states=True)
+            output = model(**batch, output_hidden_states=True)
             states = output.hidden_states[-1 if self.layer is None else self.layer]
             for index, state in zip(indices, states.numpy(), strict=True):
                 tokens = np.asarray(ids[index])

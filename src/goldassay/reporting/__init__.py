@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from goldassay._support.display import Displayed, register_formatter
+from goldassay.results.view import Sentence, View, Viewable
 
 
 def card(result: Displayed) -> str:
@@ -11,7 +12,6 @@ def card(result: Displayed) -> str:
     It needs nothing else, and everything in it is escaped.
     """
     from goldassay.reporting.pages.document import environment  # loads jinja2
-    from goldassay.results.view import Sentence, View, Viewable
 
     view: View = result.view() if isinstance(result, Viewable) else [Sentence(repr(result), "open")]
     return environment().get_template("notebook.html").render(view=view)

@@ -38,19 +38,18 @@ class Tuning:
         Raises:
             DataError: A file of it is damaged.
         """
-        from goldassay.tuning.patches import read
-        from goldassay.tuning.saved import read_about, reading
+        from goldassay.tuning import patches, saved  # loads DSPy
 
-        about = read_about(folder / "tuning.json")
-        files = {patch.id: patch for patch in map(read, sorted((folder / "patches").glob("*.yaml")))}
+        about = saved.read_about(folder / "tuning.json")
+        files = {patch.id: patch for patch in map(patches.read, sorted((folder / "patches").glob("*.yaml")))}
         ledger = folder / "ledger.jsonl"
         entries = list(jsonl.rows(ledger)) if ledger.is_file() else []
         prompts = folder / "prompt.diff"
         diff = prompts.read_text(encoding="utf-8") if prompts.is_file() else ""
-        with reading(folder):  # and all that a page shows of it
+        with saved.reading(folder):  # and all that a page shows of it
             names = [entry["id"] for entry in about.get("patches", ()) if entry["id"] in files]
-            patches = {name: files[name] for name in dict.fromkeys([*names, *files])}
-            tuning = cls(about, patches, entries, diff, folder)
+            ordered = {name: files[name] for name in dict.fromkeys([*names, *files])}
+            tuning = cls(about, ordered, entries, diff, folder)
             _ = tuning.sentence, tuning.runs, tuning.view()
         return tuning
 

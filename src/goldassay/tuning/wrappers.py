@@ -19,6 +19,7 @@ from dspy import Example, Module
 
 from goldassay._support.dspy_compat import Teleprompter, input_keys, serialize_for_json, signature_of
 from goldassay._support.exceptions import GoldassayError
+from goldassay.core.feedback import similarity_to
 from goldassay.core.fields import Fields, JsonObject
 from goldassay.models.lm.terse import TerseAdapter
 
@@ -55,17 +56,14 @@ class Wrapped(Module):  # type: ignore[misc]
         Raises:
             GoldassayError: The examples have no text in these fields.
         """
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
         self.examples = examples
         self.keys = list(keys)
         self.k = k
         if not examples:
             return
         self._questions = [self._inputs(example) for example in examples]
-        self._vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
         try:
-            self._vectors = self._vectorizer.fit_transform([self._text(example) for example in examples])
+            self._similarity = similarity_to([self._text(example) for example in examples])
         except ValueError:
             raise GoldassayError(f"the training examples have no text in {', '.join(keys) or 'any input'}") from None
 
@@ -82,8 +80,7 @@ class Wrapped(Module):  # type: ignore[misc]
         ]
         if len(self.examples) <= self.k:
             return [self.examples[i] for i in candidates]  # always in the same order, so that the prefix can be cached
-        vector: Any = self._vectorizer.transform([self._text(inputs)])
-        similarity = (self._vectors @ vector.T).toarray().ravel()
+        similarity = self._similarity(self._text(inputs))
         chosen = sorted(candidates, key=lambda i: (-similarity[i], i))[: self.k]
         return [self.examples[i] for i in reversed(chosen)]
 
