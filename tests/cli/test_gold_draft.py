@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -345,3 +346,20 @@ def test_the_line_that_opens_the_page_of_a_run_with_steps_opens_that_of_its_task
     assert line
     call(*line[1].split(), "--export")
     assert json.loads((tmp_path / "draft.review" / "review.json").read_text(encoding="utf-8"))["task"] == task
+
+
+def test_lines_that_are_advised_take_folders_with_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are pasted as they are printed."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "my letters"
+    folder.mkdir()
+    for name, other in (("ours", "M"), ("theirs", "L")):
+        several = [{"id": f"r{n}", "text": f"letter {n}", "Final label": "M" if n % 2 else other} for n in range(20)]
+        save(folder / f"{name}.jsonl", several)
+    sides = ("my letters/ours.jsonl", "my letters/theirs.jsonl")
+    monkeypatch.setenv("COLUMNS", "300")
+    printed = call("gold", "draft", *sides, *TASK, "--map", "label=Final label", "--out", "my letters/draft.jsonl")
+    draft = folder / "draft.jsonl"
+    save(draft, [{**row, "label": "M"} for row in rows(draft)])
+    (line,) = [line for line in printed.stdout.splitlines() if line.startswith("goldassay compare")]
+    assert "worse than ours.jsonl: -0.500" in call(*shlex.split(line)[1:]).stdout

@@ -18,6 +18,7 @@ field in a group, of that name.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -153,6 +154,19 @@ def check_new(path: Path | None, force: bool) -> None:
         raise GoldassayError(f"{path} already exists; choose another place, or add `force=True` to write over it")
 
 
+def shell_line(command: str, *words: object, **options: object) -> str:
+    """A line that a shell takes as it is; of options None is left out, and a list repeats its option.
+
+    >>> shell_line("goldassay compare", "TASK", gold="my gold.jsonl", pred=["a", "b"], split=None)
+    "goldassay compare TASK --gold 'my gold.jsonl' --pred a --pred b"
+    """
+    texts = [str(word) for word in words]
+    for name, value in options.items():
+        for item in value if isinstance(value, list) else [value]:
+            texts += [f"--{name}", str(item)] if item is not None else []
+    return f"{command} {shlex.join(texts)}".strip()
+
+
 def with_flags(message: str) -> str:
     """A message of the library, which names keyword arguments, with the options of the command line in their place.
 
@@ -160,6 +174,8 @@ def with_flags(message: str) -> str:
     'resume it: --resume runs/x, or set --force'
     >>> with_flags('name its column (`map={"label": "COLUMN"}`)')
     'name its column (--map label=COLUMN)'
+    >>> with_flags('name its column (`map={"label": "Final label"}`)')
+    "name its column (--map 'label=Final label')"
     >>> with_flags("name its task (`task=`)")
     'name its task (--task)'
     """
@@ -169,6 +185,7 @@ def with_flags(message: str) -> str:
         name, value = match.groups()
         if value.startswith("{"):  # a mapping, which the command line writes as name=value
             value = value.strip("{}").replace('"', "").replace(": ", "=").replace(", ", ",")
-        return f"--{renamed.get(name, name).replace('_', '-')} {value.removesuffix('True')}".strip()
+        value = value.removesuffix("True")
+        return shell_line(f"--{renamed.get(name, name).replace('_', '-')}", *([value] if value else []))
 
     return re.sub(r"`([a-z_]+)=([^`]*)`", option, message)

@@ -14,6 +14,7 @@ from typing import Annotated
 from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
+from goldassay._support.options import shell_line
 from goldassay.cli.options import SystemOptions
 from goldassay.core.fields import JsonObject
 from goldassay.core.measure import RAISED, TASKS
@@ -94,7 +95,7 @@ def compare(
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")
     elif len(systems.pred) == 1 and not systems.out:  # scored again
         if systems.split:
-            line = f"goldassay score {task} --gold {systems.gold} --pred {systems.pred[0]} --split {systems.split}"
+            line = shell_line("goldassay score", task, gold=systems.gold, pred=systems.pred, split=systems.split)
             raise GoldassayError(f"one file is scored, not compared: {line}")
         form = systems.reading()["format"]
         card = rescore(task, Path(systems.gold), systems.pred[0], systems.measures or (), format=form)
@@ -121,16 +122,15 @@ def compare(
 def _how(places: Sequence[str], gold: str | None = None) -> str:
     """The command that compares programs or files of predictions."""
     if len(places) > 1 and all(place.partition(":")[0].endswith(".py") for place in places):
-        line = f"goldassay compare {places[0]} --program {' '.join(places[1:])}"
-        return f"these are programs, not runs; they are compared as: {line} --gold {gold or 'FILE'}"
+        line = shell_line("goldassay compare", places[0], program=[*places[1:]], gold=gold or "FILE")
+        return f"these are programs, not runs; they are compared as: {line}"
     if len(places) < 2 or not all(Path(place).is_file() for place in places):
         return FILES_HELP
     task = "TASK"
     if gold:
         with suppress(GoldassayError):
             task = task_of(Path(gold))
-    files = " ".join(f"--pred {place}" for place in places)
-    return f"files are compared as: goldassay compare {task} --gold {gold or 'FILE'} {files}"
+    return f"files are compared as: {shell_line('goldassay compare', task, gold=gold or 'FILE', pred=[*places])}"
 
 
 def _show(

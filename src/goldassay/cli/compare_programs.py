@@ -10,6 +10,7 @@ from pathlib import Path
 from goldassay import workspace
 from goldassay._support import jsonl
 from goldassay._support.exceptions import GoldassayError, RunStopped
+from goldassay._support.options import shell_line
 from goldassay.cli.options import SystemOptions, interruptible, resume_line
 from goldassay.cli.settings import settings
 from goldassay.ext.compat.models import CACHES, OUTPUT_FILES, ModelRanking, ScorePack, reading
@@ -113,7 +114,7 @@ def run_programs(
     if len(programs) + len(runs) < 2:
         raise GoldassayError(
             "compare needs two systems or more, by --program, --state, --lm or --pred RUN after the task: "
-            f"goldassay compare {task} --program FILE{'' if is_file else ' FILE'}"
+            f"{shell_line('goldassay compare', task, program='FILE')}{'' if is_file else ' FILE'}"
         )
     meter = Meter(systems.budget)
     labels = [system.label for system in programs]

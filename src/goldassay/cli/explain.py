@@ -9,6 +9,7 @@ from typing import Annotated
 from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
+from goldassay._support.options import shell_line
 from goldassay.cli.options import FROM_CACHE, SetOptions, interruptible
 from goldassay.core.fields import Fields
 from goldassay.models.lm import for_program
@@ -113,6 +114,6 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
         return
     terminal.show(view)
     shown = relpath(file)
-    terminal.echo(f"Written: {shown}; its page: goldassay report {shown} --out prompt.html")
+    terminal.echo(f"Written: {shown}; its page: {shell_line('goldassay report', shown, out='prompt.html')}")
     for name in more.get("pruned", {}).get("files", ()):
         terminal.echo(f"Written: {name}")

@@ -10,6 +10,7 @@ from typing import Annotated
 from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
+from goldassay._support.options import shell_line
 from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields
@@ -69,7 +70,8 @@ def init(
         options: Fields = {"source": own.source, "renamed": renamed, "schema": own.schema, "force": force}
         for file in scaffold.write(folder, own.task, *sides, **options):
             print(file)
-        print(f"Try:  cd {folder} && goldassay gold validate gold/{own.task} && goldassay eval {own.task}:baseline")
+        checked = f"goldassay gold validate gold/{own.task}"
+        print(f"Try:  {shell_line('cd', folder)} && {checked} && goldassay eval {own.task}:baseline")
         return
     if named:
         raise GoldassayError("--inputs, --outputs, --from, --schema and --map need --task NAME")
@@ -80,7 +82,7 @@ def init(
         ignore = shutil.ignore_patterns("__pycache__", "*.pyc", "patches")
         shutil.copytree(workspace.installed() / part, folder / part, ignore=ignore, dirs_exist_ok=force)
     print(f"A workspace in {folder}: programs/, metrics/, gold/heritage/, gold/records/.")
-    print(f"Try:  cd {folder} && goldassay eval {own.task or 'extraction'}:baseline")
+    print(f"Try:  {shell_line('cd', folder)} && goldassay eval {own.task or 'extraction'}:baseline")
 
 
 def _check(target: workspace.Target, json: bool) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from goldassay._support import options as use
+from goldassay._support.options import shell_line
 from goldassay.cli.settings import help_text, settings
 from goldassay.core.fields import Fields
 
@@ -153,7 +154,7 @@ class SystemOptions(FileOptions):
 
 def resume_line(folder: Path) -> str:
     """The sentence that says how a command continues in its folder."""
-    return f"continue with the same command and --resume {folder}"
+    return f"continue with the same command and {shell_line('--resume', folder)}"
 
 
 FROM_CACHE = "the same command continues: the answers so far are in DSPy's cache"

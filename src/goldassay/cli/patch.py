@@ -19,6 +19,7 @@ import dspy
 from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
+from goldassay._support.options import shell_line
 from goldassay.cli.options import FROM_CACHE, NotesOptions, SetOptions, interruptible
 from goldassay.core.measure import TASKS
 from goldassay.ext.labelling import REVIEW
@@ -75,9 +76,9 @@ def propose(
     """Propose patches for the error patterns of a run, or from the notes of a review, and write them as files."""
     target, folder = _folder(program, task)
     lm = resolve(reflection_lm) if reflection_lm else None
-    tested = f"test {program}"
+    tested: dict[str, object] = {}
     if (source / REVIEW).exists():
-        tested += f" --modes {source}"
+        tested["modes"] = source
         notes = Notes.of(source, target)
         proposed = propose_from_notes(folder, notes, mode, reflection_lm=lm, most=n)
     elif mode:
@@ -91,16 +92,18 @@ def propose(
         except GoldassayError:
             if gold:
                 raise
-            line = f"goldassay eval {program} --gold FILE --split train"
+            line = shell_line("goldassay eval", program, gold="FILE", split="train")
             raise GoldassayError(f"{source} does not say which gold it is of; a run that does: {line}") from None
-        tested += f" --gold {gold}" if gold else ""
+        tested["gold"] = gold
         proposed = folder.propose(run, train, edits=edits, most=n)
     if not proposed and not json:
         terminal.line(f"{source} has no errors that a patch could be made from.")
         return
     _show(folder.all(), json)
     if not json:
-        terminal.echo(f"goldassay patch {tested if workspace.has_metric(target) else f'show {program}'}")
+        can_test = workspace.has_metric(target)
+        line = shell_line(f"goldassay patch {'test' if can_test else 'show'}", program, **tested if can_test else {})
+        terminal.echo(line)
 
 
 @dataclass(frozen=True)
@@ -194,8 +197,8 @@ def apply(program: use.Name, patches: Patches, any_version: AnyVersion = False) 
         terminal.warn(*filter(None, [note_change(patch, "applied")]))
     target = workspace.target(program)
     has_gold = target.task in TASKS or (workspace.root() / "gold" / target.task).is_dir()
-    gold = "" if has_gold else " --gold FILE"
-    terminal.line(f"Try it:  goldassay eval {program} --state {relpath(folder.folder)}{gold}")
+    gold = None if has_gold else "FILE"
+    terminal.line(f"Try it:  {shell_line('goldassay eval', program, state=relpath(folder.folder), gold=gold)}")
 
 
 def revert(program: use.Name, patches: Patches) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated
 from goldassay._support import files
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
+from goldassay._support.options import shell_line
 from goldassay._support.server import LocalServer
 from goldassay.reporting import pages, terminal
 from goldassay.reporting import runs as tables
@@ -31,7 +32,9 @@ def list_(runs: RunsFolder = Path("runs"), json: bool = False) -> None:
         rows.append({"run": entry.key, "folder": str(entry.folder)} | {name: head[name] for name in names})
     terminal.output({"runs": rows}, json, lambda _: tables.run_list(listed))
     for folder in unreadable:
-        terminal.warn(f"skipped {folder / 'run.json'}, which cannot be read; goldassay runs show {folder} says why")
+        terminal.warn(
+            f"skipped {folder / 'run.json'}, which cannot be read; {shell_line('goldassay runs show', folder)} says why"
+        )
 
 
 def prune(

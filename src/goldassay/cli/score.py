@@ -9,6 +9,7 @@ from typing import Annotated
 
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
+from goldassay._support.options import shell_line
 from goldassay.cli.options import FileOptions
 from goldassay.core.measure import RAISED
 from goldassay.ext.protocols import claimed
@@ -50,7 +51,8 @@ def score(
         update(1, f"measuring {len(aligned.gold)} examples")
         card = card_of(task, aligned, chosen, scoring.intervals)
     if card.why_no_estimate and not card.by:
-        advice = f"goldassay gold draft --for level; or goldassay compare {task} --gold {gold} --pred A --pred B"
+        line = shell_line("goldassay compare", task, gold=gold, pred=["A", "B"])
+        advice = f"goldassay gold draft --for level; or {line}"
         raise GoldassayError(f"{gold}: {card.why_no_estimate}: {advice}")
     explanations = []
     if scoring.claimed:
@@ -68,7 +70,7 @@ def score(
         named = scoring.all or scoring.measures or scoring.protocol
         terminal.show(card.view() if named else headline_view(card, "--all"))
         if not named and not options and not scoring.split:
-            page = f"goldassay compare {task} --gold {gold} --pred {pred} --out report"
+            page = shell_line("goldassay compare", task, gold=gold, pred=pred, out="report")
             terminal.echo(f"Each error, on a page: {page}", f"Against another system: {page} --pred OTHER")
         terminal.echo(*(text for explanation in explanations for text in ("", *explanation.lines())))
     missed = below(card, use.numbers("fail_under", scoring.fail_under))

@@ -14,6 +14,7 @@ import yaml
 from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError, RunStopped, StorageError
+from goldassay._support.options import shell_line
 from goldassay.cli.evaluate import ModelOptions
 from goldassay.cli.options import GoldOptions, NotesOptions, WorkOptions, resume_line
 from goldassay.ext.labelling.notes import Notes
@@ -162,7 +163,7 @@ def tune(
             print(resume_line(folder) if begun else over, file=sys.stderr)
             raise
         safe = "; finished measurements are safe" if begun else ""
-        then = f"continue with --resume {folder}" if begun else f"run {optimizer} again from the start"
+        then = f"continue with {shell_line('--resume', folder)}" if begun else f"run {optimizer} again from the start"
         raise RunStopped(f"{error}{safe}; solve this, then {then}") from None
     proof = None
     if tuning.unlabelled is not None and not tuned.audit.better:
@@ -226,7 +227,7 @@ def _show(tuned: Tuned, folder: Path, json: bool, proof: Proof | None = None) ->
         return
     if tuned.arms:
         terminal.show(tables.arena(about))
-        terminal.echo(f"Folder: {folder}; its page: goldassay report {folder} --out arena.html")
+        terminal.echo(f"Folder: {folder}; its page: {shell_line('goldassay report', folder, out='arena.html')}")
     else:
         terminal.echo(f"Folder: {folder}")
     if proof:

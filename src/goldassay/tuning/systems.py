@@ -20,6 +20,7 @@ import dspy
 from goldassay import workspace
 from goldassay._support.dspy_compat import input_keys
 from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.options import shell_line
 from goldassay.core.measure import TASKS, target_met
 from goldassay.core.metric import AnyMetric, Metric
 from goldassay.core.shape import ProgramShape, shape_of
@@ -360,4 +361,4 @@ class MarkedTest:
         side = "over" if lower else "under"
         lines = [f"{name} is {measured.value:.4f}{ends} on {len(run.rows)} examples, {side} {floor:g}"]
         lines += [f"{pattern.count} × {pattern.name}, loss {pattern.loss:.4f}" for pattern in find(run.cases)[:3]]
-        return "\n".join([*lines, *([f"goldassay report {run.folder}"] if run.folder else [])])
+        return "\n".join([*lines, *([shell_line("goldassay report", run.folder)] if run.folder else [])])

@@ -179,6 +179,11 @@ def test_a_pool_has_each_id_once_and_no_gold() -> None:
         draft(Pool.of("classification", []))
     pooled = Pool.of("classification", [{"id": "a", "text": "x", "label": "M", "colour": "red"}])
     assert pooled.inputs == {"a": {"id": "a", "text": "x", "meta": {"colour": "red"}}}
+    gold = {"calls": [], "answers": ["7"], "state": {"open": 1}, "order": "any", "messages": []}
+    pooled = Pool.of("trajectories", [{"id": "a", "question": "x", **gold, "functions": []}])
+    assert pooled.inputs["a"].keys() == {"id", "question", "functions"}
+    pooled = Pool.of("answering", [{"id": "a", "question": "x", "answerable": [False], "entities": ["Ur"]}])
+    assert pooled.inputs["a"].keys() == {"id", "question"}
 
 
 def test_secrets_are_hidden() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from goldassay._support import options as use
+from goldassay._support.options import shell_line
 from goldassay.ext.labelling.drafting import draft_sources
 from goldassay.ext.labelling.drafts import next_steps
 from goldassay.ext.labelling.mode_judges import suggest_modes
@@ -153,7 +154,8 @@ def draft(
     terminal.output(chosen, json)
     if not json:
         terminal.line(f"{out}: {drafted + len(chosen.records)} records; label them from the top, then go on:")
-        terminal.echo(f"goldassay review {out}" + ("" if task_of(chosen.records) == pool.task else f" --task {task}"))
+        named = None if task_of(chosen.records) == pool.task else task
+        terminal.echo(shell_line("goldassay review", out, task=named))
         terminal.echo(*next_steps(chosen.question, task, out, pool.files, anyfields.mapping(options.map) or {}))
 
 

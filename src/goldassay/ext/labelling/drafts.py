@@ -28,6 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.options import shell_line
 from goldassay._support.secrets import redact, scrub
 from goldassay.core.fields import JsonObject, identity
 from goldassay.core.measure import TASKS, Measure, check_choice
@@ -57,8 +58,11 @@ GOLD_FIELDS = {
         "supporting_facts",
         "answer_type",
         "answer_starts",
+        "answerable",
+        "entities",
         "provenance",
     ),
+    "trajectories": (*LABEL_FIELDS["trajectories"], "answers", "messages", "order", "state"),
 }
 """The fields of gold that a label fills in."""
 
@@ -397,26 +401,23 @@ def next_steps(
         files: The files of answers that it was drafted from.
         columns: Their fields under other names.
     """
-    commands = {
-        "compare": ["goldassay compare {task} --gold {gold}{pred}"],
-        "level": ["goldassay score {task} --gold {gold}{pred}"],
-        "errors": ["goldassay gold modes {review}", "goldassay patch propose {task} {review}"],
-        "tuning": ["goldassay tune {task} --gold {gold}"],
-        "": ["goldassay report {review} --out {stem}.html"],
-    }
-    pred = _options("pred", files if question == "compare" else files[:1])
-    pred += _options("map", [",".join(f"{name}={path}" for name, path in columns.items())] if columns else [])
+    pred = [*files] if question == "compare" else [*files[:1]]
+    names = ",".join(f"{name}={path}" for name, path in columns.items()) or None
     review = gold if gold.is_dir() else gold.with_suffix(SUFFIX)
-    fields = {"task": task, "gold": gold, "review": review, "stem": gold.stem, "pred": pred}
+    commands = {
+        "compare": [shell_line("goldassay compare", task, gold=gold, pred=pred, map=names)],
+        "level": [shell_line("goldassay score", task, gold=gold, pred=pred, map=names)],
+        "errors": [
+            shell_line("goldassay gold modes", review),
+            shell_line("goldassay patch propose", task, review),
+        ],
+        "tuning": [shell_line("goldassay tune", task, gold=gold)],
+        "": [shell_line("goldassay report", review, out=f"{gold.stem}.html")],
+    }
     is_known = files or question in ("errors", "tuning")
     if question in ("level", "tuning"):  # which need a metric
         is_known = is_known and has_metric(task)
-    return [command.format(**fields) for command in commands[question if is_known else ""]]
-
-
-def _options(name: str, values: Sequence[object]) -> str:
-    """An option of a command, once for each value."""
-    return "".join(f" --{name} {value}" for value in values)
+    return commands[question if is_known else ""]
 
 
 def _levels(pool: Pool, comparison: OutputComparison, by: str | None) -> dict[str, str]:

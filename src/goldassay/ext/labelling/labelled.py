@@ -371,5 +371,7 @@ def from_file(
         values = measured_by(task, replace(labelled, warnings=[]), chosen, measures)
         drafted = replace(drafted, measures=values if isinstance(values, Mapping) and task in TASKS else {})
     run = of_pairs(task, labelled, values, file, protocol, measured=measured)
+    if by_choice:  # nobody said what is wrong with the others
+        run = replace(run, rows=[replace(row, errors=()) for row in run.rows])
     run.drafted = drafted
     return run

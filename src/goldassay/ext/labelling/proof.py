@@ -34,6 +34,7 @@ from dspy import Module
 
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.options import shell_line
 from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.measure import TASKS
 from goldassay.core.metric import Metric
@@ -326,7 +327,7 @@ class Proof:
     @property
     def review(self) -> str:
         """The command that opens the page."""
-        return f"goldassay review {self.draft} --task {self.task}" if self.task else f"goldassay review {self.draft}"
+        return shell_line("goldassay review", self.draft, task=self.task or None)
 
     @property
     def changes(self) -> list[ShareChange]:

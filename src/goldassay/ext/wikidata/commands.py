@@ -15,6 +15,7 @@ from goldassay import workspace
 from goldassay._support import files
 from goldassay._support import options as use
 from goldassay._support.exceptions import DataError, FetchError, GoldassayError
+from goldassay._support.options import shell_line
 from goldassay.core.fields import Fields
 from goldassay.ext.wikidata import evaluation, improvement
 from goldassay.ext.wikidata import novel as verdicts
@@ -243,7 +244,7 @@ def novel(
         if not entries:
             raise DataError("its rows have no unmatched triple without a verdict", file=results)
         verdicts.save(file, entries)
-        next_step = f"{len(entries)} triples to judge:  goldassay wikidata novel annotate {file}"
+        next_step = f"{len(entries)} triples to judge:  {shell_line('goldassay wikidata novel annotate', file)}"
         terminal.output({"triples": len(entries), "file": str(file)}, json, lambda _: terminal.echo(next_step))
 
 

@@ -76,7 +76,8 @@ def rows(source: Source) -> Iterator[SourceRecord]:
                 raise DataError(message)
             predicted = source.side == "pred"
             raw = anyfields.flat(raw, paths, predicted=predicted)
-            row = anyfields.renamed(raw, paths, predicted=predicted) if paths else dict(raw)
+            drafted = raw.get("sampling") is not None  # whose fields have the names of the task
+            row = anyfields.renamed(raw, paths, predicted=predicted) if paths and not drafted else dict(raw)
             for name in anyfields.DRAFTED:  # cells of a table hold them as JSON
                 if isinstance(cell := row.get(name), str):
                     row[name] = jsonl.value(cell) if cell.strip() else None

@@ -33,7 +33,6 @@ def test_setup_names_the_task_its_labels_and_the_first_records(start: Start) -> 
     setup = page.get("setup")
     assert (setup["task"], setup["mode"], setup["outputs"]) == ("classification", "compare", ["label"])
     assert setup["labels"] == sorted(LABELS)
-    assert setup["inputs"] == ["text"]
     assert setup["next"] == [str(index) for index in range(8)]
     assert setup["index"][:2] == [["0", "r0"], ["1", "r1"]]
     assert setup["systems"] is None, "the names are hidden until the end"

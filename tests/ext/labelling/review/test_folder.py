@@ -346,3 +346,31 @@ def test_the_form_of_a_react_agent_offers_what_its_signature_declares(
         answer = client.record("0")["suggestions"][0]
         assert answer["value"] == {"team": "returns"}
         assert answer["output"] == {"team": "returns", **notes}  # shown, folded
+
+
+def test_a_blinded_page_shows_inputs_alone(start: Start) -> None:
+    """Any other column of the user's file may hold an old answer."""
+    more = {"meta": {"old label": "museum"}, "rationale": "it says so", "note": "by lee"}
+    first = start([{**record, **more} for record in classification(20)])
+    assert Client(first.url).record("0")["fields"].keys() == {"text"}
+    first.close()
+    (first.folder.parent / "draft.review").rename(first.folder.parent / "compared.review")
+    labelled = [{**record, **more} for record in classification(40)]
+    level = [{**record, "sampling": {**record["sampling"], "question": "level"}} for record in labelled]
+    session = start(level).session
+    shown = {session.queue.blind >= {index}: session.record(str(index), "ann")["fields"] for index in range(40)}
+    assert shown[True].keys() == {"text"}
+    assert shown[False].keys() == {"text", "old label", "note"}
+
+
+def test_what_is_known_beside_the_inputs_is_no_input_of_the_gold(start: Start) -> None:
+    own = [
+        {"id": f"r{n}", "body": f"letter {n}", "meta": {"old": "x"}, "suggestions": {"a": {"tone": "x"}}}
+        for n in range(4)
+    ]
+    first = start(own, task="tone")
+    page = Client(first.url)
+    assert page.record("0")["fields"] == {"body": "letter 0", "old": "x"}
+    page.decide("0", value={"tone": "y"})
+    first.export()
+    assert "inputs:\n- body\n" in (first.folder / "card.yaml").read_text()

@@ -137,6 +137,8 @@ def compared(opened: Review, task: str, records: list[dict[str, Any]], answer: d
     gold = ["--gold", str(opened.folder / "gold.jsonl"), *files_of(opened, records, answer)]
     done = CliRunner().invoke(app, ["compare", task, *gold, "--json"])
     assert done.exit_code == 0, done.output
+    shown = CliRunner().invoke(app, ["compare", task, *gold, "--all"])
+    assert "wrong label right" not in shown.stdout, "nobody said what is wrong with an answer"
     return [each["labels"] for each in json.loads(done.stdout)["comparisons"]]
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from goldassay._support.exceptions import GoldassayError
+from goldassay._support.options import shell_line
 from goldassay.ext.interop.logs.tools import foreign, systems_in
 from goldassay.running.evaluated import DOCUMENT_FIELD, as_run
 from goldassay.running.folder import run_at
@@ -33,7 +34,7 @@ def read_log(path: Path | str, document: str = DOCUMENT_FIELD) -> list[Run]:
     """
     file, name = split_name(path)
     if file.suffix == ".py":
-        command = f"goldassay compare {file} --program OTHER"
+        command = shell_line("goldassay compare", file, program="OTHER")
         raise GoldassayError(f"{file} is a program, not a run; compare programs with {command}")
     systems = systems_in(file)
     chosen = [system for system in systems if name in ("", system.name)]

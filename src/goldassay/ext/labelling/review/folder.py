@@ -46,7 +46,7 @@ from goldassay.gold import anyfields, formats, reading
 from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.formats import HEAD_BYTES, TASK_OF_FIELD
 from goldassay.gold.records import SPANS, as_gold, candidate_ids, problems, prove
-from goldassay.gold.shapes import Fields, Record
+from goldassay.gold.shapes import SHAPES, Fields, Record
 from goldassay.running.head import now
 from goldassay.statistics.design import SAMPLING, Design
 from goldassay.workspace import own_program
@@ -318,15 +318,33 @@ class Folder:
         answers = {item.system: item for item in self.suggestions(index)}
         return next((answers[name] for name in self.systems if name in answers), None)
 
-    def fields(self, index: int) -> Fields:
-        """The fields of a record that a reviewer reads: its inputs, and what is known of it beside them."""
-        extra = (self.records[index].get("meta") or {}).items()
-        return self.inputs(index) | {name: value for name, value in extra if name not in (*ABOUT_RECORD, *self.outputs)}
+    def fields(self, index: int, blind: bool = False) -> Fields:
+        """The fields of a record that a reviewer reads: its inputs, and what is known of it beside them.
+
+        Args:
+            index: The record.
+            blind: Whether nothing may tell whose answers are shown, or which is right: then the inputs alone, since any
+                other column of a file may hold an old answer.
+        """
+        inputs = self.inputs(index)
+        if blind or self.mode == "compare":
+            return inputs
+        record = self.records[index]
+        extra = {name: record[name] for name in record if name not in inputs} | (record.get("meta") or {})
+        return inputs | {name: value for name, value in extra.items() if name not in self._not_read}
 
     def inputs(self, index: int) -> Fields:
         """The inputs of a record; of a task of your own its language may be one."""
-        hidden = {*ABOUT_RECORD, *self.outputs} - ({"language"} if self.task not in TASKS else set())
-        return {name: value for name, value in self.records[index].items() if name not in hidden}
+        task = self.task
+        hidden = self._not_read - ({"language"} if task not in TASKS else set())
+        names = SHAPES["gold"][task].__annotations__ if task in TASKS else self.records[index]
+        return {name: value for name, value in self.records[index].items() if name in names and name not in hidden}
+
+    @cached_property
+    def _not_read(self) -> set[str]:
+        """The fields of a record that are no question: what is decided, gold, and facts about the record."""
+        gold = (*GOLD_FIELDS[self.task], "errors") if self.task in TASKS else self._declared
+        return {*ABOUT_RECORD, *self.outputs, *gold}
 
     def suggestions(self, index: int, visit: str = "first") -> list[Suggestion]:
         """The answers to a record: in compare in a random order that changes with the visit."""

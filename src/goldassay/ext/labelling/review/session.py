@@ -65,7 +65,6 @@ class Session:
     def setup(self, who: str, sitting: str) -> Fields:
         """What a page needs once."""
         folder = self.folder
-        indices = range(len(folder.records))
         form: list[Fields] = []  # the fields of a task of your own, with their types
         for name, type_ in () if folder.task in TASKS else anyfields.fields(folder.suggested).items():
             choices = list(ast.literal_eval(type_.removeprefix("Literal"))) if type_.startswith("Literal") else []
@@ -84,14 +83,13 @@ class Session:
                 "mode": folder.mode,
                 "question": folder.design.question if folder.design.drafted else None,
                 "outputs": folder.outputs,
-                "inputs": list(dict.fromkeys(name for index in indices for name in folder.fields(index))),
                 **{kind: sorted(texts) for kind, texts in words.items()},
                 "several": "labels" in folder.outputs,
                 "schema": folder.schema,
                 "fields": form,
                 "systems": self.systems(),
                 "reviewer": who,
-                "records": len(indices),
+                "records": len(folder.records),
                 "index": [[str(index), record["id"]] for index, record in enumerate(folder.records)],
                 "next": self.queue.next(who, sitting),
                 "guidelines": folder.guidelines(),
@@ -131,7 +129,7 @@ class Session:
                 "item": item,
                 "visit": visit,
                 "id": folder.records[index]["id"],
-                "fields": folder.fields(index),
+                "fields": folder.fields(index, blind=self._is_blind(index, visit)),
                 "suggestions": sides,
                 "blind": self._is_blind(index, visit),
                 "decision": decision and self._own(decision),
@@ -333,7 +331,7 @@ class Session:
             "source": f"labelled with goldassay review by {len({line.who for line in lines})} people",
             "created": datetime.now(UTC).date().isoformat(),
             "files": {folder.task: GOLD_FILE},
-            **({} if folder.task in TASKS else {"inputs": list(folder.fields(0))}),
+            **({} if folder.task in TASKS else {"inputs": list(folder.inputs(0))}),
             "tasks": {folder.task: {"records": len(labelled)}},
             "review": {
                 "records_in_draft": len(folder.records),
