@@ -68,6 +68,9 @@ def rules(text):
 def asks(text):
     return dspy.Predict("text -> label")(text=text)
 
+def raises(text):
+    raise ValueError("no labels in this file")
+
 def metric(gold, pred):
     return gold.label == pred["label"]
 """
@@ -86,3 +89,17 @@ def test_a_function_that_calls_no_model_runs_once(tmp_path: Path, monkeypatch: p
     assert "rules-rules called no model: it was run once, not with each" in done.stderr
     alone = CliRunner().invoke(app, call)
     assert "rules-rules on dummy is the only system: add --program" in str(alone.exception)
+
+
+def test_a_program_that_fails_on_every_example_is_shown_beside_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rules.py").write_text(RULES)
+    Path("gold.jsonl").write_text("".join(f'{{"id": {n}, "text": "{"ab"[n % 2]}", "label": "a"}}\n' for n in range(8)))
+    monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name: dspy.utils.DummyLM([{"label": "a"}] * 16))
+    call = ["compare", "rules.py:rules", "--gold", "gold.jsonl", "--lm", "x/one", "--lm", "x/two", "--margin", ".3"]
+    done = CliRunner().invoke(app, [*call, "--program", "rules.py:raises", "--program", "rules.py:asks"])
+    assert done.exit_code == 0, done.exception
+    assert "failed on every example; the first error: ValueError: no labels in this file" in done.stdout
+    assert "The best by the metric is" in done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from goldassay._support.exceptions import clipped
 from goldassay.measures.answering.ranking import FINAL_SCORE_VALUES
 from goldassay.reporting.terminal import echo, line, print_table
 from goldassay.results.comparison import METRIC
@@ -81,8 +82,8 @@ def comparison(
         cells.insert(0, [METRIC, *of_metric])
     for unit in usages[0] if usages else ():
         if any(used[unit] for used in usages):
-            amounts = ["–" if used[unit] is None else f"{used[unit]:.4g}" for used in usages]
-            cells.append([unit.replace("_", " "), *amounts])
+            amounts = iter("–" if used[unit] is None else f"{used[unit]:.4g}" for used in usages)
+            cells.append([unit.replace("_", " "), *(next(amounts) if run.available else "–" for run in runs)])
     print_table(f"{len(runs)} runs on the same gold{under_protocol(runs)}", columns, cells)
     places = {id(run): position for position, run in enumerate(runs, start=1) if run.available}
     first = next(iter(places.values()), 1)
@@ -97,7 +98,9 @@ def comparison(
                     lost = shortened(difference.lost, STRATA) or "none"
                     line(f"{position}, {difference.measure}: won {won}; lost {lost}")
         if not run.available:
-            why = "failed on every example" if len(run.rows) else "has no rows: it was stopped before the first"
+            why = "has no rows: it was stopped before the first"
+            if len(run.rows):
+                why = f"failed on every example; the first error: {clipped(str(run.rows[0].error), 200)}"
             echo(f"not available: {run.folder or run.name} {why}")
     if brief:
         return
