@@ -14,6 +14,7 @@ from goldassay import Metric
 from goldassay.measures import answering, trajectories
 from goldassay.reporting import pages
 from goldassay.reporting.pages.data import example, shown_steps
+from goldassay.reporting.summary import step_view
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
 
@@ -177,8 +178,14 @@ def test_two_runs_are_aligned_and_the_first_divergence_is_marked(page: tuple[Pat
     assert seen.page.inner_text("details.common > summary") == "The first 4 steps are the same"
     rows = seen.page.eval_on_selector_all(".divergence + .beside > li", "(all) => all.map((each) => each.className)")
     assert rows == ["pair differs", "pair differs", "pair"]
+    seen.page.keyboard.press(".")
+    assert seen.page.inner_text(".step.active .num") == "4", "keys pass over what is folded"
+    seen.page.evaluate("document.querySelector('.step.active').classList.remove('active')")
     seen.page.keyboard.press("h")
     assert seen.page.inner_text(".step.active b") == "read"
+    seen.page.evaluate("document.querySelector('.common .step').classList.add('wrong')")
+    seen.page.keyboard.press("h")
+    assert seen.page.is_visible(".common .step.active"), "a wrong step in what is folded is shown"
     align = """(pair) => goldassay.steps.align(
         ...pair.map((side) => [...side].map((name) => ({ kind: "tool", name, args: {} })))).pairs"""
     assert seen.page.evaluate(align, ["abcde", "abxde"]) == [[0, 0], [1, 1], [2, 2], [3, 3], [4, 4]]
@@ -195,6 +202,16 @@ def test_the_table_from_step_to_step_is_on_the_page(page: tuple[Path, Path], ope
     rows = seen.page.eval_on_selector_all(".view >> nth=0 >> tbody tr", "(all) => all.map((each) => each.innerText)")
     assert rows[3].split() == ["step", "4", "8", "8", "1.000", "[0.676,", "1.000]", "100%"]
     assert "search → read" in tables
+
+
+def test_of_many_steps_those_are_listed_at_which_one_goes_wrong() -> None:
+    calls = [{"name": "read", "args": {"id": number}} for number in range(40)]
+    gold = [{"id": "a", "question": "?", "calls": calls}, {"id": "b", "question": "?", "calls": calls[:2]}]
+    pred = [{"calls": [*calls[:35], calls[0]]}, {"calls": calls[:2]}]
+    tables = trajectories.scorecard(gold, pred).by
+    assert [row[:3] for row in step_view("run", tables)[1].rows] == [["step 36", 1, 1]]
+    assert len(tables["step"]) == 36
+    assert len(step_view("run", trajectories.scorecard(gold[1:], [{"calls": calls[:1]}]).by)[1].rows) == 2
 
 
 @pytest.mark.nightly

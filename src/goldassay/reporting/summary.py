@@ -119,14 +119,17 @@ def confidences(run: Run) -> NDArray[np.float64]:
 def step_view(name: str, tables: Mapping[str, Mapping[str, Mapping[str, float]]]) -> View:
     """Where trajectories first go wrong: from step to step, and from the last right call to the first wrong one.
 
-    Empty if none goes wrong.
+    Empty if none goes wrong. Of many steps only those are listed at which one does.
     """
+    most = 20
     steps = tables.get("step", {})
     wrong = sum(int(row["wrong"]) for row in steps.values())
     if not wrong:
         return []
     rows: list[TableRow] = []
     for step, row in steps.items():
+        if not row["wrong"] and len(steps) > most:
+            continue
         share = Interval(row["share"], row["low"], row["high"])
         rows.append([f"step {step}", int(row["reached"]), int(row["wrong"]), share, f"{row['loss']:.0%}"])
     transitions: list[TableRow] = [
@@ -139,7 +142,7 @@ def step_view(name: str, tables: Mapping[str, Mapping[str, Mapping[str, float]]]
             "from step to step",
             ["", "reached", "wrong", "of those that reach it [95 %]", "of all wrong"],
             rows,
-            most=20,
+            most=most,
         ),
-        Table("last right call → first wrong one", ["", "trajectories", "of all wrong"], transitions, most=20),
+        Table("last right call → first wrong one", ["", "trajectories", "of all wrong"], transitions, most=most),
     ]

@@ -120,8 +120,8 @@ globalThis.stepViews = (make) => {
       isSame ? null : [make("p", { class: "facts divergence" }, "First divergence"), list(pairs.slice(begin), "From the first divergence")]);
   }
 
-  /* Keys: the next or previous step that is on the screen, the first wrong one, and a look inside. */
-  const visible = (root) => [...root.querySelectorAll(".step[data-step]")].filter((each) => each.offsetParent !== null);
+  /* Keys: the next or previous step that is on the screen, the first wrong one, and a look inside. What is folded has a parent of its offset, too. */
+  const visible = (root) => [...root.querySelectorAll(".step[data-step]")].filter((each) => each.offsetParent !== null && !each.closest("details:not([open])"));
   const current = (root) => root.querySelector(".step.active");
   function activate(root, step) {
     for (const each of root.querySelectorAll(".step.active")) { each.classList.remove("active"); each.removeAttribute("aria-current"); }
@@ -145,7 +145,11 @@ globalThis.stepViews = (make) => {
       step.classList.toggle("wrong", isWrong);
     }
   }
-  const goWrong = (root) => activate(root, visible(root).find((each) => each.matches(".wrong, .divergence + .steps .step")));
+  function goWrong(root) {
+    const fold = root.querySelector(".common:has(.wrong)");
+    if (fold) fold.open = true;
+    return activate(root, visible(root).find((each) => each.matches(".wrong, .divergence + .steps .step")));
+  }
   function look(root) {
     const details = current(root)?.querySelector("details") ?? null;
     if (!details) return;
