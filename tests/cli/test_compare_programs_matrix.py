@@ -103,3 +103,20 @@ def test_a_program_that_fails_on_every_example_is_shown_beside_the_others(
     assert done.exit_code == 0, done.exception
     assert "failed on every example; the first error: ValueError: no labels in this file" in done.stdout
     assert "The best by the metric is" in done.stdout
+
+
+def test_of_dearer_programs_nothing_is_asked() -> None:
+    examples = [dspy.Example(a=n, b=n).with_inputs("a") for n in range(8)]
+    good = evaluate(lambda a: {"b": a}, examples, lambda gold, pred: gold.b == pred.b, name="good")
+    bad = evaluate(lambda a: {"b": a and 1}, examples, lambda gold, pred: gold.b == pred.b, name="bad")
+    near = evaluate(lambda a: {"b": min(a, 6)}, examples, lambda gold, pred: gold.b == pred.b, name="near")
+    costs = {"calls": 8, "cached": 0, "prompt_tokens": 80, "completion_tokens": 0, "seconds": 1.0}
+    dear, cheap = ({**costs, "prompt_tokens": tokens} for tokens in (160, 40))
+    runs = [replace(run, head=replace(run.head, cost=cost)) for run, cost in ((good, costs), (near, dear), (bad, dear))]
+    assert recommend(runs, 0.2).sentences[1] == "None is cheaper."
+    runs[1] = replace(near, head=replace(near.head, cost=cheap))
+    needed = recommend(runs, 0.2).tests[1].needed
+    line = "No cheaper one is shown to be not worse than the best by more than 0.2"
+    assert recommend(runs, 0.2).sentences[1] == f"{line}: about {needed} examples would settle it for near."
+    runs[1] = replace(bad, head=replace(bad.head, cost=cheap))
+    assert recommend(runs, 0.2).sentences[1] == f"{line}."

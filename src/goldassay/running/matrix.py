@@ -32,14 +32,15 @@ class Recommendation:
 
     @property
     def sentences(self) -> list[str]:
-        """Which is the best, and which is the cheapest that is not worse; else how many examples would settle it."""
+        """Which is the best, and which cheaper one is not worse; else how many examples would settle it."""
         best = self.names[self.best]
         cached = [name for name, used in zip(self.names, self.usages, strict=True) if used.get("seconds", 0) is None]
         if cached:
             why = f"since all answers of {', '.join(cached)} came from the cache (cache=false asks anew)"
             return [f"The best by the metric is {best}.", f"Which is the cheapest cannot be told, {why}."]
         lines = [f"The best by the metric is {best} ({self.costs[self.best]:.4g} {self.unit} an example)."]
-        if self.cheapest is not None:
+        cheaper = [i for i, cost in enumerate(self.costs) if cost < self.costs[self.best]]
+        if self.cheapest in (self.best, *cheaper):
             cost = f"{self.costs[self.cheapest]:.4g} {self.unit} an example"
             p = min(1.0, self.tests[self.cheapest].p * (len(self.names) - 1))  # Bonferroni, as it was chosen
             return [
@@ -47,12 +48,12 @@ class Recommendation:
                 f"The cheapest that is not worse than the best by more than {self.margin:g} is "
                 f"{self.names[self.cheapest]} ({cost}, p {p_value(p)}, corrected for {len(self.names)} systems).",
             ]
-        line = f"None is shown to be not worse than the best by more than {self.margin:g}"
-        order = sorted(range(len(self.names)), key=lambda i: self.costs[i])
-        open_ = [i for i in order if i != self.best and self.tests[i].needed]
-        if open_:
-            test = self.tests[open_[0]]
-            return [*lines, f"{line}: about {test.needed} examples would settle it for {self.names[open_[0]]}."]
+        if not cheaper:
+            return [*lines, "None is cheaper."]
+        line = f"No cheaper one is shown to be not worse than the best by more than {self.margin:g}"
+        if undecided := [i for i in cheaper if self.tests[i].needed]:
+            first = min(undecided, key=lambda i: self.costs[i])
+            line += f": about {self.tests[first].needed} examples would settle it for {self.names[first]}"
         return [*lines, f"{line}."]
 
     def state(self) -> JsonObject:
