@@ -77,13 +77,13 @@ def named(name: str, task: str) -> Protocol:
     return protocol
 
 
-def official_result(protocol: str | None, task: str, shared: Batches, **options: object) -> Result | None:
+def official_result(task: str, shared: Batches, protocol: str | None = None, **options: object) -> Result | None:
     """The result of a protocol that counts in its own way; None if the task's own scorecard counts.
 
     Args:
-        protocol: Its name, if one is asked for.
         task: The task.
         shared: Gold and predictions.
+        protocol: Its name, if one is asked for.
         options: Those of the task's scorecard, of which the protocol gets the ones that it uses.
     """
     official = named(protocol, task) if protocol else None

@@ -225,11 +225,8 @@ def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None =
     names = None if passed_on else chosen.pop("measures", None)
     if file and chosen:
         raise GoldassayError(f"the metric of {file} has no option {next(iter(chosen))!r}")
-    official = protocols.named(str(chosen["protocol"]), task) if chosen.get("protocol") else None
-    card: Result
-    if official and official.scorecard:
-        del chosen["protocol"]
-        card = official.scorecard(Batches(aligned.gold, aligned.pred), **chosen)
+    if official := protocols.official_result(task, Batches(aligned.gold, aligned.pred), **chosen):
+        card: Result = official
     elif task in TASKS and file is None:
         card = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **chosen)
     else:

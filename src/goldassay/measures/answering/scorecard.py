@@ -108,7 +108,7 @@ def scorecard(
     (0.5, 0.8333, None)
     """
     shared = Batches(gold, pred)
-    if official := official_result(protocol, "answering", shared):
+    if official := official_result("answering", shared, protocol):
         return official
     requested = {name for name in measures or () if isinstance(name, str)}
     models, missing = _models(requested, embedder, tokens, baseline)

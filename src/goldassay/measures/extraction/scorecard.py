@@ -43,7 +43,7 @@ def scorecard(gold: Examples, pred: Examples, *, protocol: str | None = None, bo
     >>> card.values["strict_f1"], card.counts["strict"]
     (1.0, {'tp': 1, 'fp': 0, 'fn': 0})
     """
-    if official := official_result(protocol, "extraction", Batches(gold, pred), bounds=bounds):
+    if official := official_result("extraction", Batches(gold, pred), protocol, bounds=bounds):
         return official
     dropped = 0
     if protocol:

@@ -57,7 +57,7 @@ def scorecard(
     (0.0, 1.0, 0.5, 0.0)
     """
     shared = Batches(gold, pred)
-    if official := official_result(protocol, "linking", shared, equivalent=equivalent, bounds=bounds):
+    if official := official_result("linking", shared, protocol, equivalent=equivalent, bounds=bounds):
         return official
     same: dict[str, Any] = {"equivalent": tuple(sorted(dict(equivalent or ()).items())), "bounds": bounds}
     matching = "hipe" if protocol else "one-to-one"

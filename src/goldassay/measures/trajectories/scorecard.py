@@ -48,7 +48,7 @@ def scorecard(
     """
     shared = Batches(gold, pred)
     options: dict[str, Any] = {"arguments": arguments, "compare": compare}
-    if official := official_result(protocol, "trajectories", shared, **options):
+    if official := official_result("trajectories", shared, protocol, **options):
         return official
     by_tool = ByTool(**options)
     by = {"tool": lambda card: by_key(card.totals[by_tool.key])}

@@ -53,7 +53,7 @@ def scorecard(
     1.0
     """
     shared = Batches(gold, pred)
-    if official := official_result(protocol, "triples", shared, ontology=ontology):
+    if official := official_result("triples", shared, protocol, ontology=ontology):
         return official
     options |= {name: pairs(options.get(name)) for name in MATCHING_TABLES}
     names: list[str] = []
