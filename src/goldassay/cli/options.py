@@ -106,7 +106,7 @@ class FileOptions(FormatOptions):
 
 
 @dataclass(frozen=True)
-class SystemOptions(FileOptions):
+class SystemOptions(FileOptions, WorkOptions):
     """The compared systems, besides runs, and how they are ranked."""
 
     gold: Annotated[str | None, use.for_gold("SET|FILE", "The gold.")] = None
@@ -133,10 +133,6 @@ class SystemOptions(FileOptions):
     unlabelled: use.Unlabelled = None
     split: str | None = None
     limit: int | None = None
-    threads: int = 1
-    repeats: int = 1
-    budget: str | None = None
-    resume: Path | None = None
     margin: Annotated[
         float,
         use.for_result("DIFFERENCE", "Name the cheapest program that is not worse than the best by more than this."),

@@ -20,7 +20,7 @@ from goldassay.text.normal import normal
 from goldassay.text.words import around
 
 AROUND = 30  # characters on either side, in a message
-CONTEXT = 60  # and of a sentence
+SENTENCE_CONTEXT = 60  # and of a sentence
 ERA = rf"\s?(?:{times.BEFORE}|{times.AFTER})(?!\w)"
 YEARS = rf"(?:\d{{1,4}}{ERA}|\d{{3,4}})"
 MONTH = r"\b[^\W\d_]{3,12}"  # bounded, so that a text without spaces is not searched again from every letter
@@ -98,8 +98,8 @@ class TextIndex:
     def sentence(self, span: Span) -> str:
         """The sentence around a place, or the part of it that is near."""
         start, end = span
-        *_, before = re.split(r"\. |\n", around(self.text[:start], start, start, CONTEXT))
-        after, *_ = re.split(r"(?<=\.) |\n", around(self.text[end:], 0, 0, CONTEXT))
+        *_, before = re.split(r"\. |\n", around(self.text[:start], start, start, SENTENCE_CONTEXT))
+        after, *_ = re.split(r"(?<=\.) |\n", around(self.text[end:], 0, 0, SENTENCE_CONTEXT))
         return " ".join((before + self.text[start:end] + after).split())
 
     @cached_property
