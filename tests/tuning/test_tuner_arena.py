@@ -24,6 +24,7 @@ from goldassay.results.view import Chart, typeset
 from goldassay.running.hashing import fingerprint
 from goldassay.tuning import OPTIMIZERS, tune
 from goldassay.tuning.audit import audit
+from goldassay.tuning.optimizers import resolve
 from goldassay.tuning.plan import from_sizes, settings_for
 from goldassay.tuning.saved import load_state
 
@@ -193,6 +194,16 @@ def test_settings_follow_the_share(names_program: Any, gold: dict[str, list[Any]
     assert sizes["labeled"] == {}
     assert settings_for(OPTIMIZERS["patches"], 60, names_program, gold) == {"most": 20}  # fewer would show nothing
     assert settings_for(OPTIMIZERS["gepa"], None, names_program, gold) == {}
+
+
+def test_an_optimizer_without_a_state_is_not_resumed(
+    lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    for name in ("labeled", "LabeledFewShot"):
+        with pytest.raises(GoldassayError, match="labeled keeps no state to resume"):
+            tune(names_program, gold, METRIC, name, lm=lm, folder=tmp_path / "t", resume=True)
+        assert not (tmp_path / "t").exists()
+    assert resolve("GEPA").resumes
 
 
 def test_the_best_set_is_what_the_plan_recommends(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
