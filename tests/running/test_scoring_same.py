@@ -183,7 +183,14 @@ FORMATS = {
     "neleval": [OFFICIAL["tac"]],
     **{name: [files] for name, files in OFFICIAL.items() if name in formats.names() and name != "conll"},
 }
-FOLDERS = {"brat", "kit", "run", "review", "parquet"}  # no files of text, or one that needs another library
+FOLDERS = {
+    "brat",
+    "kit",
+    "run",
+    "review",
+    "parquet",
+    "traces",
+}  # no files of text, or those of other tools or libraries
 PROBABLE = Files(
     "classification",
     gold='{"id": "a", "label": "M"}\n{"id": "b", "label": "L"}\n',
