@@ -71,6 +71,9 @@ def test_the_value_of_a_judge_is_corrected_by_labels(shell: Shell, model: Callab
     power = np.cov(labels, seen)[0, 1] / (np.var(verdicts, ddof=1) * (1 + len(labels) / len(rest)))
     value = corrected["corrected"]["value"]
     assert value == pytest.approx(labels.mean() + power * (rest.mean() - seen.mean()))
+    assert run["value"] == value, "it leads in lists of runs, too"
+    listed = shell.json("goldassay runs list")["runs"]
+    assert [row["value"] for row in listed] == [value, raw["value"]]
     shell(f"{line} --judge-labels people.csv")
     assert f"replies reaches {value:.3f} [" in shell.printed
     assert f"corrected by people's labels ({verdicts.mean():.3f} as judged)" in " ".join(shell.printed.split())

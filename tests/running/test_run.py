@@ -96,6 +96,16 @@ def test_an_interrupted_run_is_readable_and_goes_on(tmp_path: Path) -> None:
     assert Run.load(tmp_path / "r").head.status == "finished"
 
 
+def test_a_run_without_rows_has_no_value(tmp_path: Path) -> None:
+    class Stopped(dspy.Module):  # type: ignore[misc]
+        def forward(self, text: str) -> Any:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Stopped(), examples(3), METRIC, folder=tmp_path / "r", progress=False)
+    assert Run.load(tmp_path / "r").summary()["value"] is None
+
+
 def test_a_row_that_was_being_written_is_left_out_and_made_again(tmp_path: Path) -> None:
     gold = examples(6)
     evaluate(Years(), gold, METRIC, folder=tmp_path / "r", progress=False)

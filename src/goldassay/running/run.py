@@ -27,7 +27,7 @@ from goldassay.running.folder import ROWS, run_at
 from goldassay.running.head import HEAD, NO_MEASURES, RunHead, read_head
 from goldassay.running.noise import Noise, noise
 from goldassay.running.rows import Row, Rows, example_row
-from goldassay.running.summary import doubts, run_view
+from goldassay.running.summary import doubts, overall, run_view
 from goldassay.statistics import Interval
 from goldassay.statistics.design import SAMPLING, SIMPLE, Design
 from goldassay.statistics.intervals import effective_labels
@@ -203,8 +203,8 @@ class Run(Displayed):
 
     @property
     def value(self) -> float:
-        """The metric's corpus value; NaN if none can be estimated."""
-        return math.nan if self.why_no_estimate else float(self.total.value)
+        """The metric's corpus value; NaN if none can be estimated, or nothing is measured yet."""
+        return math.nan if self.why_no_estimate or not self.rows else float(self.total.value)
 
     @property
     def design(self) -> Design:
@@ -377,11 +377,13 @@ class Run(Displayed):
 
     @property
     def results(self) -> Fields:
-        """The results as ``run.json`` holds them."""
+        """The results as ``run.json`` holds them; ``value`` is that of the headline, corrected by people's labels."""
+        headline = overall(self)
+        ends = headline.interval
         results: Fields = {
             "unit": self.unit,
-            "value": None if self.why_no_estimate else self.value,
-            "interval": [self.interval.low, self.interval.high] if self.interval else None,
+            "value": None if math.isnan(headline.value) else headline.value,
+            "interval": [ends.low, ends.high] if ends else None,
             "values": self.values,
             "intervals": {key: [interval.low, interval.high] for key, interval in self.intervals.items()},
             "by": self.by_stratum,
