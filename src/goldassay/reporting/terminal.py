@@ -45,6 +45,7 @@ def visible(text: str) -> str:
 
 STYLES = {"better": "green", "worse": "red", "open": "bold", "same": "bold", "head": "bold"}
 NAME_WIDTH = 24  # the width to which a column of names folds before others move to a table below
+NARROW_NAMES = 15  # or to this, if all columns fit then
 WIDE = 120  # columns of a terminal that has room for spare columns
 COMMAND = "goldassay "  # what begins a line to paste
 PADDING = 3  # of a column: a blank on each side, and the line
@@ -193,8 +194,13 @@ def print_table(
     words = [PADDING + min(max(measure.minimum for measure in column), screen.width // 2) for column in measures[:left]]
     figures = list(range(left, len(widths)))
     room = screen.width - 1 - max(widths[left:], default=0)
-    narrow = [max(word, min(NAME_WIDTH + PADDING, width)) for word, width in zip(words, widths, strict=False)]
-    fixed = 1 + sum(_narrowed(narrow, words, max(room, screen.width // 4)))
+    fixed = 1 + screen.width
+    for most_of_names in (NARROW_NAMES, NAME_WIDTH):  # narrow where all columns fit by that
+        if fixed + sum(widths[left:]) > screen.width:
+            narrow = [
+                max(word, min(most_of_names + PADDING, width)) for word, width in zip(words, widths, strict=False)
+            ]
+            fixed = 1 + sum(_narrowed(narrow, words, max(room, screen.width // 4)))
     widths[left:] = [min(width, max(screen.width - fixed, PADDING + 1)) for width in widths[left:]]
     while True:
         # at least one column is printed, even where it is wider than the screen

@@ -450,8 +450,8 @@ def model_change(old: Explanation, new: Explanation) -> tuple[View, JsonObject]:
         elif before.verdict == UnitVerdict.HELPS:
             lost.append(index)
     sentence = (
-        f"From {old.model} to {new.model}: value {old.value:.3f} → {new.value:.3f}, {len(lost)} units lost their "
-        f"effect, {len(harmful)} turned harmful."
+        f"From {old.model} to {new.model}: value {old.value:.3f} → {new.value:.3f}; no longer shown to help: "
+        f"{len(lost)} of {len(old.units)} units, now shown to hurt: {len(harmful)}."
     )
     columns = ["unit", str(old.model), str(new.model)]
     view: View = [Sentence(sentence, "head"), Table("verdicts that changed", columns, rows, left=3)]
