@@ -14,6 +14,7 @@ from goldassay.cli.options import FROM_CACHE, SetOptions, interruptible
 from goldassay.core.fields import Fields
 from goldassay.models.lm import for_program
 from goldassay.reporting import terminal
+from goldassay.results.view import Sentence
 from goldassay.running.hashing import gold_hash
 from goldassay.running.options import RunOptions
 from goldassay.tuning.explain import Explanation, lm_name, model_change, prune
@@ -68,9 +69,8 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
             hashes.append(gold_hash(splits_of(data.gold, read_about(about)["seed"])["dev"][: explaining.limit]))
         checks = [check_proof(module, file, lm_name(model.lm), hashes) for model in models]
         changes = list(dict.fromkeys(change for check in checks for change in check))
-        terminal.output(
-            {"proof": str(file), "changes": changes}, json, lambda _: terminal.line(*(changes or ["The proof holds."]))
-        )
+        sentences = [*map(Sentence, changes or ["The proof holds."])]
+        terminal.output({"proof": str(file), "changes": changes}, json, sentences)
         if changes:
             raise SystemExit(1)
         return

@@ -52,7 +52,8 @@ def validate(
 
 def stats(gold: use.GoldSet, reading: ReadingOptions, json: bool = False) -> None:
     """Count records by split, language, type and stratum."""
-    terminal.output(count(reading.load(gold)), json, lambda counts: terminal.show(view_of_stats(counts)))
+    counts = count(reading.load(gold))
+    terminal.output(counts, json, view_of_stats(counts))
 
 
 def split(

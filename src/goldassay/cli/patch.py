@@ -28,6 +28,7 @@ from goldassay.ext.labelling.proof import prove_by_labels
 from goldassay.models.lm import for_program, resolve
 from goldassay.reporting import terminal
 from goldassay.reporting import tuning as tables
+from goldassay.results.view import Sentence
 from goldassay.running import Run
 from goldassay.running.hashing import fingerprint
 from goldassay.running.options import RunOptions
@@ -52,14 +53,14 @@ def _folder(program: str, task: str | None = None) -> tuple[workspace.Target, Pa
 
 def _show(patches: Sequence[tuple[Path, Patch]], json: bool) -> None:
     rows = [{"id": patch.id, "file": str(file), **patch.model_dump(mode="json")} for file, patch in patches]
-    terminal.output({"patches": rows}, json, lambda _: terminal.show(view_of([patch for _, patch in patches])))
+    terminal.output({"patches": rows}, json, view_of([patch for _, patch in patches]))
 
 
 def patterns(run: use.Run, json: bool = False) -> None:
     """Show the error patterns of a run, most costly first."""
     errors = find(Run.load(run).cases)
     patterns = {"patterns": [pattern.state() for pattern in errors]}
-    terminal.output(patterns, json, lambda _: terminal.show(tables.patterns(errors, 20)))
+    terminal.output(patterns, json, tables.patterns(errors, 20))
 
 
 def propose(
@@ -181,11 +182,11 @@ def _prove(program: str, source: TestOptions, patches: list[str], json: bool) ->
     if proof.verdict is None:
         modes = [change.state() for change in proof.judged]
         drafted = {"patch": patch.id, "draft": str(proof.draft), "modes": modes}
-        terminal.output(drafted, json, lambda result: print(result["draft"]))
+        terminal.output(drafted, json, [str(proof.draft)])
         return
     patch = folder.prove(patches[0], proof.verdict)
     status = {"id": patch.id, "status": str(patch.status), "reason": patch.reason}
-    terminal.output({"patch": status, **proof.state()}, json, lambda _: terminal.line(*proof.lines))
+    terminal.output({"patch": status, **proof.state()}, json, [*map(Sentence, proof.lines)])
 
 
 def apply(program: use.Name, patches: Patches, any_version: AnyVersion = False) -> None:
@@ -222,4 +223,4 @@ def show(
         return
     chosen, diff = folder.show(patch)
     body = {**chosen.model_dump(mode="json"), "diff": diff}
-    terminal.output(body, json, lambda _: terminal.show(chosen.view(diff)))
+    terminal.output(body, json, chosen.view(diff))

@@ -30,7 +30,7 @@ def list_(runs: RunsFolder = Path("runs"), json: bool = False) -> None:
     for entry in listed:
         head = asdict(entry.head)
         rows.append({"run": entry.key, "folder": str(entry.folder)} | {name: head[name] for name in names})
-    terminal.output({"runs": rows}, json, lambda _: tables.run_list(listed))
+    terminal.output({"runs": rows}, json, tables.run_list(listed))
     for folder in unreadable:
         terminal.warn(
             f"skipped {folder / 'run.json'}, which cannot be read; {shell_line('goldassay runs show', folder)} says why"
@@ -55,7 +55,7 @@ def prune(
         shutil.rmtree(entry.folder)
     lines = [f"{'deleted' if delete else 'would delete'}  {entry.key}" for entry in chosen]
     lines.append(f"{len(chosen)} runs{'' if delete or not chosen else '; add --delete to delete them'}")
-    terminal.output({"runs": [entry.key for entry in chosen], "deleted": delete}, json, lambda _: terminal.echo(*lines))
+    terminal.output({"runs": [entry.key for entry in chosen], "deleted": delete}, json, lines)
 
 
 def report(

@@ -17,7 +17,7 @@ from goldassay.running import Run
 def show(run: use.Run, json: bool = False) -> None:
     """Show a run: values with intervals, strata, errors, cost."""
     loaded = Run.load(run)
-    terminal.output(loaded.summary(), json, lambda _: terminal.show(loaded.view()))
+    terminal.output(loaded.summary(), json, loaded.view())
 
 
 def export(

@@ -25,6 +25,7 @@ from goldassay.models.lm import Model, for_program
 from goldassay.models.lm import models as lms
 from goldassay.reporting import terminal
 from goldassay.reporting import tuning as tables
+from goldassay.results.view import Sentence
 from goldassay.running.folder import new_folder, run_at
 from goldassay.running.options import RunOptions
 from goldassay.tuning import load_state
@@ -136,7 +137,7 @@ def tune(
             settings = optimizer_settings(tuning.setting or ())
             sizes = from_sizes(tuning.optimizer, splits, settings, tuning.budget, tuning.reflection_lm is not None)
             measured = from_pilot(sizes, student, splits, workspace.metric(target, source.metric), options=running)
-        terminal.output(measured, json, lambda plan: terminal.line("\n".join(plan.lines())))
+        terminal.output(measured.state(), json, [*map(Sentence, measured.lines())])
         if measured.refusal:
             raise GoldassayError(measured.refusal)
         return
@@ -222,7 +223,7 @@ def _show(tuned: Tuned, folder: Path, json: bool, proof: Proof | None = None) ->
         labels = {"labels": {"needed": needed, "draft": proof.plan.draft.state(), "file": str(proof.draft)}}
     about = read_about(folder / "tuning.json")
     view = [] if tuned.arms else tuned.view()
-    terminal.output(about | labels, json, lambda _: terminal.show(view))
+    terminal.output(about | labels, json, view)
     if json:
         return
     if tuned.arms:

@@ -33,19 +33,17 @@ def five(systems: Sequence[Mapping[str, str | float | None]]) -> None:
         line(f"no {' and no '.join(missing)}, because no model for it is installed; so there is no final score")
 
 
-def run_list(entries: Sequence[RunEntry]) -> None:
+def run_list(entries: Sequence[RunEntry]) -> list[str]:
     """The runs in a folder, the newest first. The folder comes last and is never cut, so that it can be copied."""
     if not entries:
-        echo("No runs yet: goldassay eval extraction:baseline writes the first.")
-        return
+        return ["No runs yet: goldassay eval extraction:baseline writes the first."]
     cells = [("value [95 %]", "n", "model", "gold", "status", "run")]
     for entry in entries:
         value = number(entry.value, 3) + bounds(entry.interval)
         status = entry.status if entry.status == "finished" else f"{entry.status}, {entry.done()} of {entry.examples}"
         cells.append((value, str(entry.examples), entry.model, entry.gold_name, status, entry.key))
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        echo("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
 
 
 def comparison(

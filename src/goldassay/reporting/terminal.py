@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from itertools import accumulate
-from typing import IO, Any, Protocol, TypeVar, overload
+from typing import IO, Any, Protocol, TypeAlias
 
 from rich.console import Console
 from rich.table import Table as Grid
@@ -26,7 +26,7 @@ from goldassay._support.progress import bar as progressing
 from goldassay._support.progress import heartbeat, watched
 from goldassay._support.progress import quiet as is_quiet
 from goldassay._support.secrets import redact, scrub
-from goldassay.results.view import Cell, Diff, Note, Sentence, Table, TableRow, Value, View, Viewable, written
+from goldassay.results.view import Cell, Chart, Diff, Note, Sentence, Table, TableRow, Value, Viewable, written
 
 ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -82,7 +82,7 @@ def answer(value: Mapping[str, object]) -> None:
     print(text, file=_answers or sys.stdout, flush=True)
 
 
-class Stated(Protocol):
+class Stated(Viewable, Protocol):
     """A result of the library that is also printed as JSON."""
 
     def state(self) -> Mapping[str, object]:
@@ -90,40 +90,30 @@ class Stated(Protocol):
         ...
 
 
-class Shown(Stated, Viewable, Protocol):
-    """A result that also says of itself what it shows."""
+Lines: TypeAlias = "Sequence[str | Sentence | Table | Chart | Note | Diff]"
+"""What a result shows; texts are lines of data."""
 
 
-R = TypeVar("R", bound="Stated | Mapping[str, object]")
-
-
-@overload
-def output(result: Shown, json: bool) -> None: ...
-@overload
-def output(result: R, json: bool, table: Callable[[R], None]) -> None: ...
-
-
-def output(result: Any, json: bool, table: Callable[[Any], None] | None = None) -> None:
+def output(result: Stated | Mapping[str, object], json: bool, view: Lines | None = None) -> None:
     """Prints a result: as JSON (its state, if it is no mapping) with its notes as warnings, or what it shows.
 
     Args:
         result: The result.
         json: Whether it is printed as JSON.
-        table: Prints a result that does not say of itself what it shows.
+        view: What a mapping shows.
     """
-    if table is None:
-        view = result.view()
-        show([item for item in view if isinstance(item, Note)] if json else view)
-    elif not json:
-        table(result)
+    shown = view or () if isinstance(result, Mapping) else result.view()
+    show([item for item in shown if isinstance(item, Note)] if json else shown)
     if json:
         answer(result if isinstance(result, Mapping) else result.state())
 
 
-def show(view: View) -> None:
+def show(view: Lines) -> None:
     """Prints what a result shows of itself: sentences and tables, and notes as warnings; a terminal has no charts."""
     for item in view:
-        if isinstance(item, Sentence):
+        if isinstance(item, str):
+            echo(item)
+        elif isinstance(item, Sentence):
             if item.unbroken:
                 echo(item.text)
             else:

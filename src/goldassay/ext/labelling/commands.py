@@ -79,7 +79,7 @@ def review(
         with closing(Session(folder, read_only=True)) as session:
             written = session.export()
         terminal.warn(*written["warnings"])
-        terminal.output(written, json, lambda gold: print(f"{gold['path']}: {gold['records']} records"))
+        terminal.output(written, json, [f"{written['path']}: {written['records']} records"])
         return
     with Review(folder, port, host) as opened:
         if host is not None:
@@ -88,7 +88,7 @@ def review(
                 "use a network that you trust. Each adds ?who=NAME to it"
             )
         where = {"url": opened.url, "folder": str(opened.folder)}
-        terminal.output(where, json, lambda page: print(page["url"], flush=True))
+        terminal.output(where, json, [opened.url])
         if not no_browser:
             webbrowser.open(opened.url)
         opened.server.wait()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -23,7 +23,7 @@ from goldassay.ext.wikidata.alignment import OUR_TABLE, PropertyAlignmentTable, 
 from goldassay.ext.wikidata.results import load, load_rows
 from goldassay.measures.triples import VERDICTS
 from goldassay.reporting import terminal
-from goldassay.results.view import bounds, number
+from goldassay.results.view import Note, Table, TableRow, bounds, number
 from goldassay.running.options import RunOptions
 from goldassay.tuning.patches import Patch, write
 from goldassay.tuning.systems import prepared
@@ -133,7 +133,7 @@ def evaluate(articles: EvaluationOptions, json: bool = False, seed: int = 0) -> 
     )
     if resumed := result["run_metadata"]["resumed_articles"]:
         terminal.warn(f"{resumed} of {len(refs)} articles were evaluated before")
-    _save(result, output, json, print_evaluation)
+    _save(result, output, json, view_of_evaluation(result))
     failed = result["failed_articles"]
     total = result["aggregate"]
     for article in (*failed, *result["article_results"]):
@@ -154,10 +154,10 @@ def _program(profile: evaluation.Profile) -> dspy.Module:
     return prepared(workspace.target(profile.program, "triples"), state=profile.state)
 
 
-def _save(report: Fields, path: Path, json: bool, table: Callable[[Report], None]) -> None:
-    """Write a report, and show it as JSON, or as a table with the file that it was written to."""
+def _save(report: Fields, path: Path, json: bool, view: terminal.Lines) -> None:
+    """Write a report, and show it as JSON, or what it says with the file that it was written to."""
     files.save_json(path, report)
-    terminal.output(report, json, table)
+    terminal.output(report, json, view)
     if not json:
         terminal.echo(f"Written: {path}")
 
@@ -172,7 +172,7 @@ def gaps(
     """Recall gap analysis: properties with low recall, with sentences in which they were missed."""
     use.check_new(out, force)
     analysis = improvement.recall_gaps(load(results), threshold, results)
-    _save(analysis, out or results.with_name(f"{results.stem}-recall-gaps.json"), json, print_gaps)
+    _save(analysis, out or results.with_name(f"{results.stem}-recall-gaps.json"), json, view_of_gaps(analysis))
 
 
 def tune(
@@ -194,7 +194,7 @@ def tune(
     for patch in proposals["prompt_patches"]:
         fields = {name: value for name, value in patch.items() if name not in ("id", "section")}
         write(Patch.model_validate(fields), file.with_name(f"{file.stem}-patches"))
-    _save(proposals, file, json, print_patches)
+    _save(proposals, file, json, view_of_patches(proposals))
 
 
 def alignment(
@@ -206,7 +206,7 @@ def alignment(
     rows = list(problems(checked))
     lines = [f"{row['kind']:<14} {row['name']}: {row['message']}" for row in rows]
     lines.append(f"{len(checked.by_id)} properties, {len(rows)} problems.")
-    terminal.output({"problems": rows}, json, lambda _: terminal.echo(*lines))
+    terminal.output({"problems": rows}, json, lines)
     if rows:
         raise SystemExit(1)
 
@@ -230,7 +230,8 @@ def novel(
 ) -> None:
     """Judge triples that Wikidata does not have: sample, annotate (one key a triple), report the discovery rate."""
     if action is Action.REPORT:
-        terminal.output(verdicts.novel_report(file), json, print_novel)
+        rate = verdicts.novel_report(file)
+        terminal.output(rate, json, view_of_novel(rate))
     elif action is Action.ANNOTATE:
         if json:
             raise GoldassayError("annotate asks a person, one key a triple; --json is for sample and report")
@@ -245,10 +246,10 @@ def novel(
             raise DataError("its rows have no unmatched triple without a verdict", file=results)
         verdicts.save(file, entries)
         next_step = f"{len(entries)} triples to judge:  {shell_line('goldassay wikidata novel annotate', file)}"
-        terminal.output({"triples": len(entries), "file": str(file)}, json, lambda _: terminal.echo(next_step))
+        terminal.output({"triples": len(entries), "file": str(file)}, json, [next_step])
 
 
-def print_evaluation(result: Report) -> None:
+def view_of_evaluation(result: Report) -> terminal.Lines:
     """The values of an evaluation, its domains and properties, and the articles that failed."""
     meanings = {
         "precision": "of aligned triples, if Wikidata is complete",
@@ -267,63 +268,67 @@ def print_evaluation(result: Report) -> None:
     intervals = {**total["intervals"], "novel_discovery_rate": total["verdicts"]}
     values = [[key, meaning, _estimate(total[key], intervals.get(key, {}))] for key, meaning in meanings.items()]
     title = f"{about.get('article') or about.get('dataset') or ''}: {total['articles']} articles against Wikidata"
-    terminal.print_table(title, ["value", "meaning", "[95 %]"], values, left=2)
     kinds = ", ".join(f"{count} {kind}" for kind, count in total["match_kinds"].items() if count)
-    terminal.echo(f"{total['predicted_triples']} triples: {kinds or 'none'}.")
+    view: list[str | Table | Note] = [
+        Table(title, ["value", "meaning", "[95 %]"], values, left=2),
+        f"{total['predicted_triples']} triples: {kinds or 'none'}.",
+    ]
     columns = ("precision", "recall", "recall_supported", "f1")
     for facet in ("domain", "property"):
-        cells = []
+        cells: list[TableRow] = []
         for name, row in result[f"by_{facet}"].items():
             size = row["true_positives"] + row["false_negatives"]
             cells.append([f"{name} {row.get('label', '')}", size, *(number(row[column]) for column in columns)])
         headers = [facet, "gold", "precision", "recall", "recall of said", "f1"]
-        terminal.print_table(f"by {facet}", headers, cells[:MOST_ROWS])
+        view.append(Table(f"by {facet}", headers, cells[:MOST_ROWS]))
     for gap in result["alignment_gaps"][:5]:
         meaning = f"{gap['property']} ({gap['label']})"
-        terminal.echo(f"table gap: {gap['predicate']} may mean {meaning}, supported by {gap['support']} triples")
+        view.append(f"table gap: {gap['predicate']} may mean {meaning}, supported by {gap['support']} triples")
     silent = [article for article in result["article_results"] if "error" in article]
     failures = {"failed": result["failed_articles"], "the program failed, so all gold is missed": silent}
     for problem, articles in failures.items():
         for article in articles[:MOST_ROWS]:
-            terminal.echo(f"{problem}: {article['article_title']}: {' '.join(str(article['error']).split())}")
-    terminal.warn(*(about.get("warnings") or ()))
+            view.append(f"{problem}: {article['article_title']}: {' '.join(str(article['error']).split())}")
+    return [*view, *map(Note, about.get("warnings") or ())]
 
 
 def _estimate(value: float | None, interval: Report) -> str:
     return number(value) + bounds((interval.get("low"), interval.get("high")))  # type: ignore[arg-type]
 
 
-def print_gaps(report: Report) -> None:
+def view_of_gaps(report: Report) -> terminal.Lines:
     """Properties with low recall."""
-    rows = []
+    rows: list[TableRow] = []
     for gap in report["gaps"][:MOST_ROWS]:
         example = gap["extraction_examples"][0]["example_text"] if gap["extraction_examples"] else gap["notes"]
         name = f"{gap['property_id']} {gap['property_label']}"
         rows.append([name, example, gap["matched_count"], gap["total_count"], number(gap["recall"])])
     columns = ["property", "example", "found", "gold", "recall"]
-    terminal.print_table(f"recall below {report['threshold']:g}", columns, rows, left=2)
+    view: list[str | Table | Note] = [Table(f"recall below {report['threshold']:g}", columns, rows, left=2)]
     if report["unknown_recall"]:
-        terminal.echo(f"No recall is known of {', '.join(report['unknown_recall'])}: the file has only precision.")
+        view.append(f"No recall is known of {', '.join(report['unknown_recall'])}: the file has only precision.")
+    return view
 
 
-def print_patches(report: Report) -> None:
+def view_of_patches(report: Report) -> terminal.Lines:
     """The patches that the errors suggest."""
     rows = [
         [patch["action"], patch["rationale"], patch.get("text") or patch.get("example", {}).get("text", "")]
         for patch in report["prompt_patches"]
     ]
-    terminal.print_table("patches", ["action", "reason", "edit"], rows, left=3)
     missed = len(report["false_negative_patterns"])
     wrong = len(report["false_positive_patterns"])
-    terminal.echo(f"{missed} patterns of missed statements, {wrong} of wrong values.")
+    summary = f"{missed} patterns of missed statements, {wrong} of wrong values."
+    return [Table("patches", ["action", "reason", "edit"], rows, left=3), summary]
 
 
-def print_novel(report: Report) -> None:
+def view_of_novel(report: Report) -> terminal.Lines:
     """The novel discovery rate, by domain and overall."""
     rows = [
         [name, _estimate(row["novel_discovery_rate"], row), *(f"{row[verdict]:g}" for verdict in VERDICTS)]
         for name, row in {**report["by_domain"], "all": report}.items()
     ]
-    terminal.print_table("novel discovery rate", ["domain", "rate [95 %]", *VERDICTS], rows)
+    view: list[str | Table | Note] = [Table("novel discovery rate", ["domain", "rate [95 %]", *VERDICTS], rows)]
     if report["judged"] < report["annotations"]:
-        terminal.echo(f"{report['annotations'] - report['judged']} of {report['annotations']} are still open.")
+        view.append(f"{report['annotations'] - report['judged']} of {report['annotations']} are still open.")
+    return view
