@@ -310,6 +310,9 @@ class Run(Displayed):
         Args:
             scorecard: Measures pairs of gold and predictions.
             rows: The rows of the run, or its answers.
+
+        Raises:
+            DataError: A measure cannot read a row.
         """
         columns = self.head.columns
         if self.head.of_function or any(path.startswith("<") for path in columns.values()):

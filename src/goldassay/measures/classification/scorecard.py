@@ -111,7 +111,8 @@ def scorecard(
         outside = {label: c for label, c in confusion.by_label().items() if label not in (*over, NONE)}
         for side, rate in (("gold", "support"), ("predicted", "predicted")):
             times = Counter({label: int(getattr(c, rate)) for label, c in outside.items()})
-            if number := times.total():
+            number = times.total()
+            if number:
                 examples = ", ".join(repr(label) for label, n in times.most_common(3) if n)
                 card.notes.append(f"{number} {side} labels are outside the list and count as OTHER: {examples}")
     elif kind == "score" and (lacking := card.examples - stated["score"]):

@@ -209,12 +209,8 @@ def call_of(item: object, index: int = 0) -> Step:
     args = get("args")
     args = get("arguments") if args is None else args
     args = get("input") if args is None else args
-    step = Step(str(name), arguments(args), index)
-    if error := get("error"):
-        step.error = str(error)
-    if predictor := get("predictor"):
-        step.predictor = str(predictor)
-    return step
+    error = str(get("error") or "")
+    return Step(str(name), arguments(args), index, error=error, predictor=str(get("predictor") or ""))
 
 
 def _call_or_text(item: object, index: int) -> Step:

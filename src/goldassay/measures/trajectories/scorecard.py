@@ -70,7 +70,8 @@ def scorecard(
         row = {"reached": reached, "wrong": wrong, "share": wrong / reached, "low": low, "high": high, "loss": loss}
         card.by["step"][str(step)] = row
         step += 1
-    if transitions := facts_of(facts, "transition").most_common():
+    transitions = facts_of(facts, "transition").most_common()
+    if transitions:
         card.by["transition"] = {name: {"trajectories": count} for name, count in transitions}
     if categories := facts_of(facts, "category"):
         card.by["category"] = {

@@ -48,6 +48,9 @@ def scorecard(
         ontology: the content of an ontology file of that form, or a list of relation names.
         options: those of `F1`; ``alignment``, ``prefixes`` and ``equivalents`` are mappings or pairs.
 
+    Raises:
+        DataError: a relation of the ontology has no name.
+
     >>> triple = {"subject": "Louvre", "predicate": "P571", "object": "1793"}
     >>> scorecard([{"triples": [triple]}], [{"triples": [triple]}]).values["f1"]
     1.0
