@@ -363,6 +363,17 @@ def test_a_blinded_page_shows_inputs_alone(start: Start) -> None:
     assert shown[False].keys() == {"text", "old label", "note"}
 
 
+def test_a_blinded_page_names_no_model_among_the_steps(start: Start) -> None:
+    records = classification(20)
+    for record in records:
+        for name, answer in record["suggestions"].items():
+            answer["trajectory"] = [{"kind": "model", "name": f"maker/{name}"}, {"kind": "tool", "name": "search"}]
+    page = Client(start(records).url)
+    shown = json.dumps([page.record(item) for item, _ in page.get("setup")["index"]])
+    assert '"search"' in shown
+    assert "maker" not in shown
+
+
 def test_what_is_known_beside_the_inputs_is_no_input_of_the_gold(start: Start) -> None:
     own = [
         {"id": f"r{n}", "body": f"letter {n}", "meta": {"old": "x"}, "suggestions": {"a": {"tone": "x"}}}

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -121,6 +122,8 @@ class Session:
                 output = self._described(answer.output) if folder.task == "linking" else answer.output
                 side: Fields = {"key": str(number), "system": name, "output": output, "value": answer.value}
                 if steps := steps_of(output):
+                    if hidden:  # the name of a model tells whose answer it is
+                        steps = [replace(step, name=step.kind) if step.kind == "model" else step for step in steps]
                     side["steps"] = [step.state() for step in steps]
                     side["output"] = {field: value for field, value in output.items() if field not in TRAJECTORY}
                 sides.append(side)
