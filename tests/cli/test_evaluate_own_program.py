@@ -41,7 +41,7 @@ def test_an_echo_does_not_score_one(here: Path) -> None:
     Path("echo.py").write_text(ECHO, encoding="utf-8")
     with pytest.raises(GoldassayError) as question:
         evaluated("echo.py", "--metric", "echo.py")
-    assert "which of body, team are its inputs?" in str(question.value)
+    assert "which of body are its inputs?" in str(question.value), "the metric reads team"
     assert not list(Path().glob("runs/*"))
     line = str(question.value).rpartition("as a line: ")[2]
     Path("echo.py").write_text(f"{line}\n{ECHO}", encoding="utf-8")

@@ -108,6 +108,10 @@ def test_several_candidates_are_one_question_with_its_answer() -> None:
 def test_an_echo_never_gets_gold() -> None:
     with pytest.raises(GoldassayError, match="which of body, team are its inputs"):
         shape_of(lambda **row: row).inputs_among(["body", "team"], "echo.py")
+    shape = replace(shape_of(lambda **row: row), measured=("team",))
+    for fields in (["team", "body", "summary"], ["body", "team", "summary"]):
+        with pytest.raises(GoldassayError, match=r'which of body, summary are .* as a line: inputs = \["body"\]$'):
+            shape.inputs_among(fields, "echo.py")
 
 
 def test_a_card_answers_and_is_held_to() -> None:

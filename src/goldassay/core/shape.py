@@ -131,11 +131,12 @@ class ProgramShape:
             return names
         if declared:
             return list(declared)
-        possible = [name for name in self.candidates or fields if name in fields and name not in self.outputs]
+        answers = {*self.outputs, *self.measured}
+        possible = [name for name in self.candidates or fields if name in fields and name not in answers]
         if self.candidates and len(possible) == 1:
             return possible
         listed = ", ".join(possible or fields) or "your fields"
-        likely = possible[: len(possible) - (not self.candidates)] or possible or ["FIELD"]
+        likely = (possible if self.candidates else possible[:1]) or ["FIELD"]  # too few fail, and gold would not
         answer = ", ".join(f'"{name}"' for name in likely)
         raise GoldassayError(
             f"{program} takes any fields (**kwargs): which of {listed} are its inputs? "
