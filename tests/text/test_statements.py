@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from goldassay.text.statements import statements, without
 
 TEXT = """You label texts, e.g. letters. Be brief.
@@ -48,3 +50,10 @@ def test_statements_join_to_the_text_and_headings_go_with_what_they_head() -> No
     )
     assert "Examples" not in without(cut, {10})
     assert without(cut, set(range(2, 12))) == "You label texts, e.g. letters. Be brief."
+
+
+@pytest.mark.parametrize(
+    "text", ["Siehe Nr. 12 und vgl. Anhang B.", "Un lieu, p. ex. Paris, est un nom.", "Städte, Dörfer usw. sind Orte."]
+)
+def test_abbreviations_of_german_and_french_end_no_sentence(text: str) -> None:
+    assert [statement.text for statement in statements(text)] == [text]

@@ -37,6 +37,14 @@ def test_examples_of_one_document_count_once() -> None:
     assert shortcuts(rows) == []  # ten documents are too few
 
 
+def test_what_an_answer_rests_on_is_no_label() -> None:
+    rows = [
+        row.copy(source="ab"[index % 2], documents=[f"d{index}"] if index % 2 else []).with_inputs("text")
+        for index, row in enumerate(gold("", 0))
+    ]
+    assert shortcuts(rows) == []
+
+
 def test_explain_says_so(monkeypatch: Any) -> None:
     class Yes:
         def complete(self, request: Any) -> Any:

@@ -15,7 +15,16 @@ from goldassay.measures import extraction
 from goldassay.tuning.acceptance import Effect
 from goldassay.tuning.patches import Patch, apply, write
 from goldassay.tuning.service import PatchFolder
-from goldassay.tuning.units import PromptProof, Unit, UnitVerdict, check_proof, read_proofs, units_of, write_proof
+from goldassay.tuning.units import (
+    PromptProof,
+    Unit,
+    UnitVerdict,
+    check_proof,
+    headings_of,
+    read_proofs,
+    units_of,
+    write_proof,
+)
 
 LINE = "Museums are places."
 
@@ -52,6 +61,35 @@ def test_applied_patches_have_their_effect_and_the_other_units_keep_theirs(tmp_p
     folder.revert([patch.id])
     assert check_proof(program(), file, "m") == []
     assert check_proof(apply(program(), patch), file, "m") == [f"no proof of: {text} (self)"]
+
+
+def test_an_edited_heading_has_no_proof(tmp_path: Path) -> None:
+    text = "# Aufgabe\nBeschrifte den Text.\n\n## Regeln\n- Museen sind Orte.\n- Namen nicht."
+    file = tmp_path / "labels.proof.json"
+    write_proof(measured(units_of(program(text)), headings=headings_of(program(text))), file)
+    assert check_proof(program(text), file, "m") == []
+    assert check_proof(program(text.replace("## Regeln", "## Keine  Regeln")), file, "m") == [
+        "no proof of: ## Keine Regeln (self)",
+        "proven and gone: ## Regeln (self)",
+    ]
+    write_proof(measured(units_of(program(text))), file)  # one that was written without headings
+    assert check_proof(program(text.replace("## Regeln", "## Muster")), file, "m") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "opposite"),
+    [
+        ("Réponds en majuscules.", "Ne réponds jamais en majuscules."),
+        ("Nimm Namen mit Titel auf.", "Nimm Namen ohne Titel auf."),
+        ("Write dates in words.", "Don't write dates in words."),
+        ("Abkürzungen in Namen ausschreiben.", "Abkürzungen in Namen ausschreiben vermeiden."),
+    ],
+)
+def test_sentences_that_say_the_opposite_are_noted(line: str, opposite: str) -> None:
+    assert [unit.notes for unit in units_of(program(f"{line} {opposite}"))] == [
+        ("contradicts 2",),
+        ("contradicts 1",),
+    ]
 
 
 def test_a_tuning_writes_who_wrote_each_unit(

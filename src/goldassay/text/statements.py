@@ -14,7 +14,8 @@ HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\s*$")
 LIST_ITEM = re.compile(r"\s*(?:[-*•+–]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")
 SENTENCE_BREAK = re.compile(r"""[.!?…]["'”’)\]*_]*\s+(?=\S)|[。！？]\s*(?=\S)|:?[ \t]*\n\s*(?=\S)""")
 ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|cf|vs|ca|approx|no|dr|mr|mrs|ms|prof|st|fig|incl|resp|z\.B|d\.h|bzw)|\b\w)$", re.I
+    r"(?:\b(?:e\.g|i\.e|etc|cf|vs|ca|approx|no|dr|mr|mrs|ms|prof|st|fig|incl|resp|z\.B|d\.h|bzw|nr|vgl|ggf|evtl|inkl|usw|ex)|\b\w)$",
+    re.I,
 )
 WRAPPED = 60  # a line of so many characters without a full stop goes on in the next one
 

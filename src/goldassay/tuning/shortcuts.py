@@ -79,7 +79,18 @@ def shortcuts(examples: Sequence[object], fields: Collection[str] = ()) -> list[
         return []
     texts = [text_of(example) for example in sample]
     inputs = set(input_keys(sample[0]) or ())
-    about = {"id", "document", "split", "strata", "sampling", "language", "source", "dspy_uuid", "dspy_split"}
+    about = {
+        "id",
+        "document",
+        "documents",
+        "split",
+        "strata",
+        "sampling",
+        "language",
+        "source",
+        "dspy_uuid",
+        "dspy_split",
+    }
     about |= inputs or {"text", "query", "question", "context"}
     labels: dict[str, list[Hashable]] = {}  # the fields of gold that have few values, and whether a list in it is empty
     for name in dict.fromkeys(name for example in sample for name in names(example)):

@@ -10,7 +10,6 @@ is the same stay.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -35,6 +34,7 @@ from goldassay.statistics.intervals import Interval
 from goldassay.text.near import NEAR_DUPLICATE
 from goldassay.text.normal import plain
 from goldassay.text.statements import statements, without
+from goldassay.text.words import NEGATIONS, statement
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.wrappers import Wrapped, predictors
 from goldassay.workspace import Target
@@ -142,9 +142,9 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
         signature = signature_of(predictor)
         text = signature.instructions
         if text != signature.with_instructions("").instructions:
-            for index, statement in enumerate(statements(text)):
-                if not statement.heads:
-                    units.append(Unit(statement.text.strip(), statement.kind, name, index, tokens(statement.text)))
+            for index, part in enumerate(statements(text)):
+                if not part.heads:
+                    units.append(Unit(part.text.strip(), part.kind, name, index, tokens(part.text)))
         for index, demo in enumerate(predictor.demos or []):
             lines = "\n".join(_lines({key: demo[key] for key in signature.fields if key in demo}))
             units.append(Unit(lines, "demonstration", name, index, tokens(lines)))
@@ -161,16 +161,16 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
             units.append(Unit(text, "example", all_names, 0, length))
         else:
             units += [Unit(text, "example", all_names, i, tokens(text)) for i, text in enumerate(shown_to_all)]
-    negation = re.compile(r"\b(?:not|never|no|don't|avoid|without|nicht|nie|kein\w*|niet|geen|nooit)\b", re.I)
-    texts = [plain(unit.text) for unit in units]
+    forbids = {*NEGATIONS, "avoid", "vermeide", "vermeiden", "vermijd", "évite", "évitez", "éviter"}
+    texts = [plain(unit.text).rstrip(".!?") for unit in units]
+    negated = [not forbids.isdisjoint(statement(unit.text)) for unit in units]
     noted = []
     for index, unit in enumerate(units):
         notes = []
         for other, text in enumerate(texts):
             if other == index or fuzz.token_set_ratio(texts[index], text) < NEAR_DUPLICATE:
                 continue
-            opposite = bool(negation.search(text)) != bool(negation.search(texts[index]))
-            if unit.is_statement and units[other].is_statement and opposite:
+            if unit.is_statement and units[other].is_statement and negated[other] != negated[index]:
                 notes.append(f"contradicts {other + 1}")
             elif fuzz.ratio(texts[index], text) >= NEAR_DUPLICATE:
                 notes.append(f"repeats {other + 1}")
@@ -187,6 +187,21 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
             origin = {name: text for name, text in names.items() if text}
         noted.append(replace(unit, notes=tuple(notes), origin=origin))
     return noted
+
+
+def headings_of(program: Module) -> list[str]:
+    """The headings in the instructions of all predictors, each with the name of its predictor.
+
+    >>> import dspy
+    >>> headings_of(dspy.Predict(dspy.Signature("text -> label", "Label it.\\n# Rules\\n- One.")))
+    ['# Rules (self)']
+    """
+    parts = [
+        (name, part)
+        for name, each in predictors(program).items()
+        for part in statements(signature_of(each).instructions)
+    ]
+    return [f"{' '.join(part.text.split())} ({name})" for name, part in parts if part.heads]
 
 
 def _wrote(patch: Patch, unit: Unit) -> bool:
@@ -282,7 +297,10 @@ PROOF = "state.proof.json"  # of a folder with a saved program
 
 @dataclass(frozen=True)
 class PromptProof:
-    """What is shown of the units of a program's prompts with one model; ``gold`` is the hash of the examples."""
+    """What is shown of the units of a program's prompts with one model; ``gold`` is the hash of the examples.
+
+    ``headings`` are those over the units, which are part of the prompt and have no effect of their own.
+    """
 
     model: str | None
     units: list[Unit]
@@ -291,6 +309,7 @@ class PromptProof:
     value: float | None = None
     margin: float | None = None
     date: str = ""
+    headings: list[str] | None = None
 
     def view(self) -> View:
         """The prompt, with the effect of each unit."""
@@ -385,7 +404,7 @@ def prove_patched(
         units.append(unit)
     earlier = read_proofs(file) if file.is_file() and proof is None else []
     for earlier_proof in earlier or [proof or PromptProof(None, [])]:
-        write_proof(replace(earlier_proof, units=units), file)
+        write_proof(replace(earlier_proof, units=units, headings=headings_of(program)), file)
 
 
 def read_proofs(file: Path) -> list[PromptProof]:
@@ -408,7 +427,7 @@ def read_proofs(file: Path) -> list[PromptProof]:
 
 
 def check_proof(program: Module, file: Path, model: str | None, gold: Sequence[str] = ()) -> list[str]:
-    """What has no proof any more: units that were written or edited since, units that are gone, other gold or models.
+    """What has no proof any more: what was written, edited or removed since (headings, too), other gold or models.
 
     Nothing is run, so it is a check for continuous integration.
 
@@ -434,6 +453,10 @@ def check_proof(program: Module, file: Path, model: str | None, gold: Sequence[s
     changes = []
     for what, some, others in (("no proof of", units, proven), ("proven and gone", proven, units)):
         changes += [f"{what}: {short(unit.text)} ({unit.predictor})" for key, unit in some.items() if key not in others]
+    if proof.headings is not None:
+        headings = headings_of(program)
+        changes += [f"no proof of: {short(text)}" for text in headings if text not in proof.headings]
+        changes += [f"proven and gone: {short(text)}" for text in proof.headings if text not in headings]
     if gold and proof.gold not in ("", *gold):
         changes.append(f"the gold changed: the proof is on {proof.gold[:12]}, and the gold is {gold[0][:12]}")
     return changes
