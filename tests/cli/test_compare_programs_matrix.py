@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import dspy
 import pytest
@@ -110,7 +111,7 @@ def test_of_dearer_programs_nothing_is_asked() -> None:
     good = evaluate(lambda a: {"b": a}, examples, lambda gold, pred: gold.b == pred.b, name="good")
     bad = evaluate(lambda a: {"b": a and 1}, examples, lambda gold, pred: gold.b == pred.b, name="bad")
     near = evaluate(lambda a: {"b": min(a, 6)}, examples, lambda gold, pred: gold.b == pred.b, name="near")
-    costs = {"calls": 8, "cached": 0, "prompt_tokens": 80, "completion_tokens": 0, "seconds": 1.0}
+    costs: dict[str, Any] = {"calls": 8, "cached": 0, "prompt_tokens": 80, "completion_tokens": 0, "seconds": 1.0}
     dear, cheap = ({**costs, "prompt_tokens": tokens} for tokens in (160, 40))
     runs = [replace(run, head=replace(run.head, cost=cost)) for run, cost in ((good, costs), (near, dear), (bad, dear))]
     assert recommend(runs, 0.2).sentences[1] == "None is cheaper."
