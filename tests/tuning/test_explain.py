@@ -39,6 +39,8 @@ def test_planted_units_get_their_verdicts(lm: Any, tmp_path: Path) -> None:
         assert str(unit.verdict) == expected.get(kind, "nothing"), (kind, unit)
     assert [group.units for group in explained.groups] == [PAIR]
     assert explained.groups[0].low > 0
+    notes = {index: unit.notes for index, unit in enumerate(explained.units) if unit.notes}
+    assert notes == {PAIR[0]: ("stands in for 10: keep one",), PAIR[1]: ("stands in for 9: keep one",)}
     assert repr(explained) == f"Explanation({explained.sentence!r})"
     pruned = prune(program(), explained, examples(world), exact, examples(World(0.16, 80, seed=2)), lm=lm)
     left = pruned.program.signature.instructions.splitlines()

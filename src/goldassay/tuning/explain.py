@@ -363,6 +363,10 @@ def explain(
     for index, unit in enumerate(judged):
         if unit.verdict == UnitVerdict.HELPS and (note := ablation.only_stratum(index)):
             judged[index] = replace(unit, notes=(*unit.notes, note))
+    for group in groups:  # each does nothing alone: a page of the units has to say that one of them is needed
+        for index in group.units:
+            partners = " and ".join(str(partner + 1) for partner in group.units if partner != index)
+            judged[index] = replace(judged[index], notes=(*judged[index].notes, f"stands in for {partners}: keep one"))
     notes = [f"the budget allows {ablation.n} of {len(gold)} examples"] if ablation.n < len(gold) else []
     return Explanation(
         judged,

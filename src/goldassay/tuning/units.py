@@ -73,8 +73,9 @@ class Unit:
     examples (0: not measured); ``halves``
     is its mean effect beside random halves of the other units, with the ends of its interval. ``needed`` is how many
     examples would settle an open unit: they show an effect of this size, or else that it is no larger than the margin,
-    four times in five. ``notes`` name units that say the same, or the opposite, and the only stratum in which the unit
-    helps. ``origin`` says who wrote the unit, if that is known: optimizer, patch, pattern, examples, failure mode.
+    four times in five. ``notes`` name units that say the same, or the opposite, those that stand in for it, and the
+    only stratum in which the unit helps. ``origin`` says who wrote the unit, if that is known: optimizer, patch,
+    pattern, examples, failure mode.
     """
 
     text: str
