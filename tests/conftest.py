@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("GOLDASSAY_LM_THREADS", "1")  # tests share the processors
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # without a net, litellm waits eight seconds for prices
+settings.register_profile("untimed", deadline=None)  # the machine may be busy
+settings.load_profile("untimed")
 
 
 def pytest_collection_finish() -> None:

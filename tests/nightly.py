@@ -37,4 +37,4 @@ def by_day(cases: Iterable[str], *daily: str) -> list[object]:
 
 def drawn(nightly: int, **options: Any) -> settings:
     """Settings of Hypothesis: how many cases of a law it draws at night; each day a quarter, but 20 at least."""
-    return settings(max_examples=nightly if NIGHT else min(nightly, max(20, nightly // 4)), deadline=None, **options)
+    return settings(max_examples=nightly if NIGHT else min(nightly, max(20, nightly // 4)), **options)

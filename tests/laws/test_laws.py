@@ -143,7 +143,7 @@ def test_the_repr_and_the_stored_name_read_back(task: str, measure: Measure[Any]
 
 
 @each
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(seed=st.integers(0, 10_000))
 def test_folding(task: str, measure: Measure[Any], seed: int) -> None:
     found = [measure(gold, pred).tally for gold, pred in pairs(task, seed)]

@@ -78,7 +78,7 @@ def test_every_value_is_that_of_its_measure(matching: str, data: list[tuple[str,
     assert set(card.values) == set(card.conventions)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(records, st.randoms(use_true_random=False))
 def test_neither_the_order_of_documents_nor_of_spans_matters(
     data: list[tuple[str, list[Any], list[Any]]], rng: random.Random

@@ -106,7 +106,7 @@ def test_threads_share_one_cache(cache: Cached) -> None:
     assert cache.embedded == 2
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.text(max_size=8), max_size=12))
 def test_the_cache_changes_no_vector(texts: list[str]) -> None:
     import tempfile

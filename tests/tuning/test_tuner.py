@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -129,6 +130,20 @@ def test_what_examples_chose_has_no_interval_on_them(
     assert about["test"]["difference"]["interval"]["low"] < about["test"]["difference"]["difference"]
     blind = tune(names_program, gold, METRIC, "labeled", lm=lm, progress=False)
     assert not blind.dev.chosen  # dev had no part in it
+
+
+def test_what_dev_and_test_take_is_no_part_of_the_time_to_tune(gold: dict[str, list[Any]]) -> None:
+    class Slow(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.find = dspy.Predict("text -> entities")
+
+        def forward(self, text: str) -> dspy.Prediction:
+            time.sleep(0.1)
+            return dspy.Prediction(entities=[])
+
+    tuned = tune(Slow(), gold, METRIC, "labeled", threads=1, progress=False)
+    assert tuned.cost["seconds"] < tuned.dev.after.cost["seconds"]
 
 
 def test_patches_stand_beside_labeled_and_nearest_examples_on_test(

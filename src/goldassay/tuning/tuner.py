@@ -203,6 +203,7 @@ class TuningRun:
         ((name, optimizer),) = self.arms.items()
         meter = Meter(options.budget)
         job, tuned_program, stopped = optimized(optimizer, self.program, self.splits, self.metric, options, meter)
+        cost = meter.state()
 
         def trial(split: str, chosen: bool = False) -> Trial:
             before = self.measured(self.program, split, "before")
@@ -245,7 +246,6 @@ class TuningRun:
         if test is not None:  # test alone proves, if there is one
             better = test.comparison.verdict == ComparisonVerdict.BETTER
             ledger.conclude(replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look"))
-        cost = meter.state()
         return Tuned(tuned_program, name, dev, test, cost, options.seed, stopped, ledger, note, references)
 
     @property
