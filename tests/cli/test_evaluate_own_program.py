@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
 from goldassay.ext.labelling.sources import pool_of
+from goldassay.workspace import target
 
 METRIC = "def metric(gold, pred): return float(gold.team == pred.get('team'))\n"
 ECHO = "import dspy\ndef program(**inputs): return dspy.Prediction(**inputs)\n" + METRIC
@@ -99,3 +100,10 @@ def test_the_file_of_a_program_may_be_called_almost_as_a_task(here: Path) -> Non
     words = ["score", "classificaton", "--gold", "gold.jsonl", "--pred", "gold.jsonl"]
     with pytest.raises(GoldassayError, match="no task 'classificaton'; did you mean 'classification'"):
         CliRunner().invoke(app, words, catch_exceptions=False)
+
+
+def test_working_notes_of_a_function_are_not_scored_though_the_metric_reads_them(here: Path) -> None:
+    text = "def program(body): return {'team': 'A', 'reasoning': body}\n"
+    text += "def metric(gold, pred): return {'score': gold.team == pred.team, 'length': len(pred.reasoning) < 9}\n"
+    Path("noted.py").write_text(text, encoding="utf-8")
+    assert target("noted.py").shape.scored(["team", "reasoning"]) == ["team"]

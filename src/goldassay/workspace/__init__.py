@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from goldassay._support.exceptions import GoldassayError
 from goldassay._support.workspace import FILE_TASKS, attribute, installed, load, nearest, own_root, program_in, root
 from goldassay.core.measure import TASKS
-from goldassay.core.shape import ProgramShape, fields_read, shape_in
+from goldassay.core.shape import DSPY_NOTES, ProgramShape, fields_read, shape_in
 
 if TYPE_CHECKING:
     import dspy
@@ -70,7 +70,8 @@ class Target:
         """
         shape = shape_in(self.file, self.name, getattr(load(self.file), "baselines", {}))
         measured = _measured(metric(self)) if self.task not in TASKS and has_metric(self) else set()
-        return replace(shape, measured=tuple(name for name in measured if name not in shape.notes))
+        notes = {*DSPY_NOTES, *shape.notes} - {*shape.outputs}
+        return replace(shape, measured=tuple(name for name in measured if name not in notes))
 
     def tunable(self) -> dspy.Module:
         """The program, which must be a module with a predictor.
