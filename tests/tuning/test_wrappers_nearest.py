@@ -146,6 +146,15 @@ def test_to_demo_turns_gold_into_the_predictors_outputs() -> None:
     assert set(demonstration.inputs().keys()) == {"text"}
 
 
+def test_to_demo_cannot_change_what_the_metric_reads() -> None:
+    class Same(Names):
+        def to_demo(self, example: Any) -> dict[str, Any]:
+            return {"text": example["text"], "names": [], "entities": ["Gent"]}
+
+    with pytest.raises(GoldassayError, match="to_demo changes 'entities'"):
+        demonstrations(Same(), SPANS)
+
+
 def test_a_predictor_that_gold_says_nothing_about_stays_without_demonstrations(lm: Any) -> None:
     class Two(Label):
         def __init__(self) -> None:

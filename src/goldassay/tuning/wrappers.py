@@ -296,13 +296,22 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
 
 
 def demonstrations(program: Module, examples: Examples) -> list[Example]:
-    """Examples with the outputs of the program's predictors, as its ``to_demo`` makes them."""
+    """Examples with the outputs of the program's predictors, as its ``to_demo`` makes them.
+
+    Raises:
+        GoldassayError: It changes a field that the examples have, which the program and the metric read.
+    """
     to_demo = getattr(inmost(program), "to_demo", None)
     if to_demo is None:
         return list(examples)
-    return [
-        example.copy(**{key: value for key, value in to_demo(example).items() if key not in example}).with_inputs(
-            *example.inputs().keys()
-        )
-        for example in examples
-    ]
+    shown = []
+    for example in examples:
+        fields = dict(to_demo(example))
+        for name in fields.keys() & example.keys():
+            if fields.pop(name) != example[name]:
+                raise GoldassayError(
+                    f"to_demo changes {name!r}, which the program or the metric reads in the same examples; give the "
+                    "predictor's field a name of its own"
+                )
+        shown.append(example.copy(**fields).with_inputs(*example.inputs().keys()))
+    return shown
