@@ -11,6 +11,6 @@ TOOLS = (
 
 extension = Extension(
     "interop",
-    formats={"traces": "goldassay.ext.interop.traced:TRACES"},
+    formats={"traces": "goldassay.ext.interop.traces:TRACES"},
     readers=dict.fromkeys(TOOLS, "goldassay.ext.interop.logs:read_place"),
 )

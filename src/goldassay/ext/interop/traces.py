@@ -44,7 +44,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _is_traced(file: Path, task: str) -> bool:
+def _holds_traces(file: Path, task: str) -> bool:
     """Whether a file has the names that traces have in its beginning, and can be read as some."""
     if task != "trajectories" or not file.is_file() or file.suffix.lower() not in SUFFIXES:
         return False
@@ -60,4 +60,4 @@ def _is_traced(file: Path, task: str) -> bool:
     return any(system.tool not in ("dspy.Evaluate", "promptfoo", "deepeval") for system in systems_in(file))
 
 
-TRACES = Format(("trajectories",), _traces, recognises=_is_traced)
+TRACES = Format(("trajectories",), _traces, recognises=_holds_traces)
