@@ -6,13 +6,15 @@ import random
 from typing import Any
 from unittest.mock import patch
 
+import dspy
 import pytest
 
-from goldassay import Counts, Error
+from goldassay import Counts, Error, Metric
 from goldassay.core.tally import RATE_TALLIES, Confusion, Evidence
-from goldassay.measures.classification import LabelF1
+from goldassay.measures.classification import Accuracy, LabelF1
 from goldassay.measures.extraction import SemEval, SpanF1
 from goldassay.running.comparing import from_predictions
+from goldassay.running.evaluate import evaluate
 from goldassay.running.run import Case
 from goldassay.tuning.patterns import find
 
@@ -88,6 +90,25 @@ def test_a_pattern_costs_what_measuring_again_without_its_errors_gains(measure: 
     for pattern in patterns:
         gain = corpus((pattern.kind, pattern.gold_type, pattern.pred_type))[0] - value
         assert pattern.loss == pytest.approx(gain), pattern.name
+
+
+def test_errors_of_a_measure_without_weight_cost_nothing() -> None:
+    gold = [
+        dspy.Example(text="Delft", label="M", entities=[{"start": 0, "end": 5, "type": "TOP"}]).with_inputs("text")
+        for _ in range(6)
+    ]
+    answers = iter("LLMMMM")
+    metric = Metric({Accuracy(): 1.0, SpanF1(): 0.0})
+
+    def program(text: str) -> dict[str, Any]:
+        return {"label": next(answers), "entities": []}
+
+    run = evaluate(program, gold, metric, threads=1, progress=False)
+    patterns = find(run.cases)
+    assert {pattern.kind: pattern.count for pattern in patterns} == {"wrong_label": 2, "missed": 6}
+    assert {pattern.kind: pattern.loss for pattern in patterns} == pytest.approx({"wrong_label": 1 / 3, "missed": 0.0})
+    states = [error.state() for error in run.rows[0].errors]
+    assert [state.get("counts", True) for state in states] == [True, False]
 
 
 def test_forms_that_look_different_are_different_patterns() -> None:

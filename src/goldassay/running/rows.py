@@ -268,6 +268,8 @@ def without_secrets(row: Row) -> tuple[Row, str]:
 def measured_row(index: int, example: object, assessed: Mapping[str, Assessment], evidence: Evidence) -> Row:
     """The row of an example, as far as it comes from its gold, its assessments and their evidence."""
     document = cluster(example, index)
+    weighted = {error for name in evidence.weighted for error in assessed[name].errors}
+    errors = dict.fromkeys(error for assessment in assessed.values() for error in assessment.errors)
     return Row(
         index,
         identity(example, index),
@@ -277,5 +279,5 @@ def measured_row(index: int, example: object, assessed: Mapping[str, Assessment]
         language=read(example, "language", None) or None,
         strata=read(example, "strata", None) or None,
         sampling=read(example, SAMPLING, None) or None,
-        errors=tuple(dict.fromkeys(error for assessment in assessed.values() for error in assessment.errors)),
+        errors=tuple(replace(error, counts=error in weighted or not weighted) for error in errors),
     )

@@ -118,7 +118,9 @@ def find(cases: Sequence[Case]) -> list[Pattern]:
             for index, error in cluster:
                 of_case.setdefault(index, []).append(error)
             pairs = [(cases[index], errors) for index, errors in sorted(of_case.items())]
-            changes.append(total([repair(case.evidence, errors, case.errors) for case, errors in pairs]))
+            changes.append(
+                total([repair(case.evidence, _counting(errors), _counting(case.errors)) for case, errors in pairs])
+            )
             strata: dict[str, Counter[str]] = {}
             for case, _ in pairs:
                 for name, value in case.strata.items():
@@ -204,6 +206,11 @@ def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:
             error = replace(error, kind="spurious")
         of_type += [error] * (gold or pred)
     return of_type
+
+
+def _counting(errors: Sequence[Error]) -> list[Error]:
+    """The errors that cost the metric something."""
+    return [error for error in errors if error.counts]
 
 
 def is_right(case: Case) -> bool:
