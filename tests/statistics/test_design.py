@@ -31,6 +31,18 @@ def test_a_design_is_read_from_its_records() -> None:
     assert [each.position for each in design.samplings] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("right", [1, 6])
+def test_plain_numbers_between_0_and_1_have_an_interval_between_them(right: int) -> None:
+    samplings = [
+        Sampling(question="level", stratum="all", size=60, population=60, position=position) for position in range(6)
+    ]
+    design = Design.of([{"id": str(each.position), "sampling": each} for each in samplings])
+    found = design.interval([1.0] * right + [0.0] * (6 - right))
+    assert 0 <= found.low < found.value <= found.high <= 1
+    assert found.high - found.low > 0.2
+    assert found.method == "design, wilson"
+
+
 def test_examples_of_dspy_and_samplings_are_records_too() -> None:
     sampling = Sampling(question="level", stratum="all", size=5, population=5, position=4)
     design = Design.of([dspy.Example(id="a", label="M", sampling=sampling)])

@@ -26,7 +26,7 @@ from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.evidence import Evidences, Floats, Values, scaled
 from goldassay.core.fields import identity, read
 from goldassay.core.tally import T, Tally
-from goldassay.statistics.intervals import Bounds, Interval, interval
+from goldassay.statistics.intervals import Bounds, Interval, interval, unit_bounds
 from goldassay.statistics.sampling import Stratum, estimate
 
 Question = Literal["compare", "level", "errors", "tuning"]
@@ -333,7 +333,7 @@ class Design:
             tallies: The tallies of the records, or plain numbers.
             zero: The tallies' zero; None for plain numbers.
             clusters: The document of each record.
-            bounds: Between which values the value lies.
+            bounds: Between which values the value lies; None: 0 and 1, if every record's own value does.
             level: The share of such intervals that hold the value.
 
         Raises:
@@ -346,7 +346,8 @@ class Design:
             raise GoldassayError(UNCOVERED)
         evidences = Evidences(tallies, zero)
         strata = self.population_of(evidences.matrix, groups, clusters)
-        finite = bounds if bounds is not None and bool(np.isfinite(bounds).all()) else None
+        bounds = bounds or unit_bounds(evidences, evidences.value, evidences.matrix)
+        finite = bounds if bool(np.isfinite(bounds).all()) else None
         return estimate(strata, evidences, level=level, bounds=finite)
 
 
