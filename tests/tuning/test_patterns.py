@@ -107,6 +107,7 @@ def test_errors_of_a_measure_without_weight_cost_nothing() -> None:
     patterns = find(run.cases)
     assert {pattern.kind: pattern.count for pattern in patterns} == {"wrong_label": 2, "missed": 6}
     assert {pattern.kind: pattern.loss for pattern in patterns} == pytest.approx({"wrong_label": 1 / 3, "missed": 0.0})
+    run.rows[0].check()
     states = [error.state() for error in run.rows[0].errors]
     assert [state.get("counts", True) for state in states] == [True, False]
 

@@ -20,9 +20,9 @@ from goldassay.tuning.units import (
     Unit,
     UnitVerdict,
     check_proof,
-    headings_of,
     read_proofs,
     units_of,
+    unmeasured_parts,
     write_proof,
 )
 
@@ -63,16 +63,24 @@ def test_applied_patches_have_their_effect_and_the_other_units_keep_theirs(tmp_p
     assert check_proof(apply(program(), patch), file, "m") == [f"no proof of: {text} (self)"]
 
 
-def test_an_edited_heading_has_no_proof(tmp_path: Path) -> None:
+def test_what_is_edited_beside_the_units_has_no_proof(tmp_path: Path) -> None:
     text = "# Aufgabe\nBeschrifte den Text.\n\n## Regeln\n- Museen sind Orte.\n- Namen nicht."
     file = tmp_path / "labels.proof.json"
-    write_proof(measured(units_of(program(text)), headings=headings_of(program(text))), file)
+    write_proof(measured(units_of(program(text)), unmeasured=unmeasured_parts(program(text))), file)
     assert check_proof(program(text), file, "m") == []
     assert check_proof(program(text.replace("## Regeln", "## Keine  Regeln")), file, "m") == [
         "no proof of: ## Keine Regeln (self)",
         "proven and gone: ## Regeln (self)",
     ]
-    write_proof(measured(units_of(program(text))), file)  # one that was written without headings
+    moved = text.replace("- Museen sind Orte.\n- Namen nicht.", "- Namen nicht.\n- Museen sind Orte.")
+    assert check_proof(program(moved), file, "m") == ["the units are in another order than in the proof"]
+    described = program(text)
+    described.signature = described.signature.with_updated_fields("label", desc="In Kleinbuchstaben.")
+    assert check_proof(described, file, "m") == [
+        "no proof of: field label: In Kleinbuchstaben. (self)",
+        "proven and gone: field label (self)",
+    ]
+    write_proof(measured(units_of(program(text))), file)  # one that was written without them
     assert check_proof(program(text.replace("## Regeln", "## Muster")), file, "m") == []
 
 

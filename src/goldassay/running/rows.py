@@ -146,7 +146,9 @@ class Row:
         objects = objects and all(isinstance(call, Mapping) for call in self.calls or ())
         for error in self.errors:
             for name, value in error.state().items():
-                objects = objects and isinstance(value, int if name in ("start", "end", "size", "step") else str)
+                objects = objects and isinstance(
+                    value, int if name in ("start", "end", "size", "step", "counts") else str
+                )
         if not math.isfinite(total) or not objects:
             raise ValueError("not a row: seconds and tokens are numbers, inputs and gold objects, errors have texts")
 

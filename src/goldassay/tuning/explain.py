@@ -52,7 +52,17 @@ from goldassay.tuning.acceptance import ALPHA, EARLY, MARGIN, Effect, Status
 from goldassay.tuning.measuring import QUIET_OPTIONS, Bench, effect, failure
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.shortcuts import shortcuts
-from goldassay.tuning.units import PromptProof, Unit, UnitVerdict, headings_of, omit, short, summary, units_of, view_of
+from goldassay.tuning.units import (
+    PromptProof,
+    Unit,
+    UnitVerdict,
+    omit,
+    short,
+    summary,
+    units_of,
+    unmeasured_parts,
+    view_of,
+)
 from goldassay.tuning.wrappers import Examples, Wrapped, output_fields, predictors
 
 LEAST_MEASURED = 10  # examples below which no unit is measured
@@ -238,14 +248,14 @@ class Explanation(Displayed):
     cost: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     ablation: Ablation | None = field(default=None, repr=False, compare=False)
-    headings: tuple[str, ...] = ()
+    unmeasured: tuple[str, ...] = ()
     unit = "examples"
 
     @property
     def proof(self) -> PromptProof:
         """The proof that it is."""
         return PromptProof(
-            self.model, self.units, self.gold, self.n, self.value, self.margin, headings=list(self.headings)
+            self.model, self.units, self.gold, self.n, self.value, self.margin, unmeasured=list(self.unmeasured)
         )
 
     @property
@@ -380,7 +390,7 @@ def explain(
         dict(bench.cost),
         (*notes, *map(str, shortcuts(gold, output_fields(program)))),
         ablation,
-        tuple(headings_of(program)),
+        tuple(unmeasured_parts(program)),
     )
 
 

@@ -190,19 +190,22 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
     return noted
 
 
-def headings_of(program: Module) -> list[str]:
-    """The headings in the instructions of all predictors, each with the name of its predictor.
+def unmeasured_parts(program: Module) -> list[str]:
+    """What else is in the prompts of all predictors: headings, and fields with their descriptions.
 
     >>> import dspy
-    >>> headings_of(dspy.Predict(dspy.Signature("text -> label", "Label it.\\n# Rules\\n- One.")))
-    ['# Rules (self)']
+    >>> unmeasured_parts(dspy.Predict(dspy.Signature("text -> label", "Label it.\\n# Rules\\n- One.")))
+    ['# Rules (self)', 'field text (self)', 'field label (self)']
     """
-    parts = [
-        (name, part)
-        for name, each in predictors(program).items()
-        for part in statements(signature_of(each).instructions)
-    ]
-    return [f"{' '.join(part.text.split())} ({name})" for name, part in parts if part.heads]
+    parts = []
+    for name, each in predictors(program).items():
+        signature = signature_of(each)
+        texts = [part.text for part in statements(signature.instructions) if part.heads]
+        for key, about in signature.fields.items():
+            description = str((about.json_schema_extra or {}).get("desc", "")).replace(f"${{{key}}}", "")
+            texts.append(f"field {key}: {description}" if description else f"field {key}")
+        parts += [f"{' '.join(text.split())} ({name})" for text in texts]
+    return parts
 
 
 def _wrote(patch: Patch, unit: Unit) -> bool:
@@ -300,7 +303,7 @@ PROOF = "state.proof.json"  # of a folder with a saved program
 class PromptProof:
     """What is shown of the units of a program's prompts with one model; ``gold`` is the hash of the examples.
 
-    ``headings`` are those over the units, which are part of the prompt and have no effect of their own.
+    ``unmeasured`` are headings and fields with their descriptions: part of the prompt, and no units.
     """
 
     model: str | None
@@ -310,7 +313,7 @@ class PromptProof:
     value: float | None = None
     margin: float | None = None
     date: str = ""
-    headings: list[str] | None = None
+    unmeasured: list[str] | None = None
 
     def view(self) -> View:
         """The prompt, with the effect of each unit."""
@@ -405,7 +408,7 @@ def prove_patched(
         units.append(unit)
     earlier = read_proofs(file) if file.is_file() and proof is None else []
     for earlier_proof in earlier or [proof or PromptProof(None, [])]:
-        write_proof(replace(earlier_proof, units=units, headings=headings_of(program)), file)
+        write_proof(replace(earlier_proof, units=units, unmeasured=unmeasured_parts(program)), file)
 
 
 def read_proofs(file: Path) -> list[PromptProof]:
@@ -428,7 +431,7 @@ def read_proofs(file: Path) -> list[PromptProof]:
 
 
 def check_proof(program: Module, file: Path, model: str | None, gold: Sequence[str] = ()) -> list[str]:
-    """What has no proof any more: what was written, edited or removed since (headings, too), other gold or models.
+    """What has no proof any more: what was written, edited, moved or removed since, other gold or models.
 
     Nothing is run, so it is a check for continuous integration.
 
@@ -454,10 +457,12 @@ def check_proof(program: Module, file: Path, model: str | None, gold: Sequence[s
     changes = []
     for what, some, others in (("no proof of", units, proven), ("proven and gone", proven, units)):
         changes += [f"{what}: {short(unit.text)} ({unit.predictor})" for key, unit in some.items() if key not in others]
-    if proof.headings is not None:
-        headings = headings_of(program)
-        changes += [f"no proof of: {short(text)}" for text in headings if text not in proof.headings]
-        changes += [f"proven and gone: {short(text)}" for text in proof.headings if text not in headings]
+    if proof.unmeasured is not None:
+        parts = unmeasured_parts(program)
+        changes += [f"no proof of: {short(text)}" for text in parts if text not in proof.unmeasured]
+        changes += [f"proven and gone: {short(text)}" for text in proof.unmeasured if text not in parts]
+    if [key for key in units if key in proven] != [key for key in proven if key in units]:
+        changes.append("the units are in another order than in the proof")
     if gold and proof.gold not in ("", *gold):
         changes.append(f"the gold changed: the proof is on {proof.gold[:12]}, and the gold is {gold[0][:12]}")
     return changes
