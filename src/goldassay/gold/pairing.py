@@ -99,13 +99,11 @@ def pairs(
                 raise DataError(message, file=file)
             prediction["id"] = record["id"]
     ids = {*golds.ids}
-    questions = {str(record.get("question")): record["id"] for record in golds} if right.asked else {}
-    for prediction in predictions if right.asked else ():
+    ids_of = {str(record.get("question")): record["id"] for record in golds} if right.questions else {}
+    for prediction in predictions if right.questions else ():
         if prediction["id"] not in ids:
-            texts = right.asked[prediction["id"]]
-            prediction["id"] = next(
-                (questions[text] for text in reversed(texts) if text in questions), prediction["id"]
-            )
+            texts = right.questions[prediction["id"]]
+            prediction["id"] = next((ids_of[text] for text in reversed(texts) if text in ids_of), prediction["id"])
     if left.repeats:  # the prediction of an id that gold repeats counts for each of its questions
         by_id = dict(zip(predictions.ids, predictions, strict=True))
         for name, original in left.repeats.items():

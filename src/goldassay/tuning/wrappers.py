@@ -304,7 +304,7 @@ def demonstrations(program: Module, examples: Examples) -> list[Example]:
     to_demo = getattr(inmost(program), "to_demo", None)
     if to_demo is None:
         return list(examples)
-    shown = []
+    demos = []
     for example in examples:
         fields = dict(to_demo(example))
         for name in fields.keys() & example.keys():
@@ -313,5 +313,5 @@ def demonstrations(program: Module, examples: Examples) -> list[Example]:
                     f"to_demo changes {name!r}, which the program or the metric reads in the same examples; give the "
                     "predictor's field a name of its own"
                 )
-        shown.append(example.copy(**fields).with_inputs(*example.inputs().keys()))
-    return shown
+        demos.append(example.copy(**fields).with_inputs(*example.inputs().keys()))
+    return demos

@@ -27,7 +27,7 @@ def _traces(source: Source) -> Iterator[SourceRecord]:
             name = str(sample["id"])
             steps = [step.state() for step in sample.get("steps") or ()]
             answers = [*_texts(sample.get("prediction"))]
-            source.asked[name] = [*_texts(sample.get("inputs"))]
+            source.questions[name] = [*_texts(sample.get("inputs"))]
             record = {"id": name, "trajectory": steps, "answer": answers[-1] if answers else None}
             yield SourceRecord({**record, "finished": not sample.get("error")})
 

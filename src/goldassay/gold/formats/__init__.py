@@ -88,7 +88,7 @@ class Source:
     warnings: list[str] = field(default_factory=list)
     repeats: dict[str, str] = field(default_factory=dict)
     """Names of questions whose id repeats, and that id; set where the official scorer counts each of them."""
-    asked: dict[str, list[str]] = field(default_factory=dict)
+    questions: dict[str, list[str]] = field(default_factory=dict)
     """What each prediction was asked, where ids are a tool's own."""
     unlabelled: int = 0
     """How many records of a draft have no gold."""
