@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
 
 from goldassay import workspace
@@ -36,6 +37,16 @@ def test_a_program_gets_what_it_requires_beside_the_input_of_its_task(tmp_path: 
     gold.write_text(json.dumps(task) + "\n")
     (example,) = examples(str(gold), target, "all").examples
     assert example.inputs().toDict() == {"question": "3!?"}
+
+
+def test_an_index_that_raises_is_one_line() -> None:
+    class Searching(dspy.Module):  # type: ignore[misc]
+        def index(self, passages: Any) -> Any:
+            raise KeyError("doc")
+
+    record = {"id": "1", "question": "q", "answers": ["a"], "context": "Delft", "documents": ["a"]}
+    with pytest.raises(GoldassayError, match=r"^index raised KeyError: 'doc' \(test_systems.py:\d+\)$"):
+        indexed(Searching(), TaskSet("answering", [{"path": [record]}]))
 
 
 def test_a_program_that_searches_is_indexed_as_a_copy() -> None:

@@ -155,6 +155,15 @@ def test_to_demo_cannot_change_what_the_metric_reads() -> None:
         demonstrations(Same(), SPANS)
 
 
+def test_a_to_demo_that_raises_is_one_line() -> None:
+    class Raising(Names):
+        def to_demo(self, example: Any) -> dict[str, Any]:
+            return {"names": example["nothing"]}
+
+    with pytest.raises(GoldassayError, match=r"^to_demo raised KeyError: 'nothing' \(test_wrappers_nearest.py:\d+\)$"):
+        demonstrations(Raising(), SPANS)
+
+
 def test_a_predictor_that_gold_says_nothing_about_stays_without_demonstrations(lm: Any) -> None:
     class Two(Label):
         def __init__(self) -> None:

@@ -21,6 +21,9 @@ Every message is one line: what, where, what was found, how to fix it.
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -161,6 +164,29 @@ def one_line(error: BaseException) -> str:
     except Exception:  # noqa: BLE001
         text = "(its text cannot be read)"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def line_of(error: BaseException) -> str:
+    """The first line of a user's own code that an exception came through, as `` (metric.py:9)``; empty without one."""
+    package = str(Path(__file__).parents[1])
+    frames = traceback.extract_tb(error.__traceback__)
+    frame = next((frame for frame in frames if not frame.filename.startswith(package)), None)
+    return f" ({Path(frame.filename).name}:{frame.lineno})" if frame else ""
+
+
+@contextmanager
+def user_code(name: str) -> Iterator[None]:
+    """Call a user's function in this: what it raises is one line with its name.
+
+    Raises:
+        GoldassayError: The function raised.
+    """
+    try:
+        yield
+    except GoldassayError:
+        raise
+    except Exception as error:
+        raise GoldassayError(f"{name} raised {one_line(error)}{line_of(error)}") from error
 
 
 def short_repr(value: object, length: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 import threading
-import traceback
 import typing
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +20,7 @@ from goldassay._support.exceptions import (
     MissingExtra,
     ModelError,
     StorageError,
+    line_of,
     one_line,
     short_repr,
 )
@@ -239,11 +239,7 @@ class Metric:
                 raise
             why = " ".join(str(error).split())
             if not isinstance(error, GoldassayError):
-                why = f"{RAISED} {one_line(error)}"
-                package = str(Path(__file__).parents[1])
-                frames = traceback.extract_tb(error.__traceback__)
-                if frame := next((frame for frame in frames if not frame.filename.startswith(package)), None):
-                    why += f" ({Path(frame.filename).name}:{frame.lineno})"  # the first line of the metric's own code
+                why = f"{RAISED} {one_line(error)}{line_of(error)}"
                 if isinstance(error, (AttributeError, KeyError)):
                     why += f"; gold has {', '.join(names(gold))}"
             fields = dict(pred.items()) if isinstance(pred, dspy.Example) else pred

@@ -19,7 +19,7 @@ import dspy
 
 from goldassay import workspace
 from goldassay._support.dspy_compat import input_keys
-from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError, user_code
 from goldassay._support.options import shell_line
 from goldassay.core.measure import TASKS, target_met
 from goldassay.core.metric import AnyMetric, Metric
@@ -107,7 +107,8 @@ def indexed(program: AnyProgram, gold: TaskSet) -> AnyProgram:
     if not hasattr(type(program), "index") or not gold.passages:  # a method, not what a program keeps there
         return program
     copied: Any = program
-    indexed: AnyProgram = copied.deepcopy().index(gold.passages)
+    with user_code("index"):
+        indexed: AnyProgram = copied.deepcopy().index(gold.passages)
     return indexed
 
 
@@ -119,7 +120,8 @@ def prepared(target: Target, data: SplitExamples | None = None, state: Path | No
     if state is not None:
         program = load_state(program, state)
     if data is not None and data.train and hasattr(type(program), "fit"):
-        program = program.fit(data.train)
+        with user_code("fit"):
+            program = program.fit(data.train)
     return program
 
 

@@ -18,7 +18,7 @@ import dspy
 from dspy import Example, Module
 
 from goldassay._support.dspy_compat import Teleprompter, input_keys, serialize_for_json, signature_of
-from goldassay._support.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError, user_code
 from goldassay.core.feedback import similarity_to
 from goldassay.core.fields import Fields, JsonObject
 from goldassay.models.lm.terse import TerseAdapter
@@ -299,16 +299,17 @@ def demonstrations(program: Module, examples: Examples) -> list[Example]:
     """Examples with the outputs of the program's predictors, as its ``to_demo`` makes them.
 
     Raises:
-        GoldassayError: It changes a field that the examples have, which the program and the metric read.
+        GoldassayError: It raised, or changes a field that the examples have, which the program and the metric read.
     """
     to_demo = getattr(inmost(program), "to_demo", None)
     if to_demo is None:
         return list(examples)
     demos = []
     for example in examples:
-        fields = dict(to_demo(example))
-        for name in fields.keys() & example.keys():
-            if fields.pop(name) != example[name]:
+        with user_code("to_demo"):
+            fields = dict(to_demo(example))
+        for name in [name for name in fields if name in example]:
+            if serialize_for_json(fields.pop(name)) != serialize_for_json(example[name]):
                 raise GoldassayError(
                     f"to_demo changes {name!r}, which the program or the metric reads in the same examples; give the "
                     "predictor's field a name of its own"

@@ -12,7 +12,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from goldassay._support.exceptions import GoldassayError
+from goldassay._support.exceptions import GoldassayError, user_code
 from goldassay._support.workspace import FILE_TASKS, attribute, installed, load, nearest, own_root, program_in, root
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import DSPY_NOTES, ProgramShape, fields_read, shape_in
@@ -221,10 +221,11 @@ def judged(task: str | Target, judge: object, place: str | None = None) -> Any:
     """The metric with a judge, by ``metric_with(judge)`` of its file.
 
     Raises:
-        GoldassayError: The file has no such function.
+        GoldassayError: The file has no such function, or it raised.
     """
     file = Path(place.partition(":")[0]) if place else metric_file(task, "metric_with")
     if file is None or not hasattr(load(file), "metric_with"):
         home = file or (task.file if isinstance(task, Target) else f"metrics/{task}.py")
         raise GoldassayError(f"{home} has no metric_with(judge), so no judge can be given; see metrics/answering.py")
-    return load(file).metric_with(judge)
+    with user_code("metric_with"):
+        return load(file).metric_with(judge)
