@@ -318,12 +318,11 @@ class PromptProof:
     def view(self) -> View:
         """The prompt, with the effect of each unit."""
         verdicts = f" {summary(self.units)}" if any(unit.n for unit in self.units) else ""
-        model = f" with {self.model}" if self.model else ""
-        title = Sentence(f"Which line helps{model}?{verdicts}", "head")
+        title = Sentence(f"Which line helps?{verdicts}", "head")
         size = [f"{len(self.units)} units", f"{sum(unit.tokens for unit in self.units)} tokens"]
         measured = [f"{self.n} examples"] if self.n else []
         value = [] if self.value is None else [f"value {self.value:.3f}"]
-        about = Sentence(", ".join([*size, *measured, *value]))
+        about = Sentence(", ".join([*size, *measured, *([self.model] if self.model else []), *value]))
         command = "goldassay explain PROGRAM --gold SET"
         unknown = [] if any(unit.n for unit in self.units) else [Note(f"No unit is measured yet: {command}")]
         return [title, about, *unknown, *view_of(self.units, 100_000, in_halves=True)]
