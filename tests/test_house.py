@@ -1,4 +1,4 @@
-"""The house: the six tasks have a file in every room, and rooms keep their doors."""
+"""The house: the eight tasks have a file in every room, and rooms keep their doors."""
 
 from __future__ import annotations
 

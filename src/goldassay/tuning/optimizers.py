@@ -258,7 +258,7 @@ class Optimizer:
     least: int = 2
 
 
-_OURS = (
+_OPTIMIZERS = (
     Optimizer(
         "labeled",
         lambda job: job.run(teleprompt.LabeledFewShot, k=4, compile_with={"sample": False}),
@@ -312,7 +312,7 @@ _OURS = (
         least=20,  # train examples of a campaign: fewer show no edit to be better, so it rather makes fewer passes
     ),
 )
-OPTIMIZERS = {optimizer.name: optimizer for optimizer in _OURS}
+OPTIMIZERS = {optimizer.name: optimizer for optimizer in _OPTIMIZERS}
 """The optimizers that have budgets for small data, by name."""
 
 
@@ -326,9 +326,9 @@ def resolve(optimizer: str | teleprompt.Teleprompter) -> Optimizer:
         if not callable(getattr(optimizer, "compile", None)):
             raise GoldassayError(f"an optimizer has a compile method; {type(optimizer).__name__} has none")
         return Optimizer(type(optimizer).__name__, partial(_run_object, optimizer))
-    for ours in OPTIMIZERS.values():
-        if optimizer == ours.dspy_name or optimizer.lower() == ours.name:
-            return ours
+    for candidate in OPTIMIZERS.values():
+        if optimizer == candidate.dspy_name or optimizer.lower() == candidate.name:
+            return candidate
     others = extensions.registered("optimizers")
     if optimizer in others:
         return Optimizer(optimizer, extensions.load(others[optimizer]))

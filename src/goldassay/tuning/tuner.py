@@ -117,7 +117,7 @@ def tune(
     elif "patches" in arms and (refusal := preflight.from_sizes("patches", splits, options.settings).refusal):
         raise DataError(refusal)
     if options.resume and not is_arena and not arm.resumes:  # an arena resumes by its arms
-        only = " and ".join(name for name, ours in OPTIMIZERS.items() if ours.resumes)
+        only = " and ".join(name for name, candidate in OPTIMIZERS.items() if candidate.resumes)
         message = f"{arm.name} keeps no state to resume (only {only} do): start it again without resuming"
         raise GoldassayError(message)
     leaks.check_splits(program, splits)
@@ -232,7 +232,7 @@ class TuningRun:
         if patched and test is not None and not stopped:  # a budget that is spent is for nothing else
             missing = ""
             blind = replace(job, settings={"k": job.settings.get("nearest") or 4})
-            for reference in [ours for ours in OPTIMIZERS.values() if not ours.chooses]:
+            for reference in [candidate for candidate in OPTIMIZERS.values() if not candidate.chooses]:
                 try:
                     reference_program = unguarded(reference.optimize(blind))
                     check_shown(reference_program, self.program, self.splits["train"])
