@@ -45,6 +45,15 @@ def test_what_an_answer_rests_on_is_no_label() -> None:
     assert shortcuts(rows) == []
 
 
+def test_a_question_of_a_record_is_no_answer_in_its_place() -> None:
+    fill = "abcdefghijklmnopqrstuvwxyz"
+    rows = [
+        {"id": f"r{index}", "question": f"{fill[index % 26] * 9} {index}?", "context": fill[index % 7] * 80}
+        for index in range(60)
+    ]
+    assert not [shortcut for shortcut in shortcuts(rows) if "question" in str(shortcut)]
+
+
 def test_explain_says_so(monkeypatch: Any) -> None:
     class Yes:
         def complete(self, request: Any) -> Any:

@@ -129,7 +129,7 @@ def shortcuts(examples: Sequence[object], fields: Collection[str] = ()) -> list[
         tenths = [
             10 * text.find(answer) // len(text)
             for answer, text in zip(answers, texts, strict=True)
-            if name not in inputs and name != "id" and len(answer) > 2 and answer in text
+            if name not in about and len(answer) > 2 and answer in text
         ]
         if len(tenths) < max(LEAST_EXAMPLES, len(texts) / 2) or len(set(answers)) <= len(answers) / 5:
             continue
