@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from goldassay import Metric
 from goldassay._support.exceptions import GoldassayError
 from goldassay.measures import extraction
+from goldassay.running.evaluate import evaluate
 from goldassay.tuning import Accept, tune
 
 
@@ -33,12 +34,14 @@ def test_a_larger_sum_is_not_enough_and_evidence_adds_up() -> None:
         Accept(0)
 
 
-def test_gepa_asks_it(lm: Any, reflector: Any, names_program: Any, names_gold: list[Any]) -> None:
+def test_gepa_asks_it_with_what_each_example_adds_to_the_corpus_value(
+    lm: Any, reflector: Any, names_program: Any, names_gold: list[Any]
+) -> None:
     class Counting(Accept):
-        asked = 0
+        scores: ClassVar[list[float]] = []
 
         def should_accept(self, proposal: Any, state: object) -> bool:
-            Counting.asked += 1
+            self.scores.extend(proposal.subsample_scores_before)
             return super().should_accept(proposal, state)
 
     pytest.importorskip("gepa.strategies.acceptance", reason="only newer releases of gepa take a criterion")
@@ -48,5 +51,6 @@ def test_gepa_asks_it(lm: Any, reflector: Any, names_program: Any, names_gold: l
     tuned = tune(
         names_program, gold, metric, "gepa", lm=lm, reflection_lm=reflector(), settings=settings, progress=False
     )
-    assert Counting.asked
+    alone = {row.score for row in evaluate(names_program, names_gold[:20], metric, lm=lm, progress=False).rows}
+    assert Counting.scores and not alone.intersection(Counting.scores)
     assert tuned.dev.after.value >= tuned.dev.before.value
