@@ -52,5 +52,6 @@ def test_gepa_asks_it_with_what_each_example_adds_to_the_corpus_value(
         names_program, gold, metric, "gepa", lm=lm, reflection_lm=reflector(), settings=settings, progress=False
     )
     alone = {row.score for row in evaluate(names_program, names_gold[:20], metric, lm=lm, progress=False).rows}
-    assert Counting.scores and not alone.intersection(Counting.scores)
+    assert Counting.scores
+    assert not alone.intersection(Counting.scores)
     assert tuned.dev.after.value >= tuned.dev.before.value

@@ -492,7 +492,7 @@ class Accept:
 
     ``dspy.GEPA(…, gepa_kwargs={"acceptance_criterion": Accept()}, reflection_minibatch_size=8)``. With ``alpha`` .2 it
     takes at least four gains without a loss, so a minibatch of GEPA's three accepts nothing. In
-    ``goldassay.tune(…, "gepa", settings={"gepa_kwargs": …})`` the scores are what each example adds to the corpus value.
+    ``goldassay.tune(…, "gepa", settings={"gepa_kwargs": …})`` scores are what each example adds to the corpus value.
 
     Args:
         alpha: The chance of accepting a candidate that is as good as its parents.
