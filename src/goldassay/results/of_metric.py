@@ -9,15 +9,15 @@ from goldassay.core.evidence import stacked
 from goldassay.core.fields import Columns, Fields, identity, sides
 from goldassay.core.measure import OWN_TASK, Batches, Measure, failed
 from goldassay.core.metric import Assessments, FunctionMetric, Metric, raised_notes
-from goldassay.core.tally import Counts, Mean
+from goldassay.core.tally import Counts
 from goldassay.results.result import Result, breakdowns, by_key, from_columns
 
 
 def fold_metric(metric: Metric, gold: Sequence[object], pred: Sequence[object], task: str = OWN_TASK) -> Result:
     """The values of a metric over aligned gold and predictions.
 
-    What a measure counts by key, and what a function returns by name, is in ``by`` with precision, recall, F1. A
-    prediction that cannot be measured counts as failed, and a note says so.
+    What a measure counts by key, and the `Counts` that a function returns by name, are in ``by`` with precision,
+    recall, F1. A prediction that cannot be measured counts as failed, and a note says so.
 
     Args:
         metric: The metric.
@@ -27,8 +27,8 @@ def fold_metric(metric: Metric, gold: Sequence[object], pred: Sequence[object], 
 
     >>> metric = Metric.of(lambda gold, pred: {name: gold[name] == pred[name] for name in ("no", "total")})
     >>> result = fold_metric(metric, [{"no": 1, "total": 2}], [{"no": 1, "total": 3}])
-    >>> result.values, result.by["field"]["total"]["f1"]
-    ({'score': 0.5, 'no': 1.0, 'total': 0.0}, 0.0)
+    >>> result.values, result.by
+    ({'score': 0.5, 'no': 1.0, 'total': 0.0}, {})
     """
     reasons: list[tuple[str, str]] = []
     assessed: list[Assessments] = [{}] * len(gold)
@@ -66,10 +66,6 @@ def _by_key(columns: Columns, measure: Measure, result: Result) -> Fields:
 
 
 def _by_name(main: str, result: Result) -> Fields | None:
-    """The values of a dict as fields; a number is the share that is right, so its P, R and F1 are the same."""
-    counts = {}
-    for name, total in result.totals.items():
-        if name != main and isinstance(total, (Mean, Counts)) and 0 <= total.value <= 1:
-            wrong = total.weight - total.total if isinstance(total, Mean) else 0
-            counts[name] = Counts(total.total, wrong, wrong) if isinstance(total, Mean) else total
+    """The `Counts` of a dict as fields; its numbers are means, which the values say already."""
+    counts = {name: total for name, total in result.totals.items() if name != main and isinstance(total, Counts)}
     return by_key(counts) or None
