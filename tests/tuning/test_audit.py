@@ -208,6 +208,17 @@ def test_two_results_of_evaluate_may_have_chosen_the_program() -> None:
     assert goldassay.audit(evaluation(False), evaluation(True), fresh=True).better
 
 
+def test_a_saturated_metric_asks_for_harder_examples_and_not_for_more() -> None:
+    def evaluation(wrong: int) -> dspy.Prediction:
+        rows = [(example, dspy.Prediction(a=""), float(n != wrong)) for n, example in enumerate(questions(60))]
+        return dspy.Prediction(score=98.3, results=rows)
+
+    result = goldassay.audit(evaluation(3), evaluation(4), fresh=True)
+    assert (result.verdict, result.needed, result.more) == ("open", None, None)
+    assert "harder examples" in str(result)
+    assert "more examples" not in str(result)
+
+
 def test_an_optimizer_that_returns_the_program_as_it_was(tmp_path: Path) -> None:
     result = {"val_subscores": [[1.0, 0.0, 1.0]], "parents": [[None]], "val_aggregate_scores": [0.67], "best_idx": 0}
     (tmp_path / "gepa.json").write_text(json.dumps(result), encoding="utf-8")

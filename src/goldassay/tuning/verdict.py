@@ -31,6 +31,7 @@ from goldassay.statistics.selection import select
 from goldassay.tuning.acceptance import MARGIN
 
 LUCK_WARNING = "if these examples chose the program, the gain includes luck"
+SATURATED = "the metric is saturated"
 LEAST_CLEAN = 20  # examples that are left without leaks; a verdict on fewer is none
 FRESH = "goldassay audit BEFORE.json AFTER.json --program FILE --gold TEST"
 UNLABELLED = "goldassay audit BEFORE.json AFTER.json --program FILE --unlabelled FILE"
@@ -106,9 +107,12 @@ class Audit(Displayed):
         )
 
     def with_findings(self, leaks: Sequence[str], notes: Sequence[str]) -> Audit:
-        """The same with what was found; with a leak a gain shows nothing."""
+        """The same with what was found; a leak undoes a gain, and a saturated metric needs other examples, not more."""
         leaked = self.leaked or (bool(leaks) and self.better)
-        return replace(self, leaked=leaked, findings=(*self.findings, *leaks, *notes))
+        audit = replace(self, leaked=leaked, findings=(*self.findings, *leaks, *notes))
+        if any(note.startswith(SATURATED) for note in notes):
+            return replace(audit, needed=None, more=None, fresh=None, target=None)
+        return audit
 
     def without(self, leaks: Sequence[Leak], examples: Sequence[object], judge_others: Callable[[], Audit]) -> Audit:
         """This verdict, or if prompts show examples, the one on the others, with those left out and the gain on all.
@@ -382,7 +386,7 @@ def of_scores(scores: Floats, names: Sequence[str], chosen: int, repeats: int = 
     constant = float(values.min()) == high
     notes = {
         f"the metric is constant: every score is {high:g}, so it cannot show a difference": constant,
-        f"the metric is saturated: {names[0]} has {before:.3f} already, so there is no room": not constant
+        f"{SATURATED}: {names[0]} has {before:.3f} already; only harder examples can show a gain": not constant
         and before >= 0.98 * max(high, 1.0),
         f"only {side} failed ({count} of {len(scores)} examples, scored 0): mend that and measure again": count
         and not fewest,
