@@ -99,9 +99,9 @@ def test_the_review_of_a_draft_counts_as_its_labels(shell: Shell, reviewer: Any)
     score = shell.advised("goldassay score")
     page = reviewer(lambda record: {"value": {"team": truth[record["id"]]}})
     shell(line)
-    assert page.then == ["goldassay report d.review --out d.html"]  # the review does not know the file of the answers
-    shell(page.then[0])
-    assert shell.json(score)["values"]["score"] == float(FLAT["team"] == truth["t0"])
+    assert page.then == [score.replace("d.jsonl", "d.review")]
+    for printed in (score, page.then[0]):
+        assert shell.json(printed)["values"]["score"] == float(FLAT["team"] == truth["t0"])
     shell("goldassay review traces.jsonl --task triage.py --for level")
     assert page.then == ["goldassay score triage.py --gold traces.review --pred traces.jsonl"]
     assert shell.json(page.then[0])["values"]["score"] == float(FLAT["team"] == truth["t0"])
@@ -119,3 +119,16 @@ def test_fields_under_other_names_stay_so_in_the_line_that_takes_the_labels(shel
     assert shell.json(score)["values"]["score"] == 0.5
     shell(f"goldassay review traces.jsonl --task triage.py --for level {names}")
     assert page.then == [score.replace("d.jsonl", "traces.review")]
+
+
+def test_a_file_of_inputs_is_no_answer_in_the_line_that_takes_the_labels(shell: Shell, reviewer: Any) -> None:
+    rows = [{"id": f"t{number}", "text": f"message {number * number}"} for number in range(12)]
+    write("inputs.jsonl", rows)
+    for name in ("museum", "archive"):
+        write(f"{name}.jsonl", [{"id": row["id"], "label": name} for row in rows])
+    files = "inputs.jsonl museum.jsonl archive.jsonl"
+    shell(f"goldassay gold draft {files} --task classification --for compare --out d.jsonl")
+    page = reviewer(lambda record: {"value": {"label": "museum"}})
+    shell(shell.advised("goldassay review"))
+    assert page.then == ["goldassay compare classification --gold d.review --pred museum.jsonl --pred archive.jsonl"]
+    assert shell.json(page.then[0])["verdicts"][0]["verdict"] == "worse"

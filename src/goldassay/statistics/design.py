@@ -72,6 +72,8 @@ class Sampling(BaseModel):
         verdict_mean: The mean of its verdicts over the stratum.
         wave: When the draft was made that added it to a review, where several did.
         fixed: The number of labels, if it was fixed before the first one: a test of that number decides, once.
+        sources: The files and folders of the draft, relative to the folder of its review.
+        map: Their fields under other names.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -90,6 +92,8 @@ class Sampling(BaseModel):
     verdict_mean: float | None = Field(default=None, allow_inf_nan=False)
     wave: str | None = None
     fixed: PositiveInt | None = None
+    sources: tuple[str, ...] | None = None
+    map: dict[str, str] | None = None
 
     @model_validator(mode="after")
     def _agrees(self) -> Sampling:

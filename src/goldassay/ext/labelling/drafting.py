@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from os.path import relpath
 from pathlib import Path
 
 from goldassay import workspace
 from goldassay._support import files
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Record
+from goldassay.core.fields import Fields, Record
 from goldassay.ext.interop.logs.tools import rows_of_table
+from goldassay.ext.labelling import SUFFIX
 from goldassay.ext.labelling.drafts import Draft, Pool, draft
 from goldassay.ext.labelling.review.folder import Folder
 from goldassay.ext.labelling.sources import pool_of
 from goldassay.gold import read, write
+from goldassay.gold.anyfields import mapping
+from goldassay.statistics.design import SAMPLING
 
 
 def draft_sources(
@@ -73,6 +78,10 @@ def draft_sources(
         fixed=fixed,
         drafted=drafted,
     )
+    about: Fields = {"sources": [relpath(source, out.with_suffix(SUFFIX)) for source in sources]}
+    about |= {"map": mapping(map)} if map else {}
+    records = [{**record, SAMPLING: {**record[SAMPLING], **about}} for record in chosen.records]
+    chosen = replace(chosen, records=records)
     if not drafted:
         write(out, chosen.records, format=form, task=name)
     elif out.is_dir():

@@ -360,7 +360,7 @@ def draft(
     taken: Counter[str] = Counter()
     for record in drafted:
         name = str(record.get("id"))
-        sampling = sampling_of(record.get(SAMPLING), name)
+        sampling = sampling_of(record.get(SAMPLING), name).model_copy(update={"sources": None, "map": None})
         is_known = sampling.position < sizes.get(sampling.stratum, 0)
         expected = record_at(sampling.stratum, sampling.position) if is_known else {}
         same = all(expected.get(key) == record.get(key) for key in ("id", "suggestions"))
@@ -414,7 +414,7 @@ def next_steps(
         "tuning": [shell_line("goldassay tune", task, gold=gold)],
         "": [shell_line("goldassay report", review, out=f"{gold.stem}.html")],
     }
-    is_known = files or question in ("errors", "tuning")
+    is_known = question in ("errors", "tuning") or (files and all(file.exists() for file in files))
     if question in ("level", "tuning"):  # which need a metric
         is_known = is_known and has_metric(task)
     return commands[question if is_known else ""]

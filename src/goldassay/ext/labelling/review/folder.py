@@ -197,17 +197,17 @@ class Folder:
                 message = f"its labels are of another draft; go on with them ({path}), or move the folder away"
                 raise DataError(message, file=path)
             content = b"" if old.startswith(content) else content  # it has these records already, and perhaps more
+        records = records_of(first, content) if content else records_of(path / DRAFT_FILE)
+        sampling = Design.of(records, first if content else path / DRAFT_FILE).first
         new: Fields = {"task": task, "created": now()}
-        new["sources"] = [relpath(source, path) for source in sources if drafted]
-        new["map"] = anyfields.mapping(map) or {}
+        new["sources"] = [relpath(source, path) for source in sources] if drafted else list(sampling.sources or ())
+        new["map"] = anyfields.mapping(map) or sampling.map or {}
         if program and str(named).partition(":")[0].endswith(".py"):
             new["program"] = f"{relpath(program.file, path)}:{program.name}"
         changes = {name: value for name, value in settings.items() if value is not None}
         chosen = files.validated(Settings, {**(existing.model_dump() if existing else new), **changes}, path / REVIEW)
         contents: dict[Path, str | bytes] = {}
-        records = records_of(first, content) if content else records_of(path / DRAFT_FILE)
         if content:
-            Design.of(records, first)
             contents[path / DRAFT_FILE] = content
         if chosen != existing:
             contents[path / REVIEW] = f"{jsonl.dumps(chosen.model_dump(), 2)}\n"
@@ -290,6 +290,8 @@ class Folder:
             return []
         task = relpath(self.target.removesuffix(":program")) if self.settings.program else self.task
         files = [Path(relpath(source)) for source in self.sources]
+        if len(files) > len(self.systems):  # some have inputs alone
+            files = [file for file in files if file.stem in self.systems]
         return next_steps(self.design.question, task, Path(relpath(self.path)), files, self.settings.map)
 
     @property
