@@ -44,7 +44,10 @@ def score(
     scoring: ScoringOptions,
     json: bool = False,
 ) -> None:
-    """Score existing predictions against gold. Exit status 1 if your own metric raises."""
+    """Score existing predictions against gold.
+
+    Exit status 1 if your own metric raises.
+    """
     options = scoring.chosen(task)
     with terminal.progress("reading both sides", 2) as update:
         aligned, chosen = read(task, gold, pred, split=scoring.split, **options)
