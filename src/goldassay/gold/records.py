@@ -75,17 +75,21 @@ def problems(
     """The validated record with its fields in the order of its shape, or all that is wrong with it.
 
     Fields that the shape does not have are wrong, or left out with ``extra="ignore"``; a prediction may repeat its
-    input (question, query), which is left out.
+    input (question, query), which is left out. Gold of trajectories may have ``messages`` in place of ``calls``.
     """
     input_field = INPUT_FIELDS.get(task, "text")
     if side == "pred" and isinstance(record, dict) and input_field != "text":
         record = {name: value for name, value in record.items() if name != input_field}
     try:
+        if side == "gold" and task == "trajectories" and isinstance(record, dict):
+            record = _with_calls(record)
         checked = adapter(task, side).validate_python(record, extra=extra)
         if task == "classification" and not any(name in checked for name in ("label", "labels", "score")):
             what = 'this field is missing (or labels, or score); name its column (`map={"label": "COLUMN"}`)'
             return [DataError(what, record=checked["id"], field="label")]
         return checked
+    except DataError as error:
+        return [error]
     except ValidationError as error:
         fields = record if isinstance(record, dict) else {}
         labels = LABEL_FIELDS[task]
@@ -115,6 +119,17 @@ def problems(
             what += hint if len(detail["loc"]) <= 1 else ""
             errors[field] = DataError(what, record=fields.get("id"), field=field or None)
         return list(errors.values())
+
+
+def _with_calls(record: Fields) -> Fields:
+    """Gold with the calls of its messages, if it has no calls of its own."""
+    messages = record.get("messages")
+    if not isinstance(messages, list) or "calls" in record:
+        return record
+    from goldassay.measures.trajectories.records import of_messages
+
+    steps = of_messages(messages, strict=True)
+    return {**record, "calls": [{"name": step.name, "args": step.args} for step in steps if step.kind == "tool"]}
 
 
 def is_labelled(record: object, task: str) -> bool:

@@ -204,7 +204,7 @@ class Trajectories(Common, total=False):
 
     ``answers`` are the acceptable final answers, ``functions`` the schemas of the tools, ``state`` what must be true at
     the end, ``category`` a kind of example that values are broken down by, ``documents`` what the answer rests on,
-    ``messages`` a conversation with these calls.
+    ``messages`` a conversation with these calls, which is read for them where ``calls`` is absent.
     """
 
     question: str

@@ -59,6 +59,15 @@ def test_the_greedy_assignment_misses_what_the_largest_finds() -> None:
     assert TrajectoryMatch("unordered", arguments="superset")(gold, pred).tally.value == 1
 
 
+def test_messages_of_langchain_are_those_of_openai() -> None:
+    openai = [{"role": "user", "content": "?"}, {"role": "assistant", "tool_calls": [{"name": "a", "args": {"x": 1}}]}]
+    langchain = [{"type": "human", "content": "?"}, {"type": "ai", "tool_calls": [{"name": "a", "args": {"x": 1}}]}]
+    gold, pred = [{"messages": openai}] * 2, [{"messages": langchain}, {"messages": langchain[1:]}]
+    card = score("trajectories", gold, pred, protocol="agentevals")
+    assert [*card.values.values()] == [0.5, 1, 1, 1]
+    assert score("trajectories", gold, pred).values["trajectory_exact_match"] == 1
+
+
 def test_a_failed_program_and_another_trajectory_that_is_acceptable() -> None:
     gold = {"calls": [calls("a"), calls("b")]}
     assert AgentMatch()(gold, {"calls": calls("b")}).tally.value == 1

@@ -69,7 +69,7 @@ def turns(record: object) -> Turns | None:
     calls: list[Step] = []
     for message in messages:
         get = message.get if type(message) is dict else partial(read, message, default=None)
-        role = get("role")
+        role = get("role") or get("type")
         if role is None:
             return None  # steps
         listed = list(map(call_of, get("tool_calls") or ()))
@@ -221,7 +221,5 @@ AGENTEVALS = Protocol(
     "agentevals",
     ("trajectories",),
     scorecard,
-    format="agentevals",
-    reads_records=True,
     options=("arguments", "compare"),
 )

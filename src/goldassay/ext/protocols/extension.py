@@ -28,7 +28,6 @@ extension = Extension(
         "kilt": f"{FORMATS}.questions:one_file",
         "docvqa": f"{FORMATS}.questions:one_file",
         "bfcl": f"{FORMATS}.calls:bfcl",
-        "agentevals": f"{FORMATS}.calls:agentevals",
     },
     measures={
         "trajectories.agentevals": "goldassay.ext.protocols.agentevals:MEASURES",

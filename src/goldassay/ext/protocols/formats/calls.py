@@ -1,4 +1,4 @@
-"""The files of the Berkeley Function Calling Leaderboard, an object a line, and records with messages (``agentevals``).
+"""The files of the Berkeley Function Calling Leaderboard, an object a line.
 
 Gold is one file with ``id``, ``question``, ``functions`` (or ``function``) and ``ground_truth``; or BFCL's own pair: a
 file of questions, and the acceptable answers in the folder ``possible_answer`` beside it under the same name. Either
@@ -22,7 +22,7 @@ from typing import Any
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
 from goldassay.core.fields import Fields
-from goldassay.gold.formats import Format, Source, SourceRecord, first_line, guess, named
+from goldassay.gold.formats import Format, Source, SourceRecord, first_line
 
 BFCL_ANSWERS = "possible_answer"  # the folder of the acceptable answers
 ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -140,19 +140,3 @@ def _is_bfcl(file: Path, task: str) -> bool:
 
 
 bfcl = Format(("trajectories",), _rows, recognises=_is_bfcl)
-
-
-def _chats(source: Source) -> Iterator[SourceRecord]:
-    """Records of ours; gold may have ``messages`` in place of ``calls``."""
-    from goldassay.measures.trajectories.records import of_messages  # loads numpy
-
-    source.format = guess(source.path, source.task)
-    for row in named(source.format).rows(source):
-        messages = row.record.get("messages") if isinstance(row.record, dict) else None
-        if source.side == "gold" and isinstance(messages, list) and "calls" not in row.record:
-            steps = of_messages(messages, strict=True)
-            row.record["calls"] = [{"name": step.name, "args": step.args} for step in steps if step.kind == "tool"]
-        yield row
-
-
-agentevals = Format(("trajectories",), _chats)
