@@ -15,6 +15,7 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
 from goldassay.ext.labelling.drafts import Pool, draft
 from goldassay.ext.labelling.labelled import verdict
+from goldassay.ext.labelling.review.folder import Folder
 from goldassay.gold import write
 
 Records = list[dict[str, Any]]
@@ -270,3 +271,19 @@ def test_runs_without_the_population_are_one_line(files: dict[str, Path], tmp_pa
     assert runs[0].results["value"] is None
     with pytest.raises(GoldassayError, match="answers to the drafted examples only"):
         compare(*runs)
+
+
+def test_the_line_that_labels_two_programs_of_one_file_names_one_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = "import dspy\n" + "".join(
+        f"def {name}(letter: str) -> dspy.Prediction:\n    return dspy.Prediction(kind='{name}')\n" for name in "ab"
+    )
+    Path("two.py").write_text(source)
+    saved(Path("inputs.jsonl"), [{"id": str(number), "letter": f"letter {number}"} for number in range(30)])
+    words = ["compare", "two.py:a", "--program", "two.py:a", "--program", "two.py:b", "--unlabelled", "inputs.jsonl"]
+    result = CliRunner().invoke(app, words)
+    assert "goldassay review ranking/draft.jsonl --task two.py:a)" in result.stdout
+    opened = Folder.open([Path("ranking/draft.jsonl")], "two.py:a")
+    assert opened.settings.task == "two"

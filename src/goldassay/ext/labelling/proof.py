@@ -450,9 +450,11 @@ def prove_by_labels(
     elif unlabelled is not None:
         tell(f"This continues with {draft}; to draft from other inputs, move it away with its review.")
     folder = draft if draft.is_dir() else draft.with_suffix(SUFFIX)
+    own = target.task not in TASKS and target.task == target.file.stem
+    name = "" if target.name == "program" else f":{target.name}"
+    task = relpath(target.file) + name if own else target.task
     if page:
-        own = target.task not in TASKS and target.task == target.file.stem
-        with Review(Folder.open([draft], f"{target.file}:{target.name}" if own else target.task)) as opened:
+        with Review(Folder.open([draft], task)) as opened:
             tell(f"Label here, and end the review on the page or with Ctrl-C: {opened.url}")
             webbrowser.open(opened.url)
             opened.server.wait()
@@ -470,7 +472,6 @@ def prove_by_labels(
     design = Design.of(records)
     population = design.population if design.drafted else len(records)
     if not decided(records, target.task)[0]:
-        task = target.task if target.task in TASKS else relpath(target.file)
         task = "" if task_of(records) == target.task else task
         return Proof(draft, population, judged=judged, plan=plan, task=task)
     result = verdict(target.task, records, design.systems, metric)
