@@ -104,7 +104,7 @@ def history_entry(lm: dspy.BaseLM, outputs: object) -> Mapping[str, Any]:
 
 def was_cut(entry: Mapping[str, Any]) -> bool:
     """Whether an entry of a model's history holds an answer that was cut off at ``max_tokens``."""
-    response: Any = entry.get("response")
+    response = entry.get("response")
     parts = [response, *(getattr(response, "choices", None) or ())]
     reasons = {getattr(output, "finish_reason", None) for output in parts} | {getattr(response, "status", None)}
     return not reasons.isdisjoint(("length", "incomplete"))

@@ -237,12 +237,12 @@ class _Loader(yaml.SafeLoader):
             DataError: It is an alias.
         """
         if self.check_event(yaml.AliasEvent):
-            event: Any = self.get_event()  # type: ignore[no-untyped-call]
+            event = self.get_event()  # type: ignore[no-untyped-call]
             message = f"alias *{event.anchor}: aliases are not read here; write the value out"
             raise DataError(message, line=event.start_mark.line + 1)
         return super().compose_node(parent, index)
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
         """The mapping of a node.
 
         Raises:

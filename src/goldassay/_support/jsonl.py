@@ -96,7 +96,7 @@ def whole(parsed: Any) -> Any:
     return [whole(inner) for inner in parsed] if isinstance(parsed, list) else parsed
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     parsed = dict(pairs)
     if len(parsed) < len(pairs):
         repeated, _ = Counter(key for key, _ in pairs).most_common(1)[0]
@@ -126,7 +126,7 @@ def dumps(value: object, indent: int | None = None) -> str:
     return text
 
 
-def _writable(value: Any, depth: int = 0) -> Any:
+def _writable(value: Any, depth: int = 0) -> object:
     """``value`` with what JSON can hold: other keys as text, numbers that are not finite as null.
 
     Of a value whose own methods raise, or that is nested too deeply, only the name of its type is left.
@@ -182,7 +182,7 @@ def rows(file: Path, *, what: str = "a JSON object", check: Check | None = None)
     [{'a': 1}, {'a': 2}]
     """
 
-    def checked(row: dict[str, Any]) -> dict[str, Any]:
+    def checked(row: dict[str, object]) -> dict[str, object]:
         (check or dict)(row)
         return row
 
@@ -208,7 +208,7 @@ def parsed_rows(file: Path, parse: Callable[[dict[str, Any]], T], *, what: str) 
             offset += len(line)
 
 
-def rows_at(file: Path, offsets: Iterable[int]) -> Iterator[dict[str, Any]]:
+def rows_at(file: Path, offsets: Iterable[int]) -> Iterator[dict[str, object]]:
     """The objects whose lines start at these byte offsets, for sequences that leave their rows in a file."""
     with file.open("rb") as stream:
         for offset in offsets:

@@ -61,7 +61,7 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names)}"
 
 
-def program_in(file: Path, name: str, others: Iterable[str]) -> Callable[..., Any]:
+def program_in(file: Path, name: str, others: Iterable[str]) -> Callable[..., object]:
     """The program of a workspace file: a DSPy module or a function; of a class, an instance.
 
     Raises:
@@ -72,7 +72,7 @@ def program_in(file: Path, name: str, others: Iterable[str]) -> Callable[..., An
         kind = type(program).__name__
         raise DataError(f"{name} is of type {kind}; a program is a DSPy module or a function", file=file)
     with _one_line_errors(file):
-        created: Callable[..., Any] = program() if isinstance(program, type) else program
+        created: Callable[..., object] = program() if isinstance(program, type) else program
         return created
 
 

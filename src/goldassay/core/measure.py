@@ -244,7 +244,7 @@ class Batches:
             raise DataError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
         self.gold = gold
         self.pred = pred
-        self._cache: dict[Hashable, Any] = {}
+        self._cache: dict[Hashable, object] = {}
 
     def of(self, measure: Measure) -> Any:
         """The batch that this measure counts in."""

@@ -21,7 +21,7 @@ from typing import Any, Self, TypeAlias
 
 from typing_extensions import TypeVar
 
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 
 Number: TypeAlias = Any
 """A number, or an array of numbers, one an example or a resample: one formula serves both."""
@@ -146,7 +146,7 @@ def flat(state: Mapping[str, object]) -> dict[Path, Any]:
     >>> nested(flat({"MUS": {"tp": 1, "fp": 0}})) == {"MUS": {"tp": 1, "fp": 0}}
     True
     """
-    columns: dict[Path, Any] = {}
+    columns: dict[Path, object] = {}
     for key, value in state.items():
         inner = flat(value) if isinstance(value, Mapping) else {(): value}
         columns |= {(key, *path): number for path, number in inner.items()}
@@ -281,7 +281,7 @@ class Keyed(dict[K, V], Tally):
 
     def with_items(self, items: Mapping[K, V]) -> Self:
         """A tally of the same kind and settings that holds these items."""
-        kind: Any = type(self)  # `dataclasses.replace` asks for its fields at every call
+        kind = type(self)  # `dataclasses.replace` asks for its fields at every call
         tally: Self = kind(evidence=items, **{name: getattr(self, name) for name in _settings(kind)})
         return tally
 
@@ -511,7 +511,7 @@ class Confusion(Keyed[tuple[str, str], Number]):
         return table
 
     def state(self) -> Fields:
-        table: dict[str, Fields] = {}
+        table: dict[str, JsonObject] = {}
         for (gold, pred), count in self.items():
             table.setdefault(gold, {})[pred] = count
         return table

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from goldassay.core.evidence import stacked
-from goldassay.core.fields import Columns, Fields, identity, sides
+from goldassay.core.fields import Columns, Fields, JsonObject, identity, sides
 from goldassay.core.measure import OWN_TASK, Batches, Measure, failed
 from goldassay.core.metric import Assessments, FunctionMetric, Metric, raised_notes
 from goldassay.core.tally import Counts
@@ -44,7 +44,7 @@ def fold_metric(metric: Metric, gold: Sequence[object], pred: Sequence[object], 
         for key, measure in metric.measures.items()
     }
     result = from_columns(task, metric.measures, columns, Batches(gold, pred))
-    tables: dict[str, Callable[[Result], Fields | None]] = {}
+    tables: dict[str, Callable[[Result], JsonObject | None]] = {}
     for measure in metric.measures.values():
         tables |= {facet: partial(_by_key, metric.columns, by) for facet, by in measure.breakdown.items()}
     if isinstance(metric, FunctionMetric):

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 from goldassay._support.display import Displayed
 from goldassay._support.exceptions import GoldassayError, optional
 from goldassay.core.evidence import Chunks, chosen, means, scaled
-from goldassay.core.fields import Fields, Record, clusters, identity, shared_text, unit
+from goldassay.core.fields import Fields, JsonObject, Record, clusters, identity, shared_text, unit
 from goldassay.core.measure import Batches, Measure, gold_field
 from goldassay.core.tally import Counts, Evidence, Mean, Tally, flat
 from goldassay.results.tables import result_view
@@ -414,7 +414,7 @@ def from_columns(task: str, measures: Mapping[str, Measure], columns: Record, sh
     return Result(task, dict(measures), columns, shared.gold, shared, conventions=conventions)
 
 
-def breakdowns(result: Result, tables: Facets) -> Fields:
+def breakdowns(result: Result, tables: Facets) -> JsonObject:
     """The tables by facet; of examples that tell no values the share of all inputs in which each kind of error occurs.
 
     Args:

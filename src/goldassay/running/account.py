@@ -29,7 +29,7 @@ from goldassay._support.dspy_compat import (
 )
 from goldassay._support.exceptions import one_line
 from goldassay._support.progress import WAITING
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.steps import Step, bounded
 from goldassay.running.budget import SILENT, Meter
 from goldassay.running.rows import UNUSED, Usage
@@ -141,7 +141,7 @@ class Account(BaseCallback):  # type: ignore[misc]
             else:
                 record["error"] = str(exception)[:ERROR_LENGTH]
 
-    def on_module_start(self, call_id: str, instance: object, inputs: Fields) -> None:
+    def on_module_start(self, call_id: str, instance: object, inputs: JsonObject) -> None:
         """A module begins."""
         name = type(instance).__name__
         predictor = (self.names.get(id(instance)) or name) if isinstance(instance, dspy.Predict) else ""
@@ -156,7 +156,7 @@ class Account(BaseCallback):  # type: ignore[misc]
         if step and step.predictor:
             self._makers[step.parent] = step.predictor
 
-    def on_tool_start(self, call_id: str, instance: Any, inputs: Fields) -> None:
+    def on_tool_start(self, call_id: str, instance: Any, inputs: JsonObject) -> None:
         """A tool begins."""
         self._begin(call_id, "tool", str(instance.name), inputs)
 
@@ -164,7 +164,7 @@ class Account(BaseCallback):  # type: ignore[misc]
         """A tool has ended."""
         self._end(call_id, outputs, exception)
 
-    def on_interpreter_execute_start(self, call_id: str, instance: object, inputs: Fields) -> None:
+    def on_interpreter_execute_start(self, call_id: str, instance: object, inputs: JsonObject) -> None:
         """Code that a model wrote begins to run."""
         self._begin(call_id, "tool", "python", {"kwargs": {"code": inputs.get("code")}})
 

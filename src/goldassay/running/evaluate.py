@@ -130,7 +130,7 @@ class _Evaluation:
         if options.repeats > 1:  # a cached answer is not a repeat
             lm = lm and without_cache(lm)
             if isinstance(program, dspy.Module) and any(getattr(p.lm, "cache", False) for p in program.predictors()):
-                fresh: Any = program.deepcopy()
+                fresh = program.deepcopy()
                 for predictor in fresh.predictors():
                     predictor.lm = predictor.lm and without_cache(predictor.lm)
                 program = fresh

@@ -53,7 +53,7 @@ def failure(error: BaseException, note: str = "") -> dspy.Prediction:
 
 def attempt(
     program: Program,
-    inputs: Mapping[str, Any],
+    inputs: Mapping[str, object],
     explain: Callable[[BaseException], str] = lambda error: "",
     on_retry: Callable[[], None] = lambda: None,
 ) -> dspy.Prediction:

@@ -129,7 +129,7 @@ def function_hash(function: Callable[..., object]) -> str:
         for cell in routine.__closure__ or ():
             with suppress(ValueError):  # it is empty
                 cells.append(cell.cell_contents)
-        used: list[Any] = []
+        used: list[object] = []
         for inner in _codes(code):  # what each does, not where it is
             constants = [_plain(value) for value in inner.co_consts if not isinstance(value, CodeType)]
             parts += [inner.co_code.hex(), *constants, *inner.co_names]
@@ -180,7 +180,7 @@ def modules_of(program: Program) -> list[object]:
     return modules
 
 
-def _digest(value: Sequence[Any] | Mapping[str, Any]) -> str:
+def _digest(value: Sequence[object] | Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

@@ -23,7 +23,7 @@ from goldassay import __version__
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.secrets import SETTING, remember, scrub
-from goldassay.core.fields import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.measure import OWN_TASK, Measure, stored
 from goldassay.running.hashing import code_hash, fingerprint, function_hash, gold_hash, settings_hash
 
@@ -116,7 +116,7 @@ class RunHead:
     seed: int | None = None
     repeats: PositiveInt = 1
     pass_mark: float = 1.0
-    versions: Fields = field(default_factory=dict)
+    versions: JsonObject = field(default_factory=dict)
     gold: RunGold = field(default_factory=RunGold)
     program: dict[str, str | None] = field(default_factory=dict)
     code: str | None = None
@@ -124,7 +124,7 @@ class RunHead:
     function: MetricFunction | None = None
     measures: dict[str, RunMeasure] = field(default_factory=dict)
     columns: dict[str, str] = field(default_factory=dict)
-    process: Fields = field(default_factory=dict)
+    process: JsonObject = field(default_factory=dict)
     started: str | None = None
     cost: dict[str, float | Fields] = field(default_factory=dict)
     judge_labels: Fields = field(default_factory=dict)
@@ -139,7 +139,7 @@ class RunHead:
 
     def state(self) -> Fields:
         """The settings as ``run.json`` holds them, without the values of the run."""
-        state: Fields = {"schema": 1, **vars(self)}
+        state: JsonObject = {"schema": 1, **vars(self)}
         state["gold"] = asdict(self.gold)
         state["function"] = self.function and asdict(self.function)
         state["measures"] = {name: asdict(measure) for name, measure in self.measures.items()}
@@ -241,7 +241,7 @@ def describe_run(
 
 
 @functools.cache  # all installed packages are looked through
-def versions() -> Fields:
+def versions() -> JsonObject:
     """The versions of goldassay, DSPy and Python."""
     return {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()}
 

@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import dspy
 from rapidfuzz import fuzz, process
@@ -91,7 +91,7 @@ def find_leaks(program: Program, gold: Sequence[object]) -> list[Leak]:
             elif keys:
                 alone = [" ".join(str(value).split()) for value in filled.values()]
                 texts_of[keys] += [(text, origin) for text in dict.fromkeys([" ".join(alone), *alone])]
-    parts: list[Any] = getattr(program, "prompt_parts", list)()
+    parts: list[object] = getattr(program, "prompt_parts", list)()
     pool = [example for part in parts if isinstance(part, Mapping) for example in part.get("examples", ())]
     if pool:
         texts_of[keys] += [(text_of(example, keys), NEAREST) for example in pool]

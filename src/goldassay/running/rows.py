@@ -83,7 +83,7 @@ class Row:
     document: str | None = None
     language: str | None = None
     strata: Record | None = None
-    sampling: Record | None = None
+    sampling: Mapping[str, object] | None = None
     errors: tuple[Error, ...] = ()
     latency_s: float | None = None
     error: str = ""

@@ -17,7 +17,7 @@ from goldassay._support.display import Displayed
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError, optional
 from goldassay._support.extensions import of_kind, registered
 from goldassay.core.evidence import Chunks, stacked
-from goldassay.core.fields import Fields, Record, sides, unit
+from goldassay.core.fields import Fields, JsonObject, Record, sides, unit
 from goldassay.core.measure import OWN_TASK, Batches, Error, Measure, Returned, parse
 from goldassay.core.tally import Evidence, Mean
 from goldassay.measures.judged import corrected
@@ -354,9 +354,9 @@ class Run(Displayed):
 
     def records(self) -> list[Fields]:
         """A flat record an example: id, strata, score, values, errors, seconds, tokens, inputs, gold, prediction."""
-        records: list[Fields] = []
+        records: list[JsonObject] = []
         for row, evidence in zip(self.rows, self.evidence, strict=True):
-            record: Fields = {"id": row.id}
+            record: JsonObject = {"id": row.id}
             record |= {f"stratum.{name}": key for name, key in row.facets.items()}
             record["score"] = row.score
             record |= {name: float(tally.value) if tally.weight else None for name, tally in evidence.items()}
@@ -383,7 +383,7 @@ class Run(Displayed):
         """The results as ``run.json`` holds them; ``value`` is that of the headline, corrected by people's labels."""
         headline = overall(self)
         ends = headline.interval
-        results: Fields = {
+        results: JsonObject = {
             "unit": self.unit,
             "value": None if math.isnan(headline.value) else headline.value,
             "interval": [ends.low, ends.high] if ends else None,
@@ -475,7 +475,7 @@ def stored(folder: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
     repeats = max(repeats, head.repeats)
     rows = Rows(folder / ROWS, repeats)
 
-    def row_of(state: Fields) -> Row:
+    def row_of(state: JsonObject) -> Row:
         """The row, if it is one of this run; rows of a function may hold values of other names."""
         row = Row.of(state)
         more = dict.fromkeys(row.tallies if head.of_function else (), Mean())

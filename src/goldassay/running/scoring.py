@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypedDict, Unpack, overload
 
 from goldassay import workspace
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.measure import TASKS, Batches, Measure, parse, registered, target_met
 from goldassay.gold import Pairs, formats, pairs, sets
 from goldassay.measures import protocols
@@ -195,7 +195,7 @@ def read(
     return aligned, chosen | {name: reading[name] for name in ("train",) if name in reading}
 
 
-def set_options(task: str, gold: str | Path) -> Fields:
+def set_options(task: str, gold: str | Path) -> JsonObject:
     """The options of the scorecard that the card beside a file of gold names: ``labels`` of classification.
 
     Args:
