@@ -164,7 +164,7 @@ def nested(row: Record) -> Fields:
     return {name: value for name, value in row.items() if name not in columns} | {"record": _lists(tree)}
 
 
-def _lists(value: Any) -> Any:
+def _lists(value: Any) -> object:
     """Objects whose keys are numbers as lists."""
     if not isinstance(value, dict):
         return value
@@ -183,7 +183,7 @@ def fields(records: Iterable[Record]) -> dict[str, str]:
     {'text': 'str', 'year': 'int'}
     """
     listed = list(records)
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, list[object]] = {}
     for record in listed:
         for name, value in record.items():
             if name not in ABOUT_RECORD:

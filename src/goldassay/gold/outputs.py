@@ -17,10 +17,11 @@ from operator import itemgetter
 
 import numpy as np
 
+from goldassay.core.fields import JsonObject
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape
 from goldassay.gold.records import LABEL_FIELDS
-from goldassay.gold.shapes import Fields, Record
+from goldassay.gold.shapes import Record
 from goldassay.measures.extraction.records import spans
 from goldassay.measures.linking.records import sides as link_sides
 from goldassay.measures.retrieval.records import scores
@@ -39,7 +40,7 @@ NO_OUTPUT = ("id", "document", "text", "latency_ms", "error", "meta")
 """What a prediction of a built-in task has beside its answer and what belongs to it."""
 
 
-def output_of(prediction: Record, task: str) -> Fields:
+def output_of(prediction: JsonObject, task: str) -> JsonObject:
     """What a prediction answers, without its id, and of a built-in task without what belongs to the id.
 
     >>> output_of({"id": "a", "text": "Ur", "label": "M"}, "classification")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from goldassay._support import workspace
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import Faults
-from goldassay.core.fields import Fields, Record, check_unique, identity
+from goldassay.core.fields import Fields, JsonObject, Record, check_unique, identity
 from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, Source, SourceRecord, tables
@@ -158,7 +158,7 @@ class Records(list[Fields]):
     """
 
     def __init__(
-        self, records: Iterable[Fields], source: Source, *, format: str = "", lines: Sequence[int | None] = ()
+        self, records: Iterable[JsonObject], source: Source, *, format: str = "", lines: Sequence[int | None] = ()
     ) -> None:
         super().__init__(records)
         self.source = source

@@ -147,7 +147,7 @@ def is_labelled(record: object, task: str) -> bool:
     return not names or any(record.get(name) is not None for name in names)
 
 
-def prove(text: str, spans: Sequence[Record], field: str, record: object = None) -> None:
+def prove(text: str, spans: Sequence[Mapping[str, object]], field: str, record: object = None) -> None:
     """Raise for the first span that is not where it says.
 
     >>> prove("ISIL: NL-AmRM)", [{"start": 6, "end": 13, "text": "NL-AmRM"}], "entities")
@@ -296,7 +296,7 @@ def as_gold(output: Record, task: str) -> Fields:
     return value
 
 
-def candidate_ids(candidate: Record) -> dict[str, list[str]]:
+def candidate_ids(candidate: Mapping[str, object]) -> dict[str, list[str]]:
     """The identifiers of a candidate by knowledge base.
 
     >>> candidate_ids({"id": "Q190804"})

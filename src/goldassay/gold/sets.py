@@ -486,7 +486,7 @@ def counted(task: str, records: Sequence[Record]) -> Fields:
     return counts | _tables(items, **TALLIED[task])
 
 
-def _tables(rows: Sequence[Record], **fields: str) -> dict[str, dict[str, int]]:
+def _tables(rows: Sequence[Mapping[str, object]], **fields: str) -> dict[str, dict[str, int]]:
     """How often each value of a field occurs, each by the name of its count; a field without any is left out."""
     columns = {name: [value for row in rows if (value := row.get(field))] for name, field in fields.items()}
     return {name: tally(values) for name, values in columns.items() if values}

@@ -210,7 +210,7 @@ def split(
     return Split(by_id, shares, len(groups), deviations)
 
 
-def for_tuning(records: Sequence[Record], seed: int = 0, inputs: Sequence[str] | None = None) -> Split:
+def for_tuning(records: Sequence[JsonObject], seed: int = 0, inputs: Sequence[str] | None = None) -> Split:
     """Records without splits on train, dev and test; without a test side that would tell no value.
 
     That of drafted records tells one only if the draft is for a level and the side has records of each stratum.
@@ -230,7 +230,7 @@ def fields_of(record: Record) -> JsonObject:
     return {**(record.get("meta") or {}), **record, **(record.get("strata") or {})}
 
 
-def value_of(record: Record, factor: str) -> object:
+def value_of(record: Mapping[str, object], factor: str) -> object:
     """A factor of a record, if it has one."""
     return fields_of(record).get(factor)
 

@@ -307,7 +307,7 @@ class JudgeAgreement(Report):
     people: Interval | None
     confusion: Mapping[str, Mapping[str, int]]
     corrected: Corrected | None
-    divided: Sequence[Mapping[str, Any]]
+    divided: Sequence[Mapping[str, object]]
     warnings: Sequence[str]
     mean: MeanGrade | None
 

@@ -33,7 +33,7 @@ from goldassay._support import jsonl
 from goldassay._support.dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowExceededError
 from goldassay._support.exceptions import GoldassayError, ModelError, one_line
 from goldassay._support.secrets import remember, scrub
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.judges import questions
 from goldassay.judges.questions import SWAPPED, Question, count
 from goldassay.measures.judged import Verdict
@@ -114,7 +114,7 @@ class Judge:
         retries: int = 1,
         version: str = "1",
         programs: Mapping[str, dspy.Module] | None = None,
-        verdicts: MutableMapping[str, Fields | None] | None = None,
+        verdicts: MutableMapping[str, JsonObject | None] | None = None,
         sample: int = 0,
     ) -> None:
         if lm is None:
@@ -128,7 +128,7 @@ class Judge:
         self.version = version
         self.sample = sample
         self.programs = dict(programs or {})
-        self.verdicts: MutableMapping[str, Fields | None] = {} if verdicts is None else verdicts
+        self.verdicts: MutableMapping[str, JsonObject | None] = {} if verdicts is None else verdicts
         self.asked = 0
         self.calls = 0
         self.cached = 0
@@ -356,7 +356,7 @@ class Verdicts(dict[str, Fields | None]):
             log.add({"key": key, "fields": scrub(fields)})
 
 
-def _check_row(row: Fields) -> None:
+def _check_row(row: JsonObject) -> None:
     if not isinstance(row["key"], str) or not isinstance(row["fields"], (dict, type(None))):
         raise TypeError
 

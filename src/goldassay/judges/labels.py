@@ -38,7 +38,7 @@ from typing import TypeVar
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core import fields
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields
 from goldassay.core.metric import Metric
 from goldassay.gold.reading import read as read_records
 from goldassay.judges.judge import Judge, Panel
@@ -233,7 +233,7 @@ def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) ->
     return list(zip(records.lines, records, strict=True))
 
 
-def labels_of(row: Record) -> Fields:
+def labels_of(row: Mapping[str, object]) -> Fields:
     """Each annotator's label; those without one are left out.
 
     >>> labels_of({"label_ann": "yes", "label_bob": ""}), labels_of({"label": None})

@@ -86,7 +86,7 @@ class JudgedMean(Sums):
         return self.value, self.highest
 
 
-LIVE: WeakValueDictionary[str, Any] = WeakValueDictionary()
+LIVE: WeakValueDictionary[str, object] = WeakValueDictionary()
 
 
 class JudgedMeasure(Measure[JudgedMean]):

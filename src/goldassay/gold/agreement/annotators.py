@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.evidence import row as row_of
-from goldassay.core.fields import Fields, Record, check_unique, clusters, identity
+from goldassay.core.fields import JsonObject, Record, check_unique, clusters, identity
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import shape_of_task
 from goldassay.core.tally import Counts, Mean
@@ -131,7 +131,7 @@ def agree_files(
     drafts = [record for record in read(file, task=task, format=format, **options) if record.get("suggestions")]
     if not drafts:
         raise DataError("no record has suggestions, as gold draft writes them", file=file)
-    suggested: dict[str, list[Fields]] = {}
+    suggested: dict[str, list[JsonObject]] = {}
     unchanged = 0
     for record in drafts:
         label = canonical_output(shaped.as_prediction(record, task), task)

@@ -32,7 +32,7 @@ class Finding:
     line: int | None = None
     record: str | None = None
     field: str | None = None
-    fix: Record | None = None
+    fix: Mapping[str, object] | None = None
     records: int = 1
 
     @property
@@ -95,7 +95,7 @@ class LocatedRecord:
     file: str
     line: int | None = None
 
-    def finding(self, kind: str, message: str, field: str, fix: Record | None = None) -> Finding:
+    def finding(self, kind: str, message: str, field: str, fix: Mapping[str, object] | None = None) -> Finding:
         """A fault of this record."""
         return Finding(kind, clipped(message), self.file, self.line, clipped(str(self.record["id"])), field, fix)
 
@@ -127,7 +127,7 @@ def differences(declared: JSON, counts: Record, where: str, file: str = CARD) ->
             yield Finding("count", f"{number:,} declared, {count:,} counted", file, field=f"{where}.{path}".lstrip("."))
 
 
-def _flat(table: Record) -> JsonObject:
+def _flat(table: JsonObject) -> JsonObject:
     """``{"records": 9, "types": {"TOP": 8}}`` as ``{"records": 9, "types.TOP": 8}``."""
     flat: JsonObject = {}
     for name, value in table.items():

@@ -120,7 +120,7 @@ def _records(entry: Record, task: str) -> list[Fields]:
     return records
 
 
-def _chosen(fields: Record, *names: str) -> Fields:
+def _chosen(fields: Mapping[str, object], *names: str) -> Fields:
     return {name: fields[name] for name in names if name in fields}
 
 

@@ -64,7 +64,7 @@ def record_of(row: object, source: Source) -> dict[str, Any] | None:
     predicted = source.side == "pred"
     if predicted and not isinstance(row.get("prediction"), Mapping):
         return None
-    record: dict[str, Any] = {}
+    record: dict[str, object] = {}
     for section in ("prediction",) if predicted else ("inputs", "gold"):
         if isinstance(fields := row.get(section), Mapping):
             record |= fields

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
+from goldassay.core.fields import JsonObject
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import is_labelled
 from goldassay.gold.shapes import SHAPES, Fields, Record, Side
@@ -96,9 +97,9 @@ def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -
     files.save(path, json.dumps(tasks, ensure_ascii=False, indent=1) + "\n")
 
 
-def _regions(record: Record, text: str) -> list[Fields]:
+def _regions(record: Record, text: str) -> list[JsonObject]:
     """The regions of a record's entities and labels; an entity that is not in the text has none."""
-    regions: list[Fields] = []
+    regions: list[JsonObject] = []
     for span in record.get("entities") or ():
         if span["start"] is not None:
             start = span["start"]

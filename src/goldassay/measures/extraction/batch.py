@@ -45,7 +45,7 @@ Cells = tuple[Ints, Ints, Ints]
 """The right things, those of gold and the predicted ones: arrays of two rows, the document and the type of each."""
 
 
-def plain_columns(documents: Sequence[Entities]) -> list[list[Any]]:
+def plain_columns(documents: Sequence[Entities]) -> list[list[object]]:
     """Starts, ends and types of plain dicts with valid offsets; nothing for anything else, or anything wrong."""
     marks = {"fragments", "optional", "parent"}
     try:
@@ -88,7 +88,7 @@ class SpanBatch:
         self.gold = self._side(documents[0], columns[0], spans[0])
         self.pred = self._side(documents[1], columns[1], spans[1])
 
-    def _side(self, documents: Sequence[Any], columns: Sequence[Sequence[Any]], spans: Sequence[Span]) -> Side:
+    def _side(self, documents: Sequence[Any], columns: Sequence[Sequence[object]], spans: Sequence[Span]) -> Side:
         starts, ends, kinds = columns
         codes = {kind: code for code, kind in enumerate(self.types)}
         document = np.repeat(np.arange(self.n), [len(spans or ()) for spans in documents])

@@ -20,7 +20,7 @@ from pydantic_core import to_jsonable_python
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.jsonl import JSON
-from goldassay.core.fields import Fields, Record, is_example, names, read
+from goldassay.core.fields import Fields, JsonObject, Record, is_example, names, read
 from goldassay.core.measure import failed, gold_field, pred_field
 from goldassay.measures.records.comparators import by_value, json_type
 
@@ -290,14 +290,14 @@ def example(schema: str, number: int = 1) -> Any:
     return filled(expanded(schema), "")
 
 
-def from_records(records: Iterable[JSON]) -> Fields:
+def from_records(records: Iterable[JSON]) -> JsonObject:
     """The JSON Schema that all these records fit: the types that occur, and the fields that every object has.
 
     >>> from_records([{"a": 1}, {"a": None, "b": ["x"]}])["required"]
     ['a']
     """
     values = list(records)
-    schema: Fields = {"type": sorted({json_type(value) for value in values})}
+    schema: JsonObject = {"type": sorted({json_type(value) for value in values})}
     if {by_value(value) for value in values if value is not None} == {"date"}:
         schema["format"] = "date or time"  # a note for comparators; JSON Schema has no such format
     if objects := [value for value in values if isinstance(value, dict)]:

@@ -334,7 +334,7 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
     return steps
 
 
-def _part(part: Record) -> Record:
+def _part(part: Mapping[str, object]) -> Mapping[str, object]:
     """A part of a message; what Gemini holds under the name of its kind gets that as its type."""
     for name, kind in GEMINI_PARTS.items():
         if isinstance(inner := part.get(name), Mapping):

@@ -126,7 +126,7 @@ class TripleMatching:
         """Whether the table has one of these properties, or there is no table."""
         return not self.alignment or not self._targets.isdisjoint(properties)
 
-    def excludes(self, triple: Record) -> bool:
+    def excludes(self, triple: Mapping[str, object]) -> bool:
         """Whether the type that a triple declares is left out.
 
         >>> EXACTLY.excludes({"object": "1", "object_type": "external-id"}), EXACTLY.excludes({"object": "NL-0000"})
@@ -262,7 +262,7 @@ def kind(triple: Record) -> str:
     return KIND.get(_declared(triple)) or ("item" if triple.get("object_id") else _looks(triple.get("object")))
 
 
-def _declared(triple: Record) -> str:
+def _declared(triple: Mapping[str, object]) -> str:
     """The type that a triple declares, bare and folded."""
     value = triple.get("object")
     declared = triple.get("object_type") or (value.get("type") if isinstance(value, Mapping) else None)

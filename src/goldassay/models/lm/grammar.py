@@ -32,7 +32,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field as FieldInfo
 
 from goldassay._support.jsonl import JSON
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 
 Schema = Mapping[str, Any]
 Copied = Annotated[str, FieldInfo(json_schema_extra={"copied": True})]
@@ -329,7 +329,7 @@ def bound(
     return walk(schema, max(characters, TEXT_CHARACTERS))
 
 
-def text_limits(examples: Iterable[Record], outputs: Collection[str]) -> dict[str, int]:
+def text_limits(examples: Iterable[JsonObject], outputs: Collection[str]) -> dict[str, int]:
     """The most characters of the texts of each field: the longest of the examples and half as much again.
 
     >>> text_limits([{"shop": {"address": "a" * 60}}, {"shop": {"address": "a" * 80, "city": "Delft"}}], ["shop"])

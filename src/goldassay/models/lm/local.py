@@ -35,7 +35,7 @@ from goldassay._support.cache import user_cache
 from goldassay._support.dspy_compat import ContextWindowExceededError, history_entry
 from goldassay._support.exceptions import ModelError
 from goldassay._support.progress import quiet
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.models.lm.grammar import ITEMS, TEXT_CHARACTERS, json_grammar
 
 Messages: TypeAlias = Sequence[Record]
@@ -115,7 +115,7 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
         """The server of this model's file."""
         return _loaded(located(self.model), self.context, self.slots)
 
-    def dump_state(self) -> Fields:
+    def dump_state(self) -> JsonObject:
         """The settings, no path or port of this machine."""
         settings = {"context": self.context, "items": self.items, "characters": self.characters, "slots": self.slots}
         return {**super().dump_state(), **settings}
@@ -144,7 +144,7 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
                 "show fewer or shorter examples, or allow more with lm.resolve(name, context=…)"
             ) from None
 
-    def _whole(self, answers: list[Any], options: Record) -> list[Any]:
+    def _whole(self, answers: list[object], options: Record) -> list[object]:
         """The answers of a constrained call, each without its unfinished part if the tokens ended.
 
         They are changed in place, so that the history holds them too.

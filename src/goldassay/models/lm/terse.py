@@ -13,7 +13,7 @@ from pydantic import PydanticUserError, create_model
 
 from goldassay._support.dspy_compat import serialize_for_json
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.models.lm.grammar import TEXT_CHARACTERS, Lines, json_grammar, text_limits, texts
 from goldassay.models.lm.local import LocalLM
 
@@ -99,8 +99,8 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         self,
         lm: LocalLM,
         signature: type[dspy.Signature],
-        inputs: Record,
-        demos: Sequence[Record] = (),
+        inputs: JsonObject,
+        demos: Sequence[JsonObject] = (),
     ) -> str:
         """The grammar of a local model's answer."""
         limits = _limits(signature, demos)
@@ -125,7 +125,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
                 lines.append(f"{name}: {'; '.join(filter(None, (description, labels)))}")
         return [{**first, "content": "\n".join(lines)}, *messages]
 
-    def parse(self, signature: type[dspy.Signature], completion: str) -> Fields:
+    def parse(self, signature: type[dspy.Signature], completion: str) -> JsonObject:
         """The typed outputs of an answer."""
         if (form := self.lines(signature)) and "{" not in completion:
             completion = json.dumps(form.read(completion), ensure_ascii=False)
