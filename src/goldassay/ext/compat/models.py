@@ -360,7 +360,7 @@ class ModelRanking:
         file = self.folder / name
         if not file.is_file():
             return []
-        reader: Any = csv.DictReader(io.StringIO(files.text(file)))
+        reader = csv.DictReader(io.StringIO(files.text(file)))
         if tuple(reader.fieldnames or ()) != CACHES[name]:
             raise DataError(f"its columns are not {', '.join(CACHES[name])}; clean() starts anew", file=file)
         return [{column: files.csv_cell(row[column] or "") for column in CACHES[name]} for row in reader]

@@ -6,7 +6,7 @@ draft_sources([Path("runs/a"), Path("runs/b")], "extraction", Path("draft.jsonl"
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os.path import relpath
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 from goldassay import workspace
 from goldassay._support import files
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields
 from goldassay.ext.interop.logs.tools import rows_of_table
 from goldassay.ext.labelling import SUFFIX
 from goldassay.ext.labelling.drafts import Draft, Pool, draft
@@ -65,7 +65,7 @@ def draft_sources(
     continued = (".jsonl", ".csv", ".json")
     if more and out.suffix not in continued and not out.is_dir():
         raise GoldassayError(f"a draft is continued in {', '.join(continued)}, not in {out}; draft into one of these")
-    drafted: Sequence[Record] = read(out, name, format=form, drafts=True) if more else ()
+    drafted: Sequence[Mapping[str, object]] = read(out, name, format=form, drafts=True) if more else ()
     rule = strata if ".py" in (strata or "") else None
     pool = pool_of(sources, task, map=map, verdicts=verdicts, rule=rule)
     chosen = draft(

@@ -168,7 +168,7 @@ class Pool:
         return stated
 
 
-def text_of(record: Record, task: str, shape: ProgramShape = UNKNOWN_SHAPE) -> str:
+def text_of(record: JsonObject, task: str, shape: ProgramShape = UNKNOWN_SHAPE) -> str:
     """What a record is recognised by: its text, question or query; of a task of one's own all its inputs."""
     if task in INPUT_FIELDS:
         return str(record.get(INPUT_FIELDS[task]) or "")
@@ -332,7 +332,7 @@ def draft(
             "verdict_mean": sum(verdicts) / len(verdicts) if verdicts else None,
         }
 
-    def record_at(stratum: str, position: int) -> Fields:
+    def record_at(stratum: str, position: int) -> JsonObject:
         """The record at a place of a stratum's order, without secrets: with the answers and how it was chosen."""
         name = order[stratum][position]
         sampling = Sampling(
@@ -349,7 +349,7 @@ def draft(
             verdict=pool.verdicts.get(name, totals[stratum]["verdict_mean"]),
             **totals[stratum],
         )
-        record: Fields = {"split": sides[name]} if name in sides else {}
+        record: JsonObject = {"split": sides[name]} if name in sides else {}
         record |= pool.inputs[name]
         if systems:  # one that failed is absent
             answered = {system: answers[name] for system, answers in pool.answers.items() if name in answers}

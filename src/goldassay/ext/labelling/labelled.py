@@ -21,7 +21,7 @@ from goldassay import workspace
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.secrets import scrub
 from goldassay.core.evidence import Evidences
-from goldassay.core.fields import Fields, clusters, identity
+from goldassay.core.fields import JsonObject, clusters, identity
 from goldassay.core.measure import TASKS, Measure
 from goldassay.core.tally import Mean
 from goldassay.ext.labelling.outputs import OutputComparison, drafted_shape, measure_named, predicted
@@ -166,7 +166,7 @@ def decided(records: Sequence[Record], task: str, *, metric: bool = False) -> tu
     return (chosen if by_choice else labelled), by_choice
 
 
-def _suggested(record: Record, system: str, task: str) -> Fields:
+def _suggested(record: Record, system: str, task: str) -> JsonObject:
     """What a system answered; an empty prediction if it failed."""
     answer = (record.get("suggestions") or {}).get(system)
     name = identity(record, "")

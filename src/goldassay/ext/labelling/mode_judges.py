@@ -40,7 +40,7 @@ from pydantic import BaseModel
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.secrets import redact, scrub
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.ext.labelling.modes import Mode, ModeTable, ReviewedTrace, design_of, mode_shares, read_modes
 from goldassay.ext.labelling.review.session import all_traces, reviewed_traces
 from goldassay.judges.agreement import Report, rate
@@ -127,7 +127,7 @@ def mode_judge(mode: Mode, traces: Sequence[ReviewedTrace], judge: Judge, *, see
         counts = f"{len(failed)} of {len(traces)} have it"
         raise DataError(f"a judge of {mode.name!r} needs 2 reviewed traces with it and 2 without; {counts}")
     rng = random.Random(f"{seed} {mode.name}")
-    demos: list[Fields] = []
+    demos: list[JsonObject] = []
     for label, side in (("yes", failed), ("no", fine)):
         # at most one in four of either kind, so that most are left to measure the judge
         for trace in rng.sample(side, min(SHOWN, max(1, len(side) // 4))):

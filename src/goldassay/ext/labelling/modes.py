@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
@@ -406,5 +405,5 @@ def read_modes(folder: Path | str) -> list[Mode]:
         DataError: ``modes.yaml`` is broken.
     """
     file = Path(folder) / MODES_FILE
-    content: Any = files.yaml_value(file) if file.exists() else {}
+    content = files.yaml_value(file) if file.exists() else {}
     return files.validated(_ModesFile, content, file).get("modes", [])

@@ -21,7 +21,7 @@ from goldassay import workspace
 from goldassay._support import jsonl
 from goldassay._support.dspy_compat import serialize_for_json, signature_of
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.measure import Error
 from goldassay.core.shape import UNKNOWN_SHAPE
 from goldassay.ext.labelling.modes import Mode, ReviewedTrace, mode_shares, read_modes
@@ -103,7 +103,7 @@ class Notes:
         failures = [trace for trace in self.traces if trace.modes and trace.output]
         return {trace.id: self._example(trace, as_gold(trace.output, self.task)) for trace in failures}
 
-    def _example(self, trace: ReviewedTrace, gold: Fields) -> Example:
+    def _example(self, trace: ReviewedTrace, gold: JsonObject) -> Example:
         sampling = {SAMPLING: trace.sampling.model_dump(mode="json")} if trace.sampling else {}
         answer = {name: gold[name] for name in UNKNOWN_SHAPE.answer(gold)}  # reasoning would be that of another answer
         return Example(**{**trace.fields, **answer, "id": trace.id, **sampling}).with_inputs(*self.inputs)

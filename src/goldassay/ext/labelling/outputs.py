@@ -15,7 +15,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -125,15 +125,15 @@ class OutputComparison:
         beside = ("id", "meta", "trajectory")
         return as_text({name: value for name, value in prediction.items() if name not in beside})
 
-    def agree(self, first: Record | None, second: Record | None) -> bool:
+    def agree(self, first: Mapping[str, object] | None, second: Mapping[str, object] | None) -> bool:
         """Whether two predictions are the same output."""
         return self.canonical(first) == self.canonical(second)
 
-    def headline(self, predictions: Iterable[Record]) -> Measure | None:
+    def headline(self, predictions: Iterable[Mapping[str, object]]) -> Measure | None:
         """The measure that is asked about, or that of the task for such predictions; None of a task of your own."""
         if self.asked is not None or self.task not in TASKS:
             return self.asked
-        first: Record = next(iter(predictions), {})
+        first = next(iter(predictions), {})
         if self.task == "classification" and first.get("label") is None:
             return measure_named(self.task, "set_micro_f1" if first.get("labels") is not None else "mae")
         return measure_named(self.task, OUTPUTS[self.task]["headline"])

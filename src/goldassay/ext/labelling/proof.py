@@ -35,7 +35,7 @@ from dspy import Module
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.options import shell_line
-from goldassay.core.fields import Fields, JsonObject, Record
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.measure import TASKS
 from goldassay.core.metric import Metric
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape
@@ -93,7 +93,7 @@ class ShareChange:
 
 
 def mode_changes(
-    task: str, records: Sequence[Record], failures: Mapping[str, Mapping[str, Collection[str]]]
+    task: str, records: Sequence[JsonObject], failures: Mapping[str, Mapping[str, Collection[str]]]
 ) -> list[ShareChange]:
     """The change of each mode's share, from the records of a blinded review.
 
@@ -249,7 +249,7 @@ def plan_labels(
         RunStopped: A model answers no more.
     """
     options = options.resolved()
-    answers: dict[str, list[Fields]] = {}
+    answers: dict[str, list[JsonObject]] = {}
     for name, program in programs.items():
         run = resumable(program, inputs, Metric.of(without_gold), f"inputs-{name}", options)
         rows = [{**row.prediction, "id": row.id} for row in run.rows if row.prediction is not None]
@@ -261,7 +261,7 @@ def plan_labels(
 
 
 def of_labels(
-    task: str, records: Sequence[Record], before: str, after: str, metric: Metric | str | None = None
+    task: str, records: Sequence[JsonObject], before: str, after: str, metric: Metric | str | None = None
 ) -> Audit:
     """The verdict on two programs, from the labelled records of a draft.
 

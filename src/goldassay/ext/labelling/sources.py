@@ -14,7 +14,7 @@ from typing import Any
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import identity
+from goldassay.core.fields import JsonObject, identity
 from goldassay.core.fields import read as field_at
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import ProgramShape
@@ -149,7 +149,7 @@ def pool_of(
     return pool
 
 
-def _id(pool: Pool, source: LogSource, source_id: str, record: Fields, texts: Mapping[str, str]) -> str:
+def _id(pool: Pool, source: LogSource, source_id: str, record: JsonObject, texts: Mapping[str, str]) -> str:
     """The id of a source's input in the pool, to which it is added if it is new.
 
     Raises:
@@ -259,7 +259,7 @@ def _of_samples(source: LogSource, samples: Iterable[Fields], pool: Pool, paths:
     return source
 
 
-def _check_inputs(rows: Collection[Record], path: Path, pool: Pool) -> None:
+def _check_inputs(rows: Collection[Mapping[str, object]], path: Path, pool: Pool) -> None:
     """Check that some row has each input that the task needs.
 
     Raises:
@@ -278,7 +278,7 @@ def _absent(noun: str, names: Sequence[str], there: Iterable[str]) -> str:
     return f"no {noun} has {' or '.join(names)}; there are {', '.join(there) or 'none'}; rename one ({hint})"
 
 
-def _side(side: Any, source: LogSource, task: str, paths: Mapping[str, str]) -> Fields:
+def _side(side: Any, source: LogSource, task: str, paths: Mapping[str, str]) -> JsonObject:
     """The inputs or the answer of a sample under the names of a mapping; a tool may wrap them in one field."""
     if not isinstance(side, Mapping):
         return {}

@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Record, identity
+from goldassay.core.fields import identity
 from goldassay.core.measure import Batches, Conventions, Measure, gold_field, pred_field
 from goldassay.core.tally import Mean, divide, harmonic
 from goldassay.measures.answering.abstention import Gated
@@ -351,7 +351,7 @@ def _of_questions(name: str, values: Mapping[str, Measure], facets: Facets = {})
     return Protocol(name, ("answering",), scorecard, format=name, reads_records=True)
 
 
-def _by_answer_type(card: Result) -> Record | None:
+def _by_answer_type(card: Result) -> Mapping[str, object] | None:
     shared = card.batches or Batches((), ())
     return means_by_kind(card, list(map(answer_type, map(AnswerPair, shared.gold, shared.pred))))
 

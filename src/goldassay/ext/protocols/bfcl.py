@@ -167,7 +167,7 @@ def _python_type(declared: Mapping[str, Any], of: str = "a parameter") -> type:
     return PYTHON_TYPES[kind]
 
 
-def _type_error(value: Any, acceptable: list[Any], expected: type, items: type | None) -> tuple[str, bool]:
+def _type_error(value: Any, acceptable: list[object], expected: type, items: type | None) -> tuple[str, bool]:
     """The error of a value's type, and whether it is taken as a variable: compared as it is."""
     answer_type: type | None = next((type(answer) for answer in acceptable if answer != ""), None)
     is_variable = answer_type is not None and answer_type is not expected

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.measure import Batches, Measure
 from goldassay.core.tally import Macro
 from goldassay.gold import formats, pairs
@@ -253,7 +253,7 @@ def _conventions(measure: Measure) -> list[str]:
     return measure.conventions.partition("[")[2].removesuffix("]").split(", ")
 
 
-def _other_data(task: str, gold: Sequence[Record], pred: Sequence[Record]) -> Iterator[tuple[str, Sides]]:
+def _other_data(task: str, gold: Sequence[JsonObject], pred: Sequence[JsonObject]) -> Iterator[tuple[str, Sides]]:
     """The examples with a change in them, by its description."""
     ours = LABEL_FIELDS[task][0]
     theirs = OUTPUT_FIELDS[task][0]
@@ -270,7 +270,7 @@ def _other_data(task: str, gold: Sequence[Record], pred: Sequence[Record]) -> It
             yield description, ([left for left, _ in changed_pairs], [right for _, right in changed_pairs])
 
 
-def _with(record: Record, name: str, change: Change | None) -> Record:
+def _with(record: JsonObject, name: str, change: Change | None) -> JsonObject:
     return {**record, name: change(record[name])} if change and record.get(name) else record
 
 

@@ -19,7 +19,7 @@ from rapidfuzz import fuzz, process
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields, Record, read
+from goldassay.core.fields import Fields, JsonObject, Record, read
 from goldassay.ext.wikidata.alignment import PropertyAlignmentTable, Term, value_kind
 from goldassay.ext.wikidata.client import Item
 from goldassay.measures.triples import objects
@@ -195,7 +195,7 @@ class Subject:
         again), but a text cannot be expected to say it twice. 100 m and 100 kg, a year and its first of January are
         two values; a text is one in any language.
         """
-        triples: dict[tuple[str, str], Fields] = {}
+        triples: dict[tuple[str, str], JsonObject] = {}
         subject = {"subject": next(iter(self.item.names()), self.item.id), "subject_id": self.item.id}
         for statement in self.item.statements:
             value = statement.value

@@ -171,7 +171,7 @@ class WikidataClient:
         self.web = web or Web()
         self.cache = cache or Cache()
         self.languages = [check_language(language) for language in dict.fromkeys(languages)]
-        self._store: Any = None
+        self._store = None
         if Path(endpoint).is_file():
             self._store = optional("pyoxigraph", "wikidata").Store()
             try:

@@ -44,7 +44,7 @@ from goldassay._support import files
 from goldassay._support.cache import Cache
 from goldassay._support.exceptions import DataError, FetchError, GoldassayError, RunStopped
 from goldassay._support.progress import standard_error
-from goldassay.core.fields import Fields, Record, read
+from goldassay.core.fields import Fields, JsonObject, read
 from goldassay.ext.wikidata import results
 from goldassay.ext.wikidata.alignment import OUR_TABLE, PropertyAlignmentTable
 from goldassay.ext.wikidata.articles import Subject, shared_names
@@ -218,7 +218,7 @@ def fetch_article(ref: ArticleRef, sources: ArticleSources, language: str = "en"
     wikidata = sources.wikidata
     item = wikidata.item_of(page.title, language)
     redirects = {ref.title: page.title} if page.title != ref.title else {}
-    about: Fields = {"redirected_to": page.title} if redirects else {}
+    about: JsonObject = {"redirected_to": page.title} if redirects else {}
     if ref.qid and ref.qid != item.id:
         if wikidata.merged_into(ref.qid) == item.id:
             redirects[ref.qid] = item.id
@@ -269,7 +269,7 @@ def evaluate_articles(
     *,
     verdicts: Mapping[VerdictKey, str] = {},
     options: RunOptions | None = None,
-    metadata: Record = {},
+    metadata: Mapping[str, object] = {},
 ) -> Fields:
     """Evaluates a program on articles and returns the result.
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.measure import Error
 from goldassay.core.tally import Counts, Evidence
 from goldassay.ext.wikidata.alignment import PropertyAlignmentTable
@@ -183,7 +183,7 @@ def sentences(diagnosis: Diagnosis, pattern: Pattern, errors: Errors) -> list[Pa
     return [draft("examples", action="add_example", example=example), rule] if example else [rule]
 
 
-def _example(pattern: Pattern, program: dspy.Module, errors: Errors) -> Fields | None:
+def _example(pattern: Pattern, program: dspy.Module, errors: Errors) -> JsonObject | None:
     """A sentence with all that it says, in the predictor's fields; one that names its subjects comes first."""
     signature: Any = predictor_for(pattern, program)[1].signature
     contexts = {error.context for error in pattern.errors}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -69,7 +69,7 @@ def judged(entries: Iterable[Record]) -> list[Record]:
     return [entry for entry in entries if entry.get("verdict")]
 
 
-def save(path: str | Path, entries: Sequence[Record]) -> None:
+def save(path: str | Path, entries: Sequence[Mapping[str, object]]) -> None:
     """Writes entries with their counts; other metadata of the file is preserved."""
     head = kits.load(path, "annotations")[1] if Path(path).exists() else {}
     rate = _rate(judged(entries))

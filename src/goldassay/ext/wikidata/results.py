@@ -28,7 +28,7 @@ from goldassay._support import files, jsonl
 from goldassay._support.cache import age
 from goldassay._support.exceptions import DataError
 from goldassay.core.evidence import chosen
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.metric import Metric
 from goldassay.ext.wikidata.alignment import PropertyAlignmentTable
 from goldassay.ext.wikidata.articles import Subject, align
@@ -180,7 +180,7 @@ def fold(
     rows: Sequence[Row],
     articles: Sequence[Subject],
     gold: Sequence[dspy.Example],
-    failed: Sequence[Record],
+    failed: Sequence[Mapping[str, object]],
     metadata: Mapping[str, object],
     scoring: Scoring,
     output: Path,
@@ -196,7 +196,7 @@ def fold(
         scoring: The conventions.
         output: The file of the result.
     """
-    empty: Fields = {"triples": []}
+    empty: JsonObject = {"triples": []}
     predictions = [empty if row.error else row.prediction for row in rows]
     card: Any = scorecard(gold, predictions, **scoring.options)
     stored = [
@@ -230,7 +230,7 @@ def fold(
         columns = {name: chosen(card.columns[name], indices) for name in card.measures}
         card_of_domain = from_columns("triples", card.measures, columns, card.batches)
         by_domain[domain] = _values(card_of_domain, [stored[index] for index in indices])
-    fetched: Fields = {}
+    fetched: JsonObject = {}
     if dates := [date for article in articles for date in article.fetched]:
         fetched["fetched"] = {"oldest": min(dates), "newest": max(dates)}
         days = age(min(dates)).days
@@ -342,7 +342,7 @@ def load(path: Path) -> Fields:
         DataError: The file is no result.
     """
     result = files.json_value(path)
-    fields: Fields = result if isinstance(result, dict) else {}
+    fields: JsonObject = result if isinstance(result, dict) else {}
     if "article_result" in fields:
         fields.setdefault("article_results", [fields["article_result"]])
     if not isinstance(fields.get("run_metadata"), dict) or not isinstance(fields.get("article_results"), list):

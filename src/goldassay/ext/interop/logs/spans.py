@@ -16,7 +16,7 @@ from typing import Any
 
 from goldassay._support.jsonl import JSON
 from goldassay._support.secrets import scrub
-from goldassay.core.fields import Fields
+from goldassay.core.fields import JsonObject
 from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
 from goldassay.running.evaluated import Sample, number
 
@@ -105,7 +105,7 @@ def decoded(value: JSON) -> JSON:
     return value
 
 
-def as_object(value: JSON, name: str) -> Fields:
+def as_object(value: JSON, name: str) -> JsonObject:
     """A value as an object; one that is none is its one field, and so is one whose only field is ``input``."""
     value = decoded(value)
     if isinstance(value, dict) and value.keys() == {"input"}:

@@ -30,7 +30,7 @@ import io
 import json
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import islice
@@ -41,7 +41,7 @@ from typing import Any, TypeAlias
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError, MissingExtra, one_line
 from goldassay._support.jsonl import JSON
-from goldassay.core.fields import Fields, Record, identity, read
+from goldassay.core.fields import Fields, JsonObject, Record, identity, read
 from goldassay.ext.interop.logs.spans import CALL_FAILED, FAILED_STATUS, as_object, decoded, moment, tree
 from goldassay.gold.formats.tables import table
 from goldassay.measures.trajectories.records import CHAT, MODEL_ROLES, steps_of, text_of
@@ -118,7 +118,7 @@ def _json(data: bytes) -> Any:
     return jsonl.whole(parsed) if any(sign in data for sign in (b"\\ud", b"\\uD", b"\xed")) else parsed
 
 
-def rows_of_table(file: Path) -> list[Fields]:
+def rows_of_table(file: Path) -> list[JsonObject]:
     """The rows of a CSV by the names of its columns."""
     return [dict(row) for _, row in table(file, quoted=True)]
 
@@ -132,7 +132,7 @@ def _members(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> Iterat
         raise MissingExtra("zipfile-zstd", "inspect") from None
 
 
-def _sample(tool: str, record: Record, **more: Any) -> Sample:
+def _sample(tool: str, record: Mapping[str, object], **more: Any) -> Sample:
     """A sample from a record, whose parts are where ``data/logs.json`` says, and from ``more`` parts."""
     sample: Sample = {}
     for name, paths in LOG_PATHS["paths"][tool].items():
@@ -157,7 +157,7 @@ def _inspect(content: Content, file: Path) -> list[LogSystem]:
     samples = []
     skipped = Counter[str]()
     for record in content.get("samples") or ():
-        values: Fields = {}
+        values: JsonObject = {}
         reasons: dict[str, str] = {}
         scores = record.get("scores") or {name: record[name] for name in ("score",) if name in record}  # version 1
         for scorer, score in scores.items():
@@ -367,7 +367,7 @@ def _chats(content: Content, file: Path) -> list[LogSystem]:
     return [LogSystem("chats", file.stem, samples)]
 
 
-def _said(messages: list[Any], *roles: str) -> list[str]:
+def _said(messages: list[object], *roles: str) -> list[str]:
     """The texts of the messages of some roles that have one."""
     texts = (
         text_of(item) for item in messages if isinstance(item, dict) and item.get("role", item.get("type")) in roles
@@ -375,7 +375,7 @@ def _said(messages: list[Any], *roles: str) -> list[str]:
     return [text for text in texts if text]
 
 
-def _traces(spans: list[Fields]) -> list[Sample]:
+def _traces(spans: list[JsonObject]) -> list[Sample]:
     """A sample a trace: its steps, and the inputs and the answer of the first span from the root that has both."""
     traces: dict[str, list[Sample]] = defaultdict(list)
     for span in spans:
@@ -402,7 +402,7 @@ def _traces(spans: list[Fields]) -> list[Sample]:
     return samples
 
 
-def _span(span: Fields) -> Sample:
+def _span(span: JsonObject) -> Sample:
     """The parts of a span, whose attributes are a list of keys and values, an object, or columns of a table."""
     columns = {name.removeprefix("attributes."): value for name, value in span.items() if name != "attributes"}
     events = span.get("events")
@@ -413,7 +413,7 @@ def _span(span: Fields) -> Sample:
     return _sample("span", {**fields, **columns})
 
 
-def _side(value: JSON, name: str, roles: Sequence[str]) -> Fields:
+def _side(value: JSON, name: str, roles: Sequence[str]) -> JsonObject:
     """The inputs or the answer of a trace as an object; of a chat the text of the user or the model."""
     value = decoded(value)
     if isinstance(value, list) and value and all(isinstance(item, dict) and "role" in item for item in value):

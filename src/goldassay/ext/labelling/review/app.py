@@ -18,10 +18,10 @@ from starlette.routing import Route
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, GoldassayError, StorageError, one_line
 from goldassay._support.secrets import redact
+from goldassay.core.fields import JsonObject
 from goldassay.ext.labelling.review.folder import Folder
 from goldassay.ext.labelling.review.journal import Decision, ModeChange, NothingToUndoError
 from goldassay.ext.labelling.review.session import Session
-from goldassay.gold.shapes import Fields
 from goldassay.reporting.pages import document
 
 ASSETS = Path(__file__).parent / "assets"
@@ -163,7 +163,7 @@ async def end(request: Request) -> Response:
     return Answer({})
 
 
-async def body(request: Request) -> Fields:
+async def body(request: Request) -> JsonObject:
     """The JSON object of a request.
 
     Raises:
@@ -185,7 +185,7 @@ async def body(request: Request) -> Fields:
     return value
 
 
-def validated(model: type[M], value: Fields) -> M:
+def validated(model: type[M], value: JsonObject) -> M:
     """A request's object, checked.
 
     Raises:

@@ -18,6 +18,7 @@ from dataclasses import replace
 from itertools import combinations
 from math import exp, log, sqrt
 
+from goldassay.core.fields import JsonObject
 from goldassay.core.measure import TASKS
 from goldassay.ext.labelling.drafts import GOLD_FIELDS
 from goldassay.ext.labelling.labelled import PREFERRED, ranked, verdict
@@ -77,7 +78,7 @@ class Quality:
         computed = {name: figure for name, figure in quality.items() if figure}
         return {"quality": computed, "verdict": self.difference(settled, hidden), "judge": self.judge(firsts)}
 
-    def anchoring(self, firsts: Iterable[Line]) -> Fields | None:
+    def anchoring(self, firsts: Iterable[Line]) -> JsonObject | None:
         """The difference in agreement with the suggestions, where they were shown and where they were hidden."""
         same = Counter[bool]()
         counts = Counter[bool]()
@@ -92,7 +93,7 @@ class Quality:
         ends = {"value": difference.value, "low": difference.low, "high": difference.high}
         return {"shown": counts[False], "hidden": counts[True], **ends}
 
-    def slips(self, labels: Sequence[Line]) -> Fields | None:
+    def slips(self, labels: Sequence[Line]) -> JsonObject | None:
         """The share of records that a reviewer labelled otherwise when they came again."""
         repeats = [line for line in labels if line.visit == "repeat"]
         pairs = [(self.journal.current(line.index, line.who), line) for line in repeats]
@@ -102,12 +103,12 @@ class Quality:
         low, high = wilson(sum(changed), len(changed))
         return {"n": len(changed), "value": sum(changed) / len(changed), "low": low, "high": high}
 
-    def agreement(self, firsts: Sequence[Line]) -> list[Fields]:
+    def agreement(self, firsts: Sequence[Line]) -> list[JsonObject]:
         """The agreement of reviewers on the records that several labelled."""
         if self.folder.task not in TASKS:
             return []
         counts = Counter(line.index for line in firsts if line.value is not None)
-        records: dict[str, list[Fields]] = {}
+        records: dict[str, list[JsonObject]] = {}
         for line in firsts:
             if counts[line.index] > 1 and line.value is not None:
                 records.setdefault(line.who, []).append({**self.folder.records[line.index], **line.value})
@@ -158,7 +159,7 @@ class Quality:
             records.append(record)
         return [*records, *(record for index, record in enumerate(self.folder.records) if index not in decided)]
 
-    def _meaning(self, value: Fields | None) -> str:
+    def _meaning(self, value: JsonObject | None) -> str:
         """What is compared of an answer, as a text."""
         shape = drafted_shape(self.folder.design)
         return canonical(value and {name: value[name] for name in shape.scored(value)})

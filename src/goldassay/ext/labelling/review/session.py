@@ -19,6 +19,7 @@ import yaml
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError, StorageError
+from goldassay.core.fields import JsonObject
 from goldassay.core.measure import TASKS
 from goldassay.ext.labelling.drafts import draft
 from goldassay.ext.labelling.modes import ReviewedTrace, read_modes
@@ -116,11 +117,11 @@ class Session:
         index, visit = folder.place(item)
         with self.journal.lock:
             hidden = self.systems() is None
-            sides: list[Fields] = []
+            sides: list[JsonObject] = []
             for number, answer in enumerate(self._shown(index, visit), start=1):
                 name = None if hidden else answer.system or None
                 output = self._described(answer.output) if folder.task == "linking" else answer.output
-                side: Fields = {"key": str(number), "system": name, "output": output, "value": answer.value}
+                side: JsonObject = {"key": str(number), "system": name, "output": output, "value": answer.value}
                 if steps := steps_of(output):
                     if hidden:  # the name of a model tells whose answer it is
                         steps = [replace(step, name=step.kind) if step.kind == "model" else step for step in steps]
@@ -155,7 +156,7 @@ class Session:
                 return [Suggestion("", values[key] or {}, values[key] or {}) for key in sorted(values)]
         return [] if self._is_blind(index, visit) else self.folder.suggestions(index, visit)
 
-    def _described(self, output: Record) -> Fields:
+    def _described(self, output: Record) -> JsonObject:
         """Links whose candidates have their label and description, where the knowledge base knows them."""
         links = []
         for link in output.get("links") or ():
@@ -215,7 +216,7 @@ class Session:
                 "undone": undone and self._own(undone),
             }
 
-    def _own(self, line: Line) -> Fields:
+    def _own(self, line: Line) -> JsonObject:
         """What its reviewer decided, with the modes as they are called now."""
         fields = {"decision", "kind", "value", "choice", "good", "note", "modes", "grade", "step"}
         return {**line.model_dump(include=fields), "modes": self.journal.modes(line)}
@@ -225,7 +226,9 @@ class Session:
         if decision.kind != "label":
             return None
         # The value of the side that was chosen; of both sides if they say the same.
-        values: dict[str, Fields | None] = {str(number): item.value for number, item in enumerate(suggestions, start=1)}
+        values: dict[str, JsonObject | None] = {
+            str(number): item.value for number, item in enumerate(suggestions, start=1)
+        }
         if self.folder.task == "trajectories" and len(values) > 1 and suggestions[0].system:
             values = dict.fromkeys(values)  # the better continuation need not be right
         if values:
@@ -392,7 +395,7 @@ def reviewed_traces(folder: Path) -> list[ReviewedTrace]:
             return session.modes.traces()
 
 
-def all_traces(folder: Path, sources: Sequence[Path] = ()) -> dict[str, tuple[Fields, Fields]]:
+def all_traces(folder: Path, sources: Sequence[Path] = ()) -> dict[str, tuple[JsonObject, JsonObject]]:
     """The inputs and the output of every trace that a review was drafted from, by id; read or not.
 
     Args:

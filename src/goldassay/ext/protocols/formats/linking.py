@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from goldassay._support.exceptions import DataError
 from goldassay._support.jsonl import value as parse_json
-from goldassay.core.fields import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.gold.formats import Format, Source, SourceRecord
 
 BEGIN_DOCUMENT = "#begin document"
@@ -104,13 +104,13 @@ def _neleval(source: Source) -> Iterator[SourceRecord]:
         yield _record(name, links.items(), source)
 
 
-def _names(ids: Sequence[str], base: str, source: Source) -> Fields:
+def _names(ids: Sequence[str], base: str, source: Source) -> JsonObject:
     """The first id for gold, all of them as candidates for a system."""
     return {"ids": {base: [*ids[:1]]}} if source.side == "gold" else {"candidates": [{"id": id_} for id_ in ids]}
 
 
 def _record(
-    name: str, links: Iterable[tuple[tuple[int, int], Fields]], source: Source, line: int | None = None
+    name: str, links: Iterable[tuple[tuple[int, int], JsonObject]], source: Source, line: int | None = None
 ) -> SourceRecord:
     """A document without its text."""
     text = {"text": ""} if source.side == "gold" else {}

@@ -9,7 +9,7 @@ unanswerable (MuSiQue), ``answerable`` lists both, and the rest is that of the a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay._support import files, jsonl
@@ -110,7 +110,7 @@ def _pages(output: Record) -> list[str]:
     return list(dict.fromkeys(str(page.get("wikipedia_id", "")).strip() for page in output.get("provenance", ())))
 
 
-def _by_id(content: Record) -> Items:
+def _by_id(content: Mapping[str, object]) -> Items:
     return [{"id": name, "answer": answer} for name, answer in content.items()]
 
 

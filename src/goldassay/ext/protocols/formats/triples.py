@@ -33,7 +33,7 @@ from xml.etree import ElementTree
 
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.gold.formats import Format, Source, SourceRecord, first_line
 from goldassay.gold.shapes import Record
 
@@ -191,7 +191,7 @@ def _triples(row: Record, side: str) -> list[Fields]:
     return triples
 
 
-def parse(response: str) -> list[Fields]:
+def parse(response: str) -> list[JsonObject]:
     """The statements in a model's answer, as the scripts of Text2KGBench read them.
 
     >>> parse("author(Inkspell,Cornelia Funke), genre(Inkspell,)")
