@@ -13,7 +13,7 @@ from goldassay import workspace
 from goldassay._support import options as use
 from goldassay._support.exceptions import GoldassayError
 from goldassay.cli.options import GoldOptions, WorkOptions, interruptible, resume_line
-from goldassay.core.fields import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.measure import RAISED
 from goldassay.core.metric import Metric
 from goldassay.judges.judge import Judge, named
@@ -115,7 +115,7 @@ def evaluate(
     if judge is not None and judge.warning:
         terminal.warn(judge.warning)
     if json:
-        more: Fields = {"patterns": [pattern.state() for pattern in patterns]} if result.errors else {}
+        more: JsonObject = {"patterns": [pattern.state() for pattern in patterns]} if result.errors else {}
         more |= {"gates": {key: asdict(gate) for key, gate in gates.items()}} if gates else {}
         terminal.answer(run.summary() | more)
     else:

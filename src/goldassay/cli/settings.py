@@ -136,7 +136,7 @@ def settings(
     >>> settings(["labels=pos,neg"])
     {'labels': ['pos', 'neg']}
     """
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for text in options or ():
         name, equals, value = text.partition("=")
         key = name.strip().replace("-", "_")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import yaml
 
@@ -217,7 +217,7 @@ def _tune_judge(
 
 
 def _show(tuned: Tuned, folder: Path, json: bool, proof: Proof | None = None) -> None:
-    labels: dict[str, Any] = {}
+    labels: dict[str, object] = {}
     if proof and proof.plan:
         needed = {f"{gain:g}": count for gain, count in proof.plan.needed.items()}
         labels = {"labels": {"needed": needed, "draft": proof.plan.draft.state(), "file": str(proof.draft)}}
@@ -237,7 +237,7 @@ def _show(tuned: Tuned, folder: Path, json: bool, proof: Proof | None = None) ->
         terminal.line(*proof.lines)
 
 
-def optimizer_settings(options: Sequence[str]) -> dict[str, Any]:
+def optimizer_settings(options: Sequence[str]) -> dict[str, object]:
     """The settings of an optimizer; ``guarded`` names measures and by how much each may drop.
 
     Raises:
@@ -246,7 +246,7 @@ def optimizer_settings(options: Sequence[str]) -> dict[str, Any]:
     >>> optimizer_settings(["rounds=5", "guarded=strict_f1,partial_f1=0.01"])
     {'rounds': 5, 'guarded': {'strict_f1': 0.0, 'partial_f1': 0.01}}
     """
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for name, equals, text in (option.partition("=") for option in options):
         if not (name and equals):
             raise GoldassayError(f"--setting expects NAME=VALUE such as rounds=5, got {name!r}")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldassay.core.fields import Record
+from goldassay.core.fields import JsonObject
 from goldassay.core.tally import Confusion, Counts
 from goldassay.measures import trajectories
 from goldassay.measures.classification.scorecard import breakdown as by_label
@@ -88,7 +88,7 @@ class RunSummary:
         return ends
 
 
-def gold_name(settings: Record) -> str:
+def gold_name(settings: JsonObject) -> str:
     """The gold of a run: a set with its split, or a file by its name (a file has no splits).
 
     >>> gold_name({"gold": "heritage", "split": "dev"})

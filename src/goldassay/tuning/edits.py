@@ -121,7 +121,7 @@ class Diagnosis:
             unit: What the pattern's documents are called.
             fields: The fields of the patch; they replace those that the pattern gives.
         """
-        defaults: dict[str, Any] = {"proposer": proposer, "program": fingerprint(self.program)}
+        defaults: dict[str, object] = {"proposer": proposer, "program": fingerprint(self.program)}
         if pattern is not None:
             verb = "costs" if pattern.count == 1 else "cost"
             places = f"{counted(pattern.count, 'error')} in {counted(len(pattern.documents), unit)}"

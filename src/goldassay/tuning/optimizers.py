@@ -360,7 +360,7 @@ def optimized(
     metric: AnyMetric,
     options: TuneOptions,
     meter: Meter,
-    guard: Callable[[str, Any], Any] | None = None,
+    guard: Callable[[str, object], object] | None = None,
 ) -> tuple[Job, Module, str]:
     """The job, the program that an optimizer makes (or the best one so far), and why it was stopped.
 

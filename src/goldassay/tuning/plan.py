@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import dspy
@@ -29,7 +29,7 @@ from dspy import Module
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.evidence import contributions
-from goldassay.core.fields import Record, clusters
+from goldassay.core.fields import clusters
 from goldassay.core.metric import AnyMetric
 from goldassay.core.shape import shape_of
 from goldassay.core.tally import Evidence
@@ -279,7 +279,11 @@ class Plan:
 
 
 def from_sizes(
-    optimizer: str, splits: Splits, settings: Record | None = None, budget: str | None = None, reflects: bool = False
+    optimizer: str,
+    splits: Splits,
+    settings: Mapping[str, object] | None = None,
+    budget: str | None = None,
+    reflects: bool = False,
 ) -> Plan:
     """The plan from the sizes alone.
 

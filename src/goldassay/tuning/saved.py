@@ -24,7 +24,6 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import dspy
 from dspy import Module
@@ -96,7 +95,7 @@ def load_state(program: Module, place: Path | str) -> Module:
         raise DataError("not the state of a program, which program.save('x.json') writes", file=file)
     models = []
     try:
-        loaded: Any = rebuilt(program, state)
+        loaded = rebuilt(program, state)
         # Has the state the predictors of this program, each with as many fields? DSPy takes what fits, without a word.
         inside = inmost(loaded)
         body = state if inside is loaded else state["program"]
@@ -404,7 +403,7 @@ def check_same(folder: Path, earlier: Record, plan: Record) -> None:
 
 
 @contextmanager
-def opened(folder: Path | None, resume: bool, plan: Record) -> Iterator[None]:
+def opened(folder: Path | None, resume: bool, plan: JsonObject) -> Iterator[None]:
     """Own a tuning's folder, and write in ``tuning.json`` that the tuning starts, and how it ended if it failed.
 
     Raises:

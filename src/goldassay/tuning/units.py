@@ -26,7 +26,7 @@ from goldassay import workspace
 from goldassay._support import files, jsonl
 from goldassay._support.dspy_compat import serialize_for_json, signature_of
 from goldassay._support.exceptions import DataError, GoldassayError, one_line
-from goldassay.core.fields import Fields, JsonObject
+from goldassay.core.fields import JsonObject
 from goldassay.results.comparison import ComparisonVerdict
 from goldassay.results.view import Cell, Chart, Note, Point, Sentence, Table, View
 from goldassay.statistics import PairedTest, examples_needed
@@ -217,7 +217,7 @@ def _wrote(patch: Patch, unit: Unit) -> bool:
     return patch.action == "add_example" and set(unit.text.splitlines()) <= set(_lines(patch.example or {}))
 
 
-def _lines(example: Fields) -> list[str]:
+def _lines(example: JsonObject) -> list[str]:
     """A demonstration as text, a line a field."""
     return [f"{key}: {jsonl.dumps(serialize_for_json(value))}" for key, value in example.items()]
 

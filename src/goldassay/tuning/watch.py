@@ -37,7 +37,7 @@ from goldassay._support import jsonl
 from goldassay._support.dspy_compat import BaseCallback, signature_of
 from goldassay._support.exceptions import GoldassayError, ModelError, one_line
 from goldassay._support.progress import bar, heartbeat, standard_error
-from goldassay.core.fields import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.measure import failed
 from goldassay.core.metric import AnyMetric, Metric, extra_arguments, failed_with
 from goldassay.core.score import Score
@@ -207,7 +207,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
         self._line = line
         self._bar.update(self._task, description=f"tuning: {line}")
 
-    def on_lm_start(self, call_id: str, instance: object, inputs: Fields) -> None:
+    def on_lm_start(self, call_id: str, instance: object, inputs: JsonObject) -> None:
         """Remember which model is called."""
         model = getattr(instance, "model", type(instance).__name__)
         self._calls[call_id] = (f"{model} failed on all {{}} calls", id(instance))
@@ -301,7 +301,7 @@ class CallGuard(BaseCallback):  # type: ignore[misc]
     def __deepcopy__(self, memo: object) -> CallGuard:
         return self  # a copy of a model has the same share
 
-    def on_lm_start(self, call_id: str, instance: dspy.BaseLM, inputs: Fields) -> None:
+    def on_lm_start(self, call_id: str, instance: dspy.BaseLM, inputs: JsonObject) -> None:
         """A call begins."""
         context = current()
         meter = context.meter if context is not None else None

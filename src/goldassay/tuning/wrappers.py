@@ -47,10 +47,10 @@ class Wrapped(Module):  # type: ignore[misc]
         self.program = program
         self.form = form
         self.k = 0
-        self.examples: list[Fields] = []
+        self.examples: list[JsonObject] = []
         self.keys: list[str] = []
 
-    def learn(self, examples: list[Fields], keys: Sequence[str], k: int) -> None:
+    def learn(self, examples: list[JsonObject], keys: Sequence[str], k: int) -> None:
         """Take the examples of which ``k`` are shown, compared by their fields ``keys``; of none, none are shown.
 
         Raises:
@@ -67,7 +67,7 @@ class Wrapped(Module):  # type: ignore[misc]
         except ValueError:
             raise GoldassayError(f"the training examples have no text in {', '.join(keys) or 'any input'}") from None
 
-    def nearest(self, **inputs: object) -> list[Fields]:
+    def nearest(self, **inputs: object) -> list[JsonObject]:
         """The ``k`` examples most like these inputs, the nearest one last: next to the question.
 
         If there are no more than ``k``, all are shown, in their own order.
@@ -99,7 +99,7 @@ class Wrapped(Module):  # type: ignore[misc]
         nearest = self.nearest(**inputs)
         program = self.program.deepcopy()
         for predictor in program.predictors():
-            signature: Any = signature_of(predictor)
+            signature = signature_of(predictor)
             demos = [demo for demo in nearest if fits(demo, signature)]
             examples = [Example(**{key: demo[key] for key in signature.fields if key in demo}) for demo in demos]
             predictor.demos = [*(demo for demo in predictor.demos or [] if demo not in examples), *examples]

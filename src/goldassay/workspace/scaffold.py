@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from goldassay import workspace
 from goldassay._support import files
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields, read
 from goldassay.gold.splits import DATASET_SPLITS, split
@@ -166,7 +166,7 @@ def write(
     return [folder / name for name in texts]
 
 
-def _is_id(name: str, records: Sequence[Record]) -> bool:
+def _is_id(name: str, records: Sequence[JsonObject]) -> bool:
     """Whether a field is a column of ids: by its name, and no value repeats."""
     return bool(ID_COLUMN.search(name)) and len({str(record.get(name)) for record in records}) == len(records)
 
@@ -175,7 +175,7 @@ def _sides(
     types: Mapping[str, str],
     inputs: Sequence[str],
     outputs: Sequence[str],
-    records: Sequence[Record],
+    records: Sequence[JsonObject],
     mapped: Collection[str],
 ) -> tuple[list[str], list[str]]:
     """The fields on both sides; without any the last field is the output. Ids are on neither unless they are named.

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from goldassay._support import files
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields
+from goldassay.core.fields import JsonObject
 from goldassay.reporting.pages import report, sources
 from goldassay.reporting.pages.document import page, plotly
 from goldassay.reporting.summary import gold_name
@@ -136,7 +136,7 @@ def listing(
     counts = Counter(run.folder_of_tuning for run in runs if run.folder_of_tuning)
     first = {run.folder_of_tuning: run.key for run in reversed(runs)}  # a tuning's row comes before its first run
     name = folder.resolve().name
-    context: Fields = {
+    context: JsonObject = {
         "title": "Runs" if name == "runs" else f"Runs in {name}",
         "entries": runs,
         "live": live,
@@ -147,7 +147,7 @@ def listing(
     return page("history.html", context, scripts=["history.js"], connect=live, library=library)
 
 
-def _history(program: str, runs: Sequence[RunEntry], drawn: Sequence[tuple[str, list[RunEntry]]]) -> Fields:
+def _history(program: str, runs: Sequence[RunEntry], drawn: Sequence[tuple[str, list[RunEntry]]]) -> JsonObject:
     """The history of a program: the chart of its lines, and why they break."""
     series = []
     for _, line in drawn:

@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from goldassay import __version__
-from goldassay.core.fields import Record
+from goldassay.core.fields import JsonObject
 from goldassay.measures.classification.records import institutions
 from goldassay.reporting.pages.charts import figure
 from goldassay.reporting.summary import gold_name
@@ -222,7 +222,7 @@ def environment() -> Environment:
 
 def page(
     template: str,
-    context: Record,
+    context: Mapping[str, object],
     *,
     scripts: Sequence[str] = (),
     data: Mapping[str, str] = {},
@@ -242,9 +242,9 @@ def page(
     source = plotly() or ""
     style = asset("page.css")
     sources = [asset(name) for name in ("page.js", *scripts)]
-    drawn: list[Record] = []
+    drawn: list[JsonObject] = []
 
-    def chart(item: Chart | Record | None) -> str:
+    def chart(item: Chart | JsonObject | None) -> str:
         """The place of a chart, if there is one and it can be drawn."""
         if not (item and source):
             return ""
