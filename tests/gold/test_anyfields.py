@@ -138,8 +138,8 @@ def test_a_trace_of_inputs_and_outputs_is_read_as_it_is(task: str, tmp_path: Pat
     ("task", "gold", "pred", "message"),
     [
         ("triples", {"triples": []}, [("a", "p", "b")], 'record 1: a record is .*, not list: {"triples": …}'),
-        ("triples", {"triples": []}, {"triples": [("a", "p", "b")]}, "object with subject, predicate, object"),
-        ("extraction", {"text": "Ur", "entities": []}, {"entities": [(0, 2, "TOP")]}, "object with start, end, type"),
+        ("triples", {"triples": []}, {"triples": [("a", "p")]}, "object with subject, predicate, object"),
+        ("extraction", {"text": "Ur", "entities": []}, {"entities": [(0, 2)]}, "object with start, end, type"),
         ("answering", {"question": "?", "answers": ["a"]}, "a", 'not str: {"answer": …}'),
         ("trajectories", {"calls": []}, [{"name": "a"}], 'not list: {"calls": …}'),
         ("trajectories", {"calls": []}, None, 'not NoneType: {"calls": …}'),

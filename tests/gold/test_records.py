@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from goldassay import Metric, evaluate
+from goldassay import Metric, evaluate, score
 from goldassay._support.exceptions import DataError
 from goldassay.gold import load, read
 from goldassay.measures import classification
@@ -86,3 +86,29 @@ def test_what_is_wrong_is_said_as_of_any_file(file: Path, line: str, said: str) 
     file.write_bytes(raw + b"\n" + line.encode())
     with pytest.raises(DataError, match=said):
         _ = load(file).classification.all
+
+
+@pytest.mark.parametrize(
+    ("task", "gold", "pred"),
+    [
+        ("extraction", {"text": "in Delft", "entities": [(3, 8, "LOC")]}, {"entities": [[3, 8, "LOC"]]}),
+        ("triples", {"text": "x", "triples": [("a", "b", 1)]}, {"triples": [["a", "b", 1]]}),
+        ("retrieval", {"query": "x", "relevant": {"d": 1}}, {"results": ["d", "e"]}),
+        (
+            "linking",
+            {"text": "in Delft", "links": [{"start": 3, "end": 8, "ids": {"wikidata": ["Q690"]}}]},
+            {"links": [{"start": 3, "end": 8, "candidates": ["Q690"]}]},
+        ),
+        ("answering", {"question": "?", "answers": {"text": ["Delft"], "answer_start": [3]}}, {"answer": "Delft"}),
+    ],
+)
+def test_short_forms_are_records_in_lists_and_in_files(
+    task: str, gold: dict[str, Any], pred: dict[str, Any], tmp_path: Path
+) -> None:
+    sides = {"gold": {"id": "a", **gold}, "pred": {"id": "a", **pred}}
+    for name, record in sides.items():
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(record))
+    of_lists = score(task, *([record] for record in sides.values())).values
+    of_files = score(task, tmp_path / "gold.jsonl", tmp_path / "pred.jsonl").values
+    assert of_lists == of_files
+    assert next(iter(of_lists.values())) == 1

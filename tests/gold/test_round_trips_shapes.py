@@ -42,7 +42,7 @@ def anything(hint: Any) -> st.SearchStrategy[Any]:
     if is_typeddict(hint):
         return shape(hint)
     if origin is Annotated:
-        return TEXT.filter(bool) if inner[0] is str else SIMPLE[inner[0]]
+        return TEXT.filter(bool) if inner[0] is str else anything(inner[0])
     if origin is Literal:
         return st.sampled_from(inner)
     if origin in (Union, UnionType):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired, Required
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from goldassay.core.fields import Fields as Fields
@@ -25,6 +25,27 @@ Grade = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
 Stratum = str | int | float | bool | None
 Side = Literal["gold", "pred"]
+
+
+def _or_tuple(*names: str) -> BeforeValidator:
+    """A tuple (or list) of the values of these fields may stand for the record, as spaCy has spans."""
+
+    def named(value: object) -> object:
+        if isinstance(value, (list, tuple)) and len(value) == len(names):
+            return dict(zip(names, value, strict=True))
+        return value
+
+    return BeforeValidator(named)
+
+
+def _or_value(name: str) -> BeforeValidator:
+    """The value of this field may stand for the record."""
+    return BeforeValidator(lambda value: {name: value} if isinstance(value, str | int) else value)
+
+
+def _texts(value: object) -> object:
+    """Answers as SQuAD's data set has them: ``{"text": […], "answer_start": […]}``."""
+    return list(value["text"]) if isinstance(value, dict) and "text" in value else value
 
 
 class Strict(TypedDict):
@@ -82,7 +103,7 @@ class Extraction(Common):
     """A document and its entities; ``tokens`` are the offsets of a tokenisation that the source had."""
 
     text: str
-    entities: list[EntitySpan]
+    entities: list[Annotated[EntitySpan, _or_tuple("start", "end", "type")]]
     tokens: NotRequired[list[tuple[Offset, Offset]]]
 
 
@@ -143,7 +164,7 @@ class Answering(Common, total=False):
     """
 
     question: Required[str]
-    answers: Required[list[str | list[str]]]
+    answers: Required[Annotated[list[str | list[str]], BeforeValidator(_texts)]]
     reference: str | None
     supporting_facts: list[Any]
     answer_type: str | None
@@ -181,7 +202,7 @@ class Triples(Common):
     """A text and the statements it makes."""
 
     text: NotRequired[str]
-    triples: list[TripleShape]
+    triples: list[Annotated[TripleShape, _or_tuple("subject", "predicate", "object")]]
     domain: NotRequired[str | None]
 
 
@@ -243,7 +264,7 @@ class PredictedSpan(EntitySpan):
 class PredictedExtraction(Predicted):
     """Entities that a system found."""
 
-    entities: list[PredictedSpan]
+    entities: list[Annotated[PredictedSpan, _or_tuple("start", "end", "type")]]
 
 
 class PredictedClassification(Predicted, total=False):
@@ -276,7 +297,7 @@ class PredictedLink(Strict):
     text: NotRequired[str]
     fragments: NotRequired[list[tuple[Offset, Offset]]]
     type: NotRequired[str | None]
-    candidates: list[LinkCandidate]
+    candidates: list[Annotated[LinkCandidate, _or_value("id")]]
     ids: NotRequired[dict[str, list[str]]]
     form: NotRequired[str]
 
@@ -299,7 +320,7 @@ class RankedDocument(Strict):
 class PredictedRetrieval(Predicted):
     """Documents that a system retrieved."""
 
-    results: list[RankedDocument]
+    results: list[Annotated[RankedDocument, _or_value("doc_id")]]
 
 
 class PredictedAnswering(Predicted, total=False):
@@ -317,7 +338,7 @@ class PredictedAnswering(Predicted, total=False):
 class PredictedTriples(Predicted):
     """Statements that a system found."""
 
-    triples: list[TripleShape]
+    triples: list[Annotated[TripleShape, _or_tuple("subject", "predicate", "object")]]
 
 
 class PredictedRecords(Predicted):

@@ -206,8 +206,10 @@ def parse(response: str) -> list[JsonObject]:
 
 
 def _looks_like_text2kgbench(file: Path, task: str) -> bool:
-    marks = ('"sent":', '"response":', '"triples": [[')
-    return task == "triples" and file.suffix.lower() == ".jsonl" and any(mark in first_line(file) for mark in marks)
+    if task != "triples" or file.suffix.lower() != ".jsonl":
+        return False
+    line = first_line(file)
+    return '"text":' not in line and any(mark in line for mark in ('"sent":', '"response":', '"triples": [['))
 
 
 webnlg = Format(("triples",), _webnlg, suffixes=(".xml",))
