@@ -304,7 +304,9 @@ class ModeTable:
             graded = any(share.cost for share in self.shares)
             columns = ["mode", "records", "share [95 %]", *(["cost [95 %]"] if graded else [])]
             earlier = self.waves[-2::-1]
-            columns += [f"{wave.when[:10] or 'first'}, {wave.read} read" for wave in earlier]
+            days = {wave.when[:10] for wave in self.waves}
+            to = 10 if len(days) == len(self.waves) else 19  # the day, or the second of waves of one day
+            columns += [f"{wave.when[:to] or 'first'}, {wave.read} read" for wave in earlier]
             rows: list[TableRow] = []
             for share in self.shares:
                 cost = [share.cost] if graded else []
@@ -312,7 +314,7 @@ class ModeTable:
                 examples = ", ".join(share.mode.examples[:3])
                 named = Cell(share.mode.name, detail=share.mode.description if described else "")
                 rows.append([named, share.records, share.share, *cost, *before, examples])
-            latest = f", the wave of {self.waves[-1].when[:10]}" if earlier else ""
+            latest = f", the wave of {self.waves[-1].when[:to]}" if earlier else ""
             view.append(Table(f"{self.read}{of_all} traces read{latest}", [*columns, "examples"], rows))
             total = sum(wave.read for wave in self.waves)
             view.append(Sentence(f"no new mode in the last {self.since_new} of {total} records"))
