@@ -92,13 +92,23 @@ def test_a_pattern_costs_what_measuring_again_without_its_errors_gains(measure: 
         assert pattern.loss == pytest.approx(gain), pattern.name
 
 
-def test_errors_of_a_measure_without_weight_cost_nothing() -> None:
+@pytest.mark.parametrize(
+    ("weight", "losses", "measures"),
+    [
+        (0.0, {"wrong_label": 1 / 3, "missed": 0.0}, ["", "strict_f1"]),
+        # half the weight each: two of six labels, and an F1 of 0 that would be 1
+        (1.0, {"wrong_label": 1 / 6, "missed": 1 / 2}, ["accuracy", "strict_f1"]),
+    ],
+)
+def test_an_error_costs_what_the_measures_that_name_it_lose(
+    weight: float, losses: dict[str, float], measures: list[str]
+) -> None:
     gold = [
         dspy.Example(text="Delft", label="M", entities=[{"start": 0, "end": 5, "type": "TOP"}]).with_inputs("text")
         for _ in range(6)
     ]
     answers = iter("LLMMMM")
-    metric = Metric({Accuracy(): 1.0, SpanF1(): 0.0})
+    metric = Metric({Accuracy(): 1.0, SpanF1(): weight})
 
     def program(text: str) -> dict[str, Any]:
         return {"label": next(answers), "entities": []}
@@ -106,10 +116,9 @@ def test_errors_of_a_measure_without_weight_cost_nothing() -> None:
     run = evaluate(program, gold, metric, threads=1, progress=False)
     patterns = find(run.cases)
     assert {pattern.kind: pattern.count for pattern in patterns} == {"wrong_label": 2, "missed": 6}
-    assert {pattern.kind: pattern.loss for pattern in patterns} == pytest.approx({"wrong_label": 1 / 3, "missed": 0.0})
+    assert {pattern.kind: pattern.loss for pattern in patterns} == pytest.approx(losses)
     run.rows[0].check()
-    states = [error.state() for error in run.rows[0].errors]
-    assert [state.get("counts", True) for state in states] == [True, False]
+    assert [error.measures for error in run.rows[0].errors] == measures
 
 
 def test_forms_that_look_different_are_different_patterns() -> None:

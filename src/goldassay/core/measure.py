@@ -42,8 +42,8 @@ class Error:
     ``message`` says it to a person in one sentence; ``field`` is the output field that carries it; ``start`` and
     ``end`` are character offsets in ``text`` of the gold example; ``context`` holds the words around; ``size`` is how
     many counts it costs (a missing item of four fields costs four). In a program of several steps, ``step`` is the
-    number of the step, from 0, and ``predictor`` the name of the one that made it. In rows, ``counts`` is false for an
-    error that only measures without a weight name, beside others: it costs the metric nothing.
+    number of the step, from 0, and ``predictor`` the name of the one that made it. In rows, ``measures`` are the names
+    of the measures that name the error, if others with a weight name only other ones.
     """
 
     kind: str
@@ -59,7 +59,15 @@ class Error:
     size: int = 1
     step: int | None = None
     predictor: str = ""
-    counts: bool = True
+    measures: str = ""
+
+    def is_of(self, measure: str) -> bool:
+        """Whether a measure names the error.
+
+        >>> Error("missed", "", measures="strict_f1, f1").is_of("partial_f1")
+        False
+        """
+        return not self.measures or f", {measure}, " in f", {self.measures}, "
 
     def state(self) -> JsonObject:
         """As JSON: only what is known."""

@@ -146,9 +146,7 @@ class Row:
         objects = objects and all(isinstance(call, Mapping) for call in self.calls or ())
         for error in self.errors:
             for name, value in error.state().items():
-                objects = objects and isinstance(
-                    value, int if name in ("start", "end", "size", "step", "counts") else str
-                )
+                objects = objects and isinstance(value, int if name in ("start", "end", "size", "step") else str)
         if not math.isfinite(total) or not objects:
             raise ValueError("not a row: seconds and tokens are numbers, inputs and gold objects, errors have texts")
 
@@ -270,8 +268,12 @@ def without_secrets(row: Row) -> tuple[Row, str]:
 def measured_row(index: int, example: object, assessed: Mapping[str, Assessment], evidence: Evidence) -> Row:
     """The row of an example, as far as it comes from its gold, its assessments and their evidence."""
     document = cluster(example, index)
-    weighted = {error for name in evidence.weighted for error in assessed[name].errors}
-    errors = dict.fromkeys(error for assessment in assessed.values() for error in assessment.errors)
+    named = {name: {*assessment.errors} for name, assessment in assessed.items()}
+    weighted = [named[name] for name in evidence.weighted if named[name]]
+    errors = dict.fromkeys((error for assessment in assessed.values() for error in assessment.errors), "")
+    for error in errors:
+        if not all(error in of_measure for of_measure in weighted):
+            errors[error] = ", ".join(name for name in named if error in named[name])
     return Row(
         index,
         identity(example, index),
@@ -281,5 +283,5 @@ def measured_row(index: int, example: object, assessed: Mapping[str, Assessment]
         language=read(example, "language", None) or None,
         strata=read(example, "strata", None) or None,
         sampling=read(example, SAMPLING, None) or None,
-        errors=tuple(replace(error, counts=error in weighted or not weighted) for error in errors),
+        errors=tuple(replace(error, measures=names) for error, names in errors.items()),
     )

@@ -118,9 +118,7 @@ def find(cases: Sequence[Case]) -> list[Pattern]:
             for index, error in cluster:
                 of_case.setdefault(index, []).append(error)
             pairs = [(cases[index], errors) for index, errors in sorted(of_case.items())]
-            changes.append(
-                total([repair(case.evidence, _counting(errors), _counting(case.errors)) for case, errors in pairs])
-            )
+            changes.append(total([repair(case.evidence, errors, case.errors) for case, errors in pairs]))
             strata: dict[str, Counter[str]] = {}
             for case, _ in pairs:
                 for name, value in case.strata.items():
@@ -172,15 +170,22 @@ def repair(tally: T, errors: Sequence[Error], of: Sequence[Error], lower: bool =
     """The evidence to add to an example's so that these errors are gone; ``of`` are all errors of the example.
 
     A count goes down by its errors: false negatives by those that have a gold side, false positives by those that have
-    a predicted one, in a tally by type only those of the type. A count that has fewer than there are such errors (an
-    overlap is right, though its boundary is not) goes down by their share, and so does the distance of a mean from 1,
-    or from 0 where ``lower`` is better (`goldassay.core.tally.Tally.repaired`).
+    a predicted one, in a tally by type only those of the type, in that of a measure those that it names. A count
+    that has fewer than there are such errors (an overlap is right, though its boundary is not) goes down by their
+    share, and so does the distance of a mean from 1, or from 0 where ``lower`` is better
+    (`goldassay.core.tally.Tally.repaired`).
     """
+    if isinstance(tally, Evidence):  # a measure that names no error lost something by all of them
+        changes: dict[str, Tally] = {}
+        for key in tally:
+            named = [error for error in of if error.is_of(key)] or of
+            repaired = [error for error in errors if error in named]
+            changes[key] = repair(tally[key], repaired, named, lower=key in tally.worst)
+        return tally.with_items(changes)
     if isinstance(tally, By):
-        worst = tally.worst if isinstance(tally, Evidence) else {}
         typed = any(_of_type(key, of) for key in tally)
         of_keys = {key: (_of_type(key, errors), _of_type(key, of)) if typed else (errors, of) for key in tally}
-        return tally.with_items({key: repair(tally[key], *of_keys[key], lower=key in worst) for key in tally})
+        return tally.with_items({key: repair(tally[key], *of_keys[key]) for key in tally})
 
     def share(allowed: Collection[str]) -> float:
         """Which share of an example's errors of these sides these are; of all its errors if none is of these sides."""
@@ -206,11 +211,6 @@ def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:
             error = replace(error, kind="spurious")
         of_type += [error] * (gold or pred)
     return of_type
-
-
-def _counting(errors: Sequence[Error]) -> list[Error]:
-    """The errors that cost the metric something."""
-    return [error for error in errors if error.counts]
 
 
 def is_right(case: Case) -> bool:
