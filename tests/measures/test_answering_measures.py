@@ -181,3 +181,9 @@ def test_what_embeds_texts_is_asked_for_by_name() -> None:
     assert lengths == [2]
     with pytest.raises(GoldassayError, match="answering has no measure 'beauty'; it has .*exact_match"):
         answering.scorecard(gold, pred, measures=["beauty"])
+
+
+def test_answers_are_read_as_squads_data_set_has_them() -> None:
+    gold = {"answers": {"text": ["Denver Broncos", "Broncos"], "answer_start": [0, 7]}}
+    assert ExactMatch()(gold, {"answer": "the Broncos"}).tally.value == 1
+    assert F1()({"answers": {"text": [], "answer_start": []}}, {"answer": ""}).tally.value == 1

@@ -62,3 +62,12 @@ def test_bad_input_is_one_line(gold: dict[str, Any], pred: dict[str, Any], error
         t.scorecard([{"id": "r1", **gold}], [pred])
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("measure", t.MEASURES, ids=repr)
+def test_a_tuple_is_a_triple_for_every_measure(measure: Any) -> None:
+    gold, pred = [("Ada", "born", "1815"), ("Ada", "died", "1852")], [("Ada", "born", "1815"), ("Bo", "died", "1853")]
+    text = "Ada was born in 1815 and died in 1852."
+    as_tuples = measure({"text": text, "triples": gold}, {"triples": pred})
+    gold_dicts, pred_dicts = ([triple(*statement) for statement in side] for side in (gold, pred))
+    assert as_tuples == measure({"text": text, "triples": gold_dicts}, {"triples": pred_dicts})

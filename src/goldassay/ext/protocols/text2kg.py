@@ -44,7 +44,7 @@ from goldassay.measures import Examples
 from goldassay.measures.protocols import Protocol
 from goldassay.measures.triples.measures import TripleMeasure
 from goldassay.measures.triples.objects import written
-from goldassay.measures.triples.records import as_written
+from goldassay.measures.triples.records import as_written, listed
 from goldassay.measures.triples.scorecard import OntologyContent
 from goldassay.results.result import RATE_NAMES, Result, Sections, by_example, fold
 
@@ -107,8 +107,8 @@ def sentence(gold: object, pred: object, ontology: Ontology) -> dict[str, float]
     """
     if failed(pred):
         return dict.fromkeys(VALUES, 0.0)
-    expected = [*map(_written, read(gold, "triples", None) or ())]
-    predicted = [*map(_written, read(pred, "triples", None) or ())]
+    expected = [*map(_written, listed(read(gold, "triples", None)))]
+    predicted = [*map(_written, listed(read(pred, "triples", None)))]
     relations = {relation.replace(" ", "_") for _, relation, _ in expected}
     right = {_joined(triple) for triple in expected}
     keys = {_joined(triple) for triple in predicted if triple[1] in relations}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from goldassay._support.exceptions import DataError, GoldassayError
@@ -20,13 +21,15 @@ class FieldValue(NamedTuple):
     value: object
 
     def texts(self) -> Texts:
-        """A list of texts; one text that is not empty is a list of one.
+        """A list of texts, also SQuAD's ``{"text": […], …}``; one text that is not empty is a list of one.
 
         Raises:
             DataError: it is none, or one of them is no text.
         """
         if isinstance(self.value, str):
             return (self.value,) if self.value else ()
+        if isinstance(self.value, Mapping) and "text" in self.value:
+            return self._replace(value=self.value["text"]).texts()
         if not isinstance(self.value, (list, tuple)):
             raise self._wrong("a list of texts")
         for index, text in enumerate(self.value):

@@ -166,20 +166,23 @@ def as_written(gold: object, pred: object) -> tuple[list[object], list[object]]:
     def counts(triple: object) -> bool:
         return not (isinstance(triple, Mapping) and (triple.get("rank") == "deprecated" or EXACTLY.excludes(triple)))
 
-    expected = gold_field(gold, "triples") or ()
-    predicted = pred_field(pred, "triples") or ()
+    expected = listed(gold_field(gold, "triples"))
+    predicted = listed(pred_field(pred, "triples"))
     return [*filter(counts, expected)], [*filter(counts, predicted)]
 
 
 def listed(triples: Collection[Any] | None, name: str | int | None = None) -> Collection[Any]:
-    """The triples of one side.
+    """The triples of one side; a tuple is subject, predicate and object.
 
     Raises:
         DataError: They are not listed.
     """
     if isinstance(triples, (str, Mapping)) or (triples and not isinstance(triples, Iterable)):
         raise DataError(f"'triples' is a list of triples, not {triples!r}", record=name, field="triples")
-    return triples or ()
+    return [
+        dict(zip(TRIPLE_FIELDS, triple, strict=False)) if isinstance(triple, (list, tuple)) else triple
+        for triple in triples or ()
+    ]
 
 
 def _triples(triples: Collection[Any] | None, comparing: TripleMatching, name: str | int | None) -> list[Triple]:
@@ -194,7 +197,7 @@ def _triples(triples: Collection[Any] | None, comparing: TripleMatching, name: s
                 check_verdicts([verdict])
             for field in TRIPLE_FIELDS[:3]:
                 if row.get(field) is None:
-                    raise DataError(f"a triple needs a {field!r}, found {dict(row)!r}")
+                    raise DataError(f"a triple needs a {field!r}, found {raw!r}")
             if confidence is not None and not (isinstance(confidence, int | float) and 0.0 <= confidence <= 1.0):
                 raise DataError(f"a confidence lies between 0 and 1, not {confidence!r}")
         except DataError as error:
