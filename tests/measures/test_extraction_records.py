@@ -52,7 +52,15 @@ def test_a_discontinuous_span_overlaps_only_with_its_parts() -> None:
     [
         ([{"start": 5, "end": 5, "type": "A"}], "predicted entities[0]: a span must begin before it ends, not 5–5"),
         ([(0, 1, "A"), (-2, 5, "A")], "predicted entities[1]: a span must begin before it ends, not -2–5"),
-        ([{"start": 0, "end": 5}], "predicted entities[0]: a span needs a type"),
+        (
+            [{"start": 0, "end": 5, "label": "A"}],
+            "predicted entities[0]: a span needs a type; it has start, end, label",
+        ),
+        (
+            [{"text": "Delft", "type": "A"}],
+            "predicted entities[0]: a span needs start and end: `goldassay.text.spans.locate(text, quotes)` finds "
+            "them; null says that it is not in the text",
+        ),
         ([{"start": 0, "end": 5, "type": 7}], "predicted entities[0]: the type must be text, not 7"),
         ([{"start": "0", "end": 5, "type": "A"}], "predicted entities[0]: an offset is a whole number, not '0'"),
         ([{"start": 0, "end": 5.5, "type": "A"}], "predicted entities[0]: an offset is a whole number, not 5.5"),

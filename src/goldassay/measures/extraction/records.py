@@ -7,7 +7,7 @@ from operator import index
 from typing import Any, NamedTuple, SupportsIndex
 
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import read
+from goldassay.core.fields import names, read
 from goldassay.core.measure import gold_field, pred_field
 from goldassay.text.spans import widened
 
@@ -88,7 +88,11 @@ def _span(item: object) -> Span:
     get = item.get if isinstance(item, Mapping) else lambda name: read(item, name, None)
     start, end, kind, text, parts, form, optional, parent = map(get, Span._fields)
     if not isinstance(kind, str):
-        raise DataError("a span needs a type" if kind is None else f"the type must be text, not {kind!r}")
+        has = f"; it has {', '.join(names(item)) or repr(item)}"
+        raise DataError(f"a span needs a type{has}" if kind is None else f"the type must be text, not {kind!r}")
+    if start is None and not parts and read(item, "start", "") == "":
+        advice = "`goldassay.text.spans.locate(text, quotes)` finds them; null says that it is not in the text"
+        raise DataError(f"a span needs start and end: {advice}")
     fragments = tuple(sorted((_offset(a), _offset(b)) for a, b in parts or ()))
     extent = (fragments[0][0], max(b for _, b in fragments)) if fragments else (-1, -1)
     start, end = extent if start is None or end is None else (_offset(start), _offset(end))
