@@ -59,8 +59,15 @@ def test_ids_are_read_whatever_their_address() -> None:
             "expected a number as the score, got 'high'",
         ),
         ([{"start": 0, "end": 5, "ids": 7}], "ids are lists by knowledge base"),
+        (
+            [{"start": 0, "end": 5, "id": "Q1"}],
+            "a link needs candidates, of which none says NIL; it has start, end, id",
+        ),
+        ([{"text": "Delft", "candidates": ["Q690"]}], r"predicted links\[0\]: a span needs start and end: `goldassay"),
+        (["Q690"], "a span needs start and end"),
+        ([(3, 8, "Q690")], "a span needs start and end"),
     ],
 )
-def test_what_cannot_be_read_is_said_with_its_place(links: list[Link], says: str) -> None:
+def test_what_cannot_be_read_is_said_with_its_place(links: list[Any], says: str) -> None:
     with pytest.raises(DataError, match=says):
         ln.sides([], links)

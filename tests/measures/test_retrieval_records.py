@@ -50,6 +50,7 @@ def test_very_different_depths_are_handled_together() -> None:
             "document c has no score while",
         ),
         ({"relevant": ["a"]}, {"results": [{"score": 1}]}, "results[0]: a result needs a 'doc_id'"),
+        ({"relevant": ["a"]}, {"results": "a"}, "results: expected a list of results, not str"),
     ],
 )
 def test_bad_input_is_one_line_with_the_query(gold: dict[str, Any], pred: dict[str, Any], words: str) -> None:

@@ -90,9 +90,8 @@ def _span(item: object) -> Span:
     if not isinstance(kind, str):
         has = f"; it has {', '.join(names(item)) or repr(item)}"
         raise DataError(f"a span needs a type{has}" if kind is None else f"the type must be text, not {kind!r}")
-    if start is None and not parts and read(item, "start", "") == "":
-        advice = "`goldassay.text.spans.locate(text, quotes)` finds them; null says that it is not in the text"
-        raise DataError(f"a span needs start and end: {advice}")
+    if start is None and not parts:
+        check_unplaced(item)
     fragments = tuple(sorted((_offset(a), _offset(b)) for a, b in parts or ()))
     extent = (fragments[0][0], max(b for _, b in fragments)) if fragments else (-1, -1)
     start, end = extent if start is None or end is None else (_offset(start), _offset(end))
@@ -103,6 +102,13 @@ def _span(item: object) -> Span:
     fragments = () if len(fragments) < 2 else fragments  # a single one is the span itself
     above = (parent[0], parent[1]) if parent else None
     return Span(start, end, kind, text or "", fragments, form or "", bool(optional), above)
+
+
+def check_unplaced(item: object) -> None:
+    """Raise if what has no place in the text does not say so itself (``start`` is None)."""
+    if read(item, "start", "") == "":
+        advice = "`goldassay.text.spans.locate(text, quotes)` finds them; null says that it is not in the text"
+        raise DataError(f"a span needs start and end: {advice}")
 
 
 def _offset(value: SupportsIndex) -> int:

@@ -18,9 +18,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import read
+from goldassay.core.fields import names, read
 from goldassay.core.measure import gold_field, pred_field
-from goldassay.measures.extraction.records import items_of, text_of
+from goldassay.measures.extraction.records import check_unplaced, items_of, text_of
 from goldassay.text.spans import widened
 
 Ids = Mapping[str, Sequence[str]]
@@ -163,6 +163,7 @@ def _link(link: object, words: str, typed: bool, predicted: bool) -> tuple[Menti
     start, end, ids, parent, candidates = map(get, ("start", "end", "ids", "parent", "candidates"))
     text = str(get("text") or "")
     if predicted and start is None:
+        check_unplaced(link)
         start = end = -1
     elif not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end:
         raise DataError(f"a mention begins before it ends, not {start}–{end}")
@@ -182,6 +183,8 @@ def _link(link: object, words: str, typed: bool, predicted: bool) -> tuple[Menti
     for base, listed in (ids or {}).items():
         if listed:
             bases[str(base)] = [str(listed)] if isinstance(listed, (str, int)) else list(listed)
+    if predicted and candidates is None and ids is None and read(link, "candidates", "") == "":
+        raise DataError(f"a link needs candidates, of which none says NIL; it has {', '.join(names(link))}")
     if candidates is None or not predicted:
         candidates = [id_ for group in bases.values() for id_ in group]
     kind = str(get("type") or "") if typed else ""

@@ -78,20 +78,20 @@ def scores(pred: object) -> Numbers:
     results = pred_field(pred, "results")
     if not results or isinstance(results, Mapping):
         return results or {}
-    if not isinstance(results, Collection):
+    if isinstance(results, str) or not isinstance(results, Collection):
         raise DataError(f"expected a list of results, not {type(results).__name__}", field="results")
     try:
         scored: dict[str, Any] = {result["doc_id"]: result["score"] for result in results}
     except (KeyError, TypeError):
-        documents = [item if isinstance(item, str) else read(item, "doc_id", None) for item in results]
+        documents = [item if isinstance(item, (str, int)) else read(item, "doc_id", None) for item in results]
         if None in documents:
             raise DataError("a result needs a 'doc_id'", field=f"results[{documents.index(None)}]") from None
         scored = {}
         for document, item in zip(documents, results, strict=True):
-            scored[str(document)] = None if isinstance(item, str) else read(item, "score", None)
+            scored[str(document)] = read(item, "score", None)
     if len(scored) != len(results):
-        documents = [str(item if isinstance(item, str) else read(item, "doc_id")) for item in results]
-        raise DataError(f"document {_twice(documents)} is twice in the results", field="results")
+        ids = [str(item if isinstance(item, (str, int)) else read(item, "doc_id")) for item in results]
+        raise DataError(f"document {_twice(ids)} is twice in the results", field="results")
     if None in scored.values():
         bare = [document for document, score in scored.items() if score is None]
         if len(bare) == len(scored):
