@@ -82,7 +82,7 @@ def source_of(
         there = ", ".join(sorted(allowed)) or "none"
         form = "a table with `map`" if paths else f"format {name}"
         raise GoldassayError(f"{form} has no option {wrong!r} for reading {task}; there are {there}")
-    if paths and name != "review":  # whose fields have their names; those of predictions of its records may not
+    if paths and not (name in formats.names() and formats.named(name).recognises):  # whose fields have their own names
         chosen["map"] = paths
     return Source(Path(path), task, name, side, chosen, faults or Faults(), audit, drafts)
 

@@ -230,6 +230,20 @@ def test_traces_are_predictions_of_gold_with_their_id_or_their_question(tmp_path
     assert (values["failed_calls"], values["finished"], values["steps"]) == (1 / 3, 1, len(steps_in(file)))
 
 
+def test_traces_that_gold_does_not_have_name_the_options_that_match_them(tmp_path: Path) -> None:
+    file = write(tmp_path / "traces.json", EXPORTS["phoenix"])
+    gold = [{"id": "g7", "trace": "t1", "asked": "Where is the archive?", "question": "?", "calls": []}]
+    rest = {"id": "g7", "question": "?", "calls": []}
+    with pytest.raises(GoldassayError) as error:
+        goldassay.score("trajectories", [rest], str(file))
+    by_question = "or by question, here 'Where is the archive?' and in gold '?' (`map={\"question\": \"COLUMN\"}`)"
+    assert f'matched by id, and gold has g7 (another field: `map={{"id": "COLUMN"}}`), {by_question}' in str(
+        error.value
+    )
+    for columns in ({"id": "trace"}, {"question": "asked"}):
+        assert goldassay.score("trajectories", gold, str(file), map=columns).values["steps"] > 0
+
+
 def test_the_rows_of_a_csv_are_spans(tmp_path: Path) -> None:
     rows = [{**row, "events": None} for row in phoenix(nested=False)]
     with (tmp_path / "spans.csv").open("w", newline="", encoding="utf-8") as stream:
