@@ -241,7 +241,7 @@ def test_traces_that_gold_does_not_have_name_the_options_that_match_them(tmp_pat
         error.value
     )
     for columns in ({"id": "trace"}, {"question": "asked"}):
-        assert goldassay.score("trajectories", gold, str(file), map=columns).values["steps"] > 0
+        assert goldassay.score("trajectories", gold, str(file), map=columns).values["steps"]
 
 
 def test_the_rows_of_a_csv_are_spans(tmp_path: Path) -> None:
