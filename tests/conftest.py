@@ -17,7 +17,9 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("GOLDASSAY_LM_THREADS", "1")  # tests share the processors
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # without a net, litellm waits eight seconds for prices
-settings.register_profile("untimed", deadline=None)  # the machine may be busy
+# a busy machine has no deadlines; of the cases that a law draws a quarter is tried each day (tests/nightly.py)
+NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
+settings.register_profile("untimed", deadline=None, max_examples=100 if NIGHT else 25)
 settings.load_profile("untimed")
 
 
@@ -138,6 +140,11 @@ def names_source() -> str:
 @pytest.fixture
 def names_program() -> Any:
     """A program over the scripted model: names with types, offsets by code."""
+    return build_names_program()
+
+
+def build_names_program() -> Any:
+    """The same for a fixture of a module."""
     import dspy
     from pydantic import BaseModel
 
@@ -176,6 +183,11 @@ def names_program() -> Any:
 @pytest.fixture
 def names_gold() -> list[Any]:
     """Forty texts: some with a place and a number, some with a museum and a place."""
+    return build_names_gold()
+
+
+def build_names_gold() -> list[Any]:
+    """The same for a fixture of a module."""
     import dspy
 
     places = [

@@ -36,5 +36,5 @@ def by_day(cases: Iterable[str], *daily: str) -> list[object]:
 
 
 def drawn(nightly: int, **options: Any) -> settings:
-    """Settings of Hypothesis: how many cases of a law it draws at night; each day a quarter, but 20 at least."""
-    return settings(max_examples=nightly if NIGHT else min(nightly, max(20, nightly // 4)), **options)
+    """Settings of Hypothesis: how many cases of a law it draws at night; each day a quarter, but 10 at least."""
+    return settings(max_examples=nightly if NIGHT else min(nightly, max(10, nightly // 4)), **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import dspy
 import pytest
+from tests.conftest import Learner, build_names_gold, build_names_program
 
 from goldassay import Metric, audit, tune
 from goldassay._support import jsonl
@@ -34,11 +36,12 @@ class OneInstruction:
         return {self.slot: [diagnosis.draft(diagnosis.patterns[0], "given", **edit)]}
 
 
-@pytest.fixture
-def tuned(learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tuning with patches: a bundle that helps nothing, then one of which half helps, then one more."""
-    gold = {"train": names_gold[:20], "dev": names_gold[20:30], "test": names_gold[30:]}
-    lm = dspy.LM("scripted/learner", engine=learner, cache=False)
+    examples = build_names_gold()
+    gold = {"train": examples[:20], "dev": examples[20:30], "test": examples[30:]}
+    lm = dspy.LM("scripted/learner", engine=Learner(), cache=False)
     metric = Metric(extraction.SpanF1())
     bundles = [
         [OneInstruction("politeness", "Be polite."), OneInstruction("haste", "Do not hurry.")],
@@ -46,8 +49,9 @@ def tuned(learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Pat
         [OneInstruction("museums", "A museum is MUS.")],
     ]
     optimizer = Patches(metric, bundles=bundles)
-    tune(names_program, gold, metric, optimizer, lm=lm, folder=tmp_path / "tuned", progress=False)
-    return tmp_path / "tuned"
+    folder = tmp_path_factory.mktemp("tunings") / "tuned"
+    tune(build_names_program(), gold, metric, optimizer, lm=lm, folder=folder, progress=False)
+    return folder
 
 
 def test_every_test_of_the_ledger_is_shown_in_order(tuned: Path) -> None:
@@ -92,7 +96,8 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     seen.quiet()
 
 
-def test_a_tuning_without_test_is_a_page_and_a_damaged_one_is_one_line(tuned: Path) -> None:
+def test_a_tuning_without_test_is_a_page_and_a_damaged_one_is_one_line(tuned: Path, tmp_path: Path) -> None:
+    tuned = shutil.copytree(tuned, tmp_path / "tuned")
     about = json.loads((tuned / "tuning.json").read_text())
     (tuned / "tuning.json").write_text(json.dumps({**about, "test": None}))
     loaded = pages.Tuning.load(tuned)

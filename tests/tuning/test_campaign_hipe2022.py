@@ -131,6 +131,7 @@ def planted(diagnosis: Diagnosis, pattern: Any, text: str) -> list[Patch]:
     return [diagnosis.draft(pattern, "planted", action="add_instruction", text=text)]
 
 
+@pytest.mark.nightly
 def test_five_useless_and_three_harmful_edits_are_rejected_and_the_good_one_among_them_is_kept(
     hipe: dict[str, list[Any]], reader: Any, names_program: Any
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import dspy
 import pytest
+from tests.conftest import Learner, build_names_gold, build_names_program
 from tests.nightly import by_day
 
 from goldassay import Metric
@@ -21,7 +22,7 @@ from goldassay.measures import answering, extraction
 from goldassay.models.lm.local import PromptTooLongError
 from goldassay.running.hashing import fingerprint
 from goldassay.statistics import compare
-from goldassay.tuning import Patches, load_state, tune
+from goldassay.tuning import Patches, Tuned, load_state, tune
 from goldassay.tuning.edits import Diagnosis, propose_patches
 from goldassay.tuning.instructions import reflection
 from goldassay.tuning.patches import read as read_patch
@@ -31,9 +32,22 @@ from goldassay.tuning.wrappers import demonstrations
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
 
+def in_splits(examples: list[Any]) -> dict[str, list[Any]]:
+    return {"train": examples[:20], "dev": examples[20:32], "test": examples[32:]}
+
+
 @pytest.fixture
 def gold(names_gold: list[Any]) -> dict[str, list[Any]]:
-    return {"train": names_gold[:20], "dev": names_gold[20:32], "test": names_gold[32:]}
+    return in_splits(names_gold)
+
+
+@pytest.fixture(scope="module")
+def patched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tuned, Path]:
+    """A tuning with patches, and its folder."""
+    folder = tmp_path_factory.mktemp("patched")
+    lm = dspy.LM("scripted/learner", engine=Learner(), cache=False)
+    gold = in_splits(build_names_gold())
+    return tune(build_names_program(), gold, METRIC, "patches", lm=lm, folder=folder, progress=False), folder
 
 
 FAST: dict[str, dict[str, Any]] = {
@@ -48,7 +62,7 @@ FAST: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("optimizer", by_day(FAST, "labeled", "bootstrap", "mipro", "patches"))
+@pytest.mark.parametrize("optimizer", by_day(FAST, "labeled", "bootstrap", "mipro"))
 def test_each_optimizer_raises_the_dev_value_and_leaves_the_student_alone(
     optimizer: str, lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
 ) -> None:
@@ -90,38 +104,36 @@ def test_a_budget_stops_and_the_best_so_far_is_taken(lm: Any, names_program: Any
     assert len(repr(tuned)) < 120
 
 
-def test_patches_leave_a_ledger_of_everything_tried(
-    lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
-) -> None:
-    tuned = tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
-    about = json.loads((tmp_path / "tuning.json").read_text())
+def test_patches_leave_a_ledger_of_everything_tried(patched: tuple[Tuned, Path]) -> None:
+    tuned, folder = patched
+    about = json.loads((folder / "tuning.json").read_text())
     assert [patch["id"] for patch in about["patches"]] == [patch.id for patch in tuned.ledger.patches]
     stamps = [patch["status"] for patch in about["patches"] if patch["status"] != "rejected"]
     proven = tuned.verdict == "proven on test"  # the one look decides for the program and for its only patch
     assert stamps == (["proven"] if proven and len(stamps) == 1 else ["kept"] * len(stamps))
-    entries = list(jsonl.rows(tmp_path / "ledger.jsonl"))
+    entries = list(jsonl.rows(folder / "ledger.jsonl"))
     assert {item for entry in entries for item in entry["patches"]} == {patch.id for patch in tuned.ledger.patches}
     assert all(entry["reason"] and entry["train+dev"]["n"] and entry["train+dev"]["calls"] for entry in entries)
-    patterns = json.loads((tmp_path / "patterns.json").read_text())
+    patterns = json.loads((folder / "patterns.json").read_text())
     assert [pattern["kind"] for pattern in patterns[0]] == [
         each_pattern.kind for each_pattern in tuned.ledger.patterns[0]
     ]
     assert about["verdict"] == tuned.verdict
     for patch in tuned.ledger.patches:
-        assert read_patch(tmp_path / "patches" / f"{patch.id}.yaml") == patch
+        assert read_patch(folder / "patches" / f"{patch.id}.yaml") == patch
     assert tuned.test is not None
     assert tuned.test.difference.difference > 0
 
 
 def test_what_examples_chose_has_no_interval_on_them(
-    lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+    patched: tuple[Tuned, Path], lm: Any, names_program: Any, gold: dict[str, list[Any]]
 ) -> None:
-    tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
-    about = json.loads((tmp_path / "tuning.json").read_text())
+    _, folder = patched
+    about = json.loads((folder / "tuning.json").read_text())
     patches = {patch["id"] for patch in about["patches"] if patch["status"] in ("kept", "proven")}
     effects = [about["kept"]["effect"]]
-    effects += [read_patch(tmp_path / "patches" / f"{name}.yaml").effects[0].model_dump() for name in patches]
-    effects += [entry["train+dev"] for entry in jsonl.rows(tmp_path / "ledger.jsonl") if entry["status"] == "kept"]
+    effects += [read_patch(folder / "patches" / f"{name}.yaml").effects[0].model_dump() for name in patches]
+    effects += [entry["train+dev"] for entry in jsonl.rows(folder / "ledger.jsonl") if entry["status"] == "kept"]
     assert len(effects) > 2
     assert all(effect["chosen"] and effect["low"] is effect["high"] is None for effect in effects)
     assert about["dev"]["chosen"]
@@ -142,15 +154,16 @@ def test_what_dev_and_test_take_is_no_part_of_the_time_to_tune(gold: dict[str, l
             time.sleep(0.1)
             return dspy.Prediction(entities=[])
 
-    tuned = tune(Slow(), gold, METRIC, "labeled", threads=1, progress=False)
+    few = {**gold, "dev": gold["dev"][:5], "test": gold["test"][:2]}
+    tuned = tune(Slow(), few, METRIC, "labeled", threads=1, progress=False)
     assert tuned.cost["seconds"] < tuned.dev.after.cost["seconds"]
 
 
 def test_patches_stand_beside_labeled_and_nearest_examples_on_test(
-    lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+    patched: tuple[Tuned, Path], lm: Any, names_program: Any, gold: dict[str, list[Any]]
 ) -> None:
-    tuned = tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
-    about = json.loads((tmp_path / "tuning.json").read_text())
+    tuned, folder = patched
+    about = json.loads((folder / "tuning.json").read_text())
     assert list(tuned.references) == list(about["references"]) == ["labeled", "knn"]
     for name, reference in tuned.references.items():
         alone = tune(names_program, gold, METRIC, name, lm=lm, progress=False)
@@ -161,7 +174,7 @@ def test_patches_stand_beside_labeled_and_nearest_examples_on_test(
     # The learner learns all from examples, so none of the three is better than the others.
     assert about["beside"] == tuned.beside
     assert tuned.beside[-1] == "patches is not shown to be better than labeled and knn: these take no tuning."
-    assert not tune(names_program, gold, METRIC, "labeled", lm=lm, progress=False).beside
+    assert not alone.beside
     knn = tuned.references["knn"]
     lost = replace(knn)
     vars(lost)["comparison"] = replace(knn.comparison, test=compare([0.0] * 12, [1.0] * 12, resamples=2000))
@@ -181,11 +194,11 @@ def test_a_metric_of_any_number_of_arguments_gets_gold_and_prediction(
     assert tuned.dev.after.value > tuned.dev.before.value
 
 
-def test_a_budget_keeps_the_patches_that_were_accepted(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
-    whole = tune(names_program, gold, METRIC, "patches", lm=lm, progress=False)
-    tuned = tune(
-        names_program, gold, METRIC, "patches", lm=lm, budget=f"calls={int(whole.cost['calls']) - 5}", progress=False
-    )
+def test_a_budget_keeps_the_patches_that_were_accepted(
+    patched: tuple[Tuned, Path], lm: Any, names_program: Any, gold: dict[str, list[Any]]
+) -> None:
+    budget = f"calls={int(patched[0].cost['calls']) - 5}"
+    tuned = tune(names_program, gold, METRIC, "patches", lm=lm, budget=budget, progress=False)
     assert "is spent" in tuned.stopped
     assert [patch.id for patch in tuned.ledger.kept]
     assert tuned.dev.after.value > tuned.dev.before.value
@@ -252,7 +265,7 @@ def test_a_few_answers_that_cannot_be_measured_do_not_end_a_tuning(
     def strict(example: Any, pred: Any) -> float:
         return float(extraction.SpanF1()(example, pred).tally.value)
 
-    for metric in (METRIC, Metric.of(strict), strict):
+    for metric in (METRIC, strict):
         with pytest.warns(UserWarning, match="missed|no score") if metric is METRIC else nullcontext():
             tuned = tune(Odd(), gold, metric, "mipro", lm=lm, settings=FAST["mipro"], progress=False)
         assert tuned.dev.after.value >= tuned.dev.before.value
