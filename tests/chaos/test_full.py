@@ -132,15 +132,15 @@ def test_a_tuning_that_cannot_write_its_first_file(tmp_path: Path) -> None:
     rows = ({"id": f"e{i}", "text": text_of(i), "label": "ab"[i % 2]} for i in range(40))
     (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     (tmp_path / "locked").mkdir(mode=0o500)
-    words = ("tune", "labels.py", "--gold", "gold.jsonl", "--optimizer", "patches", "--out", "locked/tuned")
+    words = ("tune", "labels.py", "--gold", "gold.jsonl", "--optimizer", "labeled", "--out", "locked/tuned")
     done = whole(*words, cwd=tmp_path, before=like_anybody)
     assert done.returncode == 3
     message = " ".join(done.stderr.split())
     assert (
-        "locked/tuned: cannot be written: Permission denied; solve this, then run patches again from the start"
+        "locked/tuned: cannot be written: Permission denied; solve this, then run labeled again from the start"
         in message
     )
     assert "--resume" not in message
     (tmp_path / "locked").chmod(0o700)
-    again = whole(*words, cwd=tmp_path, before=like_anybody)  # what it advises works
+    again = run(*words, cwd=tmp_path)  # what it advises works
     assert again.returncode == 0, again.stderr

@@ -81,6 +81,7 @@ def test_a_tuning_killed_twice_comes_to_the_same_program(
 
 
 @pytest.mark.parametrize("last", ["knn", pytest.param("patches", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
 def test_an_arena_that_is_killed_goes_on_with_the_arms_that_did_not_end(
     endpoint: Any, learner: Any, names_gold: list[Any], names_source: str, tmp_path: Path, last: str
 ) -> None:

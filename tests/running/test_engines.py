@@ -54,13 +54,14 @@ def test_the_rows_are_those_of_threads(tmp_path: Path, capfd: Any) -> None:
     program = workspace.load(file).program
     threads = evaluate(program, GOLD, METRIC, folder=tmp_path / "threads", progress=False)
     capfd.readouterr()
-    actors = evaluate(program, GOLD, METRIC, folder=tmp_path / "ray", threads=4, **{**RAY, "workers": 2})
+    actors = evaluate(program, GOLD, METRIC, folder=tmp_path / "ray", threads=4, **RAY)
     assert without_times(actors) == without_times(threads)
     assert without_times(Run.load(tmp_path / "ray")) == without_times(threads)
     assert (actors.value, actors.rows[5].error) == (threads.value, "ValueError: five is odd")
     assert "printed by the program" not in capfd.readouterr().out
 
 
+@pytest.mark.nightly
 def test_an_actor_that_is_killed_costs_no_row_and_an_example_that_hangs_one(tmp_path: Path) -> None:
     def program(text: str) -> Any:
         time.sleep(60 if text == "text 1" else 0.2)
