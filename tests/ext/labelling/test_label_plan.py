@@ -98,7 +98,14 @@ def test_a_gain_that_is_more_than_the_outputs_differ_is_impossible() -> None:
     assert "labels of all of these would not show a gain of +0.050" in plan.sentence
 
 
-@pytest.mark.parametrize(("gain", "size", "population"), [(0.05, 100, 500), (0.05, 40, 500), (0.1, 200, 500)])
+@pytest.mark.parametrize(
+    ("gain", "size", "population"),
+    [
+        pytest.param(0.05, 100, 500, marks=pytest.mark.nightly),
+        (0.05, 40, 500),
+        pytest.param(0.1, 200, 500, marks=pytest.mark.nightly),
+    ],
+)
 def test_so_many_labels_show_the_gain_four_times_in_five(gain: float, size: int, population: int) -> None:
     needed = LabelPlan(planned(3, 2).draft, (gain,), size, population).needed[gain]
     wins = round((size + gain * population) / 2)

@@ -260,7 +260,7 @@ def test_the_direction_of_the_measure_counts() -> None:
 def test_one_p_decides_the_word_the_interval_the_state_and_the_audit() -> None:
     """All that was drafted is labelled, or all disagreements: the p of a fixed number decides nothing."""
     between = 0
-    for seed in range(60):
+    for seed in range(30):
         gold, first, second = world(120, 0.7, 0.2, 0.05, seed)
         records = drafted(gold, {"a": first, "b": second}, 12 if seed % 2 else 60)
         result = verdict("classification", records, ["a", "b"])
@@ -276,7 +276,7 @@ def test_one_p_decides_the_word_the_interval_the_state_and_the_audit() -> None:
         assert (audit.verdict in ("better", "worse")) == shown
         assert audit.better == (state["better"] == "b")
         assert audit.interval == (interval.low, interval.high) == (state["low"], state["high"])
-    assert between >= 3
+    assert between >= 1
 
 
 def test_what_cannot_be_judged_is_one_line() -> None:
@@ -387,8 +387,8 @@ def test_a_number_of_labels_that_was_fixed_beforehand_decides_once() -> None:
 
 def test_a_fixed_number_of_labels_keeps_its_level() -> None:
     said = 0
-    for seed in range(60):
+    for seed in range(20):
         gold, first, second = world(300, right=0.7, fixed=0.14, broken=0.06, seed=seed)  # .3 · .14 = .7 · .06
         records = drafted(gold, {"a": first, "b": second}, 20, fixed=True)
         said += of_labels(verdict("classification", records, ["a", "b"])).proven
-    assert said <= 6  # of 60 at a level of .05, more has a chance of .02
+    assert said <= 3  # of 20 at a level of .05, more has a chance of .02

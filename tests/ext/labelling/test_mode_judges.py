@@ -15,6 +15,8 @@ from goldassay._support.exceptions import DataError
 from goldassay.ext.labelling.mode_judges import (
     SHOWN,
     Case,
+    ModeAlignment,
+    ModeJudge,
     align,
     alignment,
     load_judge,
@@ -72,6 +74,13 @@ READ = [trace(number) for number in range(60)]
 ALL: dict[str, Case] = {each.id: (each.fields, each.output) for each in map(trace, range(200))}
 
 
+@pytest.fixture(scope="module")
+def aligned() -> tuple[ModeJudge, ModeAlignment]:
+    """A judge and what it is worth."""
+    mode = mode_judge(MODE, READ, judge(Engine()))
+    return mode, align(mode, READ, ALL)
+
+
 def test_it_is_measured_on_traces_that_it_was_not_shown() -> None:
     engine = Engine()
     mode = mode_judge(MODE, READ, judge(engine))
@@ -104,7 +113,7 @@ def test_another_seed_shows_others() -> None:
 @pytest.mark.parametrize("always", ["yes", "no"])
 def test_a_judge_no_better_than_chance_is_not_used(always: str, tmp_path: Path) -> None:
     mode = mode_judge(MODE, READ, judge(Engine(always)))
-    result = align(mode, READ, ALL)
+    result = align(mode, READ, dict([*ALL.items()][: len(READ)]))
     assert not result.better_than_chance
     assert result.share is None
     assert result.labels_only == mode_shares(READ, [MODE])[0].share
@@ -150,18 +159,18 @@ def test_it_is_saved_without_secrets_and_asked_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../etc/x", "Net For Total", "a/b", "総額", "net-for-total", "x" * 300])
-def test_a_mode_of_any_name_has_a_file_of_its_own(name: str, tmp_path: Path) -> None:
+def test_a_mode_of_any_name_has_a_file_of_its_own(
+    name: str, aligned: tuple[ModeJudge, ModeAlignment], tmp_path: Path
+) -> None:
     traces = [replace(each, modes=(name,) if each.modes else ()) for each in READ]
-    mode = mode_judge(Mode(name), traces, judge(Engine()))
-    file = mode.save(tmp_path, align(mode, traces, ALL))
+    file = mode_judge(Mode(name), traces, judge(Engine())).save(tmp_path, replace(aligned[1], mode=name))
     assert file.parent == tmp_path / "judges"
     assert len(file.name) < 100
     assert load_judge(tmp_path, name, judge(Engine())) is not None
 
 
-def test_a_file_that_is_no_judge_is_an_error(tmp_path: Path) -> None:
-    mode = mode_judge(MODE, READ, judge(Engine()))
-    mode.save(tmp_path, align(mode, READ, ALL)).write_text('{"mode": "net for total", "demos": 3}')
+def test_a_file_that_is_no_judge_is_an_error(aligned: tuple[ModeJudge, ModeAlignment], tmp_path: Path) -> None:
+    aligned[0].save(tmp_path, aligned[1]).write_text('{"mode": "net for total", "demos": 3}')
     with pytest.raises(DataError, match="net-for-total"):
         load_judge(tmp_path, MODE.name, judge(Engine()))
 

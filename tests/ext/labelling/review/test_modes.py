@@ -207,7 +207,7 @@ class Model:
         return items
 
 
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(4, 12))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 12))])
 def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     source = write_draft(tmp_path / "draft.jsonl", extraction(6))
@@ -351,10 +351,10 @@ def test_a_review_that_cannot_be_written_is_counted_as_it_is(start: Start) -> No
     assert [trace.modes for trace in reviewed_traces(review.folder)] == [("slow",)]
 
 
-def test_a_wrong_value_of_megabytes_is_a_short_line(start: Start) -> None:
+def test_a_wrong_value_of_any_length_is_a_short_line(start: Start) -> None:
     review = start(extraction(3))
     review.close()
-    (review.folder / "modes.yaml").write_text(yaml.safe_dump({"modes": "x" * 1_000_000}))
+    (review.folder / "modes.yaml").write_text(f"modes: {'x' * 100_000}\n")
     with pytest.raises(DataError) as caught:
         read_modes(review.folder)
     assert len(str(caught.value)) < 500

@@ -145,8 +145,15 @@ def compared(opened: Review, task: str, records: list[dict[str, Any]], answer: d
 SAME = ("difference", "low", "high", "p", "test_p", "labels", "disagreements", "left", "needed")
 
 
-@pytest.mark.parametrize("complete", [True, False])
-@pytest.mark.parametrize("task", ["classification", "extraction"])
+@pytest.mark.parametrize(
+    ("task", "complete"),
+    [
+        ("classification", True),
+        ("extraction", False),
+        pytest.param("classification", False, marks=pytest.mark.nightly),
+        pytest.param("extraction", True, marks=pytest.mark.nightly),
+    ],
+)
 def test_compare_on_exported_gold_says_what_the_page_says(start: Start, task: str, complete: bool) -> None:
     """Answers that are both right or both wrong make no gold, and count in both places."""
     if task == "classification":
