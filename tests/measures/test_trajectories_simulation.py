@@ -64,7 +64,7 @@ def patch(rng: np.random.Generator, n: int, gain: float) -> Stream:
     return Stream(a, b, np.array([x == y for x, y in zip(*sides, strict=True)]), gain)
 
 
-@simulation(daily=30, golden=(24, 1), nightly=500)
+@simulation(daily=10, golden=(9, 1), nightly=500)
 @pytest.mark.timeout(900)
 def test_a_patch_of_the_step_is_proven_and_one_that_does_nothing_is_not(
     draws: int, golden: tuple[int, int] | None

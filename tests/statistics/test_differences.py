@@ -91,7 +91,7 @@ def test_it_holds_the_truth_at_the_edges(first: float, second: float) -> None:
 
 def test_interval_and_p_never_contradict_each_other() -> None:
     rng = np.random.default_rng(4)
-    for _ in range(200):
+    for _ in range(80):
         n = int(rng.integers(5, 60))
         size = rng.integers(0, 4, n)
         a, b = ([Counts(int(k), int(rng.random() < s), int(rng.random() < s)) for k in size] for s in (0.3, 0.7))

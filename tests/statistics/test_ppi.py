@@ -107,25 +107,27 @@ def test_rogan_and_gladens_value_by_hand() -> None:
     assert corrected([1, 2, 3], [1, 2, 3], [4, 5]).rogan_gladen is None  # numbers
 
 
+@pytest.mark.parametrize("draws", [40, pytest.param(150, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(("of_labels", "truth"), [(0.5, 0.2), (0.3, 0.4), (0.3, 0.3), (0.2, 0.9)])
-def test_where_the_rate_has_shifted_the_chosen_interval_holds(of_labels: float, truth: float) -> None:
+def test_where_the_rate_has_shifted_the_chosen_interval_holds(of_labels: float, truth: float, draws: int) -> None:
     rng, held, ppi = np.random.default_rng(11), 0, 0
-    for _ in range(150):
+    for _ in range(draws):
         labels, verdicts = judged(rng, 100, of_labels, (0.85, 0.8))
         _, others = judged(rng, 500, truth, (0.85, 0.8))
         result = corrected(labels, verdicts, others)
         assert result.chosen is not None
         held += result.chosen.low <= truth <= result.chosen.high
         ppi += result.corrected.low <= truth <= result.corrected.high
-    assert held / 150 >= 0.92
+    assert held / draws >= 0.92
     if abs(of_labels - truth) > 0.2:
-        assert ppi / 150 < 0.3
+        assert ppi / draws < 0.3
 
 
-def test_labels_chosen_by_the_verdict_have_their_own_estimate() -> None:
+@pytest.mark.parametrize("draws", [50, pytest.param(200, marks=pytest.mark.nightly)])
+def test_labels_chosen_by_the_verdict_have_their_own_estimate(draws: int) -> None:
     """40 of the few positive verdicts and 40 of the many others: PPI++ takes them for a random sample and is wrong."""
     rng, held, ppi = np.random.default_rng(12), 0, 0
-    for _ in range(200):
+    for _ in range(draws):
         people, verdicts = judged(rng, 600, 0.2, (0.8, 0.9))
         order = rng.permutation(600)
         chosen = [at for side in (1.0, 0.0) for at in [at for at in order if verdicts[at] == side][:40]]
@@ -136,18 +138,19 @@ def test_labels_chosen_by_the_verdict_have_their_own_estimate() -> None:
         assert result.chosen == result.by_verdict
         held += result.chosen.low <= 0.2 <= result.chosen.high
         ppi += result.corrected.low <= 0.2 <= result.corrected.high
-    assert held / 200 >= 0.93
+    assert held / draws >= 0.93
     assert held > ppi
 
 
-def test_the_exchangeability_test_holds_its_level_and_origin_decides() -> None:
+@pytest.mark.parametrize("draws", [50, pytest.param(200, marks=pytest.mark.nightly)])
+def test_the_exchangeability_test_holds_its_level_and_origin_decides(draws: int) -> None:
     rng, rejected = np.random.default_rng(13), 0
-    for _ in range(200):
+    for _ in range(draws):
         labels, verdicts = judged(rng, 60, 0.4, (0.9, 0.9))
         _, others = judged(rng, 300, 0.4, (0.9, 0.9))
         result = corrected(labels, verdicts, others, origin="random")
         rejected += result.exchangeable_p < 0.05
         assert result.chosen == (result.rogan_gladen if result.exchangeable_p < 0.05 else result.corrected)
-    assert rejected / 200 <= 0.08
+    assert rejected / draws <= 0.08
     with pytest.raises(GoldassayError, match="not 'people'"):
         corrected([1, 0], [1, 0], [1], origin="people")

@@ -19,7 +19,7 @@ from goldassay.statistics import compare, interval
 from goldassay.statistics.resampling import resampled, swapped
 
 RNG = np.random.default_rng(5)
-DRAWS = 40_000
+DRAWS = 10_000
 FOUR_ROWS = RNG.integers(0, 2, (400, 2)).astype(float)  # multinomial counts
 FEW_ROWS = RNG.integers(0, 4, (600, 2)).astype(float)  # 16 distinct rows: Poisson counts and single draws
 SKEWED = np.column_stack([RNG.lognormal(0, 2, 600), np.ones(600)])  # one column varies: its sum's distribution

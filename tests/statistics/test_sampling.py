@@ -152,7 +152,7 @@ def test_few_labels_that_are_all_alike_do_not_make_a_stratum_certain() -> None:
     assert (grades.value, grades.low, grades.high) == pytest.approx((3 * result.value, 3 * result.low, 3 * result.high))
 
 
-@pytest.mark.parametrize("judge", [None, (0.8, 0.1), (0.3, 0.3)])
+@pytest.mark.parametrize("judge", [None, (0.8, 0.1), pytest.param((0.3, 0.3), marks=pytest.mark.nightly)])
 def test_a_rare_failure_is_covered_by_drafts_of_likely_failures(judge: tuple[float, float] | None) -> None:
     """27 labels of a likely eighth, 13 of the rest: one variance for both ends held .05 in .75 to .86 of samples."""
     covered = 0
@@ -191,7 +191,7 @@ def test_a_judge_narrows_the_interval_if_it_is_any_good_and_never_makes_it_wrong
     rng = np.random.default_rng(3)
     held = 0
     shares = []
-    for _ in range(300):
+    for _ in range(100):
         labels, verdicts = judged(rng, agreement, 1000)
         plain = Stratum(1000, values(labels[:60].tolist()))
         helped = replace(plain, verdicts=verdicts[:60], verdict_mean=float(verdicts.mean()))
@@ -199,7 +199,7 @@ def test_a_judge_narrows_the_interval_if_it_is_any_good_and_never_makes_it_wrong
         result = estimate([helped], RATE)
         held += result.low <= 0.6 <= result.high
         shares.append((result.high - result.low) / (alone.high - alone.low))
-    assert held >= 0.92 * 300
+    assert held >= 0.92 * 100
     assert np.mean(shares) < 0.7 if agreement else 0.95 < np.mean(shares) < 1.01
 
 
@@ -330,7 +330,7 @@ def test_giving_up_names_what_remains_possible() -> None:
     assert give_up(wide, left=90, gain=0.01) == pytest.approx((90, 0.02))
 
 
-@pytest.mark.parametrize("n", [40, 100])
+@pytest.mark.parametrize("n", [40, pytest.param(100, marks=pytest.mark.nightly)])
 def test_intervals_of_disagreements_hold_the_difference_in_the_stream(n: int) -> None:
     rng = np.random.default_rng(9)
     held = []

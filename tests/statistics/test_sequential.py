@@ -47,7 +47,7 @@ def test_the_parts_of_a_mean_are_the_differences() -> None:
     assert contributions([0.2, 0.9], [0.4, 0.9]) == pytest.approx([-0.1, 0.0], abs=1e-9)
 
 
-@simulation(daily=30, golden=1, nightly=400)
+@simulation(daily=10, golden=1, nightly=400)
 def test_useless_changes_are_accepted_at_the_level_however_often_one_looks(draws: int, golden: int | None) -> None:
     rng = np.random.default_rng(3)
     accepted = sum(sequential_test(*pairs(rng, 60), Counts()).decision == "accept" for _ in range(draws))
@@ -72,11 +72,11 @@ def test_a_gain_is_found_before_the_end(draws: int, golden: tuple[int, int, int]
 def test_the_bounded_null_holds_for_a_skewed_mean() -> None:
     rng = np.random.default_rng(5)
     crossed = 0
-    for _ in range(400):
+    for _ in range(100):
         bets = Bets(bound=1.0)
         bets.extend((rng.random(200) < 0.9).astype(float) - 0.9)
         crossed += bets.p <= 0.05
-    assert crossed <= 0.05 * 400 + 2 * np.sqrt(0.05 * 0.95 * 400)
+    assert crossed <= 0.05 * 100 + 2 * np.sqrt(0.05 * 0.95 * 100)
 
 
 def test_looks_made_earlier_stay_what_they_were() -> None:

@@ -124,7 +124,7 @@ def test_blanc_by_hand() -> None:
 
 def test_blanc_is_that_of_all_pairs_one_by_one() -> None:
     random_ = random.Random("blanc")
-    for _ in range(40):
+    for _ in range(12):
         documents = [(drawn(random_), drawn(random_)) for _ in range(3)]
         counts = {True: [0, 0, 0], False: [0, 0, 0]}  # together, apart: right, of gold, predicted
         for key, response in documents:
@@ -189,7 +189,7 @@ def drawn(random_: random.Random) -> Clustering:
 @pytest.mark.parametrize("metric", ["muc", "b_cubed", "ceaf_m", "ceaf_e", "lea"])
 def test_the_definitions_on_random_clusters(metric: str) -> None:
     random_ = random.Random(metric)
-    for _ in range(25):
+    for _ in range(8):
         documents = [(drawn(random_), drawn(random_)) for _ in range(3)]
         sums = [
             [sum(numbers) for numbers in zip(*(defined(metric, *pair[::step]) for pair in documents), strict=True)]
