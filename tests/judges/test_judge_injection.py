@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import Any
 
 import dspy
@@ -86,6 +87,7 @@ PLACES = ("question", "reference", "answer", "context")
 HARMLESS = "harmless words of the data"
 
 
+@cache
 def prompts(name: str, place: str, text: str) -> list[tuple[str, ...]]:
     """Every prompt of a measure when a text stands in one place of the data."""
     engine = Recorder()
