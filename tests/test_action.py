@@ -220,7 +220,6 @@ PREDICTIONS = {"task": "classification", "gold": "gold.jsonl", "pred": "before.j
 
 
 def test_a_comparison_is_a_comment_a_report_and_status_0(runner: Runner) -> None:
-    runner.shell = True
     done = runner.step(**PREDICTIONS, fail_under="accuracy=.8\nmacro_f1=.5", fail_if_worse="true")
     assert done.status == 0, done.log
     (comment,) = runner.github.comments

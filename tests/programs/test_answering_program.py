@@ -165,6 +165,7 @@ def test_the_baseline_on_the_heritage_set(module: Any, metric: Any, root: Path) 
     assert {"exact_match", "lost_by_retrieval", "lexical_support"} <= set(values)
 
 
+@pytest.mark.nightly
 def test_xquad_as_a_whole_retrieval_and_answers_in_one_run(module: Any, metric: Any, shared_data: Path) -> None:
     file = shared_data / "xquad" / "xquad.en.json"
     gold = read(file, format="squad", task="answering")[::10]

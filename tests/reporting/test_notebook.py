@@ -50,7 +50,7 @@ def test_each_has_a_sentence_and_its_numbers_and_a_short_text(results: dict[str,
         assert 0 < len(repr(results[name])) < 1000, name
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def test_it_is_readable_on_light_and_dark(theme: str, results: dict[str, Any], chromium: Any) -> None:
     sync = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe")
     colours = "color: #eee; background: #111" if theme == "dark" else "color: #111; background: #fff"

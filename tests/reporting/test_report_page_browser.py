@@ -379,7 +379,7 @@ def test_hostile_data_changes_nothing(opened: Open, tmp_path: Path) -> None:
     seen.quiet()
 
 
-@pytest.mark.parametrize("n", [4_000, pytest.param(20_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n", [2_000, pytest.param(20_000, marks=pytest.mark.nightly)])
 def test_thousands_of_examples_open_scroll_and_are_searched(n: int, opened: Open, tmp_path: Path) -> None:
     rng = random.Random(0)
     words = ["museum", "archief", "collectie", "gracht", "kerk", "toren", "schilderij", "handschrift", "brief", "molen"]

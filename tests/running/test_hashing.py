@@ -104,7 +104,7 @@ class Finalized:
 
 
 @pytest.mark.usefixtures("hurried")
-@pytest.mark.parametrize("hashes", [80, pytest.param(400, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("hashes", [24, pytest.param(400, marks=pytest.mark.nightly)])
 def test_programs_are_hashed_in_several_threads_at_once(hashes: int) -> None:
     program = workspace.target("triples:baseline").load()
 

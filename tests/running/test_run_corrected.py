@@ -143,7 +143,16 @@ metric = Metric({ExactMatch(): 1.0, Relevance(judge): 0.0})
 def test_eval_reads_the_labels_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "judged.py").write_text(METRIC)
     labels = tmp_path / "labels.csv"
-    call = ["eval", "answering:baseline", "--metric", f"{tmp_path / 'judged.py'}:metric", "--runs", str(tmp_path)]
+    call = [
+        "eval",
+        "answering:baseline",
+        "--metric",
+        f"{tmp_path / 'judged.py'}:metric",
+        "--runs",
+        str(tmp_path),
+        "--limit",
+        "20",
+    ]
     first = json.loads(CliRunner().invoke(app, [*call, "--json"]).stdout.strip().splitlines()[-1])
     assert "corrected" not in first
     rows = [json.loads(line) for line in (Path(first["folder"]) / "rows.jsonl").read_text().splitlines()]

@@ -193,7 +193,7 @@ def test_threads_of_the_program_and_an_example_that_is_cut_off(agent: Any, tmp_p
             time.sleep(60 if question == "where 1" else 0)
             return dspy.Prediction(calls=[])
 
-    run = evaluate(Parallel(), GOLD[:2], METRIC, lm=agent.lm, timeout=5, folder=tmp_path / "run", progress=False)
+    run = evaluate(Parallel(), GOLD[:2], METRIC, lm=agent.lm, timeout=2, folder=tmp_path / "run", progress=False)
     for row in run.rows:
         steps = row.steps
         assert sorted(tree(steps)[1:]) == sorted(

@@ -210,7 +210,7 @@ def test_what_changes_nothing_is_said_to_change_nothing(names_program: Any, name
     with dspy.context(lm=dspy.LM("scripted/deaf", engine=Deaf(), cache=False)):
         optimizer = Patches(METRIC)
         program = optimizer.compile(
-            names_program, trainset=demonstrations(names_program, names_gold[:20]), valset=names_gold[20:]
+            names_program, trainset=demonstrations(names_program, names_gold[:10]), valset=names_gold[30:]
         )
     assert not optimizer.ledger.kept
     assert len(optimizer.ledger.patches) >= 6
