@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from seqeval.metrics import classification_report
 from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2
 from tests.conformance import cases
-from tests.nightly import drawn
+from tests.nightly import by_day, drawn
 
 from goldassay.ext.compat import compute_ner_metrics
 from goldassay.measures.extraction import evaluate_tags
@@ -142,7 +142,7 @@ def texts(language: str, real_data: Path) -> list[list[str]]:
     return sentences
 
 
-@pytest.mark.parametrize("language", ["nl", "en", "de", "fr"])
+@pytest.mark.parametrize("language", by_day(("nl", "en", "de", "fr"), "nl"))
 @pytest.mark.parametrize("mode", ["conlleval", "strict"])
 def test_real_texts(real_data: Path, language: str, mode: str) -> None:
     gold = texts(language, real_data)

@@ -17,7 +17,7 @@ from goldassay._support.exceptions import DataError, GoldassayError
     ("suite", "total"),
     [
         ("trec_eval", 127),
-        ("text2kgbench", 9905),
+        pytest.param("text2kgbench", 9905, marks=pytest.mark.nightly),
         ("hipe-scorer", 5260),
         pytest.param("hipe-official", 56, marks=pytest.mark.nightly),
     ],

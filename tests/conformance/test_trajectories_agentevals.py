@@ -80,7 +80,7 @@ def pair(seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return messages(gold, draw), messages(pred, draw)
 
 
-@pytest.mark.parametrize("pairs", [200, pytest.param(750, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("pairs", [60, pytest.param(750, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("mode", MODES)
 def test_equal_to_the_package(evaluator: Any, mode: str, pairs: int) -> None:
     differing = []

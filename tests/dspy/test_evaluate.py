@@ -27,8 +27,15 @@ def corpus(gold: list[Any], predictions: list[Any]) -> float:
     return 0.7 * strict + 0.3 * partial
 
 
-@pytest.mark.parametrize("threads", [1, 4])
-@pytest.mark.parametrize("progress", [False, True])
+@pytest.mark.parametrize(
+    ("threads", "progress"),
+    [
+        (1, True),
+        (4, False),
+        pytest.param(1, False, marks=pytest.mark.nightly),
+        pytest.param(4, True, marks=pytest.mark.nightly),
+    ],
+)
 def test_evaluate_reports_the_corpus_value(
     learner: Any, names_program: Any, names_gold: list[Any], threads: int, progress: bool
 ) -> None:

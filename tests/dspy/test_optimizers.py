@@ -37,6 +37,7 @@ def test_bootstrapping_learns_only_from_what_is_right(model: Any, names_program:
     assert len(right) < len(names_gold)
 
 
+@pytest.mark.nightly
 def test_random_search(model: Any, names_program: Any, names_gold: list[Any]) -> None:
     train, dev = demonstrations(names_program, names_gold[:20]), names_gold[20:]
     tuned = teleprompt.BootstrapFewShotWithRandomSearch(
@@ -60,6 +61,7 @@ def test_copro(model: Any, names_program: Any, names_gold: list[Any]) -> None:
     assert value(tuned, names_gold[20:]) > value(names_program, names_gold[20:])
 
 
+@pytest.mark.nightly
 def test_simba(model: Any, names_program: Any, names_gold: list[Any]) -> None:
     tuned = teleprompt.SIMBA(metric=METRIC, bsize=6, num_candidates=2, max_steps=1, max_demos=0, num_threads=1).compile(
         names_program, trainset=names_gold[:12]
@@ -80,6 +82,7 @@ class TwoSteps(dspy.Module):  # type: ignore[misc]
         return self.names(text=text)
 
 
+@pytest.mark.nightly
 def test_gepa_gets_feedback_for_the_right_predictor(model: Any, names_program: Any, names_gold: list[Any]) -> None:
     heard: dict[str, list[str]] = {}
 

@@ -61,7 +61,7 @@ def lm() -> Any:
 @pytest.mark.parametrize(
     ("metric", "mean"),
     [
-        (Metric(answering.ExactMatch()), 1.0),
+        pytest.param(Metric(answering.ExactMatch()), 1.0, marks=pytest.mark.nightly),
         (Metric(extraction.SpanF1()), (8 + 4 * 2 / 21) / 12),  # one name of one; 2 · 1 / (2 · 1 + 19) of twenty
     ],
 )

@@ -7,16 +7,17 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
+from tests.nightly import drawn
 from typing_extensions import is_typeddict
 
 from goldassay.gold import read, write
 from goldassay.gold.shapes import SHAPES, Side
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
-QUICK = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = drawn(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 LINE = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=12)
 NAMES = st.lists(st.from_regex(r"[a-z][a-z0-9-]{0,6}", fullmatch=True), min_size=1, max_size=3, unique=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,18 @@ def mlflow() -> Any:
     return pytest.importorskip("mlflow", reason="no MLflow: pip install 'goldassay[mlflow]'")
 
 
+@pytest.fixture(scope="module")
+def tables(mlflow: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty store: to make its tables takes MLflow seconds."""
+    file = tmp_path_factory.mktemp("store") / "mlflow.db"
+    mlflow.MlflowClient(tracking_uri=f"sqlite:///{file}").search_experiments()
+    return file
+
+
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def store(tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)  # MLflow puts artefacts beside the current folder
+    shutil.copy(tables, tmp_path / "mlflow.db")
     return f"sqlite:///{tmp_path / 'mlflow.db'}"
 
 

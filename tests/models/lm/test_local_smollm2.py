@@ -10,6 +10,7 @@ from typing import Any, Literal
 import dspy
 import pytest
 from pydantic import BaseModel
+from tests.nightly import by_day
 
 from goldassay._support.dspy_compat import was_cut
 from goldassay._support.exceptions import ModelError
@@ -50,7 +51,7 @@ def model() -> Any:
     return resolve(DEFAULT_MODEL, cache=False, max_tokens=70)
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("text", by_day(TEXTS))
 def test_every_typed_answer_parses(model: Any, text: str) -> None:
     with dspy.context(lm=model, adapter=adapter(model)), dspy.track_usage() as tracker:
         names = dspy.Predict(Names)(text=text).names
