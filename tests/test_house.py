@@ -11,6 +11,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from tests.nightly import by_day
 
 import goldassay
 from goldassay.core.measure import TASKS
@@ -111,7 +112,12 @@ CLASSIFIED = "classification --gold gold.csv --pred pred.csv"
 
 
 @pytest.mark.parametrize(
-    "command", [f"score {CLASSIFIED}", f"compare {CLASSIFIED} --pred gold.csv", "gold stats gold.csv", "runs list"]
+    "command",
+    by_day(
+        [f"score {CLASSIFIED}", f"compare {CLASSIFIED} --pred gold.csv", "gold stats gold.csv", "runs list"],
+        f"compare {CLASSIFIED} --pred gold.csv",
+        "runs list",
+    ),
 )
 def test_what_runs_no_program_loads_nothing_slow(tmp_path: Path, command: str) -> None:
     (tmp_path / "gold.csv").write_text("id,text,label\na,one,x\nb,two,y\n", encoding="utf-8")

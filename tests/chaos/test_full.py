@@ -63,6 +63,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
+@pytest.mark.nightly
 def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
     workspace(tmp_path)
     done = goldassay("--runs", small_disk, cwd=tmp_path)

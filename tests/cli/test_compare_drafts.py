@@ -200,10 +200,8 @@ def test_counts_of_three_systems_are_scaled_by_what_each_predicts(tmp_path: Path
     ]
     assert {pair["pairs"] for pair in pairs} == {3}
     assert "of 3 pairs tested together" in pairs[2]["details"][0]
-    assert all(
-        pair["sentence"] in " ".join(run(*command[:-2], "--gold", tmp_path / "some.jsonl").stdout.split())
-        for pair in pairs
-    )
+    printed = " ".join(run(*command[:-2], "--gold", tmp_path / "some.jsonl").stdout.split())
+    assert all(pair["sentence"] in printed for pair in pairs)
 
 
 def test_a_measure_that_counts_otherwise_than_the_draft_of_three_systems_is_one_line(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -174,8 +175,13 @@ finally:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def advice(file: Path) -> Iterator[str]:
+@cache
+def advice(file: Path) -> list[str]:
     """The texts of a file of the package in which commands may be named: of a module all but docstrings."""
+    return [*texts(file)]
+
+
+def texts(file: Path) -> Iterator[str]:
     if file.suffix != ".py":
         yield file.read_text(encoding="utf-8")
         return

@@ -325,7 +325,10 @@ class Engine:
 
 @pytest.mark.parametrize(
     ("answer", "says"),
-    [(TimeoutError("no answer in 60 s"), "no answer in 60 s"), ("lorem ipsum", "AdapterParseError")],
+    [
+        (TimeoutError("no answer in 60 s"), "no answer in 60 s"),
+        pytest.param("lorem ipsum", "AdapterParseError", marks=pytest.mark.nightly),
+    ],
 )
 def test_a_model_that_times_out_or_answers_rubbish_is_said(
     answer: Any, says: str, workspace: Path, proposed: Path, monkeypatch: pytest.MonkeyPatch

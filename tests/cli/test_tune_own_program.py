@@ -117,6 +117,7 @@ def test_a_gain_that_is_not_proven_says_what_to_label(workspace: Path) -> None:
     assert "tuned with labeled" in output  # what was paid for is shown
 
 
+@pytest.mark.nightly
 def test_a_tuning_that_was_killed_goes_on(workspace: Path, learner: Any) -> None:
     run("tune", *OWN, "--optimizer", "patches", "--out", "t")
     whole, calls = (workspace / "t" / "state.json").read_text(), learner.calls
@@ -187,7 +188,12 @@ def test_a_program_that_shows_what_it_is_measured_on_is_named(workspace: Path, l
 
 
 @pytest.mark.parametrize(
-    ("question", "sides"), [("compare", "train 28, dev 12"), ("level", "train 28, dev 6, test 6"), ("tuning", "")]
+    ("question", "sides"),
+    [
+        ("compare", "train 28, dev 12"),
+        ("level", "train 28, dev 6, test 6"),
+        pytest.param("tuning", "", marks=pytest.mark.nightly),
+    ],
 )
 def test_the_exported_gold_of_a_review_is_tuned_on_as_it_is(
     workspace: Path, names_gold: list[Any], question: str, sides: str, caplog: pytest.LogCaptureFixture

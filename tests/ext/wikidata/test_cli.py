@@ -161,6 +161,7 @@ def test_a_profile_file_and_a_sample(place: Path) -> None:
     assert "tolerance=0.01" in about["conventions"]["comparing"]
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
     (place / "slow.py").write_text(
         "import time\n"
