@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,19 @@ def _step(record: Any, key: str) -> Any:
         return ABSENT
     value = getattr(record, key, ABSENT)
     return ABSENT if callable(value) else value
+
+
+def unwrap(value: Any) -> Any:
+    """The value of a member of an ``Enum``, also in a list; anything else as it is.
+
+    >>> from enum import Enum
+    >>> Team = Enum("Team", {"BILLING": "billing"}, type=str)
+    >>> unwrap(Team.BILLING), unwrap([Team.BILLING]), unwrap(3)
+    ('billing', ['billing'], 3)
+    """
+    if isinstance(value, list) and value and isinstance(value[0], Enum):
+        return [unwrap(item) for item in value]
+    return value.value if isinstance(value, Enum) else value
 
 
 def is_example(record: object) -> bool:

@@ -7,7 +7,7 @@ from operator import index
 from typing import Any, NamedTuple, SupportsIndex
 
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import names, read
+from goldassay.core.fields import names, read, unwrap
 from goldassay.core.measure import gold_field, pred_field
 from goldassay.text.spans import widened
 
@@ -87,6 +87,7 @@ def _span(item: object) -> Span:
         item = dict(zip(Span._fields, item[:3], strict=False))
     get = item.get if isinstance(item, Mapping) else lambda name: read(item, name, None)
     start, end, kind, text, parts, form, optional, parent = map(get, Span._fields)
+    kind = unwrap(kind)
     if not isinstance(kind, str):
         has = f"; it has {', '.join(names(item)) or repr(item)}"
         raise DataError(f"a span needs a type{has}" if kind is None else f"the type must be text, not {kind!r}")

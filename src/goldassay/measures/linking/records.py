@@ -18,7 +18,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import names, read
+from goldassay.core.fields import names, read, unwrap
 from goldassay.core.measure import gold_field, pred_field
 from goldassay.measures.extraction.records import check_unplaced, items_of, text_of
 from goldassay.text.spans import widened
@@ -187,7 +187,7 @@ def _link(link: object, words: str, typed: bool, predicted: bool) -> tuple[Menti
         raise DataError(f"a link needs candidates, of which none says NIL; it has {', '.join(names(link))}")
     if candidates is None or not predicted:
         candidates = [id_ for group in bases.values() for id_ in group]
-    kind = str(get("type") or "") if typed else ""
+    kind = str(unwrap(get("type")) or "") if typed else ""
     mention = Mention(start, end, text, (), bases, kind, bool(get("optional")), parent, str(get("form") or ""))
     return mention, list(map(_candidate, candidates))
 

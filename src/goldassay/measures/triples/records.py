@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -190,6 +191,8 @@ def _triples(triples: Collection[Any] | None, comparing: TripleMatching, name: s
     rows = []
     for raw in listed(triples, name):
         row = raw if isinstance(raw, Mapping) else {key: read(raw, key, None) for key in TRIPLE_FIELDS}
+        if isinstance(row.get("predicate"), Enum):
+            row = {**row, "predicate": row["predicate"].value}
         verdict = row.get("verdict") or ""
         confidence = row.get("confidence")
         try:
