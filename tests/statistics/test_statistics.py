@@ -108,14 +108,14 @@ def test_coverage_of_the_bootstrap_interval() -> None:
 
 
 def test_the_permutation_test_keeps_its_level() -> None:
-    """300 comparisons of equals: no more than about 5 % have p ≤ 0.05 (three standard errors above at most)."""
+    """100 comparisons of equals: no more than about 5 % have p ≤ 0.05 (three standard errors above at most)."""
     rng = np.random.default_rng(4)
     rejected = 0
-    for seed in range(300):
+    for seed in range(100):
         a = [Counts(int(x), int(not x), int(not x)) for x in rng.random(40) < 0.6]
         b = [Counts(int(x), int(not x), int(not x)) for x in rng.random(40) < 0.6]
         rejected += compare(a, b, Counts(), resamples=400, seed=seed).p <= 0.05
-    assert rejected / 300 <= 0.05 + 3 * (0.05 * 0.95 / 300) ** 0.5
+    assert rejected / 100 <= 0.05 + 3 * (0.05 * 0.95 / 100) ** 0.5
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
