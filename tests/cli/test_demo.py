@@ -38,7 +38,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
     def run(resolve: Any) -> str:
         monkeypatch.setattr("goldassay.models.lm.models.resolve", resolve)
-        demo.run(runs=tmp_path, limit=12)
+        demo.run(runs=tmp_path, limit=8)
         return capsys.readouterr().out
 
     return run
@@ -46,7 +46,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 def test_an_error_its_patch_the_verdicts_and_test_beside_the_patterns(printed: Any, tmp_path: Path) -> None:
     output = printed(lambda name=None, **_: dspy.LM("scripted/copyist", engine=Copyist(), cache=False))
-    assert "12 of dev choose, 12 of test are measured once" in output
+    assert "8 of dev choose, 8 of test are measured once" in output
     assert re.search(r"One of them, in \w\w-\d{3}: \".+\" \(\w.*\) was missed", output)
     assert "+++ patched" in output  # nearest demonstrations were kept, and the prompt shows one
     nearest = re.search(r"nearest: (\.?[\d.]+) → ([\d.]+), \+[\d.]+, n \d+: kept", output)
@@ -60,7 +60,7 @@ def test_an_error_its_patch_the_verdicts_and_test_beside_the_patterns(printed: A
     runs = next(tmp_path.iterdir())
     ids = {json.loads(line)["id"] for line in (runs / "tuned" / "rows.jsonl").read_text(encoding="utf-8").splitlines()}
     document = next(iter(re.findall(r"One of them, in (\w\w-\d{3})", output)))
-    assert len(ids) == 12
+    assert len(ids) == 8
     assert document not in ids  # it is one of dev
     assert "[bold]" not in output
 
@@ -69,8 +69,8 @@ def test_without_a_model_the_loop_is_the_same(printed: Any, tmp_path: Path) -> N
     def missing(name: Any = None, **_: Any) -> Any:
         raise MissingExtra("xllamacpp", "local")
 
-    output = printed(missing)  # of twelve examples; all have more of them
-    assert "12 of dev choose, 12 of test are measured once; no model" in output
+    output = printed(missing)  # of eight examples; all have more of them
+    assert "8 of dev choose, 8 of test are measured once; no model" in output
     assert "+        TOP after te, uit" in output
     assert re.search(r"bundle of 3: places, archives, libraries: [\d.]+ → [\d.]+, \+[\d.]+, n \d+: kept", output)
     assert "proven by cross-fitting" in output

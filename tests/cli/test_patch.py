@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
 import yaml
+from tests.conftest import NAMES, Learner, build_names_gold
 from tests.nightly import by_day
 from typer.testing import CliRunner
 
@@ -27,19 +30,22 @@ def broken(gold, pred, trace=None):
 """
 
 
-@pytest.fixture
-def workspace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_gold: list[Any], names_source: str, learner: Any
-) -> Path:
-    """A workspace with a program, a metric and forty texts; every model is the scripted one."""
-    for file, text in (("programs/extraction.py", names_source), ("metrics/extraction.py", METRIC)):
-        (tmp_path / file).parent.mkdir()
-        (tmp_path / file).write_text(text)
-    gold = tmp_path / "gold" / "names" / "extraction.jsonl"
+def furnish(folder: Path) -> None:
+    """Write a program, a metric and forty texts."""
+    for file, text in (("programs/extraction.py", NAMES), ("metrics/extraction.py", METRIC)):
+        (folder / file).parent.mkdir()
+        (folder / file).write_text(text)
+    gold = folder / "gold" / "names" / "extraction.jsonl"
     gold.parent.mkdir(parents=True)
     splits = ["train"] * 12 + ["dev"] * 20 + ["test"] * 8
-    rows = [{**example.toDict(), "split": split} for example, split in zip(names_gold, splits, strict=True)]
+    rows = [{**example.toDict(), "split": split} for example, split in zip(build_names_gold(), splits, strict=True)]
     gold.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learner: Any) -> Path:
+    """A workspace with a program, a metric and forty texts; every model is the scripted one."""
+    furnish(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     use(monkeypatch, learner)
@@ -71,11 +77,30 @@ def evaluated(split: str = "dev", *more: object) -> dict[str, Any]:
     return body
 
 
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The patches that are proposed for the workspace's program, and the same when they were tested on dev."""
+    folder, copy = (tmp_path_factory.mktemp("patches") for _ in range(2))
+    patches = folder / "programs" / "patches"
+    furnish(folder)
+    with pytest.MonkeyPatch.context() as patch, chdir(folder):
+        use(patch, Learner())
+        run("patch", "propose", "extraction", evaluated("train")["folder"], "--n", 6)
+        shutil.copytree(patches, copy / "proposed")
+        run("patch", "test", "extraction", "--gold", "names")
+    return copy / "proposed", patches
+
+
 @pytest.fixture
-def proposed(workspace: Path) -> Path:
+def proposed(workspace: Path, templates: tuple[Path, Path]) -> Path:
     """The folder with the patches that are proposed for the workspace's program."""
-    run("patch", "propose", "extraction", evaluated("train")["folder"], "--n", 6)
-    return workspace / "programs" / "patches" / "extraction"
+    return shutil.copytree(templates[0], workspace / "programs" / "patches") / "extraction"
+
+
+@pytest.fixture
+def measured(workspace: Path, templates: tuple[Path, Path]) -> Path:
+    """The same with what they change on dev."""
+    return shutil.copytree(templates[1], workspace / "programs" / "patches") / "extraction"
 
 
 def test_from_a_run_to_an_applied_patch_and_back(workspace: Path, proposed: Path) -> None:
@@ -133,35 +158,33 @@ def body_of(folder: Path, name: str) -> dict[str, Any]:
     return body
 
 
-def test_proposing_again_keeps_what_was_measured_and_brings_the_next(workspace: Path, proposed: Path) -> None:
-    run("patch", "test", "extraction", "--gold", "names")
-    before = {file.name: file.read_text() for file in proposed.glob("*.yaml")}
+def test_proposing_again_keeps_what_was_measured_and_brings_the_next(workspace: Path, measured: Path) -> None:
+    before = {file.name: file.read_text() for file in measured.glob("*.yaml")}
     train = evaluated("train")["folder"]
     run("patch", "propose", "extraction", train, "--n", 1)
-    after = {file.name: file.read_text() for file in proposed.glob("*.yaml")}
+    after = {file.name: file.read_text() for file in measured.glob("*.yaml")}
     assert {name: after[name] for name in before} == before
     assert len(after) == len(before) + 1
     name = next(name for name in before if name.startswith("add_example"))
-    for file in proposed.glob("*.yaml"):  # as after a change of the program
+    for file in measured.glob("*.yaml"):  # as after a change of the program
         file.write_text(
             file.read_text().replace(f"program: {yaml.safe_load(before[name])['program']}", "program: older")
         )
     run("patch", "propose", "extraction", train)
-    body = body_of(proposed, name.removesuffix(".yaml"))
+    body = body_of(measured, name.removesuffix(".yaml"))
     assert (body["status"], body["effects"]) == ("proposed", [])
 
 
-def test_dev_chooses_and_test_accepts_nothing_that_dev_rejected(workspace: Path, proposed: Path) -> None:
+def test_dev_chooses_and_test_accepts_nothing_that_dev_rejected(workspace: Path, measured: Path) -> None:
     for split in ("train", "all"):
         assert "tested on dev, and on test" in refused(
             "patch", "test", "extraction", "--gold", "names", "--split", split
         )
-    run("patch", "test", "extraction", "--gold", "names")
-    file = next(file for file in sorted(proposed.glob("*.yaml")) if "status: kept" in file.read_text())
+    file = next(file for file in sorted(measured.glob("*.yaml")) if "status: kept" in file.read_text())
     name, text = file.stem, file.read_text().replace("status: kept", "status: rejected")
     file.write_text(re.sub("reason: .*", "reason: not shown on dev", text))
     output = run("patch", "test", "extraction", name, "--gold", "names", "--split", "test")
-    body = body_of(proposed, name)
+    body = body_of(measured, name)
     assert "test, 8 examples" in output
     assert (body["status"], body["effects"][-1]["split"]) == ("rejected", "test")
     assert body["effects"][-1]["difference"] > 0
