@@ -465,3 +465,13 @@ def test_code_that_a_model_wrote_is_a_call_of_python(steps: Any) -> None:
         ("python", {"code": "print(7)"}),
     ]
     assert read.finished
+
+
+def test_the_calls_of_dspys_tool_calls_count_and_a_text_is_no_trajectory() -> None:
+    # flawed: both have no calls, without a word
+    gold = {"calls": [SEARCH]}
+    native = dspy.ToolCalls.from_dict_list([SEARCH])
+    for pred in ({"tool_calls": native}, {"trajectory": native}, {"trajectory": native.model_dump()}):
+        assert TrajectoryMatch()(gold, pred).tally.value == 1
+    with pytest.raises(DataError, match="a trajectory is a list of steps, messages or the fields of ReAct, not 'a'"):
+        TrajectoryMatch()(gold, {"trajectory": "a"})

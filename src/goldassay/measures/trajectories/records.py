@@ -38,7 +38,7 @@ SUBMIT = "submit"  # that of ReActV2
 PYTHON = "python"  # the tool that runs code which a model wrote
 REACT_ERROR = "Execution error"  # the first words of an observation of ReAct whose tool raised
 ANSWER = Step("assistant", kind="model")
-TRAJECTORY = ("trajectory", "calls", "messages")
+TRAJECTORY = ("trajectory", "calls", "messages", "tool_calls")
 """The fields under which a prediction may have its steps."""
 CHAT = ("messages", "contents")  # what holds the messages of a chat; the second is Gemini's
 MODEL_ROLES = ("assistant", "ai", "model")  # of OpenAI, LangChain and Gemini
@@ -169,13 +169,18 @@ def _form(pred: object) -> tuple[str, Any]:
     """How a prediction has its steps, and those: ``react``, ``history``, ``chat``, or the field in which they are."""
     field = next((name for name in TRAJECTORY if read(pred, name, None) is not None), "")
     listed = read(pred, field, None) if field else None
+    listed = read(listed, "tool_calls", listed)  # those of a `dspy.ToolCalls`
     turns = read(pred, "history.messages", None) if not field else None
     if turns and any(read(turn, "tool_calls", None) for turn in turns):
         return "history", turns
     if isinstance(listed, Mapping):
         messages = next((listed[name] for name in CHAT if name in listed), None)
         return ("react", listed) if messages is None else ("chat", messages)
-    if not isinstance(listed, Sequence) or isinstance(listed, str):
+    if not isinstance(listed, (Sequence, type(None))) or isinstance(listed, str):
+        raise DataError(
+            f"a trajectory is a list of steps, messages or the fields of ReAct, not {listed!r}", field=field
+        )
+    if listed is None:
         return "", ()
     is_chat = any(
         (type(step) is dict or isinstance(step, Mapping))
