@@ -213,6 +213,18 @@ def test_a_wrong_column_lists_the_columns(tmp_path: Path) -> None:
     assert "NE-COARSE-LIT" in done.stderr
 
 
+def test_what_comes_next_has_the_options_that_were_set(tmp_path: Path) -> None:
+    for name in ("gold", "pred"):
+        (tmp_path / f"{name}.csv").write_text("body,team\nlate,post\nbroken,shop\n", encoding="utf-8")
+    options = ["--gold", tmp_path / "gold.csv", "--pred", tmp_path / "pred.csv", "--map", "text=body,label=team"]
+    shown = goldassay("score", "classification", *options, "--measure", "accuracy").stdout
+    line = next(line for line in shown.splitlines() if line.startswith("Each error"))
+    assert line.endswith("--measure accuracy --map text=body,label=team --out report")
+    *words, _ = line.partition("goldassay ")[2].split()
+    done = goldassay(*words, tmp_path / "report")
+    assert done.returncode == 0, done.stderr
+
+
 def test_fail_under_holds_a_value_to_a_floor(files: tuple[Path, Path]) -> None:
     arguments = ("score", "extraction", "--gold", files[0], "--pred", files[1], "--json", "--fail-under")
     assert goldassay(*arguments, "strict_f1=.5").returncode == 0

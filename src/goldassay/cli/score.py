@@ -72,8 +72,10 @@ def score(
     else:
         named = scoring.all or scoring.measures or scoring.protocol
         terminal.show(card.view() if named else headline_view(card, "--all"))
-        if not named and not options and not scoring.split:
-            page = shell_line("goldassay compare", task, gold=gold, pred=pred, out="report")
+        if not (scoring.all or scoring.protocol):
+            given = {name: getattr(scoring, name) for name in ("format", "map", "option", "split")}
+            sides = {"gold": gold, "pred": pred, "measure": scoring.measures}
+            page = shell_line("goldassay compare", task, **sides, **given, out="report")
             terminal.echo(f"Each error, on a page: {page}", f"Against another system: {page} --pred OTHER")
         terminal.echo(*(text for explanation in explanations for text in ("", *explanation.lines())))
     missed = below(card, use.numbers("fail_under", scoring.fail_under))
