@@ -139,7 +139,7 @@ def test_the_official_protocol_says_so_and_differs_where_it_should() -> None:
 
 
 def test_a_span_like_a_whole_document_costs_nothing_and_crosses_no_border() -> None:
-    gold: list[list[Span]] = [[Span(0, 1_000_000, "A")], [Span(0, 5, "A")]]
-    pred: list[list[Span]] = [[Span(999_999, 1_000_001, "A")], [Span(0, 5, "A")]]
+    gold: list[list[Span]] = [[Span(0, 100_000, "A")], [Span(0, 5, "A")]]
+    pred: list[list[Span]] = [[Span(99_999, 100_001, "A")], [Span(0, 5, "A")]]
     assert ex.scorecard(gold, pred).counts["partial"] == {"tp": 2, "fp": 0, "fn": 0}
     assert ex.scorecard(gold, pred[::-1]).counts["partial"] == {"tp": 1, "fp": 1, "fn": 1}
