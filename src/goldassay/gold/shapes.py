@@ -348,11 +348,16 @@ class PredictedRecords(Predicted):
 
 
 class PredictedTrajectories(Predicted, total=False):
-    """The steps of a program: ``{kind, name, args, output, error}`` each, ReAct's fields, or messages with calls."""
+    """The steps of a program: ``{kind, name, args, output, error}`` each, ReAct's fields, or messages with calls.
+
+    ``tool_calls`` are those of a ``dspy.ToolCalls``, ``history`` that of a ``dspy.ReActV2``.
+    """
 
     trajectory: list[dict[str, Any]] | dict[str, Any]
     calls: list[dict[str, Any]]
     messages: list[dict[str, Any]]
+    tool_calls: list[dict[str, Any]] | dict[str, Any]
+    history: dict[str, Any]
     answer: str | None
     finished: bool
     state: Any

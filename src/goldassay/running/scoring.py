@@ -245,10 +245,10 @@ def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None =
     return card
 
 
-def choose(card: Result, names: Sequence[str], weight: str = "") -> Result:
+def choose(card: Result, chosen: Sequence[str | Measure], weight: str = "") -> Result:
     """The values of these names, or that begin with one of them (``strict`` keeps ``strict_f1`` and its rates).
 
-    A name that no value has may be that of another measure of the task, or its repr.
+    A name that no value has may be that of another measure of the task, or its repr; or the measure itself.
 
     Raises:
         GoldassayError: The task has no measure of a name.
@@ -256,9 +256,10 @@ def choose(card: Result, names: Sequence[str], weight: str = "") -> Result:
     available: dict[str, Measure] = {}
     if card.task in TASKS:
         available = {measure.key: measure for measure in reversed(registered(card.task))}
-    more: dict[str, Measure] = {}
+    more = {measure.key: measure for measure in chosen if isinstance(measure, Measure)}
+    names = [measure.key if isinstance(measure, Measure) else measure for measure in chosen]
     for name in names:
-        if any(value == name or value.startswith(f"{name}_") for value in card.measures):
+        if name in more or any(value == name or value.startswith(f"{name}_") for value in card.measures):
             continue
         if not (name in available or "(" in name):
             near = get_close_matches(name, {**card.measures, **available}, 3) or list(card.measures)
