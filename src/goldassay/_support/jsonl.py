@@ -126,7 +126,7 @@ def dumps(value: object, indent: int | None = None) -> str:
     return text
 
 
-def _writable(value: Any, depth: int = 0) -> object:
+def _writable(value: object, depth: int = 0) -> object:
     """``value`` with what JSON can hold: other keys as text, numbers that are not finite as null.
 
     Of a value whose own methods raise, or that is nested too deeply, only the name of its type is left.

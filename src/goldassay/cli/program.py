@@ -154,7 +154,7 @@ def command(function: Callable[..., None], words: str) -> TyperCommand:
 CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
 
-def spelling(name: str, kind: Any, default: object) -> inspect.Parameter | None:
+def spelling(name: str, kind: object, default: object) -> inspect.Parameter | None:
     """A parameter with what typer wants to know of its option; None if it is not an option."""
     option = next((extra for extra in get_args(kind)[1:] if isinstance(extra, Option)), None)
     if option is None:

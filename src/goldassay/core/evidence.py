@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.tally import Confusion, Mean, Path, Sums, T, Tally, flat, nested
+from goldassay.core.tally import Confusion, Mean, Number, Path, Sums, T, Tally, flat, nested
 
 LEVEL_COLUMN = "level"  # the column of a tally that is no amount, so that no weight multiplies it
 Floats = NDArray[np.float64]
@@ -194,7 +194,7 @@ def rows(tallies: T, size: int) -> list[T]:
     >>> rows(stacked([By({"A": Counts(1, 0, 0)}), By({"B": Counts(0, 2, 0)})], By()), 2)
     [{'A': Counts(tp=1.0, fp=0.0, fn=0.0)}, {'B': Counts(tp=0.0, fp=2.0, fn=0.0)}]
     """
-    states: list[dict[Path, Any]] = [{} for _ in range(size)]
+    states: list[dict[Path, Number]] = [{} for _ in range(size)]
     end = None if isinstance(tallies, Confusion) else -1  # a cell that an example lacks is left out by itself
     for key, columns in groupby(flat(tallies.state()).items(), lambda item: item[0][:end]):
         numbers = {path: np.broadcast_to(column, size) for path, column in columns}

@@ -17,7 +17,7 @@ from goldassay._support import extensions
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError
 from goldassay._support.workspace import nearest
 from goldassay.core import tally
-from goldassay.core.fields import ABSENT, JsonObject, Record, Renamed, is_example, names, read, unwrap
+from goldassay.core.fields import ABSENT, JsonObject, Renamed, is_example, names, read, unwrap
 from goldassay.core.tally import By, Confusion, Sums, T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records", "trajectories")
@@ -230,7 +230,7 @@ class Measure(Generic[T, B]):
         return self.limits[1] if math.isfinite(self.limits[1]) else 1.0
 
     @property
-    def chosen(self) -> Record:
+    def chosen(self) -> Mapping[str, object]:
         """The conventions that can be chosen, as `conventions` shows them."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.in_key}
 

@@ -454,7 +454,7 @@ def _overall(parts: Sequence[Any]) -> Any:
     return sum(value if isinstance(value, float) else float(value.value) for value in parts) / len(parts)
 
 
-def _return_type(function: Callable[..., object]) -> Any:
+def _return_type(function: Callable[..., object]) -> object:
     """The return annotation; None without one that can be read."""
     try:
         return typing.get_type_hints(function).get("return")

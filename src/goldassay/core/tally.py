@@ -96,7 +96,7 @@ class Tally(ABC):
     def from_state(self, state: State) -> Self:
         """A tally of the same kind with this evidence (numbers or arrays)."""
 
-    def to_columns(self) -> Fields:
+    def to_columns(self) -> JsonObject:
         """The evidence of many examples as nested dicts of arrays, one number an example, for choosing and weighing."""
         return self.state()
 
@@ -140,13 +140,13 @@ class Tally(ABC):
         return self.from_state(change)
 
 
-def flat(state: Mapping[str, object]) -> dict[Path, Any]:
+def flat(state: Mapping[str, object]) -> dict[Path, Number]:
     """The numbers (or arrays) of a nested state by their paths.
 
     >>> nested(flat({"MUS": {"tp": 1, "fp": 0}})) == {"MUS": {"tp": 1, "fp": 0}}
     True
     """
-    columns: dict[Path, object] = {}
+    columns: dict[Path, Number] = {}
     for key, value in state.items():
         inner = flat(value) if isinstance(value, Mapping) else {(): value}
         columns |= {(key, *path): number for path, number in inner.items()}

@@ -164,7 +164,7 @@ def nested(row: Record) -> Fields:
     return {name: value for name, value in row.items() if name not in columns} | {"record": _lists(tree)}
 
 
-def _lists(value: Any) -> object:
+def _lists(value: object) -> object:
     """Objects whose keys are numbers as lists."""
     if not isinstance(value, dict):
         return value

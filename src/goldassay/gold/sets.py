@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from goldassay._support import files, workspace
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import Fields, Record, check_unique
+from goldassay.core.fields import Fields, JsonObject, Record, check_unique
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape, shape_in, shape_of_task
 from goldassay.gold import anyfields, formats
@@ -405,7 +405,7 @@ def stats(gold: GoldSet) -> Fields:
     ``by`` is facet (split, language, label or stratum), then key, then the numbers of records and of what they hold
     (``unit``).
     """
-    tasks: Fields = {}
+    tasks: JsonObject = {}
     for task, task_set in gold.tasks.items():
         unit, field = TABLE[task]["unit"] if task in TABLE else ("records", "")
         by: dict[str, dict[str, tuple[int, int]]] = {}

@@ -8,12 +8,13 @@ together.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired, Required
+from typing import Annotated, Literal, NotRequired, Required
 
 from pydantic import BeforeValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from goldassay.core.fields import Fields as Fields
+from goldassay.core.fields import JsonObject
 from goldassay.core.fields import Record as Record
 from goldassay.core.measure import TASKS
 
@@ -76,9 +77,9 @@ class Common(Strict, total=False):
     language: str | None
     split: str | None
     strata: dict[str, Stratum]
-    meta: dict[str, Any]
-    sampling: dict[str, Any]
-    suggestions: dict[str, dict[str, Any]]
+    meta: JsonObject
+    sampling: JsonObject
+    suggestions: dict[str, JsonObject]
     preferred: list[str]
     errors: list[Failure]
 
@@ -166,7 +167,7 @@ class Answering(Common, total=False):
     question: Required[str]
     answers: Required[Annotated[list[str | list[str]], BeforeValidator(_texts)]]
     reference: str | None
-    supporting_facts: list[Any]
+    supporting_facts: list[object]
     answer_type: str | None
     documents: list[str]
     provenance: list[list[str]]
@@ -179,9 +180,9 @@ class Answering(Common, total=False):
 class TripleShape(Strict, total=False):
     """A statement; ``object`` is text or a typed value, ``confidence`` is a prediction's."""
 
-    subject: Required[str | dict[str, Any]]
+    subject: Required[str | JsonObject]
     predicate: Required[str]
-    object: Required[str | int | float | bool | dict[str, Any]]
+    object: Required[str | int | float | bool | JsonObject]
     object_type: str | None
     subject_id: str | None
     predicate_id: str | None
@@ -195,7 +196,7 @@ class TripleShape(Strict, total=False):
     supported: Flag | None
     importance: str | None
     confidence: Finite | None
-    meta: dict[str, Any]
+    meta: JsonObject
 
 
 class Triples(Common):
@@ -210,14 +211,14 @@ class WholeRecord(Common):
     """A document and the structured record that it says, of any shape; a text is read as JSON."""
 
     text: NotRequired[str]
-    record: dict[str, Any] | list[Any] | str
+    record: JsonObject | list[object] | str
 
 
 class ToolCall(Strict):
     """A call of a tool; a value of ``args`` may be a list of acceptable values."""
 
     name: str
-    args: NotRequired[dict[str, Any]]
+    args: NotRequired[JsonObject]
 
 
 class Trajectories(Common, total=False):
@@ -230,11 +231,11 @@ class Trajectories(Common, total=False):
 
     question: str
     calls: Required[list[ToolCall] | list[list[ToolCall]]]
-    messages: list[dict[str, Any]]
+    messages: list[JsonObject]
     order: Literal["strict", "any"]
     answers: list[str]
-    functions: list[dict[str, Any]]
-    state: Any
+    functions: list[JsonObject]
+    state: object
     category: str | None
     documents: list[str]
 
@@ -247,7 +248,7 @@ class Predicted(Strict, total=False):
     text: str
     latency_ms: Finite | None
     error: str | None
-    meta: dict[str, Any]
+    meta: JsonObject
 
 
 class PredictedSpan(EntitySpan):
@@ -329,10 +330,10 @@ class PredictedAnswering(Predicted, total=False):
     answer: Required[str | list[str]]
     confidence: Finite | None
     retrieved_contexts: list[str]
-    supporting_facts: list[Any]
+    supporting_facts: list[object]
     answerable: list[bool]
-    results: list[Any]
-    citations: list[Any]
+    results: list[object]
+    citations: list[object]
 
 
 class PredictedTriples(Predicted):
@@ -344,7 +345,7 @@ class PredictedTriples(Predicted):
 class PredictedRecords(Predicted):
     """The record that a system extracted; a text is JSON, which need not parse."""
 
-    record: Any
+    record: object
 
 
 class PredictedTrajectories(Predicted, total=False):
@@ -353,18 +354,18 @@ class PredictedTrajectories(Predicted, total=False):
     ``tool_calls`` are those of a ``dspy.ToolCalls``, ``history`` that of a ``dspy.ReActV2``.
     """
 
-    trajectory: list[dict[str, Any]] | dict[str, Any]
-    calls: list[dict[str, Any]]
-    messages: list[dict[str, Any]]
-    tool_calls: list[dict[str, Any]] | dict[str, Any]
-    history: dict[str, Any]
+    trajectory: list[JsonObject] | JsonObject
+    calls: list[JsonObject]
+    messages: list[JsonObject]
+    tool_calls: list[JsonObject] | JsonObject
+    history: JsonObject
     answer: str | None
     finished: bool
-    state: Any
+    state: object
 
 
-_GOLD: Any = (Extraction, Classification, Linking, Retrieval, Answering, Triples, WholeRecord, Trajectories)
-_PREDICTED: Any = (
+_GOLD = (Extraction, Classification, Linking, Retrieval, Answering, Triples, WholeRecord, Trajectories)
+_PREDICTED = (
     PredictedExtraction,
     PredictedClassification,
     PredictedLinking,

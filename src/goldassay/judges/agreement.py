@@ -24,9 +24,9 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
-from typing import Any
 
 from goldassay._support.exceptions import DataError
+from goldassay.core.fields import JsonObject
 from goldassay.gold.agreement.coefficients import Coefficient
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, LabelFile
@@ -43,7 +43,7 @@ WIDTH = 2 * 1.96  # of a 95 % interval, in standard errors
 class Report:
     """Measurements of a judge."""
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         """As JSON."""
         return asdict(self)
 

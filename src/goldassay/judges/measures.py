@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import JsonObject
 from goldassay.core.measure import Assessment, Conventions, Error, gold_field
 from goldassay.judges.questions import question, rubric
 from goldassay.measures.answering.records import AnswerPair
@@ -46,7 +46,7 @@ class Rated(JudgedMeasure):
         return question(self.name).worth
 
     def rated(
-        self, gold: Gold, pred: Gold, inputs: Fields | None, complaints: Mapping[str, str]
+        self, gold: Gold, pred: Gold, inputs: JsonObject | None, complaints: Mapping[str, str]
     ) -> Assessment[JudgedMean]:
         """The worth of one answer, with a complaint and the judge's reason if it is not the highest.
 
@@ -133,7 +133,7 @@ class Rubric(Rated):
         object.__setattr__(self, "levels", tuple(levels.items()))
 
     @property
-    def chosen(self) -> Record:
+    def chosen(self) -> Mapping[str, object]:
         """The levels by name."""
         return {"judge": self.judge, "levels": "<".join(name for name, _ in self.levels)}
 

@@ -169,7 +169,7 @@ def _closed(
     instructions: str,
     inputs: str,
     worth: Mapping[str, float],
-    reason: Any = SHORT_REASON,
+    reason: object = SHORT_REASON,
     **more: Any,
 ) -> Question:
     """A question with closed labels, the positive one first; an answer has a quote if it has to quote a text."""

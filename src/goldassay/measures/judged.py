@@ -21,7 +21,6 @@ from typing import Any, ClassVar, Protocol, Self
 from weakref import WeakValueDictionary
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Record
 from goldassay.core.measure import Assessment, Conventions, Error, Measure
 from goldassay.core.tally import Number, Sums, divide
 from goldassay.statistics.ppi import Corrected
@@ -149,7 +148,7 @@ class JudgedMeasure(Measure[JudgedMean]):
         return live
 
     @property
-    def chosen(self) -> Record:
+    def chosen(self) -> Mapping[str, object]:
         """The judge's name first (or where the verdicts come from without one), then every other convention."""
         first = {"judge": self.judge or "what stands with the prediction"}
         return {**first, **super().chosen, **first}

@@ -267,7 +267,7 @@ class Result(Displayed):
         """The values with their intervals and conventions, and the breakdowns."""
         return result_view(self)
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As one JSON object (``goldassay score --json``)."""
         protocol = {"protocol": self.protocol, "undefined": list(self.undefined)} if self.protocol else {}
         return {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from goldassay import workspace
 from goldassay._support.exceptions import ConventionError, GoldassayError
 from goldassay.core import fields
-from goldassay.core.fields import Fields, check_unique, identity, shared_text
+from goldassay.core.fields import Fields, JsonObject, check_unique, identity, shared_text
 from goldassay.core.measure import TASKS, Batches, Measure, parse
 from goldassay.core.tally import Evidence
 from goldassay.gold import Pairs, formats, pairs
@@ -250,7 +250,7 @@ def rescore(task: str, gold: Path, pred: Path, measures: Sequence[str] = (), *, 
 
 
 def measured_by(
-    task: str, aligned: Pairs, chosen: Fields, measures: Sequence[str] = ()
+    task: str, aligned: Pairs, chosen: JsonObject, measures: Sequence[str] = ()
 ) -> Mapping[str, Measure] | Metric:
     """The measures that predictions are compared by, by the names of their values; of a task of your own its metric.
 

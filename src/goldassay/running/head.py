@@ -137,7 +137,7 @@ class RunHead:
     values: dict[str, float] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """The settings as ``run.json`` holds them, without the values of the run."""
         state: JsonObject = {"schema": 1, **vars(self)}
         state["gold"] = asdict(self.gold)

@@ -379,7 +379,7 @@ class Run(Displayed):
         return optional("pandas", "pandas").DataFrame(self.records())
 
     @property
-    def results(self) -> Fields:
+    def results(self) -> JsonObject:
         """The results as ``run.json`` holds them; ``value`` is that of the headline, corrected by people's labels."""
         headline = overall(self)
         ends = headline.interval

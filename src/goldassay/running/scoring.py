@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
 
 from goldassay import workspace
 from goldassay._support.exceptions import GoldassayError
@@ -20,6 +20,14 @@ from goldassay.core.measure import TASKS, Batches, Measure, parse, registered, t
 from goldassay.gold import Pairs, formats, pairs, sets
 from goldassay.measures import protocols
 from goldassay.results.result import Result, Results, fold
+
+if TYPE_CHECKING:
+    from goldassay.measures.answering.matching import Baseline
+    from goldassay.measures.linking.records import IdPairs
+    from goldassay.measures.records.comparators import Comparator
+    from goldassay.measures.records.records import Schema
+    from goldassay.measures.triples.scorecard import OntologyContent
+    from goldassay.models.embedding import Embedder, TokenEmbedder
 
 INTERVALS_UP_TO = 2000  # examples for which intervals are computed by default
 MEASURED = ("retrieval", "answering")  # tasks whose scorecards take names of measures
@@ -46,7 +54,7 @@ class ScoreOptions(TypedDict, total=False):
     format: str | None
     intervals: bool | None
     protocol: str | None
-    measures: Sequence[Any] | None
+    measures: Sequence[str | Measure] | None
     column: str | None
     na_probs: str | Path | None
     train: str | Path | None
@@ -60,16 +68,16 @@ class ScoreOptions(TypedDict, total=False):
     positive: str | None
     weight: str
     costs: Sequence[tuple[str, str, float]]
-    equivalent: Any
+    equivalent: Mapping[str, str] | IdPairs | None
     ties: str
     missing: int | str
-    embedder: Any
-    tokens: Any
-    baseline: Any
-    ontology: Any
-    schema: Any
+    embedder: Embedder | str | None
+    tokens: TokenEmbedder | str | None
+    baseline: Baseline | None
+    ontology: OntologyContent | None
+    schema: Schema
     arguments: str
-    compare: Record | Sequence[Any]
+    compare: Mapping[str, str | Comparator] | Sequence[tuple[str, str | Comparator]]
     blank: str
     ordered: Sequence[str] | str
 

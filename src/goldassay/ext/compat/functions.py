@@ -202,7 +202,7 @@ def hierarchical_type_metrics(
     return {"exact_accuracy": values["accuracy"] or 0.0, **gaps}
 
 
-def _labels(y_true: Sequence[str], y_pred: Sequence[str | None]) -> tuple[list[Any], list[Any]]:
+def _labels(y_true: Sequence[str], y_pred: Sequence[str | None]) -> tuple[list[object], list[object]]:
     """Two lists of labels as records, which the measures read; their lengths must agree."""
     if len(y_true) != len(y_pred):
         raise GoldassayError(f"{len(y_true)} gold labels against {len(y_pred)} predictions; they must be aligned")

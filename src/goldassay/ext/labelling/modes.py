@@ -20,6 +20,7 @@ from typing_extensions import TypedDict
 
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import JsonObject
 from goldassay.gold.shapes import Fields
 from goldassay.measures.trajectories.records import CALLING, steps_of
 from goldassay.measures.trajectories.scorecard import AT_END, START
@@ -103,7 +104,7 @@ class ModeShare:
     share: Interval | None = None
     cost: Interval | None = None
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         fields = asdict(self)
         return {**fields.pop("mode"), **fields}

@@ -53,7 +53,7 @@ IGNORED = re.compile(r"[ ,./\-_*^]")
 
 
 def ast_error(
-    functions: Sequence[Mapping[str, Any]], gold: Sequence[Step], pred: Sequence[Step] | None, category: str
+    functions: Sequence[Mapping[str, object]], gold: Sequence[Step], pred: Sequence[Step] | None, category: str
 ) -> str:
     """The kind of the first error by the names of the script; empty if the calls are right.
 
@@ -185,7 +185,7 @@ def _type_error(value: Any, acceptable: list[object], expected: type, items: typ
     return "type_error:simple", is_variable
 
 
-def _dict_error(value: Mapping[str, Any], acceptable: Sequence[Any]) -> str:
+def _dict_error(value: Mapping[str, object], acceptable: Sequence[Any]) -> str:
     """The error of an object whose keys have lists of acceptable values; that of the last answer if none accepts it."""
     error = "dict_checker:unclear"
     for answer in acceptable:

@@ -125,7 +125,7 @@ class ClaimedValue:
             lines.append(f"… and {len(ways) - 5} more (the JSON has all of them)")
         return lines
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {
             "name": self.claim.name,

@@ -87,7 +87,7 @@ class Scoring:
             strata={"domain": subject.domain},
         ).with_inputs("key", "text", "title")
 
-    def gold(self, subject: Subject) -> list[Fields]:
+    def gold(self, subject: Subject) -> list[JsonObject]:
         """The statements of the item, each with whether the text supports it, in which words and which sentence."""
         triples = subject.gold()
         if not subject.text:
@@ -101,14 +101,14 @@ class Scoring:
                 triple |= {"surface": text.text[slice(*span)], "context": text.sentence(span)}
         return triples
 
-    def predictions(self, subject: Subject, triples: Iterable[object]) -> list[Fields]:
+    def predictions(self, subject: Subject, triples: Iterable[object]) -> list[JsonObject]:
         """A program's triples, resolved, aligned, and with people's verdicts."""
         predictions = align(triples, subject, self.table)
         for triple in predictions:
             triple["verdict"] = self.verdicts.get(verdict_key(subject.title, *triple["original"]))
         return predictions
 
-    def evidence(self, matching: MatchedTriples) -> Fields:
+    def evidence(self, matching: MatchedTriples) -> JsonObject:
         """The kind of each prediction, the missed statements of an article, and counts that add up over articles."""
         triples = []
         for index, prediction in enumerate(matching.pred):
@@ -155,7 +155,7 @@ def verdict_key(article: str, subject: str, predicate: str, value: str) -> Verdi
     return normal(article), normal(subject), predicate.strip(), normal(value) or value.strip()
 
 
-def statement_state(statement: Triple) -> Fields:
+def statement_state(statement: Triple) -> JsonObject:
     """A Wikidata statement as JSON."""
     triple = statement.triple
     return {

@@ -297,7 +297,7 @@ class Study:
         return result
 
 
-def _units(row: Sequence[Mapping[Any, Any] | None]) -> list[list[Any]]:
+def _units(row: Sequence[Mapping[object, object] | None]) -> list[list[Any]]:
     """The values of all annotators, place by place; None if one has no value there."""
     where = dict.fromkeys(key for values in row for key in values or ())
     return [[values.get(key) if values else None for values in row] for key in where]

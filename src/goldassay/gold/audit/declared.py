@@ -15,7 +15,7 @@ from pathlib import Path
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import JsonObject, Record
 from goldassay.core.measure import TASKS
 from goldassay.gold.audit import records
 from goldassay.gold.audit.findings import (
@@ -103,7 +103,7 @@ def check_card(card: Record, folder: Path, rows: RowsByTask, *, whole: bool) -> 
     if not whole:
         return
     by_id = {str(row.record["id"]): row.record for row in reversed(list(records.documents(rows)))}
-    counts: Fields = {"records": len(by_id)}
+    counts: JsonObject = {"records": len(by_id)}
     for name in ("splits", "languages"):
         counts[name] = tally(filter(None, (record.get(name[:-1]) for record in by_id.values())))
     yield from differences(card.get("documents"), counts, "documents")

@@ -15,7 +15,7 @@ from typing import Any
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields
 from goldassay.gold.formats import Format, Source, SourceRecord, is_by_split, tables, task_of_record
@@ -120,7 +120,7 @@ def _records(entry: Record, task: str) -> list[Fields]:
     return records
 
 
-def _chosen(fields: Mapping[str, object], *names: str) -> Fields:
+def _chosen(fields: Mapping[str, object], *names: str) -> JsonObject:
     return {name: fields[name] for name in names if name in fields}
 
 

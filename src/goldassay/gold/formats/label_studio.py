@@ -56,7 +56,7 @@ def _tasks(source: Source) -> Iterator[SourceRecord]:
         raise DataError("no task has a prediction", file=source.path)
 
 
-def _annotations(regions: Sequence[Record], text: str, task: str) -> Fields:
+def _annotations(regions: Sequence[Record], text: str, task: str) -> JsonObject:
     """The entities or labels of regions; the offsets of an entity are proved by its words if it has them."""
     if task == "extraction":
         spans: list[Fields] = []

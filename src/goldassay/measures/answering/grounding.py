@@ -123,7 +123,7 @@ class ContextEntityRecall(JudgedMeasure):
         """A text as it is compared; one that is nothing but articles and punctuation is itself."""
         return text if self.match == "exact" else normal.unicode(text) or text
 
-    def _keyed(self, entities: Iterable[Any]) -> dict[str, str]:
+    def _keyed(self, entities: Iterable[object]) -> dict[str, str]:
         """The first text of each entity by what it is compared by."""
         keyed: dict[str, str] = {}
         for entity in entities:

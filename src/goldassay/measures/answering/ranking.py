@@ -28,7 +28,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Record
 from goldassay.core.measure import Assessment, Conventions, Error, Limits, Measure
 from goldassay.core.tally import By, Mean, Number, Sums, divide, positive
 from goldassay.measures.answering.matching import ROUGE_RATES, AnswerBatch, AnswerMeasure, Assessed, Baseline, empty
@@ -270,7 +269,7 @@ class FinalScore(AnswerMeasure[Five]):
     baseline: Baseline | None = None
 
     @property
-    def chosen(self) -> Record:
+    def chosen(self) -> Mapping[str, object]:
         """The weights; the conventions of the parts are theirs."""
         return {"weights": ", ".join(f"{name} {weight:g}" for name, weight in FINAL_SCORE_WEIGHTS.items())}
 

@@ -17,11 +17,11 @@ does not depend on order (`matching`), or in the order of the official HIPE scor
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Record
 from goldassay.core.measure import NO_EVIDENCE, Conventions, Review, check_choice
 from goldassay.core.tally import RATE_TALLIES, Macro, Mean, T
 from goldassay.measures import Examples, TaskMeasure
@@ -149,7 +149,7 @@ class SpanF1(SpanMeasure):
         return self.match if self.average == "micro" else ""
 
     @property
-    def chosen(self) -> Record:
+    def chosen(self) -> Mapping[str, object]:
         """The properties that the match compares."""
         average = {"micro": "micro", "weighted": "weighted by gold support", "document": "macro by document"}
         token = self.match == "token"

@@ -14,12 +14,12 @@ P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn).
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from hashlib import sha256
 from typing import ClassVar
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Record
 from goldassay.core.measure import NO_EVIDENCE, Conventions, Names, Review
 from goldassay.core.tally import RATE_TALLIES, Counts, Mean, T
 from goldassay.measures import Examples, TaskMeasure
@@ -103,7 +103,7 @@ class LinkMeasure(TaskMeasure[T, MentionBatch]):
         return name.format_map({**vars(self), **parts})
 
     @property
-    def chosen(self) -> Record:
+    def chosen(self) -> Mapping[str, object]:
         """For a table of ids, its number of pairs and a hash of them."""
         values = {name: value for name, value in super().chosen.items() if name != "equivalent"}
         if self.equivalent:

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from goldassay.core.evidence import means, stacked
-from goldassay.core.fields import Record
 from goldassay.core.measure import NO_EVIDENCE, Conventions, Measure, Names, Review
 from goldassay.core.tally import RATE_TALLIES, By, Counts, Macro, Mean, T, Tally
 from goldassay.measures import Examples, TaskMeasure
@@ -98,7 +97,7 @@ class RecordMeasure(TaskMeasure[T, RecordBatch]):
         return batch.reviews
 
     @property
-    def chosen(self) -> Record:
+    def chosen(self) -> Mapping[str, object]:
         """Of a schema its title, and of each field its comparator."""
         compared = [
             f"{name}: {chosen if isinstance(chosen, str) else getattr(chosen, '__name__', repr(chosen))}"

@@ -6,6 +6,7 @@ queries. A query without relevant documents counts 0 in all of them, as in trec_
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -13,7 +14,6 @@ import numpy as np
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.evidence import Floats
-from goldassay.core.fields import Record
 from goldassay.core.measure import Conventions, Review
 from goldassay.core.tally import Mean, Number, divide
 from goldassay.measures import Examples, TaskMeasure
@@ -97,7 +97,7 @@ class Ranked(TaskMeasure[Mean, RankingBatch]):
         return f"{self.name}({', '.join(inner)}){k}" if inner else f"{self.name}{k}"
 
     @property
-    def chosen(self) -> Record:
+    def chosen(self) -> Mapping[str, object]:
         """``nDCG@10[gain=linear, ideal=judged, ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]``."""
         return {name: vars(self)[name] for name in ("gain", "ideal", "ties", "missing") if name in vars(self)}
 

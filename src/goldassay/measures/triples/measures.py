@@ -10,12 +10,12 @@ Closed world: what gold does not have is wrong. Open world: it is unknown, and p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Record, read
+from goldassay.core.fields import read
 from goldassay.core.measure import NO_EVIDENCE, B, Conventions, Names, Review, gold_field, pred_field
 from goldassay.core.tally import RATE_TALLIES, Counts, Macro, Mean, Number, PrecisionCounts, Sums, T, divide
 from goldassay.measures import Examples, TaskMeasure
@@ -83,10 +83,10 @@ class Matched(TripleMatching, TripleMeasure[T, Matchings]):
         return reviews
 
     @property
-    def chosen(self) -> Record:
+    def chosen(self) -> Mapping[str, object]:
         """A table is its number of rows."""
-        values = super().chosen
-        return {**values, **{name: f"{len(values[name])} rows" if values[name] else "none" for name in MATCHING_TABLES}}
+        tables = {name: getattr(self, name) for name in MATCHING_TABLES}
+        return {**super().chosen, **{name: f"{len(rows)} rows" if rows else "none" for name, rows in tables.items()}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,7 +334,7 @@ class OntologyConformance(TripleMeasure[Mean, Any]):
         return Mean(float(conformant), float(len(triples)))
 
     @property
-    def chosen(self) -> Record:
+    def chosen(self) -> Mapping[str, object]:
         """The number of relations."""
         return {"ontology": f"{len(self.relations)} relations" if self.relations else "none"}
 

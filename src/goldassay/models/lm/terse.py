@@ -13,7 +13,7 @@ from pydantic import PydanticUserError, create_model
 
 from goldassay._support.dspy_compat import serialize_for_json
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, JsonObject, Record
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.models.lm.grammar import TEXT_CHARACTERS, Lines, json_grammar, text_limits, texts
 from goldassay.models.lm.local import LocalLM
 
@@ -156,7 +156,7 @@ def _lines(signature: Any) -> Lines | None:
         return None
 
 
-def _schema(signature: type[dspy.Signature]) -> Fields:
+def _schema(signature: type[dspy.Signature]) -> JsonObject:
     """The JSON schema of a signature's outputs, with what the signature marks as copied."""
     fields: Fields = {name: (field.annotation, ...) for name, field in signature.output_fields.items()}
     schema: Fields = create_model("Outputs", **fields).model_json_schema()
@@ -166,7 +166,7 @@ def _schema(signature: type[dspy.Signature]) -> Fields:
     return schema
 
 
-def _limits(signature: type[dspy.Signature], demos: Sequence[Record]) -> dict[str, int]:
+def _limits(signature: type[dspy.Signature], demos: Sequence[JsonObject]) -> dict[str, int]:
     """The most characters of the texts of each output's fields, where demonstrations show them."""
     outputs = signature.output_fields
     examples = [serialize_for_json({name: demo.get(name) for name in outputs}) for demo in demos]

@@ -122,7 +122,7 @@ class Quality:
             if item.interval and item.type is None and item.name in names
         ]
 
-    def missed(self, firsts: Iterable[Line]) -> Fields | None:
+    def missed(self, firsts: Iterable[Line]) -> JsonObject | None:
         """How many spans, links or statements both reviewers of the records for two overlooked."""
         task = self.folder.task
         if task not in ("extraction", "linking", "triples"):  # where a label is no list
@@ -191,7 +191,7 @@ class Quality:
             right = [item.system for item in self.folder.suggestions(line.index) if canonical(item.value) == gold]
         return {name: () if name in right else modes for name in self.folder.systems}
 
-    def difference(self, settled: Sequence[Line | None], hidden: bool) -> Fields | None:
+    def difference(self, settled: Sequence[Line | None], hidden: bool) -> JsonObject | None:
         """The verdict on the systems; None if the draft does not compare them.
 
         Of several pairs it is the best supported one, corrected for their number, with the sentences of all that are

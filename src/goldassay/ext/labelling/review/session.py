@@ -221,7 +221,7 @@ class Session:
         fields = {"decision", "kind", "value", "choice", "good", "note", "modes", "grade", "step"}
         return {**line.model_dump(include=fields), "modes": self.journal.modes(line)}
 
-    def _value(self, decision: Decision, index: int, suggestions: Sequence[Suggestion]) -> Fields | None:
+    def _value(self, decision: Decision, index: int, suggestions: Sequence[Suggestion]) -> JsonObject | None:
         """The gold of a decision: what was sent, or the side that was chosen; None if it makes none."""
         if decision.kind != "label":
             return None

@@ -104,7 +104,7 @@ def _call(node: Any) -> Fields:
     return {ast.unparse(node.func): {str(item.arg): _literal(item.value) for item in node.keywords}}
 
 
-def _literal(node: Any) -> Any:
+def _literal(node: object) -> Any:
     """The value of a node as BFCL's ``resolve_ast_by_type`` has it, the names of variables as texts.
 
     Raises:
