@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.gold import pairs
-from goldassay.measures import extraction
+from goldassay.measures import classification, extraction
 from goldassay.statistics import compare, interval
 from goldassay.statistics.paired import ranks
 
@@ -223,3 +223,18 @@ def test_a_program_file_is_the_task_wherever_it_is_named(tmp_path: Path, monkeyp
         assert done.exit_code == 0, (done.output, done.exception)
         values = {run["name"]: run["values"]["score"] for run in json.loads(done.stdout)["runs"]}
         assert values == {"mine-short": 1.0, "mine-long": 0.0}
+
+
+def test_a_pair_is_tested_once_in_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    gold = [{"id": str(number), "label": "M"} for number in range(40)]
+    sides = [[{"label": "ML"[number % period == 0]} for number in range(40)] for period in (2, 5)]
+    first, second = (classification.scorecard(gold, side) for side in sides)
+    fresh = [classification.scorecard(gold, side) for side in sides]
+    test = second.difference(first, "accuracy")
+    monkeypatch.setattr("goldassay.results.result.compare", None)
+    assert second.difference(first, "accuracy") is test
+    back = first.difference(second, "accuracy")
+    monkeypatch.undo()
+    again = fresh[0].difference(fresh[1], "accuracy")
+    assert (back.difference, back.p, back.effect) == pytest.approx((again.difference, again.p, again.effect))
+    assert back.interval.ends == pytest.approx(again.interval.ends)

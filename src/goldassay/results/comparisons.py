@@ -235,6 +235,8 @@ def compare_metric(first: Result, other: Result, clusters: Sequence[object] | No
     Raises:
         GoldassayError: The examples were chosen for a question that tells no level.
     """
+    if not (clusters or first.design.drafted):
+        return other.difference(first, METRIC, seed=seed)
     documents = clusters or first.clusters
     before: Any = first.zero.with_items(first.columns)
     after: Any = other.zero.with_items(other.columns)

@@ -27,6 +27,7 @@ from goldassay.core.evidence import Chunks, chosen, means, scaled
 from goldassay.core.fields import Fields, JsonObject, Record, clusters, identity, shared_text, unit
 from goldassay.core.measure import Batches, Measure, gold_field
 from goldassay.core.tally import Counts, Evidence, Mean, Tally, flat
+from goldassay.results.comparison import METRIC
 from goldassay.results.tables import result_view
 from goldassay.results.view import View
 from goldassay.statistics.design import Design
@@ -97,6 +98,7 @@ class Result(Displayed):
     facets: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     scores: Sequence[float] = ()
     drafted: DraftedAnswers | None = None
+    _tests: dict[Hashable, tuple[Result, PairedTest]] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.zero.keys() != self.measures.keys():
@@ -254,14 +256,27 @@ class Result(Displayed):
         return {name: (value, ends.get(name)) for name, value in self.values.items()}
 
     def difference(self, other: Result, name: str, test: str = "permutation", seed: int = 0) -> PairedTest:
-        """The paired test of a value of this result less that of another one on the same examples.
+        """The paired test of a value, or of the metric, of this result less that of another one on the same examples.
+
+        Tables, sentences, ranks and reports ask for the same pair: it is tested once.
 
         Raises:
             GoldassayError: The results are not of the same number of examples.
         """
-        limits = self.measures[name].known_limits
-        columns = self.columns[name], other.columns[name]
-        return compare(*columns, self.zero[name], clusters=self.clusters, bounds=limits, test=test, seed=seed)
+        key = (id(other), name, test, seed)
+        if key not in self._tests:
+            columns: list[Any] = [result.zero.with_items(result.columns) for result in (self, other)]
+            zero: Any = self.zero
+            limits = None
+            if name != METRIC:
+                columns = [column[name] for column in columns]
+                zero = zero[name]
+                limits = self.measures[name].known_limits
+            paired = compare(columns[0], columns[1], zero, clusters=self.clusters, bounds=limits, test=test, seed=seed)
+            self._tests[key] = (other, paired)
+            if test == "permutation":
+                other._tests[id(self), name, test, seed] = (self, -paired)
+        return self._tests[key][1]
 
     def view(self) -> View:
         """The values with their intervals and conventions, and the breakdowns."""

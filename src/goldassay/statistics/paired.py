@@ -90,6 +90,11 @@ class PairedTest:
         quantile = float(scipy.special.stdtrit(self.n - 1, (1 + ends.level) / 2))
         return 2 * float(scipy.special.stdtr(self.n - 1, -quantile * abs(self.difference) / half))
 
+    def __neg__(self) -> PairedTest:
+        """B − A, by a permutation test."""
+        ends = replace(self.interval, value=-self.difference, low=-self.interval.high, high=-self.interval.low)
+        return replace(self, difference=-self.difference, interval=ends, effect=-self.effect)
+
     def state(self) -> JsonObject:
         """As JSON; an effect without bound, and what cannot be estimated, is null."""
         effect = self.effect if math.isfinite(self.effect) else None
