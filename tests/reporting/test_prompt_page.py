@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from goldassay.reporting import pages
 from goldassay.tuning.units import PromptProof, Unit, UnitVerdict, write_proof
 
@@ -25,9 +27,10 @@ def unit(index: int) -> Unit:
     return Unit(text, "item", "self", index, 9, *shown, 200, verdict, halves=shown)
 
 
-def test_a_prompt_of_many_units(opened: Callable[..., Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("units", [21, pytest.param(60, marks=pytest.mark.nightly)])
+def test_a_prompt_of_many_units(opened: Callable[..., Any], tmp_path: Path, units: int) -> None:
     file = tmp_path / "labels.proof.json"
-    write_proof(PromptProof("m", [unit(index) for index in range(21)], gold="g", n=200, value=0.7), file)
+    write_proof(PromptProof("m", [unit(index) for index in range(units)], gold="g", n=200, value=0.7), file)
     html = tmp_path / "prompt.html"
     saved = tmp_path / "labels.json"
     saved.write_text("{}")
@@ -36,8 +39,8 @@ def test_a_prompt_of_many_units(opened: Callable[..., Any], tmp_path: Path) -> N
     seen = opened(html)
     seen.draw()
     page = seen.page
-    assert len(page.query_selector_all("table.bars tbody tr")) == 21
-    assert len(page.query_selector_all("table.bars svg.effect")) == 21
+    assert len(page.query_selector_all("table.bars tbody tr")) == units
+    assert len(page.query_selector_all("table.bars svg.effect")) == units
     assert page.query_selector("table.bars img, table.bars script") is None
     assert "&quot;" not in page.inner_text("body")
     assert HOSTILE in page.inner_text("table.bars tbody tr >> nth=1")
