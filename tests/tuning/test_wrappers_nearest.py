@@ -90,6 +90,15 @@ def test_the_student_and_the_tuned_program_stay_as_they_are(lm: Any) -> None:
     assert tuned.program.label.demos == []
 
 
+def test_a_model_of_its_own_is_not_copied_with_what_it_was_asked(lm: Any) -> None:
+    # flawed: each call copied the history of all calls before it, and left nothing in that of the model
+    tuned = NearestDemos(k=2).compile(Label(), trainset=TRAIN)
+    tuned.set_lm(lm)
+    for number in range(3):
+        tuned(text=f"archief {number}")
+    assert len(lm.history) == 3
+
+
 def test_threads_do_not_meet(lm: Any) -> None:
     tuned = NearestDemos(k=1).compile(Label(), trainset=TRAIN)
     question = ["archief Gouda charters", "museum instrumenten", "boeken bibliotheek"] * 8

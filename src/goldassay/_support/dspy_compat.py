@@ -7,6 +7,7 @@ LiteLLM, which derive from those of OpenAI's client; from 3.4 on it raises error
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from copy import deepcopy
 from importlib import import_module
 from itertools import islice
 from typing import Any, cast
@@ -91,6 +92,22 @@ def without_cache(lm: dspy.BaseLM) -> dspy.BaseLM:
     False
     """
     return lm.copy(cache=False) if getattr(lm, "cache", True) else lm
+
+
+def copied(program: Any) -> Any:
+    """A deep copy of a program that shares its models, whose histories grow with every call.
+
+    >>> program = dspy.Predict("a -> b")
+    >>> program.set_lm(dspy.LM("openai/gpt-4o-mini"))
+    >>> other = copied(program)
+    >>> other is program, other.lm is program.lm
+    (False, True)
+    """
+    models = [predictor.lm for predictor in program.predictors()]
+    try:
+        return deepcopy(program, {id(lm): lm for lm in models if lm is not None})
+    except Exception:  # noqa: BLE001  DSPy copies attribute by attribute what cannot be copied as a whole
+        return program.deepcopy()
 
 
 def history_entry(lm: dspy.BaseLM, outputs: object) -> Mapping[str, Any]:
