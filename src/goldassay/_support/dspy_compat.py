@@ -94,12 +94,12 @@ def without_cache(lm: dspy.BaseLM) -> dspy.BaseLM:
     return lm.copy(cache=False) if getattr(lm, "cache", True) else lm
 
 
-def copied(program: Any) -> Any:
+def copy_program(program: Any) -> Any:
     """A deep copy of a program that shares its models, whose histories grow with every call.
 
     >>> program = dspy.Predict("a -> b")
     >>> program.set_lm(dspy.LM("openai/gpt-4o-mini"))
-    >>> other = copied(program)
+    >>> other = copy_program(program)
     >>> other is program, other.lm is program.lm
     (False, True)
     """

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import dspy
 
-from goldassay._support.dspy_compat import copied, input_keys, without_cache
+from goldassay._support.dspy_compat import copy_program, input_keys, without_cache
 from goldassay._support.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay._support.progress import quiet, run_progress
 from goldassay._support.secrets import redact, remember
@@ -130,7 +130,7 @@ class _Evaluation:
         if options.repeats > 1:  # a cached answer is not a repeat
             lm = lm and without_cache(lm)
             if isinstance(program, dspy.Module) and any(getattr(p.lm, "cache", False) for p in program.predictors()):
-                fresh = copied(program)
+                fresh = copy_program(program)
                 for predictor in fresh.predictors():
                     predictor.lm = predictor.lm and without_cache(predictor.lm)
                 program = fresh

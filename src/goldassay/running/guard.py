@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import dspy
 
-from goldassay._support.dspy_compat import copied
+from goldassay._support.dspy_compat import copy_program
 from goldassay._support.exceptions import one_line
 from goldassay.core.metric import failed_with
 from goldassay.running.budget import BudgetSpent
@@ -120,7 +120,7 @@ def guarded(program: dspy.Module) -> dspy.Module:
     Unlike `guard` it wraps nothing: predictors keep their names, so an optimizer may work on it and its state loads
     into the program that was passed in. `unguarded` gives the plain class back.
     """
-    copy: Any = copied(program)
+    copy: Any = copy_program(program)
     for predictor in copy.predictors():  # a deep copy shares the signature class, and some optimizers write on it
         predictor.signature = predictor.signature.with_instructions(predictor.signature.instructions)
     plain = type(copy)

@@ -24,7 +24,7 @@ import dspy
 from dspy import Example, Module, teleprompt
 
 from goldassay._support import extensions, jsonl
-from goldassay._support.dspy_compat import copied, signature_of
+from goldassay._support.dspy_compat import copy_program, signature_of
 from goldassay._support.exceptions import DataError, GoldassayError, MissingExtra, RunStopped, one_line
 from goldassay.core.fields import Fields, Record
 from goldassay.core.metric import AnyMetric, Metric
@@ -435,7 +435,7 @@ def optimized(
 
 def with_instructions(program: Module, candidate: Mapping[str, str]) -> Module:
     """A copy of the program with a candidate's instructions."""
-    program = copied(program)
+    program = copy_program(program)
     for name, predictor in program.named_predictors():
         if name in candidate:
             predictor.signature = signature_of(predictor).with_instructions(candidate[name])

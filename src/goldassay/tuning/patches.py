@@ -17,7 +17,7 @@ from dspy import Example, Module
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from goldassay._support import files
-from goldassay._support.dspy_compat import copied, input_keys, signature_of
+from goldassay._support.dspy_compat import copy_program, input_keys, signature_of
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.fields import Fields, JsonObject
 from goldassay.results.view import Cell, Diff, Sentence, Table, View, p_value, shortened, signed
@@ -180,7 +180,7 @@ def apply(program: Module, patch: Patch, *, any_version: bool = False) -> Module
         elif example := patch.example:
             wrapper.learn([dict(demo) for demo in example["examples"]], example["keys"], int(example.get("k", 4)))
         return wrapper
-    copy = copied(program)
+    copy = copy_program(program)
     named = predictors(copy)
     if patch.predictor not in named:
         raise GoldassayError(f"patch {patch.id}: no predictor {patch.predictor!r}; the program has {', '.join(named)}")

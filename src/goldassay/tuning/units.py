@@ -24,7 +24,7 @@ from rapidfuzz import fuzz
 
 from goldassay import workspace
 from goldassay._support import files, jsonl
-from goldassay._support.dspy_compat import copied, serialize_for_json, signature_of
+from goldassay._support.dspy_compat import copy_program, serialize_for_json, signature_of
 from goldassay._support.exceptions import DataError, GoldassayError, one_line
 from goldassay.core.fields import JsonObject
 from goldassay.results.comparison import ComparisonVerdict
@@ -224,7 +224,7 @@ def _lines(example: JsonObject) -> list[str]:
 
 def omit(program: Module, units: Sequence[Unit], removed: Collection[int]) -> Module:
     """A copy of a program without some of its units."""
-    copy = copied(program)
+    copy = copy_program(program)
     gone = [units[index] for index in removed]
     examples = {unit.index for unit in gone if unit.kind == "example"}
     if isinstance(copy, Wrapped) and examples:

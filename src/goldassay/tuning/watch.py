@@ -34,7 +34,7 @@ import dspy
 from dspy import Example, Module, Prediction
 
 from goldassay._support import jsonl
-from goldassay._support.dspy_compat import BaseCallback, copied, signature_of
+from goldassay._support.dspy_compat import BaseCallback, copy_program, signature_of
 from goldassay._support.exceptions import GoldassayError, ModelError, one_line
 from goldassay._support.progress import bar, heartbeat, standard_error
 from goldassay.core.fields import Fields, JsonObject
@@ -199,7 +199,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
             unique = {json.dumps(candidate): (candidate, value) for candidate, value in self.candidates}
             jsonl.replace(self.journal, json.dumps(list(unique.values()), ensure_ascii=False, indent=1))
         if self.best is None or value > self.best[0]:
-            self.best = (value, copied(program))  # some optimizers go on writing on the program
+            self.best = (value, copy_program(program))  # some optimizers go on writing on the program
             self.show(f"best on dev {value:.4f}")
 
     def show(self, line: str) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import dspy
 from dspy import Example, Module
 
-from goldassay._support.dspy_compat import Teleprompter, copied, input_keys, serialize_for_json, signature_of
+from goldassay._support.dspy_compat import Teleprompter, copy_program, input_keys, serialize_for_json, signature_of
 from goldassay._support.exceptions import GoldassayError, user_code
 from goldassay.core.feedback import similarity_to
 from goldassay.core.fields import Fields, JsonObject
@@ -97,7 +97,7 @@ class Wrapped(Module):  # type: ignore[misc]
         if not self.examples:
             return self.program
         nearest = self.nearest(**inputs)
-        program = copied(self.program)
+        program = copy_program(self.program)
         for predictor in program.predictors():
             signature = signature_of(predictor)
             demos = [demo for demo in nearest if fits(demo, signature)]
@@ -145,7 +145,7 @@ LOADED = "load_with"
 
 def wrapped(program: Module) -> Wrapped:
     """A copy of a program, wrapped if it is not."""
-    copy = copied(program)
+    copy = copy_program(program)
     return copy if isinstance(copy, Wrapped) else Wrapped(copy)
 
 
@@ -161,7 +161,7 @@ def shows_nearest(program: Module) -> bool:
 
 def rebuilt(program: Module, state: Collection[str]) -> Module:
     """A copy of ``program``, wrapped if it was when its ``state`` was saved."""
-    return wrapped(program) if set(state) - {"metadata", LOADED} == {"program", *ADDED} else copied(program)
+    return wrapped(program) if set(state) - {"metadata", LOADED} == {"program", *ADDED} else copy_program(program)
 
 
 def saveable(program: Module) -> Module:
@@ -171,7 +171,7 @@ def saveable(program: Module) -> Module:
             if predictor.lm is not None:
                 json.dumps(predictor.lm.dump_state())  # older releases of DSPy raise when the file is written
     except TypeError:
-        program = copied(program)
+        program = copy_program(program)
         program.set_lm(None)
     return program
 
