@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
@@ -150,9 +151,12 @@ def _writable(value: object, depth: int = 0) -> object:
 def jsonable(value: object) -> Any:
     """A value that JSON can write for one that it cannot: models as dicts, arrays as lists, the rest as text.
 
+    >>> from dataclasses import make_dataclass
     >>> from datetime import datetime
     >>> jsonable(Decimal("12.50")), jsonable(datetime(2024, 3, 1, 10, 30))
     (12.5, '2024-03-01T10:30:00')
+    >>> jsonable(make_dataclass("Line", ["quantity"])(3))
+    {'quantity': 3}
     """
     if isinstance(value, Enum):
         return value.value
@@ -161,6 +165,8 @@ def jsonable(value: object) -> Any:
     for method in ("model_dump", "toDict", "tolist"):
         if hasattr(value, method):
             return getattr(value, method)()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
         return dict(value)
     return sorted(value, key=str) if isinstance(value, (set, frozenset)) else str(value)
