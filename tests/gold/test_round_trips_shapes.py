@@ -34,6 +34,7 @@ SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
     NoneType: st.none(),
     Any: FREE,
+    object: FREE,
 }
 
 
