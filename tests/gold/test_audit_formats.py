@@ -35,6 +35,7 @@ KG = (
         ("x.jsonl", "triples", KG, ["id", "schema", "schema", "unreadable"]),
     ],
 )
+@pytest.mark.extensions
 def test_one_fault_does_not_hide_the_next(
     tmp_path: Path, name: str, task: str, content: str, expected: list[str]
 ) -> None:

@@ -165,6 +165,7 @@ def test_gold_without_records_is_one_line(data: Any) -> None:
 
 @pytest.mark.parametrize("protocol", ["hotpotqa", "musique", "triviaqa", "nq_open", "drop", "quoref", "kilt"])
 @pytest.mark.parametrize("content", ["{}", "[]", ""])
+@pytest.mark.extensions
 def test_an_empty_official_file_is_one_line(protocol: str, content: str, tmp_path: Path) -> None:
     file = tmp_path / "gold.json"
     file.write_text(content)

@@ -225,6 +225,7 @@ def test_linking_keeps_its_tokens_on_the_way(own: Path, real_data: Path, tmp_pat
 
 
 @pytest.mark.parametrize(("form", "task"), [("webnlg", "extraction"), ("trec", "linking"), ("squad", "triples")])
+@pytest.mark.extensions
 def test_a_format_is_not_written_for_another_task(tmp_path: Path, form: str, task: str) -> None:
     with pytest.raises(GoldassayError, match=f", not {task}"):
         write(tmp_path / "x", [], format=form, task=task)

@@ -9,6 +9,8 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
+
 
 def say(code: str, folder: Path, *args: object) -> list[str]:
     """What a script prints."""
@@ -42,6 +44,7 @@ print(gold, gold.extraction.all[0].inputs().keys())
     ]
 
 
+@pytest.mark.extensions
 def test_records_are_read_without_dspy_numpy_and_scikit_learn(tmp_path: Path) -> None:
     code = """
 import sys, goldassay

@@ -178,6 +178,7 @@ def test_keys_are_distinct_and_read_back() -> None:
         ),
     ],
 )
+@pytest.mark.extensions
 def test_an_unknown_convention_is_refused(wrong: Any, says: str) -> None:
     with pytest.raises(GoldassayError) as caught:
         wrong()

@@ -45,6 +45,7 @@ def test_by_domain_and_macro() -> None:
     assert t.MacroF1()(gold[0], example()).tally.value == 0.0
 
 
+@pytest.mark.extensions
 def test_bad_calls_are_one_line() -> None:
     with pytest.raises(
         GoldassayError, match="hipe is for extraction and linking; triples has text2kgbench, webnlg, docred, carb"

@@ -105,6 +105,7 @@ class Finalized:
 
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("hashes", [24, pytest.param(400, marks=pytest.mark.nightly)])
+@pytest.mark.extensions
 def test_programs_are_hashed_in_several_threads_at_once(hashes: int) -> None:
     program = workspace.target("triples:baseline").load()
 

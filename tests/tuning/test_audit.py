@@ -167,6 +167,7 @@ def test_table_with_documents_parents_failures_and_repeats(tmp_path: Path) -> No
         ("gepa_state.bin", "x", "pickle"),
     ],
 )
+@pytest.mark.extensions
 def test_foreign_and_broken_files_are_one_line(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(GoldassayError, match=message) as raised:
@@ -174,6 +175,7 @@ def test_foreign_and_broken_files_are_one_line(tmp_path: Path, name: str, text: 
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.extensions
 def test_results_of_evaluate_and_their_files(tmp_path: Path) -> None:
     program, other = Echo(), Echo()
     other.predict.signature = other.predict.signature.with_instructions("Answer.")
