@@ -159,7 +159,7 @@ def test_what_agrees_has_the_same_tallies_whatever_gold_says(task: str) -> None:
 
 
 @given(seed=st.integers(0, 10**9))
-@drawn(60)
+@drawn(200)
 def what_agrees_has_the_same_tallies(task: str, seed: int) -> None:
     rng = random.Random(seed)
     first = {"id": "a", **PREDICTIONS[task](rng)}
