@@ -112,3 +112,14 @@ def test_short_forms_are_records_in_lists_and_in_files(
     of_files = score(task, tmp_path / "gold.jsonl", tmp_path / "pred.jsonl").values
     assert of_lists == of_files
     assert next(iter(of_lists.values())) == 1
+
+
+@pytest.mark.parametrize("texts", [5, None, {"a": 1}])
+def test_squads_answers_that_are_no_list_are_one_line(texts: object) -> None:
+    with pytest.raises(DataError, match="record a, answers: input should be a valid list"):
+        score("answering", [{"id": "a", "question": "?", "answers": {"text": texts}}], [{"id": "a", "answer": "Delft"}])
+
+
+def test_squads_answers_that_are_one_text_are_one_answer() -> None:
+    gold = [{"id": "a", "question": "?", "answers": {"text": "Delft"}}]
+    assert score("answering", gold, [{"id": "a", "answer": "Delft"}]).values["exact_match"] == 1

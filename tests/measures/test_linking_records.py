@@ -64,6 +64,8 @@ def test_ids_are_read_whatever_their_address() -> None:
             "a link needs candidates, of which none says NIL; it has start, end, id",
         ),
         ([{"text": "Delft", "candidates": ["Q690"]}], r"predicted links\[0\]: a span needs start and end: `goldassay"),
+        ([{"start": 0, "end": 5, "candidates": "Q690"}], "candidates are a list, best first, not 'Q690'"),
+        ([{"start": 0, "end": 5, "candidates": 5}], "candidates are a list, best first, not 5"),
         (["Q690"], "a span needs start and end"),
         ([(3, 8, "Q690")], "a span needs start and end"),
     ],

@@ -473,5 +473,11 @@ def test_the_calls_of_dspys_tool_calls_count_and_a_text_is_no_trajectory() -> No
     native = dspy.ToolCalls.from_dict_list([SEARCH])
     for pred in ({"tool_calls": native}, {"trajectory": native}, {"trajectory": native.model_dump()}):
         assert TrajectoryMatch()(gold, pred).tally.value == 1
-    with pytest.raises(DataError, match="a trajectory is a list of steps, messages or the fields of ReAct, not 'a'"):
-        TrajectoryMatch()(gold, {"trajectory": "a"})
+    for pred in (
+        {"trajectory": "a"},
+        {"messages": [{"role": "assistant", "tool_calls": 5}]},
+        {"history": {"messages": 5}},
+    ):
+        with pytest.raises(DataError, match="expected a list of steps, messages or calls, not ('a'|5)"):
+            TrajectoryMatch()(gold, pred)
+        assert all(step.kind != "tool" for step in steps_of(pred))  # a page shows what there is

@@ -46,7 +46,8 @@ def _or_value(name: str) -> BeforeValidator:
 
 def _texts(value: object) -> object:
     """Answers as SQuAD's data set has them: ``{"text": […], "answer_start": […]}``."""
-    return list(value["text"]) if isinstance(value, dict) and "text" in value else value
+    texts = value["text"] if isinstance(value, dict) and "text" in value else value
+    return [texts] if isinstance(texts, str) else texts
 
 
 class Strict(TypedDict):

@@ -34,7 +34,7 @@ from goldassay.measures import Examples
 from goldassay.measures.protocols import Protocol
 from goldassay.measures.trajectories.matching import ARGUMENTS, may_be_absent
 from goldassay.measures.trajectories.mistakes import in_words
-from goldassay.measures.trajectories.records import call_of, reference, trajectory
+from goldassay.measures.trajectories.records import call_of, list_of, reference, trajectory
 from goldassay.results.result import Result, fold
 
 MODES = ("strict", "unordered", "subset", "superset")
@@ -72,7 +72,7 @@ def turns(record: object) -> Turns | None:
         role = get("role") or get("type")
         if role is None:
             return None  # steps
-        listed = list(map(call_of, get("tool_calls") or ()))
+        listed = list(map(call_of, list_of(get("tool_calls"), "tool_calls")))
         roles.append(ROLES.get(str(role), str(role)))
         sizes.append(len(listed))
         calls += listed

@@ -185,6 +185,8 @@ def _link(link: object, words: str, typed: bool, predicted: bool) -> tuple[Menti
             bases[str(base)] = [str(listed)] if isinstance(listed, (str, int)) else list(listed)
     if predicted and candidates is None and ids is None and read(link, "candidates", "") == "":
         raise DataError(f"a link needs candidates, of which none says NIL; it has {', '.join(names(link))}")
+    if predicted and not isinstance(candidates, (list, tuple, set, frozenset, type(None))):
+        raise DataError(f"candidates are a list, best first, not {candidates!r}")
     if candidates is None or not predicted:
         candidates = [id_ for group in bases.values() for id_ in group]
     kind = str(unwrap(get("type")) or "") if typed else ""

@@ -19,7 +19,8 @@ A prediction has its steps under ``trajectory`` (or ``calls``, ``messages``) in 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
@@ -132,31 +133,25 @@ def trajectory(pred: object) -> Trajectory:
     return Trajectory(tuple(calls), len(listed), finished is not False)
 
 
-def steps_of(pred: object) -> list[Step]:
+def steps_of(pred: object, *, strict: bool = False) -> list[Step]:
     """The steps of a prediction, under the first field of `TRAJECTORY` that it has; long values are cut.
+
+    Raises:
+        DataError: There is no list where one is expected, and the reading is ``strict``; a page shows no steps then.
 
     >>> react = {"thought_0": "look", "tool_name_0": "search", "tool_args_0": {"q": "Delft"}, "observation_0": "a, b"}
     >>> [(step.kind, step.name, step.output) for step in steps_of({"trajectory": react})]
     [('tool', 'search', 'a, b')]
     """
-    form, listed = _form(pred)
     steps: list[Step] = []
-    if form == "react":
-        steps = _of_react(listed)
-    elif form == "history":
-        steps = _of_history(listed)
-    elif form == "chat":
-        steps = of_messages(listed)
-    else:
-        for index, step in enumerate(listed):
-            if isinstance(step, Mapping) and "name" in step:
-                parent = step.get("parent")
-                above = isinstance(parent, int) and 0 <= parent < index
-                args = arguments(step.get("args") or step.get("arguments") or step.get("input"))
-                checked = {"name": str(step["name"]), "args": args, "parent": parent if above else None}
-                steps.append(Step.of({**step, **checked}, index))
-            else:
-                steps.append(_call_or_text(step, index))
+    with nullcontext() if strict else suppress(DataError):
+        form, listed = _form(pred)
+        readers: dict[str, Callable[[Any], list[Step]]] = {
+            "react": _of_react,
+            "history": _of_history,
+            "chat": of_messages,
+        }
+        steps = readers.get(form, _of_list)(listed)
     longest = 2 * STEP_CHARACTERS  # what was cut when it was recorded stays as it is, with its notes
     for step in steps:
         step.args = bounded(step.args, longest)
@@ -170,24 +165,32 @@ def _form(pred: object) -> tuple[str, Any]:
     field = next((name for name in TRAJECTORY if read(pred, name, None) is not None), "")
     listed = read(pred, field, None) if field else None
     listed = read(listed, "tool_calls", listed)  # those of a `dspy.ToolCalls`
-    turns = read(pred, "history.messages", None) if not field else None
-    if turns and any(read(turn, "tool_calls", None) for turn in turns):
+    turns = list_of(read(pred, "history.messages", None), "history.messages") if not field else ()
+    if any(read(turn, "tool_calls", None) for turn in turns):
         return "history", turns
     if isinstance(listed, Mapping):
-        messages = next((listed[name] for name in CHAT if name in listed), None)
-        return ("react", listed) if messages is None else ("chat", messages)
-    if not isinstance(listed, (Sequence, type(None))) or isinstance(listed, str):
-        raise DataError(
-            f"a trajectory is a list of steps, messages or the fields of ReAct, not {listed!r}", field=field
-        )
-    if listed is None:
-        return "", ()
+        chat = next((name for name in CHAT if listed.get(name) is not None), "")
+        return ("chat", list_of(listed[chat], f"{field}.{chat}")) if chat else ("react", listed)
+    listed = list_of(listed, field)
     is_chat = any(
         (type(step) is dict or isinstance(step, Mapping))
         and ("role" in step or step.get("type") in ("ai", "human", "function_call"))
         for step in listed
     )
     return "chat" if is_chat else field, listed
+
+
+def list_of(value: object, field: str) -> Sequence[Any]:
+    """A list of a prediction or a message; an empty one for None.
+
+    Raises:
+        DataError: It is something else.
+    """
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return value
+    if value is not None:
+        raise DataError(f"expected a list of steps, messages or calls, not {value!r}", field=field)
+    return ()
 
 
 def call_of(item: object, index: int = 0) -> Step:
@@ -241,6 +244,21 @@ def arguments(args: object) -> Mapping[str, JSON]:
     return {} if value is None else {"": value}
 
 
+def _of_list(listed: Sequence[object]) -> list[Step]:
+    """The steps of a list of steps, calls or texts."""
+    steps = []
+    for index, step in enumerate(listed):
+        if isinstance(step, Mapping) and "name" in step:
+            parent = step.get("parent")
+            above = isinstance(parent, int) and 0 <= parent < index
+            args = arguments(step.get("args") or step.get("arguments") or step.get("input"))
+            checked = {"name": str(step["name"]), "args": args, "parent": parent if above else None}
+            steps.append(Step.of({**step, **checked}, index))
+        else:
+            steps.append(_call_or_text(step, index))
+    return steps
+
+
 def _of_react(fields: Record) -> list[Step]:
     """The steps of ReAct, and of CodeAct, whose calls are code."""
     steps: list[Step] = []
@@ -286,7 +304,8 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
     or else to the first call without an output: of the tool that it names, or of any.
 
     Raises:
-        DataError: A call has none of the forms that `call_of` reads, and the reading is ``strict``.
+        DataError: The calls of a message are no list; or a call has none of the forms that `call_of` reads, and the
+            reading is ``strict``.
 
     >>> parts = [{"type": "tool_use", "id": "a", "name": "search", "input": {"q": "Delft"}}]
     >>> results = [{"type": "tool_result", "tool_use_id": "a", "content": "7, 9"}]
@@ -310,7 +329,7 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             else:
                 name = str(get("model") or "assistant")
                 steps.append(Step(name, {}, parent, "model", text_of(message)))
-        called = get("tool_calls") or ()
+        called = list_of(get("tool_calls"), "tool_calls")
         if role == "function_call" or get("function_call"):  # an item, or how it was before tools
             called = [message if role == "function_call" else {"function": get("function_call")}]
         elif parts:

@@ -174,7 +174,7 @@ def _inspect(content: Content, file: Path) -> list[LogSystem]:
             event for event in record.get("events") or () if event.get("event") in ("span_begin", "tool", "model")
         ]
         steps = tree(_sample("Inspect event", {"uuid": "", **event}) for event in events)
-        steps = steps or tuple(steps_of({"messages": record.get("messages")}))
+        steps = steps or tuple(steps_of({"messages": record.get("messages")}, strict=True))
         samples.append(_sample("Inspect", record, values=values, reasons=reasons, usage=usage, steps=steps))
     if not samples:
         raise DataError("the log has no samples: it was written with log_samples=False, or cut off", file=file)
@@ -357,7 +357,7 @@ def _chats(content: Content, file: Path) -> list[LogSystem]:
     for index, (row, messages) in enumerate(zip(rows, chats, strict=True)):
         if not isinstance(messages, list):
             return []
-        steps = tuple(steps_of({"messages": messages}))
+        steps = tuple(steps_of({"messages": messages}, strict=True))
         answers = _said(messages, *MODEL_ROLES)
         inputs = {"input": next(iter(_said(messages, *USER_ROLES)), "")}
         prediction = {"output": answers[-1] if answers else ""}
