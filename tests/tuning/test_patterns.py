@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 from unittest.mock import patch
@@ -15,6 +16,7 @@ from goldassay.measures.classification import Accuracy, LabelF1
 from goldassay.measures.extraction import SemEval, SpanF1
 from goldassay.running.comparing import from_predictions
 from goldassay.running.evaluate import evaluate
+from goldassay.running.rows import Row
 from goldassay.running.run import Case
 from goldassay.tuning.patterns import find
 
@@ -95,13 +97,13 @@ def test_a_pattern_costs_what_measuring_again_without_its_errors_gains(measure: 
 @pytest.mark.parametrize(
     ("weight", "losses", "measures"),
     [
-        (0.0, {"wrong_label": 1 / 3, "missed": 0.0}, ["", "strict_f1"]),
+        (0.0, {"wrong_label": 1 / 3, "missed": 0.0}, [(), ("strict_f1",)]),
         # half the weight each: two of six labels, and an F1 of 0 that would be 1
-        (1.0, {"wrong_label": 1 / 6, "missed": 1 / 2}, ["accuracy", "strict_f1"]),
+        (1.0, {"wrong_label": 1 / 6, "missed": 1 / 2}, [("accuracy",), ("strict_f1",)]),
     ],
 )
 def test_an_error_costs_what_the_measures_that_name_it_lose(
-    weight: float, losses: dict[str, float], measures: list[str]
+    weight: float, losses: dict[str, float], measures: list[tuple[str, ...]]
 ) -> None:
     gold = [
         dspy.Example(text="Delft", label="M", entities=[{"start": 0, "end": 5, "type": "TOP"}]).with_inputs("text")
@@ -117,8 +119,10 @@ def test_an_error_costs_what_the_measures_that_name_it_lose(
     patterns = find(run.cases)
     assert {pattern.kind: pattern.count for pattern in patterns} == {"wrong_label": 2, "missed": 6}
     assert {pattern.kind: pattern.loss for pattern in patterns} == pytest.approx(losses)
-    run.rows[0].check()
-    assert [error.measures for error in run.rows[0].errors] == measures
+    read_back = Row.of(json.loads(json.dumps(run.rows[0].state())))
+    read_back.check()
+    assert [error.measures for error in read_back.errors] == measures
+    assert read_back.errors == run.rows[0].errors
 
 
 def test_forms_that_look_different_are_different_patterns() -> None:

@@ -43,7 +43,7 @@ class Error:
     ``end`` are character offsets in ``text`` of the gold example; ``context`` holds the words around; ``size`` is how
     many counts it costs (a missing item of four fields costs four). In a program of several steps, ``step`` is the
     number of the step, from 0, and ``predictor`` the name of the one that made it. In rows, ``measures`` are the names
-    of the measures that name the error, if others with a weight name only other ones.
+    of the measures that found the error, if one that has a weight and found errors did not find this one.
     """
 
     kind: str
@@ -59,15 +59,15 @@ class Error:
     size: int = 1
     step: int | None = None
     predictor: str = ""
-    measures: str = ""
+    measures: Names = ()
 
     def is_of(self, measure: str) -> bool:
         """Whether a measure names the error.
 
-        >>> Error("missed", "", measures="strict_f1, f1").is_of("partial_f1")
+        >>> Error("missed", "", measures=("strict_f1",)).is_of("partial_f1")
         False
         """
-        return not self.measures or f", {measure}, " in f", {self.measures}, "
+        return not self.measures or measure in self.measures
 
     def state(self) -> JsonObject:
         """As JSON: only what is known."""

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from goldassay._support import jsonl
 from goldassay._support.secrets import redact, scrub
 from goldassay.core.fields import Fields, Record, cluster, identity, read
-from goldassay.core.measure import Assessment, Error
+from goldassay.core.measure import Assessment, Error, Names
 from goldassay.core.steps import Step
 from goldassay.core.tally import Evidence, flat, nested
 from goldassay.statistics.design import SAMPLING
@@ -108,7 +108,8 @@ class Row:
         if "document" in fields:
             fields["document"] = str(fields["document"])
         if "errors" in fields:
-            fields["errors"] = tuple(Error(**error) for error in fields["errors"])
+            errors = ({**error, "measures": tuple(error.get("measures", ()))} for error in fields["errors"])
+            fields["errors"] = tuple(Error(**error) for error in errors)
         if "usage" in fields:
             fields["usage"] = Usage.of(fields["usage"])
         if "calls" in fields:
@@ -146,7 +147,8 @@ class Row:
         objects = objects and all(isinstance(call, Mapping) for call in self.calls or ())
         for error in self.errors:
             for name, value in error.state().items():
-                objects = objects and isinstance(value, int if name in ("start", "end", "size", "step") else str)
+                kind = int if name in ("start", "end", "size", "step") else tuple if name == "measures" else str
+                objects = objects and isinstance(value, kind)
         if not math.isfinite(total) or not objects:
             raise ValueError("not a row: seconds and tokens are numbers, inputs and gold objects, errors have texts")
 
@@ -270,10 +272,10 @@ def measured_row(index: int, example: object, assessed: Mapping[str, Assessment]
     document = cluster(example, index)
     named = {name: {*assessment.errors} for name, assessment in assessed.items()}
     weighted = [named[name] for name in evidence.weighted if named[name]]
-    errors = dict.fromkeys((error for assessment in assessed.values() for error in assessment.errors), "")
+    errors: dict[Error, Names] = dict.fromkeys((e for assessment in assessed.values() for e in assessment.errors), ())
     for error in errors:
         if not all(error in of_measure for of_measure in weighted):
-            errors[error] = ", ".join(name for name in named if error in named[name])
+            errors[error] = tuple(name for name in named if error in named[name])
     return Row(
         index,
         identity(example, index),
