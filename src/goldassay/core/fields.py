@@ -64,16 +64,16 @@ def _step(record: Any, key: str) -> Any:
     return ABSENT if callable(value) else value
 
 
-def unwrap(value: Any) -> Any:
+def without_enums(value: Any) -> Any:
     """The value of a member of an ``Enum``, also in a list; anything else as it is.
 
     >>> from enum import Enum
     >>> Team = Enum("Team", {"BILLING": "billing"}, type=str)
-    >>> unwrap(Team.BILLING), unwrap([Team.BILLING]), unwrap(3)
+    >>> without_enums(Team.BILLING), without_enums([Team.BILLING]), without_enums(3)
     ('billing', ['billing'], 3)
     """
     if isinstance(value, list) and value and isinstance(value[0], Enum):
-        return [unwrap(item) for item in value]
+        return [without_enums(item) for item in value]
     return value.value if isinstance(value, Enum) else value
 
 

@@ -17,7 +17,7 @@ from goldassay._support import extensions
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError
 from goldassay._support.workspace import nearest
 from goldassay.core import tally
-from goldassay.core.fields import ABSENT, JsonObject, Renamed, is_example, names, read, unwrap
+from goldassay.core.fields import ABSENT, JsonObject, Renamed, is_example, names, read, without_enums
 from goldassay.core.tally import By, Confusion, Sums, T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records", "trajectories")
@@ -342,7 +342,7 @@ def pred_field(pred: object, name: str, default: object = ABSENT) -> Any:
 
 def _field(record: object, side: str, name: str, default: object) -> Any:
     try:
-        return unwrap(read(record, name, default))
+        return without_enums(read(record, name, default))
     except (FieldError, KeyError):
         if side == "pred" and failed(record):
             return None

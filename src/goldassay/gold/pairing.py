@@ -206,10 +206,9 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
         mapped = ("jsonl", "json", "csv", "tsv", "parquet", "data")  # whose fields may have other names
         if gold_ids.isdisjoint(by_id) and gold.source.format in mapped:
             hint += f'; they are matched by id, and gold has {_listed(names)} (another field: `map={{"id": "COLUMN"}}`)'
-            if asked := predictions.source.questions.get(stranger):
-                texts = [str(text)[:60] for text in (asked[-1], golds[0].get("question"))]
-                hint += ", or by question, here {!r} and in gold {!r}".format(*texts)
-                hint += ' (`map={"question": "COLUMN"}`)'
+            if questions := predictions.source.questions.get(stranger):
+                here, there = (str(text)[:60] for text in (questions[-1], golds[0].get("question")))
+                hint += f', or by question, here {here!r} and in gold {there!r} (`map={{"question": "COLUMN"}}`)'
         raise DataError(f"prediction for a {noun} that gold does not have{hint}", file=file, record=stranger)
     aligned = [by_id.get(name) or empty_prediction(name, task) for name in names]
     spans = SPANS.get(task, "")

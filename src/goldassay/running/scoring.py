@@ -253,7 +253,7 @@ def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None =
     return card
 
 
-def choose(card: Result, chosen: Sequence[str | Measure], weight: str = "") -> Result:
+def choose(card: Result, measures: Sequence[str | Measure], weight: str = "") -> Result:
     """The values of these names, or that begin with one of them (``strict`` keeps ``strict_f1`` and its rates).
 
     A name that no value has may be that of another measure of the task, or its repr; or the measure itself.
@@ -264,8 +264,8 @@ def choose(card: Result, chosen: Sequence[str | Measure], weight: str = "") -> R
     available: dict[str, Measure] = {}
     if card.task in TASKS:
         available = {measure.key: measure for measure in reversed(registered(card.task))}
-    more = {measure.key: measure for measure in chosen if isinstance(measure, Measure)}
-    names = [measure.key if isinstance(measure, Measure) else measure for measure in chosen]
+    more = {measure.key: measure for measure in measures if isinstance(measure, Measure)}
+    names = [measure.key if isinstance(measure, Measure) else measure for measure in measures]
     for name in names:
         if name in more or any(value == name or value.startswith(f"{name}_") for value in card.measures):
             continue

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import dspy
 
 from goldassay import workspace
-from goldassay._support.dspy_compat import input_keys
+from goldassay._support.dspy_compat import copy_program, input_keys
 from goldassay._support.exceptions import DataError, GoldassayError, user_code
 from goldassay._support.options import shell_line
 from goldassay.core.measure import TASKS, target_met
@@ -106,10 +106,9 @@ def indexed(program: AnyProgram, gold: TaskSet) -> AnyProgram:
     """The program over the passages of gold, if there are any and it searches; the given one stays as it is."""
     if not hasattr(type(program), "index") or not gold.passages:  # a method, not what a program keeps there
         return program
-    copied: Any = program
     with user_code("index"):
-        indexed: AnyProgram = copied.deepcopy().index(gold.passages)
-    return indexed
+        searching: AnyProgram = copy_program(program).index(gold.passages)
+    return searching
 
 
 def prepared(target: Target, data: SplitExamples | None = None, state: Path | None = None) -> dspy.Module:

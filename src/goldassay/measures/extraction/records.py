@@ -7,7 +7,7 @@ from operator import index
 from typing import Any, NamedTuple, SupportsIndex
 
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import names, read, unwrap
+from goldassay.core.fields import names, read, without_enums
 from goldassay.core.measure import gold_field, pred_field
 from goldassay.text.spans import widened
 
@@ -87,12 +87,12 @@ def _span(item: object) -> Span:
         item = dict(zip(Span._fields, item[:3], strict=False))
     get = item.get if isinstance(item, Mapping) else lambda name: read(item, name, None)
     start, end, kind, text, parts, form, optional, parent = map(get, Span._fields)
-    kind = unwrap(kind)
+    kind = without_enums(kind)
     if not isinstance(kind, str):
         has = f"; it has {', '.join(names(item)) or repr(item)}"
         raise DataError(f"a span needs a type{has}" if kind is None else f"the type must be text, not {kind!r}")
     if start is None and not parts:
-        check_unplaced(item)
+        refuse_missing_offsets(item)
     fragments = tuple(sorted((_offset(a), _offset(b)) for a, b in parts or ()))
     extent = (fragments[0][0], max(b for _, b in fragments)) if fragments else (-1, -1)
     start, end = extent if start is None or end is None else (_offset(start), _offset(end))
@@ -105,8 +105,8 @@ def _span(item: object) -> Span:
     return Span(start, end, kind, text or "", fragments, form or "", bool(optional), above)
 
 
-def check_unplaced(item: object) -> None:
-    """Raise if what has no place in the text does not say so itself (``start`` is None)."""
+def refuse_missing_offsets(item: object) -> None:
+    """Raise for a span without offsets, unless it says that it is not in the text (``"start": None``)."""
     if read(item, "start", "") == "":
         advice = "`goldassay.text.spans.locate(text, quotes)` finds them; null says that it is not in the text"
         raise DataError(f"a span needs start and end: {advice}")

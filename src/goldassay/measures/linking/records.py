@@ -18,9 +18,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import names, read, unwrap
+from goldassay.core.fields import names, read, without_enums
 from goldassay.core.measure import gold_field, pred_field
-from goldassay.measures.extraction.records import check_unplaced, items_of, text_of
+from goldassay.measures.extraction.records import items_of, refuse_missing_offsets, text_of
 from goldassay.text.spans import widened
 
 Ids = Mapping[str, Sequence[str]]
@@ -163,7 +163,7 @@ def _link(link: object, words: str, typed: bool, predicted: bool) -> tuple[Menti
     start, end, ids, parent, candidates = map(get, ("start", "end", "ids", "parent", "candidates"))
     text = str(get("text") or "")
     if predicted and start is None:
-        check_unplaced(link)
+        refuse_missing_offsets(link)
         start = end = -1
     elif not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end:
         raise DataError(f"a mention begins before it ends, not {start}–{end}")
@@ -189,7 +189,7 @@ def _link(link: object, words: str, typed: bool, predicted: bool) -> tuple[Menti
         raise DataError(f"candidates are a list, best first, not {candidates!r}")
     if candidates is None or not predicted:
         candidates = [id_ for group in bases.values() for id_ in group]
-    kind = str(unwrap(get("type")) or "") if typed else ""
+    kind = str(without_enums(get("type")) or "") if typed else ""
     mention = Mention(start, end, text, (), bases, kind, bool(get("optional")), parent, str(get("form") or ""))
     return mention, list(map(_candidate, candidates))
 
