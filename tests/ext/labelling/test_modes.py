@@ -152,5 +152,5 @@ def test_the_latest_wave_leads_and_is_gated_and_earlier_ones_are_history() -> No
 def test_waves_of_one_day_are_told_apart_by_the_time() -> None:
     traces = [trace for hour in ("08", "15") for trace in read(9, 2, size=9, wave=f"2026-01-01T{hour}:30:00.5+00:00")]
     (shown,) = [item for item in ModeTable.of(traces).view() if isinstance(item, Table)]
-    assert shown.title == "9 of 9 traces read, the wave of 2026-01-01T15:30:00"
-    assert shown.columns[3] == "2026-01-01T08:30:00, 9 read"
+    assert shown.title == "9 of 9 traces read, the wave of 2026-01-01 15:30:00"
+    assert shown.columns[3] == "2026-01-01 08:30:00, 9 read"

@@ -307,7 +307,10 @@ class ModeTable:
             earlier = self.waves[-2::-1]
             days = {wave.when[:10] for wave in self.waves}
             to = 10 if len(days) == len(self.waves) else 19  # the day, or the second of waves of one day
-            columns += [f"{wave.when[:to] or 'first'}, {wave.read} read" for wave in earlier]
+            times = [wave.when[:to].replace("T", " ") for wave in self.waves]
+            columns += [
+                f"{time or 'first'}, {wave.read} read" for time, wave in zip(times[-2::-1], earlier, strict=True)
+            ]
             rows: list[TableRow] = []
             for share in self.shares:
                 cost = [share.cost] if graded else []
@@ -315,7 +318,7 @@ class ModeTable:
                 examples = ", ".join(share.mode.examples[:3])
                 named = Cell(share.mode.name, detail=share.mode.description if described else "")
                 rows.append([named, share.records, share.share, *cost, *before, examples])
-            latest = f", the wave of {self.waves[-1].when[:to]}" if earlier else ""
+            latest = f", the wave of {times[-1]}" if earlier else ""
             view.append(Table(f"{self.read}{of_all} traces read{latest}", [*columns, "examples"], rows))
             total = sum(wave.read for wave in self.waves)
             view.append(Sentence(f"no new mode in the last {self.since_new} of {total} records"))
