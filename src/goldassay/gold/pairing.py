@@ -207,7 +207,8 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
         if gold_ids.isdisjoint(by_id) and gold.source.format in mapped:
             hint += f'; they are matched by id, and gold has {_listed(names)} (another field: `map={{"id": "COLUMN"}}`)'
             if questions := predictions.source.questions.get(stranger):
-                here, there = (str(text)[:60] for text in (questions[-1], golds[0].get("question")))
+                here = str(questions[-1])[:60]
+                there = str(golds[0].get("question"))[:60]
                 hint += f', or by question, here {here!r} and in gold {there!r} (`map={{"question": "COLUMN"}}`)'
         raise DataError(f"prediction for a {noun} that gold does not have{hint}", file=file, record=stranger)
     aligned = [by_id.get(name) or empty_prediction(name, task) for name in names]

@@ -147,7 +147,11 @@ class Row:
         objects = objects and all(isinstance(call, Mapping) for call in self.calls or ())
         for error in self.errors:
             for name, value in error.state().items():
-                kind = int if name in ("start", "end", "size", "step") else tuple if name == "measures" else str
+                kind: type = str
+                if name == "measures":
+                    kind = tuple
+                elif name in ("start", "end", "size", "step"):
+                    kind = int
                 objects = objects and isinstance(value, kind)
         if not math.isfinite(total) or not objects:
             raise ValueError("not a row: seconds and tokens are numbers, inputs and gold objects, errors have texts")
