@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from goldassay._support.exceptions import FieldError
 from goldassay.measures.trajectories import scorecard
 
 A = {"name": "search", "args": {"query": "Delft"}}
@@ -41,5 +44,11 @@ def test_a_program_that_failed_and_a_trajectory_that_was_cut_are_warned_about() 
 
 
 def test_predictions_without_a_field_of_calls_are_warned_about() -> None:
-    result = scorecard([{"calls": [A]}] * 3, [{"steps": [A]}, {"calls": []}, {"messages": []}])
+    result = scorecard([{"calls": [A]}] * 3, [{"calls": None}, {"calls": []}, {"messages": []}])
     assert [warning[:23] for warning in result.warnings] == ["1 of 3 predictions have"]
+
+
+def test_a_prediction_without_a_field_of_steps_is_an_error_that_names_what_it_has() -> None:
+    with pytest.raises(FieldError, match="no field 'trajectory'; it has steps"):
+        scorecard([{"calls": [A]}], [{"steps": [A]}])
+    assert scorecard([{"calls": [A]}], [{"history": {"messages": []}}]).values["call_recall"] == 0

@@ -30,7 +30,7 @@ from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError
 from goldassay._support.jsonl import JSON
 from goldassay.core.fields import Record, read
-from goldassay.core.measure import failed, gold_field
+from goldassay.core.measure import failed, gold_field, pred_field
 from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
 
 CALLING = ("tool", "retriever", "")  # the kinds of steps that are calls; a step without a kind is one
@@ -99,6 +99,7 @@ def trajectory(pred: object) -> Trajectory:
     """The calls of a prediction; those of a program that failed are none.
 
     Raises:
+        FieldError: The prediction has no field in which steps or calls are.
         DataError: A call has none of the forms that `call_of` reads.
 
     >>> react = {"thought_0": "look", "tool_name_0": "search", "tool_args_0": {"query": "Delft"}, "observation_0": "…",
@@ -122,6 +123,8 @@ def trajectory(pred: object) -> Trajectory:
         waits = not listed or (steps and steps[-1].kind == "tool")
         return Trajectory(tuple(calls), len(calls), not waits)
     if not form:
+        if all(read(pred, name, ...) is ... for name in (*TRAJECTORY, "history")):
+            pred_field(pred, TRAJECTORY[0])  # an error that lists the fields that there are
         return Trajectory()
     calls = []
     for index, step in enumerate(listed):
