@@ -132,3 +132,15 @@ def test_a_file_of_inputs_is_no_answer_in_the_line_that_takes_the_labels(shell: 
     shell(shell.advised("goldassay review"))
     assert page.then == ["goldassay compare classification --gold d.review --pred museum.jsonl --pred archive.jsonl"]
     assert shell.json(page.then[0])["verdicts"][0]["verdict"] == "worse"
+
+
+def test_the_level_of_two_systems_has_a_line_for_each(shell: Shell, reviewer: Any) -> None:
+    rows = [{"id": f"t{number}", "text": f"message {number * number}"} for number in range(12)]
+    for name in ("museum", "archive"):
+        write(f"{name}.jsonl", [{**row, "label": name} for row in rows])
+    shell("goldassay gold draft museum.jsonl archive.jsonl --task classification --for level --out d.jsonl")
+    page = reviewer(lambda record: {"value": {"label": "museum"}})
+    shell(shell.advised("goldassay review"))
+    lines = [f"goldassay score classification --gold d.review --pred {name}.jsonl" for name in ("museum", "archive")]
+    assert page.then == lines
+    assert [shell.json(line)["values"]["accuracy"] for line in lines] == [1, 0]

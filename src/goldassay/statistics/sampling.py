@@ -162,8 +162,8 @@ def estimate(
     for stratum in strata:
         if not len(stratum.evidence):
             raise GoldassayError(f"a stratum of {stratum.size} examples has no label, so nothing is known of it")
-    ones = all((stratum.evidence[:, 1] == 1).all() for stratum in strata)
-    is_rate = isinstance(evidences.zero, Mean) and ones and systems == 1
+    is_rate = isinstance(evidences.zero, Mean) and systems == 1
+    is_rate = is_rate and all((stratum.evidence[:, 1] == 1).all() for stratum in strata)
     if is_rate and bounds:
         inputs = sum(stratum.size for stratum in strata)
         labels = sum(len(stratum.evidence) for stratum in strata)

@@ -401,12 +401,11 @@ def next_steps(
         files: The files of answers that it was drafted from.
         columns: Their fields under other names.
     """
-    pred = [*files] if question == "compare" else [*files[:1]]
     names = ",".join(f"{name}={path}" for name, path in columns.items()) or None
     review = gold if gold.is_dir() else gold.with_suffix(SUFFIX)
     commands = {
-        "compare": [shell_line("goldassay compare", task, gold=gold, pred=pred, map=names)],
-        "level": [shell_line("goldassay score", task, gold=gold, pred=pred, map=names)],
+        "compare": [shell_line("goldassay compare", task, gold=gold, pred=[*files], map=names)],
+        "level": [shell_line("goldassay score", task, gold=gold, pred=file, map=names) for file in files],
         "errors": [
             shell_line("goldassay gold modes", review),
             shell_line("goldassay patch propose", task, review),
