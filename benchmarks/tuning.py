@@ -5,7 +5,7 @@
 
 Each arm (task, model, optimizer, seed) is a process of its own with one thread, and one JSON row of the results file
 when it ends; an arm whose row is there is not run again, so the matrix can be stopped and gone on with, and parts of it
-made on several machines are put together with ``cat``. An arm that fails says why and is no zero. The model is
+made on several machines are put together with ``cat``. An arm that fails says why and is not a zero. The model is
 ``--lm`` (as for ``goldassay eval``; default: the embedded one). Calls and minutes are those of tuning.
 
 Data beside the checkout (``../shared/data``): HIPE-2022 ajmc and sonar, Text2KGBench culture, XQuAD. What is not there

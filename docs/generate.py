@@ -184,7 +184,7 @@ PAGES = {
     "models": "Language models, embeddings and search",
     "compat": "Functions of the first specification",
 }
-"""The pages of what is no task's own; the first takes what no other page has."""
+"""The pages of what is not a task's own; the first takes what no other page has."""
 
 PAGE_OF = {
     "running": "runs",

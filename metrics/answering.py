@@ -3,7 +3,7 @@
 Exact match is what a reader of a table wants, F1 says how near a wrong answer was: half and half, and both ask for an
 empty answer where a question has none. The rest is measured with weight 0, for the report and the feedback:
 retrieval in the same run (gold's ``documents`` are the relevant passages), the share of lost answers that retrieval
-lost, and lexical support, which needs no judge and is no faithfulness. A demonstration must be all right.
+lost, and lexical support, which needs no judge and does not measure faithfulness. A demonstration must be all right.
 
 ``metric_with(judge)`` has faithfulness and relevance by a judge (``--judge-lm``); in ``metric``, which has none, they
 have a value only where a prediction has verdicts. Both have the targets of the project's design and weight 0:

@@ -116,7 +116,7 @@ def stated_answer(answer: Any) -> str:
 
 
 def sure(confidence: Any) -> float | None:
-    """A confidence between 0 and 1; percentages are understood, nonsense is no confidence."""
+    """A confidence between 0 and 1; percentages are understood, nonsense is not a confidence."""
     if not isinstance(confidence, (int, float)) or math.isnan(confidence) or not 0 <= confidence <= 100:
         return None
     return float(confidence if confidence <= 1 else confidence / 100)

@@ -52,7 +52,7 @@ def test_a_run_from_the_cache_does_not_say_what_it_costs() -> None:
     free = replace(run, head=replace(run.head, cost={"calls": 0, "cached": 4, **dict.fromkeys(tokens, 0.1)}))
     advice = recommend([paid, free], 0.1)
     assert (advice.usages[0]["tokens"], advice.usages[1]["tokens"], advice.cheapest) == (11.0, None, None)
-    assert "since all answers of free came from the cache" in advice.sentences[1]
+    assert "all answers of free came from the cache" in advice.sentences[1]
     assert recommend([paid, paid], 0.1).sentences[0].endswith("(11 tokens an example).")
     half = replace(run, head=replace(run.head, name="half", cost={"calls": 2, "cached": 2, "prompt_tokens": 20}))
     assert recommend([paid, half], 0.1).usages[1]["tokens"] == 10.0  # as if the cache had answered none

@@ -138,7 +138,7 @@ def test_a_record_without_end_is_no_record() -> None:
     ):
         card = records.scorecard([{"record": {"a": 1}}], [{"record": pred}])
         assert card.counts["field"] == {"tp": 0, "fp": 0, "fn": 1}
-        assert "is no record" in card.warnings[0] or "are no record" in card.warnings[0]
+        assert "is not a record" in card.warnings[0] or "are not records" in card.warnings[0]
     nested: Any = 1
     for level in range(38):
         nested = {"a": [nested]} if level % 2 else {"a": nested}

@@ -17,4 +17,4 @@ def test_the_scorecard_takes_its_schema_from_gold() -> None:
     assert card.by["field"]["vat"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "support": 1, "predicted": 0}
     invalid = records.scorecard(gold, [{"record": "{"}, {"record": None}])
     assert invalid.values["field_recall"] == 0
-    assert "2 predictions are no record" in invalid.warnings[0]
+    assert "2 predictions are not records" in invalid.warnings[0]

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.tally import Confusion, Mean, Number, Path, Sums, T, Tally, flat, nested
 
-LEVEL_COLUMN = "level"  # the column of a tally that is no amount, so that no weight multiplies it
+LEVEL_COLUMN = "level"  # the column of a tally that is not an amount, so that no weight multiplies it
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -150,7 +150,7 @@ def clustered(matrix: Floats, clusters: Sequence[object]) -> Floats:
 
 
 def means(values: Iterable[float | None]) -> Mean:
-    """The evidence of examples that have a value each; None is no evidence.
+    """The evidence of examples that have a value each; None is not evidence.
 
     >>> means([1.0, None]).weight.tolist()
     [1.0, 0.0]

@@ -35,7 +35,7 @@ class ReviewNotes:
         folder: The folder of a review, with its ``reviewed.jsonl``.
 
     Raises:
-        DataError: It has none, or a line is no reviewed record.
+        DataError: It has none, or a line is not a reviewed record.
     """
 
     def __init__(self, folder: Path | str) -> None:

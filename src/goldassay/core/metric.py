@@ -46,7 +46,7 @@ from goldassay.core.tally import Counts, Evidence, Mean, Tally, worst_values
 
 Assessments = dict[str, Assessment]
 BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS)
-"""Errors that are no fault of the prediction."""
+"""Errors that are not the prediction's fault."""
 
 
 def raised_notes(failures: Sequence[tuple[str, str]], total: str) -> list[str]:
@@ -218,7 +218,7 @@ class Metric:
     def assess_or_fail(self, gold: object, pred: object) -> tuple[Assessments, str]:
         """Each measure's assessment, and why the prediction cannot be measured, if so: its gold counts as missed.
 
-        What is no fault of the prediction (gold that is wrong, a model that does not answer, a missing extra) is
+        What is not the prediction's fault (gold that is wrong, a model that does not answer, a missing extra) is
         raised.
 
         >>> from goldassay.measures import extraction
@@ -360,7 +360,7 @@ class FunctionMetric(Metric):
         """The evidence of one pair; a program that failed has the worst value of everything.
 
         Raises:
-            MetricError: The function returned what is no number, tally or dict of these.
+            MetricError: The function returned what is not a number, tally or dict of these.
         """
         if failed(pred):
             return {

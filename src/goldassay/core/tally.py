@@ -611,7 +611,7 @@ class Macro(By[str, Counts]):
 
     @property
     def weight(self) -> Number:
-        """The weights of all keys; 0 is no value."""
+        """The weights of all keys; 0 is not a value."""
         share = SHARES[self.share]
         return sum(share(counts) for counts in self.values())
 

@@ -31,7 +31,7 @@ from goldassay.gold.formats import SPLIT_NAMES, is_by_split
 DRAFTED = ("sampling", "suggestions", "preferred")
 """Of a draft: how a record was chosen, what systems answered, and whose answers people took to be right."""
 ABOUT_RECORD = ("id", "split", "language", "document", "strata", "meta", *DRAFTED)
-"""Fields about a record, which are no field of a task."""
+"""Fields about a record, which are not fields of a task."""
 
 
 def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
@@ -105,7 +105,7 @@ def objects(data: Any, field: str = "") -> Iterator[Record]:
         field: The field of which a list (or array, or column) of bare values holds one a record.
 
     Raises:
-        DataError: A mapping has keys that are no splits.
+        DataError: A mapping has keys that are not splits.
         GoldassayError: The value is not a list, lists by split or a data frame.
 
     >>> list(objects({"train": [{"id": "a"}], "validation": [{"id": "b"}]}))
@@ -145,7 +145,7 @@ def nested(row: Record) -> Fields:
     >>> nested({"id": "1", "no": 7, "lines.0.what": "tea", "lines.0.qty": 2, "lines.1.what": "jam", "lines.1.qty": ""})
     {'id': '1', 'record': {'no': 7, 'lines': [{'what': 'tea', 'qty': 2}, {'what': 'jam'}]}}
     """
-    # columns of a table of records that are no field of the record
+    # columns of a table of records that are not fields of the record
     columns_beside = (*ABOUT_RECORD, "text", "latency_ms", "error")
     prefix = "record." if any(str(name).startswith("record.") for name in row) else ""
     columns = [name for name in row if (name.startswith(prefix) if prefix else name not in columns_beside)]

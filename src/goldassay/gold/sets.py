@@ -130,7 +130,7 @@ class TaskSet:
         present = dict.fromkeys(name for record in self.records for name in record)
         shape = self.program or (None if self.task in INPUT_FIELDS else shape_of_task(self.task))
         names = list(self.program_inputs)
-        if self.task in INPUT_FIELDS:  # columns that are no field of the task are in meta
+        if self.task in INPUT_FIELDS:  # columns that are not fields of the task are in meta
             present |= dict.fromkeys(name for record in self.records for name in record.get("meta") or ())
             names = (shape or UNKNOWN_SHAPE).task_inputs(INPUT_FIELDS[self.task], present)
             if shape is None or shape.inputs is None or {*names} <= {*shape.inputs}:
@@ -339,7 +339,7 @@ def is_set(folder: Path) -> bool:
 
 
 def standoff(folder: Path) -> bool:
-    """Whether a folder is no set but has annotations of brat."""
+    """Whether a folder is not a set but has annotations of brat."""
     return not is_set(folder) and next(folder.rglob("*.ann"), None) is not None
 
 

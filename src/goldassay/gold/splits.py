@@ -211,9 +211,9 @@ def split(
 
 
 def for_tuning(records: Sequence[JsonObject], seed: int = 0, inputs: Sequence[str] | None = None) -> Split:
-    """Records without splits on train, dev and test; without a test side that would tell no value.
+    """Records without splits on train, dev and test; without a test side from which no value could be estimated.
 
-    That of drafted records tells one only if the draft is for a level and the side has records of each stratum.
+    Drafted records give one only if the draft is for a level and the side has records of each stratum.
 
     Args:
         records: The records.

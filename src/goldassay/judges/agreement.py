@@ -116,7 +116,7 @@ def mean_grade(
     bounds: Bounds | None = None,
     origin: str = "unknown",
 ) -> MeanGrade:
-    """The mean of grades, some or all of which people gave; None is no label, or an unknown verdict.
+    """The mean of grades, some or all of which people gave; None is not a label, or an unknown verdict.
 
     Args:
         people: The labels, one an item.

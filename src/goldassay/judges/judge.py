@@ -12,7 +12,7 @@ of an adapter (``[[ ##``), as a tag or as a chat template's token (``<|``, ``[IN
 
 A `Panel` of judges, or of samples of one, answers as one judge: each question goes to all members, and their verdicts
 are counted (`goldassay.judges.questions.count`). The quote and the reason are those of a member with the panel's
-verdict. Claims and names are no verdicts: they are those of the first member that answers.
+verdict. Claims and names are not verdicts: they are those of the first member that answers.
 """
 
 from __future__ import annotations

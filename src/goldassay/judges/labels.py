@@ -10,10 +10,10 @@ A table has the columns ``id``, the inputs, and ``label`` or one ``label_NAME`` 
 label. A file without ids gets the numbers of its rows. ``columns`` maps this project's names to those of the file, such
 as ``{"label": "human", "answer": "output.text"}``, as for every file of records (`goldassay.gold.anyfields`).
 
-Labels may be true and false, yes and no, 1 and 0: then a question that is no scale has two labels. ``split`` is
+Labels may be true and false, yes and no, 1 and 0: then a question that is not a scale has two labels. ``split`` is
 optional. ``verdict`` is a judge's from elsewhere: then no model has to be asked.
 ``quote`` and ``reason`` are an annotator's, and are shown to a judge that is tuned. An item's label is that of most of
-its annotators; a draw is no label.
+its annotators; a draw is not a label.
 
 Labels on the answers of a run (``goldassay eval … --judge-labels FILE``)::
 

@@ -242,7 +242,7 @@ def scale(text: str) -> Question:
     """The question of a scale of whole numbers, the worst first.
 
     Raises:
-        GoldassayError: The text is no scale.
+        GoldassayError: The text is not a scale.
 
     >>> scale("1-5").labels, scale("1-5").unit, scale("5-1").positive
     (('1', '2', '3', '4', '5'), (1.0, 5.0), '1')

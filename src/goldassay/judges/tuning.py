@@ -4,7 +4,7 @@ What a judge is asked has a name (`question_named`), and so has who answers: one
 
 The examples hold the inputs as data (`goldassay.judges.judge.data`), as a judge at work gives them to its program. The
 objective is balanced accuracy, so that a judge that always gives the frequent label gains nothing; accuracy is reported
-beside it. A verdict of support whose quote is not in the text is no verdict, since a judge at work rejects it.
+beside it. A verdict of support whose quote is not in the text is not a verdict, since a judge at work rejects it.
 """
 
 from __future__ import annotations

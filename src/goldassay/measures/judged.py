@@ -176,7 +176,7 @@ def corrected(
         level: of the intervals.
 
     Raises:
-        GoldassayError: a label is of no value that a judge gives here, or is no number from 0 to 1.
+        GoldassayError: a label is of no value that a judge gives here, or is not a number from 0 to 1.
 
     >>> rows = [JudgedMean.of(value) for value in (1.0, 1.0, 0.0, 1.0, 1.0, 1.0)]
     >>> result = corrected({"relevance": {"a": 1, "b": 0, "c": 0}}, list("abcdef"), {"relevance": rows})["relevance"]

@@ -95,7 +95,7 @@ Lines: TypeAlias = "Sequence[str | Sentence | Table | Chart | Note | Diff]"
 
 
 def output(result: Stated | Mapping[str, object], json: bool, view: Lines | None = None) -> None:
-    """Prints a result: as JSON (its state, if it is no mapping) with its notes as warnings, or what it shows.
+    """Prints a result: as JSON (its state, if it is not a mapping) with its notes as warnings, or what it shows.
 
     Args:
         result: The result.
@@ -294,7 +294,7 @@ def warn(*texts: str) -> None:
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """A spinner on standard error while something long runs; lines if that is no terminal; nothing if quiet."""
+    """A spinner on standard error while something long runs; lines if that is not a terminal; nothing if quiet."""
     screen = console(error=True)
     if watched(screen.file):
         with screen.status(text):
@@ -308,7 +308,7 @@ def working(text: str) -> Iterator[None]:
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """A bar on standard error, or lines if that is no terminal. Call the result with how many steps are done and the
+    """A bar on standard error, or lines if that is not a terminal. Call the result with how many steps are done and the
     name of the next."""
     step = what
     completed = 0

@@ -56,7 +56,7 @@ class Difference:
     Args:
         runs: The baseline and the run.
         names: What the sentence calls them.
-        overall: How they differ by the metric; on gold that a design chose by the first measure that labels tell.
+        overall: How they differ by the metric; on drafted gold, by the first measure that the labels can estimate.
         spoken: The same as a sentence says it.
         measures: How they differ by each measure.
         types: How they differ by type.
@@ -136,7 +136,7 @@ def against(runs: Sequence[Run], comparisons: Comparisons, types: Sequence[PartD
     return [
         Difference((runs[0], run), (names[0], name), overall, spoken, group, types)
         for run, name, overall, spoken, group in compared
-        if overall and spoken  # else labels tell nothing of this run, and `notes` say why
+        if overall and spoken  # else the labels say nothing about this run, and `notes` say why
     ]
 
 

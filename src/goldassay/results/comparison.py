@@ -65,14 +65,14 @@ class Comparison:
     Args:
         systems: The names of A and B; B is held against A.
         measure: The name of the value.
-        test: B − A, its interval and p; None while labels do not tell it.
+        test: B − A, its interval and p; None while the labels do not show it.
         lower_is_better: Whether a lower value is better.
-        adjusted_p: The p after Holm; None for a measure that the metric gives no weight, which is no claim and takes no
-            part in the adjustment.
+        adjusted_p: The p after Holm; None for a measure that the metric gives no weight, which is not a claim and takes
+            no part in the adjustment.
         won: The ids of the examples on which B is better, the largest gain first.
         lost: The ids of those on which it is worse, the largest loss first.
         examples: How many examples there are.
-        labels: What labels tell, where a design chose the gold.
+        labels: What the labels show, where a design chose the gold.
         warnings: What a reader should know of the labels.
         folder: The folder of B's run.
         title: What the sentence calls the measure; by default made from its name.
@@ -103,12 +103,12 @@ class Comparison:
 
     @property
     def difference(self) -> float | None:
-        """B − A; None while labels do not tell it."""
+        """B − A; None while the labels do not show it."""
         return None if self.test is None else self.test.difference
 
     @property
     def interval(self) -> Interval | None:
-        """The 95 % interval of B − A; None while labels do not tell it."""
+        """The 95 % interval of B − A; None while the labels do not show it."""
         return None if self.test is None else self.test.interval
 
     @property
@@ -249,7 +249,7 @@ class Comparison:
         }
 
     def label_state(self) -> JsonObject:
-        """What labels tell, as JSON.
+        """What the labels show, as JSON.
 
         Raises:
             GoldassayError: The comparison is not by labels.

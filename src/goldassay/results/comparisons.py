@@ -33,7 +33,7 @@ class Comparisons(list[Comparison], Displayed):
         results: The results; the first is the ``baseline``.
         groups: Each other result against the baseline, by every measure.
         tests: The tests of pairs of results, B less A, by measure and by the numbers of A and B.
-        notes: Which measures the gold does not tell, and why.
+        notes: Which measures cannot be estimated from the gold, and why.
         pairs: On gold that a design chose, the verdicts on all pairs, tested together.
         names: What sentences call the systems, where their own names do not tell them apart.
         test: The test of pairs.
@@ -68,7 +68,7 @@ class Comparisons(list[Comparison], Displayed):
         """Each other result against the baseline by the metric.
 
         Where their metrics are not the same it is by the first measure that they share, on gold that a design chose by
-        the first that its labels tell; None if they tell none.
+        the first that its labels can estimate; None if there is none.
         """
         first = self.baseline
         results = []
@@ -117,7 +117,7 @@ class Comparisons(list[Comparison], Displayed):
             for a, b in numbers:
                 if (a, b) not in tests and not first.design.drafted:
                     tests[a, b] = self.results[b].difference(self.results[a], name, self.test, self.seed)
-            if len(tests) == len(numbers):  # `notes` say which pairs labels do not tell
+            if len(tests) == len(numbers):  # `notes` say which pairs the labels cannot decide
                 results = [tests[pair] for pair in numbers]
                 lowest_first = name not in first.zero.worst  # the tests are of B less A
                 by_name[name] = places(results, numbers, len(self.results), lower_is_better=lowest_first)
@@ -233,7 +233,7 @@ def compare_metric(first: Result, other: Result, clusters: Sequence[object] | No
         seed: Of the permutation test.
 
     Raises:
-        GoldassayError: The examples were chosen for a question that tells no level.
+        GoldassayError: The examples were chosen for a question from which no level can be estimated.
     """
     if not (clusters or first.design.drafted):
         return other.difference(first, METRIC, seed=seed)
@@ -334,7 +334,7 @@ def _by_labels(first: Result, other: Result, name: str) -> Comparison:
     """Two results on gold that a design chose, by one measure.
 
     Raises:
-        GoldassayError: The design tells nothing of these systems, or not by this measure.
+        GoldassayError: The design says nothing about these systems, or not by this measure.
         DataError: The predictions are not those that the draft was made from.
     """
     design = first.drafted.design if first.drafted else first.design

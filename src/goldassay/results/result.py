@@ -159,7 +159,7 @@ class Result(Displayed):
 
     @cached_property
     def values(self) -> Values:
-        """The values by name; None without evidence, and if the examples tell none."""
+        """The values by name; None without evidence, and if none can be estimated from the examples."""
         if self.why_no_estimate:
             return dict.fromkeys(self.measures)
         values: Values = {}
@@ -187,7 +187,7 @@ class Result(Displayed):
 
     @cached_property
     def counts(self) -> dict[str, dict[str, float]]:
-        """The counts behind the values; none if the examples tell no values."""
+        """The counts behind the values; none if no values can be estimated from the examples."""
         counts: dict[str, dict[str, float]] = {}
         for name in () if self.why_no_estimate else self.measures:
             measure = self.measures[name]
@@ -430,7 +430,7 @@ def from_columns(task: str, measures: Mapping[str, Measure], columns: Record, sh
 
 
 def breakdowns(result: Result, tables: Facets) -> JsonObject:
-    """The tables by facet; of examples that tell no values the share of all inputs in which each kind of error occurs.
+    """The tables by facet; where no value can be estimated, the share of all inputs with each kind of error.
 
     Args:
         result: The result.

@@ -49,7 +49,7 @@ class _Call(NamedTuple):
 
 
 class _Callbacks(list[BaseCallback]):
-    """The callbacks of a context, of which silent parts of a program call only those that are no accounts.
+    """The callbacks of a context, of which silent parts of a program call only those that are not accounts.
 
     DSPy adds the callbacks of a part to those of the context, and where there are any the call costs three times as
     much as all that an account does. Where it treats this list in another way, every part is heard: it is only slower.

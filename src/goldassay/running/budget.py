@@ -102,7 +102,7 @@ class Meter:
             BudgetSpent: It does not.
         """
         with self._lock:
-            self.check()  # before the outer one: a call that is refused here is no call there
+            self.check()  # before the outer one: a call that is refused here is not a call there
             if self.outer is not None:
                 self.outer.take()
             self.used["calls"] += 1

@@ -42,7 +42,7 @@ def gates(run: Run, runs: Path) -> dict[str, Gate]:
     All gates have to pass, so several targets need no correction; several candidates do (see `gate`).
 
     Raises:
-        GoldassayError: The run has no target, or its examples are no random sample.
+        GoldassayError: The run has no target, or its examples are not a random sample.
     """
     targets = {key: measure.target for key, measure in run.head.measures.items() if measure.target is not None}
     if not targets:

@@ -89,7 +89,7 @@ class MetricFunction:
         )
 
     def differs(self, other: MetricFunction) -> bool:
-        """Whether another function computes something else; across versions of Python only names tell."""
+        """Whether another function computes something else; across versions of Python only names are compared."""
         return self.name != other.name if self.python != other.python else self.sha256 != other.sha256
 
     def __str__(self) -> str:

@@ -36,8 +36,8 @@ class Recommendation:
         best = self.names[self.best]
         cached = [name for name, used in zip(self.names, self.usages, strict=True) if used.get("seconds", 0) is None]
         if cached:
-            why = f"since all answers of {', '.join(cached)} came from the cache (cache=false asks anew)"
-            return [f"The best by the metric is {best}.", f"Which is the cheapest cannot be told, {why}."]
+            why = f"all answers of {', '.join(cached)} came from the cache (cache=false asks anew)"
+            return [f"The best by the metric is {best}.", f"The cheapest cannot be named: {why}."]
         lines = [f"The best by the metric is {best} ({self.costs[self.best]:.4g} {self.unit} an example)."]
         cheaper = [i for i, cost in enumerate(self.costs) if cost < self.costs[self.best]]
         if self.cheapest in (self.best, *cheaper):

@@ -198,7 +198,7 @@ class Run(Displayed):
 
     @cached_property
     def total(self) -> Evidence:
-        """The evidence of all rows together; none if it tells no value."""
+        """The evidence of all rows together; none if no value can be estimated."""
         return self.zero if self.why_no_estimate or not self.rows else self.zero.with_items(self.result.totals)
 
     @property

@@ -185,7 +185,7 @@ class Design:
 
     @property
     def stratified(self) -> bool:
-        """Whether the records are no simple random sample, so that only a weighted value is one of all inputs."""
+        """Whether the records are not a simple random sample, so that only a weighted value is one of all inputs."""
         return bool(self.why_no_estimate) or len(self.strata) > 1
 
     @property

@@ -43,10 +43,10 @@ GAIN = 0.02  # of the scale of a value: a smaller difference is not worth labels
 
 @dataclass(frozen=True)
 class LabelTest:
-    """B − A, as far as labels tell.
+    """B − A, as far as the labels show it.
 
     Args:
-        interval: B − A over the population, and its 95 % interval; None while labels do not tell it.
+        interval: B − A over the population, and its 95 % interval; None while the labels do not show it.
         p: Two-sided, valid whenever one stops; ``test_p`` if the draft fixed the number of labels.
         test_p: Two-sided, for a number of labels that was fixed beforehand.
         test: ``sign`` or ``swap``: the test of ``test_p``.
@@ -83,7 +83,7 @@ class LabelTest:
         return self.sign != 0
 
     def paired(self, fixed: bool = False) -> PairedTest | None:
-        """The same as a test of pairs, whose interval holds 0 unless p decides; None while labels do not tell it.
+        """The same as a test of pairs, whose interval holds 0 unless p decides; None while the labels do not show it.
 
         Args:
             fixed: The number of labels was fixed before the first one, so that ``test_p`` decides instead of ``p``.
@@ -279,7 +279,7 @@ class DraftedAnswers(Protocol):
         """The evidence of this system and another one, with where their answers to all inputs differ.
 
         Raises:
-            GoldassayError: The draft tells nothing of these systems, or not by this measure.
+            GoldassayError: The draft says nothing about these systems, or not by this measure.
         """
         ...
 

@@ -2,8 +2,8 @@
 
 With n examples and m answers to each, the variance of a mean is σ²(between examples)/n + σ²(between repeats)/(n m).
 The whole comes from the examples' mean answers; the second part from the answers to one example among themselves (the
-one-way random effects model, Searle, Casella and McCulloch 1992). A corpus value that is no mean, such as F1, is taken
-as linear near its sums: its derivative there makes a number of each answer (`goldassay.core.evidence.slope`).
+one-way random effects model, Searle, Casella and McCulloch 1992). A corpus value that is not a mean, such as F1, is
+taken as linear near its sums: its derivative there makes a number of each answer (`goldassay.core.evidence.slope`).
 
 Of m answers to an example, c of which pass, pass@k = 1 − C(m − c, k) / C(m, k) is the unbiased estimate of the chance
 that one of k answers passes (Chen et al. 2021), and pass^k = C(c, k) / C(m, k) that all k do (Yao et al. 2024).

@@ -138,7 +138,7 @@ def estimate(
     """The value of one system over a population, or the difference B − A of two, from labels in strata.
 
     Its ``n`` is the number of labels; with a judge's verdicts, ``effective`` is how many labels at random (of several
-    strata that are no plain mean, labels of the same strata) would give so narrow an interval without them.
+    strata that are not a plain mean, labels of the same strata) would give so narrow an interval without them.
 
     Args:
         strata: The parts of the population.
@@ -423,7 +423,7 @@ def additions(
 def first_of_documents(differences: Floats, documents: Sequence[Hashable]) -> Floats:
     """The differences for a `BettingTest`, of each document only the first that is not 0; the others are 0.
 
-    Inputs of one document go wrong together, so after its first difference the sign of the next is no fair coin. The
+    Inputs of one document go wrong together, so after its first difference the sign of the next is not a fair coin. The
     first one's is, whatever the documents before it showed.
 
     Args:

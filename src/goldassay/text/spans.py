@@ -142,7 +142,7 @@ Spans = list[tuple[int, int, str]]
 
 
 def scheme_of(tags: Iterable[str]) -> str:
-    """The scheme that a set of tags shows; what is no tag (``LOC``), or the rarer of two endings, does not decide.
+    """The scheme that a set of tags shows; what is not a tag (``LOC``), or the rarer of two endings, does not decide.
 
     >>> scheme_of(["O", "B-TOP", "E-TOP"]), scheme_of(["B-TOP", "E-TOP", "S-TOP", "LOC", "L-TOP"])
     ('IOBES', 'IOBES')

@@ -150,7 +150,7 @@ def json_text(value: object) -> str:
 
 WORD_LISTS = resource("words.json")
 OPENERS = frozenset(" ".join(WORD_LISTS["openers"]).split())
-"""Words that open a sentence with a capital and are no part of a name."""
+"""Words that open a sentence with a capital and are not part of a name."""
 NEGATIONS = frozenset(" ".join(WORD_LISTS["negations"]).split())
 """Words that turn a sentence into its opposite."""
 CONTRACTED = WORD_LISTS["contracted"]

@@ -59,7 +59,7 @@ class Status(StrEnum):
 class Effect(BaseModel):
     """The difference that a patch made to the corpus value on one split, measured and paired.
 
-    Labels of what two programs answered differently tell the difference alone: ``before`` and ``after`` are None.
+    Labels of what two programs answered differently give the difference alone: ``before`` and ``after`` are None.
     ``chosen`` says that these examples also chose the patch. The estimate is then too good, so it has no interval, and
     ``p`` is only what the rule of keeping went by.
     """

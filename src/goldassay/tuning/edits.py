@@ -43,7 +43,7 @@ LABEL_SPREAD = 0.5  # the weight of the spread over labels
 LENGTH = 0.05  # the price of an example of mean length
 SHOWS = 0.6  # how surely an example shows a pattern if it holds what gold has there
 BUDGET = 6000  # characters of all demonstrations together, some 1,500 tokens
-LABEL = 40  # a longer text in an answer is no label
+LABEL = 40  # a longer text in an answer is not a label
 Slots = dict[str, list[Patch]]
 
 
@@ -175,7 +175,7 @@ def by_pattern(name: str, each: int | None = None) -> Callable[[Callable[..., li
 
     Args:
         name: The first word of the slots' names.
-        each: How many patches a slot takes if the edit is not told; by default all.
+        each: How many patches a slot takes if the edit does not say; by default all.
     """
 
     def edit_of(propose: Callable[..., list[Patch]]) -> Callable[..., Slots]:

@@ -43,7 +43,7 @@ from goldassay.tuning.watch import REFERENCE, Credit, Unreachable, Watch
 from goldassay.tuning.wrappers import NearestDemos, check_shown, demonstrations
 
 OWN = {"metric", "prompt_model", "reflection_lm", "trainset", "valset", "seed", "held_out", "journal"}
-OWN |= {"on_candidate", "on_progress"}  # what a tuning gives to its optimizer itself, and is no setting
+OWN |= {"on_candidate", "on_progress"}  # what a tuning gives to its optimizer itself, and is not a setting
 PLAIN = ("set", "frozenset", "dict", "list", "tuple", "int", "float", "str")  # classes that GEPA's state may name
 
 

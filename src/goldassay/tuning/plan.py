@@ -3,7 +3,7 @@
 From sizes alone (`from_sizes`) the spread of the paired differences is assumed. A pilot (`from_pilot`) measures it on
 a few examples: with the program as it is and with two probes, the edits that most often help and cost nothing to make.
 Tuning can pay if the better of the two passes a paired t test that allows for there being two. The best program of each
-example would tell nothing: it is a maximum over noise, and promises a gain where there is none. Power is that of the
+example would show nothing: it is a maximum over noise, and promises a gain where there is none. Power is that of the
 rule of acceptance: one-sided, at what is left of alpha for the look at the end (`goldassay.tuning.acceptance`).
 
 The pilot also estimates the headroom by kind. *Edits* are tried as they are: demonstrations, the other form of the

@@ -498,7 +498,7 @@ def conclude(tuned: Tuned, folder: Path, verdict: Comparison, proof: JsonObject)
         tuned: The tuning.
         folder: Its folder.
         verdict: The verdict on the tuned program.
-        proof: All that the labels tell, as JSON.
+        proof: What the labels show, as JSON.
     """
     ledger = tuned.ledger
     proven = ledger.verdict.kept and verdict.verdict == "better"

@@ -139,7 +139,7 @@ atune = asynchronous(tune)
 def splits_of(gold: object, seed: int = 0) -> dict[str, list[dspy.Example]]:
     """The examples of train, dev and test.
 
-    Train and dev need to tell no level, so examples that a draft chose for another question count alike there.
+    Train and dev need not give a level, so examples that a draft chose for another question count alike there.
 
     Args:
         gold: The splits, as `tune` takes them.

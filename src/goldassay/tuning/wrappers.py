@@ -223,7 +223,7 @@ def check_fits(program: Module, train: Examples, *, required: bool = True) -> st
             such as a trajectory or passages: only edits in words fit such a program.
 
     Returns:
-        Why none can be shown, if that is no error; else nothing.
+        Why none can be shown, if that is not an error; else nothing.
 
     Raises:
         GoldassayError: None can: the message names the missing fields, and how ``to_demo`` gives them.

@@ -79,7 +79,7 @@ def write(
         force: Overwrite existing files.
 
     Raises:
-        GoldassayError: A name is no Python name, the task is a built-in one, fields are missing, or a file exists.
+        GoldassayError: A name is not a Python name, the task is a built-in one, fields are missing, or a file exists.
     """
     for name in (task, *inputs, *outputs):
         if not name.isidentifier() or keyword.iskeyword(name):

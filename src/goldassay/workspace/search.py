@@ -158,7 +158,7 @@ def passages(source: Collection) -> list[Passage]:
     """Passages from a JSON Lines file, or from records with ``id`` (or ``doc_id``) and ``text``.
 
     Raises:
-        DataError: Two passages have one id, or a line of the file is no passage.
+        DataError: Two passages have one id, or a line of the file is not a passage.
 
     >>> passages([{"id": "a", "text": "Het Rijksmuseum"}])
     [Passage(id='a', text='Het Rijksmuseum')]

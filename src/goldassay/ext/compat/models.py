@@ -421,7 +421,7 @@ def significance_test(
         seed: Of everything that is drawn at random.
 
     Raises:
-        GoldassayError: There is no such test, ``alpha`` is no level, or the lengths differ.
+        GoldassayError: There is no such test, ``alpha`` is not a level, or the lengths differ.
 
     >>> test = significance_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.4, 0.7])
     >>> test["test"], round(test["statistic"], 3), round(test["p_value"], 4), test["significant"]

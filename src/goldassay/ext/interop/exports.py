@@ -246,7 +246,7 @@ def save_ranking(
         The ranking, and the files.
 
     Raises:
-        GoldassayError: The gold tells no values of the runs.
+        GoldassayError: The runs' values cannot be estimated from the gold.
     """
     from goldassay.reporting.pages import report  # loads DSPy
 

@@ -512,7 +512,7 @@ def _shares(
         weights = dict.fromkeys(weights, 1.0)
     else:
         # Neyman's weights: size times the spread of the labelled values, which is shrunk by `prior` labels of the
-        # spread of all: a few right ones are no proof that all are.
+        # spread of all: a few right ones are not proof that all are.
         prior = 3
         values: dict[str, list[float]] = {name: [] for name in weights}
         for record in drafted:

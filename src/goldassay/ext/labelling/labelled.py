@@ -238,7 +238,7 @@ class Drafted:
             outputs: How the draft compared outputs.
 
         Raises:
-            DataError: There is none: the labels tell nothing of other predictions.
+            DataError: There is none: the labels say nothing about other predictions.
         """
         systems = list(self.pairs.design.systems)
         odd = ""

@@ -95,7 +95,7 @@ class ModeShare:
     Args:
         mode: The mode.
         records: How many of the traces that were read have it.
-        share: Its share of all traces; None if the design tells none.
+        share: Its share of all traces; None if the design gives none.
         cost: The mean grade of a trace for this mode, from 0 to 3; None without grades.
     """
 

@@ -313,7 +313,7 @@ class Proof:
         reviewed: The modes that were named in the review.
         judged: The modes that judges were asked about.
         plan: How many labels are needed, if the draft was made now.
-        task: The task or the program's file, which the page is told if the answers of the draft do not imply it.
+        task: The task or the program's file, for the page, if the answers of the draft do not imply it.
     """
 
     draft: Path
@@ -331,7 +331,7 @@ class Proof:
 
     @property
     def changes(self) -> list[ShareChange]:
-        """The change of each mode: as the review tells it, else as its judge does."""
+        """The change of each mode: as the review shows it, else as its judge does."""
         named = {change.mode for change in self.reviewed}
         return [*self.reviewed, *(change for change in self.judged if change.mode not in named)]
 

@@ -220,7 +220,7 @@ def _sources(path: Path, pool: Pool, paths: Mapping[str, str]) -> list[LogSource
 
 
 def _answer(record: Record, shape: ProgramShape) -> Fields:
-    """What a row of a task of one's own answers: what its program declares, or all that is no input."""
+    """What a row of a task of one's own answers: what its program declares, or all that is not an input."""
     names = [name for name in record if name in (shape.answered or record.keys() - {*shape.asked, *ABOUT_RECORD})]
     return {name: record[name] for name in names}
 

@@ -13,8 +13,8 @@ Interfaces for calling functions allow no dots in names, so the script replaces 
 behind them: here wherever calls are not in BFCL's form ``[{name: {argument: value}}]``, whose names are compared as
 they are written.
 
-A text in which no calls can be read, or arguments that are no JSON, are ``ast_decoder:decoder_failed``. Of tasks of the
-categories ``irrelevance`` no call is right, and any of ``relevance``. Java and JavaScript are not read.
+A text in which no calls can be read, or arguments that are not JSON, are ``ast_decoder:decoder_failed``. Of tasks of
+the categories ``irrelevance`` no call is right, and any of ``relevance``. Java and JavaScript are not read.
 
 Source: Patil et al. 2025, The Berkeley Function Calling Leaderboard; bfcl-eval 2026.3.23
 """

@@ -237,7 +237,7 @@ class CaRB(TripleMeasure[Thresholds, Steps]):
         "empty": NO_EVIDENCE,
     }
     in_key: ClassVar[Names] = ("rate",)
-    attains_one: ClassVar[bool] = False  # gold's external ids and addresses are no statements to extract
+    attains_one: ClassVar[bool] = False  # gold's external ids and addresses are not statements to extract
     choices = {"rate": ("precision", "recall", "f1", "auc")}
 
     rate: str = "f1"

@@ -220,7 +220,7 @@ def _nltk() -> tuple[Any, ...]:
 
 @lru_cache(maxsize=65536)
 def words(text: str, webnlg: bool = False) -> tuple[str, ...]:
-    """The words of a text as NLTK cuts it, sentence by sentence: the last full stop of each is no part of a word."""
+    """The words of a text as NLTK cuts it, sentence by sentence: the last full stop of each is not a part of a word."""
     sentences, newer, pinned, *_ = _nltk()
     tokenizer = pinned if webnlg else newer
     return tuple(word for sentence in sentences.tokenize(text) for word in tokenizer.tokenize(sentence))

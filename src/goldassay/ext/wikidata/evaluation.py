@@ -144,7 +144,7 @@ def read_benchmark(path: str | Path) -> tuple[str, list[ArticleRef]]:
     """The name and the articles of a benchmark; one that is listed twice is taken once.
 
     Raises:
-        DataError: The file is no benchmark, or has no articles.
+        DataError: The file is not a benchmark, or has no articles.
     """
     _, head, entries = kits.load(path, "benchmark")
     articles: dict[str, ArticleRef] = {}
@@ -202,7 +202,7 @@ def read_triples(program: Program, text: str, title: str) -> list[object]:
     """The triples that a program gives for a text; it is called with ``title`` if it takes one.
 
     Raises:
-        DataError: The program's ``triples`` are no list.
+        DataError: The program's ``triples`` are not a list.
     """
     function = getattr(type(program), "forward", program)  # DSPy warns if forward is read from the instance
     named = {"title": title} if "title" in inspect.signature(function).parameters else {}

@@ -5,8 +5,8 @@ file that gives only a property's precision (as riverbank's did) says nothing ab
 listed as unknown.
 
 A program can only learn from what the texts say, so a missed statement counts if its sentence is known. A value is
-wrong if Wikidata has another; a novel triple is no error. A sentence in which a statement was missed, with everything
-that it says, becomes an example; a property that is missed or wrong becomes a rule. The patches are those of
+wrong if Wikidata has another; a novel triple is not an error. A sentence in which a statement was missed, with
+everything that it says, becomes an example; a property that is missed or wrong becomes a rule. The patches are those of
 `goldassay.tuning`, so ``goldassay patch test`` measures them before they are used; as their examples come from these
 articles, their effect shows on other articles only.
 """

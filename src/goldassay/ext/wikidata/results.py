@@ -339,7 +339,7 @@ def load(path: Path) -> Fields:
     """Reads a result file of goldassay or of riverbank; a single ``article_result`` becomes a list of one.
 
     Raises:
-        DataError: The file is no result.
+        DataError: The file is not a result.
     """
     result = files.json_value(path)
     fields: JsonObject = result if isinstance(result, dict) else {}
@@ -359,7 +359,7 @@ def load_rows(path: Path) -> Iterator[Fields]:
     """The evidence of a result's articles, one at a time.
 
     Raises:
-        DataError: The file is no result, or its rows are missing.
+        DataError: The file is not a result, or its rows are missing.
     """
     file = path.parent / Path(str(load(path)["run_metadata"].get("rows"))).name
     if not file.is_file():

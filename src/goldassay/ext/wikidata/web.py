@@ -71,7 +71,7 @@ class Web:
         """Fetches an address and reads its JSON; ``request`` are httpx's options (with ``data`` it is a POST).
 
         Raises:
-            FetchError: The address cannot be fetched, or its content is no JSON.
+            FetchError: The address cannot be fetched, or its content is not JSON.
         """
 
         def wait(state: tenacity.RetryCallState) -> float:

@@ -1,8 +1,8 @@
 """The faults of records: of each by itself, and those that show when the records of a set are compared.
 
 By itself: offsets, repetitions, contradictions, and the form of identifiers (Wikidata, VIAF, ISIL), not their
-existence. ISIL is ISO 15511: a country code (or one, three or four letters for what is no country), a hyphen, and up to
-eleven letters, digits, ``:``, ``/`` and ``-``; sixteen characters at most.
+existence. ISIL is ISO 15511: a country code (or one, three or four letters for what is not a country), a hyphen, and up
+to eleven letters, digits, ``:``, ``/`` and ``-``; sixteen characters at most.
 
 Compared: records that repeat another one by id, by text, or nearly by text (across splits they leak), a document that
 differs between tasks, references to documents and passages that do not exist, and supporting facts that are not in

@@ -260,7 +260,7 @@ def task_of(file: Path, format: str | None = None, column: str | None = None, ma
         mapped: The fields that a mapping names.
 
     Raises:
-        DataError: Nothing tells the task.
+        DataError: The task cannot be inferred.
     """
     if file.stem in TASKS:
         return file.stem

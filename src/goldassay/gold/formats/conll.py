@@ -13,13 +13,13 @@ column is an id, ``NIL``, or alternatives ``a|b|c``; its mentions end where the 
 the NE-COARSE column of the same reading begins a mention (``adjacent="nil"``, HIPE-2022); ``adjacent="none"`` joins
 equal neighbours.
 
-``protocol="hipe"`` reads as the scorer of HIPE-2022 does. A row whose first cell starts with ``#`` is no token; a cell
-that a row lacks is ``_``. Cells compare without case; ``S-`` is ``B-``, ``E-`` is ``I-``. A system's rows are laid on
-gold's by position wherever the counts fit, and a mention whose words are written otherwise has them as its ``form``. A
-mention to link is an entity of NE-COARSE: ``O`` closes it, another type or ``B-`` opens one; gold keeps the first link
-inside it and a system's mention is split at an ``I-`` whose link is another; a link at ``O`` is a mention of one token;
-``_``, ``-`` and ``O`` are no link; of gold's alternatives the first counts.
-``protocol="hipe2020"`` is the same, but its mentions are bounded by the link cell alone (``adjacent="none"``).
+``protocol="hipe"`` reads as the scorer of HIPE-2022 does. A row whose first cell starts with ``#`` is not a token; a
+cell that a row lacks is ``_``. Cells compare without case; ``S-`` is ``B-``, ``E-`` is ``I-``. A system's rows are laid
+on gold's by position wherever the counts fit, and a mention whose words are written otherwise has them as its ``form``.
+A mention to link is an entity of NE-COARSE: ``O`` closes it, another type or ``B-`` opens one; gold keeps the first
+link inside it and a system's mention is split at an ``I-`` whose link is another; a link at ``O`` is a mention of one
+token; ``_``, ``-`` and ``O`` are not links; of gold's alternatives the first counts. ``protocol="hipe2020"`` is the
+same, but its mentions are bounded by the link cell alone (``adjacent="none"``).
 
 With one tag a token the tokens become extraction records; a system's tags are laid on gold's tokens (`align`); and to
 write either format, spans of characters become one tag a token (`token_places`, `cells`).

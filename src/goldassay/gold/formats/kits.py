@@ -6,7 +6,7 @@ Records are numbered, since a benchmark may name an item twice (which the audit 
 ``annotations`` are gold for triples, statements that were judged by hand: ``{id, domain, article, triple: [subject,
 predicate, object], verdict, evidence, annotator}``; the verdict is correct, incorrect, uncertain or in_wikidata.
 
-``alignments`` are no gold, but the table that `goldassay.ext.wikidata` aligns properties with.
+``alignments`` are not gold, but the table that `goldassay.ext.wikidata` aligns properties with.
 """
 
 from __future__ import annotations

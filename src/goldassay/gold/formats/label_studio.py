@@ -25,7 +25,7 @@ from goldassay.gold.records import is_labelled
 from goldassay.gold.shapes import SHAPES, Fields, Record, Side
 
 ANNOTATED = ("entities", "label", "secondary_labels")
-SHOWN_FIELDS = ("errors", "score")  # what `goldassay runs export --format label-studio` tells people beside the text
+SHOWN_FIELDS = ("errors", "score")  # what `goldassay runs export --format label-studio` shows people with the text
 
 
 def _tasks(source: Source) -> Iterator[SourceRecord]:

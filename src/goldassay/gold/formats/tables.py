@@ -1,7 +1,7 @@
 """Rows with named columns: ``csv``, ``tsv``, ``parquet``, lists in JSON, data sets, and records in Python.
 
 Classification and answering find their columns by their names (`COLUMN_NAMES`), other tasks have the names of their
-fields; what is no field goes to ``meta``, and of a JSON file it is an error. A row without an id is named by its
+fields; what is not a field goes to ``meta``, and of a JSON file it is an error. A row without an id is named by its
 number. A ``document`` column, or ``doc_id`` beside an ``id``, says which rows belong together. Of your own task a
 record has any fields: a column of whole numbers, numbers or true/false is read as such.
 
@@ -135,7 +135,7 @@ def _record(row: Fields, source: Source) -> Fields:
         column = next((by_name[name] for name in names if name in by_name), None)
         if column is not None and column not in columns.values():
             columns[field] = column
-    if source.task == "classification" and "label" in columns:  # beside a label, a score is no grade
+    if source.task == "classification" and "label" in columns:  # beside a label, a score is not a grade
         score = columns.pop("score", None)
         if source.side == "pred" and score is not None:
             columns.setdefault("confidence", score)
@@ -164,7 +164,7 @@ def _record(row: Fields, source: Source) -> Fields:
     full: Fields = {name: value for name, value in record.items() if value is not None or name in EMPTY_CELLS}
     unused = {name: value for name, value in row.items() if value not in (None, "")}
     if unused and source.format == "json" and "map" not in source.options:
-        return {**full, **unused}  # which are no fields of this record
+        return {**full, **unused}  # which are not fields of this record
     return {**full, "meta": {**unused, **full.get("meta", {})}} if unused else full
 
 

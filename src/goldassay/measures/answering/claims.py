@@ -134,7 +134,7 @@ def read_tables(record: Mapping[str, Any], name: str | int | None = None) -> Tab
     """Those of the four tables that a record (of this name) has.
 
     Raises:
-        DataError: a table is no list of verdicts, or two of them have different numbers of claims or passages.
+        DataError: a table is not a list of verdicts, or two of them have different numbers of claims or passages.
 
     >>> read_tables({"answer_by_gold": [True, False, None]})["answer_by_gold"].tolist()
     [[1.0], [0.0], [0.5]]
@@ -338,9 +338,10 @@ RELEVANCE = {"full": 1.0, "partial": 0.5, "none": 0.0, "evasion": 0.0}
 class Relevance(JudgedMeasure):
     """Does the answer answer the question: in full (1), in part (0.5), not at all or by an evasion (0)?
 
-    A cosine to the question is no relevance, since an echo of the question wins it. So there is no value without a
-    judge, or a judge's number in the prediction's ``relevance`` (or ``meta.relevance``), from 0 to 1. An empty answer
-    evades. A judge is not asked about a question that gold calls unanswerable: to say nothing is right there.
+    A cosine to the question does not measure relevance, since an echo of the question wins it. So there is no value
+    without a judge, or a judge's number in the prediction's ``relevance`` (or ``meta.relevance``), from 0 to 1. An
+    empty answer evades. A judge is not asked about a question that gold calls unanswerable: to say nothing is right
+    there.
 
     Formula: mean over answers of full 1, partial 0.5, none 0, evasion 0
     Source: goldassay

@@ -3,7 +3,7 @@
 * context entity recall: |CE ∩ GE| / |GE|, the entities of the reference that occur in the retrieved contexts (RAGAS);
 * lexical support: how far the words of an answer, in their order, occur in the retrieved texts: the longest common
   subsequence with a context sentence, and nothing if one side has an odd number of negations and the other has not, or
-  if a number is missing. It needs no model and is no faithfulness: it sees words, not meaning;
+  if a number is missing. It needs no model and does not measure faithfulness: it sees words, not meaning;
 * factual accuracy: each claim against the gold facts: correct if a fact has its words side by side, incorrect if a
   number or a negation alone differs, else unsupported;
 * lost by retrieval: of the wrong answers, how many did retrieval lose? Retrieval itself is measured by

@@ -216,7 +216,7 @@ def bertscore(
         baseline: rescale each value v as (v − b) / (1 − b); one number, or one each for precision, recall and F1.
 
     Raises:
-        GoldassayError: the lengths differ, something is no text, or the baseline is not under 1.
+        GoldassayError: the lengths differ, something is not a text, or the baseline is not under 1.
     """
     check_texts(predictions=predictions, references=references)
     model = resolve_tokens(embedder) if isinstance(embedder, str) else embedder

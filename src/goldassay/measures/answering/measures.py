@@ -74,7 +74,7 @@ class ExactMatch(AnswerMeasure[Mean]):
     is, and ``stripped``, without white space at its ends; ``unicode``, for any script, where ``articles`` are the words
     that do not count; ``mlqa``, MLQA's rules for a ``language`` (a code of two letters), whose articles differ or whose
     characters are words. ``language="gold"`` reads each question's own ``language``; without one, the script of the
-    question and its answers tells it where it does not separate words, and it is ``en`` elsewhere.
+    question and its answers decides it where it does not separate words, and it is ``en`` elsewhere.
 
     ``empty``: what gold answers without a word count. ``skip``: nothing beside others (SQuAD 2.0). ``equal``: an empty
     answer is right, and its F1 is 1 (MuSiQue). ``overlap``: it is right, and its F1 is 0, for no word is shared

@@ -122,7 +122,7 @@ class BERTScore(AnswerMeasure[Mean]):
 class Owned(Sums):
     """The sum of the rule's values, over ``n`` questions; how many answers have a confidence (``said``), and have none.
 
-    The rule judges empty answers without a confidence. Alone they are no value: where there are answers, and none of
+    The rule judges empty answers without a confidence. Alone they are not a value: where there are answers, and none of
     them has a confidence, nothing is known, and the weight is 0.
     """
 

@@ -24,7 +24,7 @@ class FieldValue(NamedTuple):
         """A list of texts, also SQuAD's ``{"text": […], …}``; one text that is not empty is a list of one.
 
         Raises:
-            DataError: it is none, or one of them is no text.
+            DataError: it is none, or one of them is not a text.
         """
         if isinstance(self.value, str):
             return (self.value,) if self.value else ()
@@ -41,7 +41,7 @@ class FieldValue(NamedTuple):
         """A text; empty for ``None``.
 
         Raises:
-            DataError: it is no text.
+            DataError: it is not a text.
         """
         if self.value is not None and not isinstance(self.value, str):
             raise self._wrong(expected)

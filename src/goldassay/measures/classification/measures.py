@@ -124,7 +124,7 @@ class LabelBatch:
 
 
 def indicators(pairs: Sequence[tuple[str, str] | None]) -> dict[tuple[str, str], NDArray[np.int8]]:
-    """For each pair that occurs, 1 at the places that have it; None is no pair."""
+    """For each pair that occurs, 1 at the places that have it; None is not a pair."""
     numbers: dict[Any, int] = {}
     codes = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], np.int64)
     numbers.pop(None, None)

@@ -50,7 +50,7 @@ def plain_columns(documents: Sequence[Entities]) -> list[list[object]]:
     marks = {"fragments", "optional", "parent"}
     try:
         flat: list[Any] = list(chain.from_iterable(document or () for document in documents))
-    except TypeError:  # a document is no list
+    except TypeError:  # a document is not a list
         return []
     if {*map(type, flat)} != {dict} or not marks.isdisjoint(chain.from_iterable(flat)):
         return []

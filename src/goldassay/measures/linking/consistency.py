@@ -2,7 +2,7 @@
 
 Wikidata, VIAF and ISIL are compared two by two, through a resolver that the caller gives: for an id, what the other
 bases call the same entity. Several values are allowed; two sets agree if they share one. A pair about which the
-resolver knows nothing is no evidence. An entity is consistent if there is evidence and all of it agrees, inconsistent
+resolver knows nothing is not evidence. An entity is consistent if there is evidence and all of it agrees, inconsistent
 if any of it does not, partial if it has ids but no evidence. No evidence at all gives ``None``, not 1.0.
 """
 
@@ -138,7 +138,7 @@ def _by_base(entity: Entity) -> Bases:
 class ConsistencyRate(LinkMeasure[Consistency]):
     """Of the predicted links with ids in several knowledge bases, the share whose ids belong together.
 
-    The document's gold links say what belongs together; links about which they say nothing are no evidence.
+    The document's gold links say what belongs together; links about which they say nothing are not evidence.
 
     Formula: consistent / (consistent + inconsistent)
     Source: the specification, with all three bases and a resolver

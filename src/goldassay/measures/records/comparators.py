@@ -212,7 +212,7 @@ def difference(gold: JSON, pred: JSON) -> str:
     has_letters = any(map(str.isalpha, gold))
     if expected is None or predicted is None:
         return "wrong_format" if has_letters and identifier(gold, pred) else "wrong_value"
-    if expected != predicted and not (has_letters and expected == -predicted):  # the hyphen of "NL-7" is no sign
+    if expected != predicted and not (has_letters and expected == -predicted):  # the hyphen of "NL-7" is not a sign
         return "wrong_value"
     if unit(gold) == unit(pred) or (has_letters and identifier(gold, pred)):
         return "wrong_format"

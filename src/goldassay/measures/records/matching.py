@@ -76,9 +76,9 @@ Match = list[Leaf]
 class RecordComparison:
     """How leaves are compared.
 
-    ``named`` are the comparators of fields, as text or as functions; ``blank`` says which values are no leaf (``same``:
-    absent, null and empty are one; ``null``: absent and null are; ``apart``: none are); ``ordered`` are the lists whose
-    order counts, or ``all``.
+    ``named`` are the comparators of fields, as text or as functions; ``blank`` says which values are not leaves
+    (``same``: absent, null and empty are one; ``null``: absent and null are; ``apart``: none are); ``ordered`` are the
+    lists whose order counts, or ``all``.
     """
 
     named: Mapping[str, str | Comparator] = field(default_factory=dict)

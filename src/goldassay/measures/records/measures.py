@@ -1,7 +1,7 @@
 """Records' measures: fields that are right, whole records, valid ones, and the tree edit accuracy.
 
-A leaf is a value that is no object and no list; ``field`` is its dotted path without indices (``lines.qty``). A right
-leaf is a true positive, a wrong value a false positive and a false negative, a missing leaf a false negative, an
+A leaf is a value that is neither an object nor a list; ``field`` is its dotted path without indices (``lines.qty``). A
+right leaf is a true positive, a wrong value a false positive and a false negative, a missing leaf a false negative, an
 invented one a false positive. Comparators may give part of a credit (`anls`): the rest counts as wrong.
 """
 

@@ -110,7 +110,7 @@ def schema_text(source: Schema) -> str:
 
     Args:
         source: A pydantic model, dataclass or TypedDict; a DSPy signature, of which the output fields are the record;
-            a JSON Schema as an object or text; an empty text is no schema.
+            a JSON Schema as an object or text; an empty text is not a schema.
 
     Raises:
         GoldassayError: it is none of these.

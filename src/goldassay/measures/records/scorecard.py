@@ -42,7 +42,7 @@ def scorecard(
     """
 
     def reasons(chunk: Batches, first: FieldF1) -> Counter[str]:
-        """The reason of each prediction that is no record."""
+        """The reason of each prediction that is not a record."""
         batch: RecordBatch = chunk.of(first)
         pairs = zip(chunk.gold, batch.read, strict=True)
         return Counter(f"record {fields.read(gold, 'id', None)}: {pair.reason}" for gold, pair in pairs if pair.reason)
@@ -64,7 +64,7 @@ def scorecard(
     card = fold("records", measures, shared, sections=sections)
     if card.facts:
         invalid = card.facts.total()
-        number = "1 prediction is" if invalid == 1 else f"{invalid} predictions are"
+        number = "1 prediction is not a record" if invalid == 1 else f"{invalid} predictions are not records"
         first = next(iter(card.facts))
-        card.notes.append(f"{number} no record, so the gold counts as missed; the first: {first}")
+        card.notes.append(f"{number}, so the gold counts as missed; the first: {first}")
     return card

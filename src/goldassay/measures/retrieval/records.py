@@ -183,7 +183,7 @@ class RankingBatch:
         return batch
 
     def _numbers(self, rows: Sequence[Numbers], noun: str, field: str) -> Floats:
-        """The values of all rows, one after the other; what is no number is an error with its query and document."""
+        """The values of all rows, one after the other; what is not a number is an error with its query and document."""
         try:
             # row by row is faster than anything that goes over all numbers in numpy
             numbers = np.frombuffer(b"".join([pack(f"{len(row)}d", *row.values()) for row in rows]))

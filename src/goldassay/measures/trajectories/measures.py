@@ -269,7 +269,7 @@ class Steps(TrajectoryMeasure[Mean]):
         return means(None if pair.trajectory.failure else float(pair.trajectory.steps) for pair in batch)
 
     def reviews(self, batch: list[CallPair]) -> list[Review]:
-        """Long ways are no errors of their own."""
+        """Long ways are not errors of their own."""
         return [((), ()) for _ in batch]
 
 

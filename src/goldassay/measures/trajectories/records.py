@@ -307,7 +307,7 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
     or else to the first call without an output: of the tool that it names, or of any.
 
     Raises:
-        DataError: The calls of a message are no list; or a call has none of the forms that `call_of` reads, and the
+        DataError: The calls of a message are not a list; or a call has none of the forms that `call_of` reads, and the
             reading is ``strict``.
 
     >>> parts = [{"type": "tool_use", "id": "a", "name": "search", "input": {"q": "Delft"}}]

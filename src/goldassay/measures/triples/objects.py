@@ -293,7 +293,7 @@ def read(triple: Record, as_kind: str) -> Value | None:
             value: Value | None = readers[as_kind](raw)
             return value
         return Identifier("".join(written(raw).casefold().split())) if as_kind == "identifier" else written(raw)
-    except (ValueError, TypeError, OverflowError):  # a mapping or a list whose parts are no numbers
+    except (ValueError, TypeError, OverflowError):  # a mapping or a list whose parts are not numbers
         return None
 
 

@@ -200,7 +200,7 @@ def threads() -> int:
     llama.cpp's threads wait for each other, so on a busy machine two are slower than one.
 
     Raises:
-        ModelError: The variable is no whole number from 1 on.
+        ModelError: The variable is not a whole number from 1 on.
     """
     if text := os.environ.get("GOLDASSAY_LM_THREADS", "").strip():
         if not text.isdecimal() or int(text) < 1:

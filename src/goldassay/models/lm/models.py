@@ -121,7 +121,7 @@ class RateLimit(BaseCallback):  # type: ignore[misc]
     """The callback that makes a model keep to its limits.
 
     Raises:
-        GoldassayError: A limit is no number above 0.
+        GoldassayError: A limit is not a number above 0.
 
     >>> RateLimit(rpm=60)
     RateLimit(rpm=60, tpm=None)
@@ -169,7 +169,7 @@ def limited(lm: dspy.BaseLM, rpm: float | None = None, tpm: float | None = None)
     """The same model, which from now on is called no more often than this.
 
     Raises:
-        GoldassayError: A limit is no number above 0.
+        GoldassayError: A limit is not a number above 0.
 
     >>> limited(dspy.LM("openai/gpt-4o-mini"), rpm=500).callbacks
     [RateLimit(rpm=500, tpm=None)]

@@ -163,7 +163,7 @@ def sources(places: Sequence[Path]) -> Sources:
     reads as runs (logs of other tools) or shows (folders of reviews).
 
     Raises:
-        GoldassayError: There is no place, a place is no run, or there are several tunings.
+        GoldassayError: There is no place, a place is not a run, or there are several tunings.
         DataError: A file is neither a log nor the agreement of a judge, or a review is broken.
     """
     if not places:

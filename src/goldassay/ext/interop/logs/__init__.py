@@ -23,7 +23,7 @@ from goldassay.running.run import Run, open_runs
 
 
 def read_log(path: Path | str, document: str = DOCUMENT_FIELD) -> list[Run]:
-    """The runs in another tool's log, one a system; empty if it is no log that is known.
+    """The runs in another tool's log, one a system; empty if it is not a log that is known.
 
     Args:
         path: The file, or ``FILE:NAME`` for one of its systems.

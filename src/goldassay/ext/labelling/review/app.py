@@ -221,7 +221,7 @@ def show_error(request: Request, error: Exception) -> Response:
 
 @cache
 def assets() -> dict[str, Path]:
-    """The files of the page by their names; a name that is not among them is no file."""
+    """The files of the page by their names; a name that is not among them is not a file."""
     files = {file.relative_to(ASSETS).as_posix(): file for file in ASSETS.rglob("*.*")}
     shared = document.HERE / "assets"
     return {**files, "report.css": shared / "page.css", "steps.js": shared / "steps.js"}

@@ -252,7 +252,7 @@ class Folder:
         """The folder of a review as it is, of which nothing is changed.
 
         Raises:
-            DataError: It is no folder of a review, or cannot be read.
+            DataError: It is not a folder of a review, or cannot be read.
         """
         settings = _settings(path)
         if settings is None:
@@ -325,8 +325,8 @@ class Folder:
 
         Args:
             index: The record.
-            blind: Whether nothing may tell whose answers are shown, or which is right: then the inputs alone, since any
-                other column of a file may hold an old answer.
+            blind: Whether nothing may give away whose answers are shown, or which is right: then the inputs alone,
+                since any other column of a file may hold an old answer.
         """
         inputs = self.inputs(index)
         if blind or self.mode == "compare":
@@ -344,7 +344,7 @@ class Folder:
 
     @cached_property
     def _not_read(self) -> set[str]:
-        """The fields of a record that are no question: what is decided, gold, and facts about the record."""
+        """The fields of a record that nobody is asked about: what is decided, gold, and facts about the record."""
         gold = (*GOLD_FIELDS[self.task], "errors") if self.task in TASKS else self._declared
         return {*ABOUT_RECORD, *self.outputs, *gold}
 
@@ -368,7 +368,7 @@ class Folder:
 
     @cached_property
     def _declared(self) -> Collection[str]:
-        """The outputs that the program of a task of your own declares: what it returns beside them is no answer."""
+        """The outputs that the program of a task of your own declares: what it returns beside them is not an answer."""
         return () if self.task in TASKS else (self.schema or {}).get("properties", ())
 
     @property
@@ -445,7 +445,7 @@ class Folder:
 
 
 def _settings(path: Path) -> Settings | None:
-    """The settings of a folder; None if it is no folder of a review."""
+    """The settings of a folder; None if it is not a folder of a review."""
     file = path / REVIEW
     return files.validated(Settings, files.json_value(file), file) if file.exists() else None
 
@@ -498,7 +498,7 @@ def records_of(file: Path, content: bytes | None = None) -> list[Fields]:
         content: The lines, if they are not those of the file.
 
     Raises:
-        DataError: A line is no record, or two have one id.
+        DataError: A line is not a record, or two have one id.
     """
     rows = files.json_lines(file)
     if content is not None:

@@ -125,7 +125,7 @@ class Quality:
     def missed(self, firsts: Iterable[Line]) -> JsonObject | None:
         """How many spans, links or statements both reviewers of the records for two overlooked."""
         task = self.folder.task
-        if task not in ("extraction", "linking", "triples"):  # where a label is no list
+        if task not in ("extraction", "linking", "triples"):  # where a label is not a list
             return None
         by_record: dict[int, list[set[str]]] = {}
         for line in firsts:

@@ -123,7 +123,7 @@ class Session:
                 output = self._described(answer.output) if folder.task == "linking" else answer.output
                 side: JsonObject = {"key": str(number), "system": name, "output": output, "value": answer.value}
                 if steps := steps_of(output):
-                    if hidden:  # the name of a model tells whose answer it is
+                    if hidden:  # the name of a model gives away whose answer it is
                         steps = [replace(step, name=step.kind) if step.kind == "model" else step for step in steps]
                     side["steps"] = [step.state() for step in steps]
                     side["output"] = {field: value for field, value in output.items() if field not in TRAJECTORY}
@@ -172,7 +172,7 @@ class Session:
         """Write a decision; returns what the page shows next.
 
         Raises:
-            DataError: There is no such item, or the value is no gold of the task.
+            DataError: There is no such item, or the value is not gold of the task.
             NothingToUndoError: There is nothing to undo.
             StorageError: The decision cannot be written.
         """
@@ -386,7 +386,7 @@ def reviewed_traces(folder: Path) -> list[ReviewedTrace]:
     Another process may have the folder open; of one that cannot be written the files stay as they are.
 
     Raises:
-        DataError: It is no folder of a review, or cannot be read.
+        DataError: It is not a folder of a review, or cannot be read.
     """
     with closing(Session(Folder.read(folder), read_only=True)) as session:
         try:
@@ -428,7 +428,7 @@ def labels_of(folder: Path) -> tuple[list[Fields], dict[str, dict[str, Sequence[
     Another process may have the folder open.
 
     Raises:
-        DataError: It is no folder of a review, or cannot be read.
+        DataError: It is not a folder of a review, or cannot be read.
     """
     with closing(Session(Folder.read(folder), read_only=True)) as session:
         settled = session.journal.all_settled()
