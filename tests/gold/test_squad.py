@@ -45,6 +45,15 @@ def test_questions_on_one_article_belong_together(tmp_path: Path) -> None:
     assert clusters(article) == ["A/0", "A/1", "A/1"]  # of one article the paragraphs
 
 
+def test_an_article_without_a_title_is_named_by_its_number(tmp_path: Path) -> None:
+    untitled = [
+        {"title": "", "paragraphs": [{"context": CONTEXT, "qas": [{**question, "id": f"{n}{question['id']}"}]}]}
+        for n, question in enumerate(QUESTIONS)
+    ]
+    records = read(save(tmp_path / "g.json", {"data": untitled}), task="answering")
+    assert [record["document"] for record in records] == ["0", "1"]
+
+
 def test_second_version_is_written_as_it_was_read(tmp_path: Path) -> None:
     records = read(save(tmp_path / "g.json", DATA), task="answering")
     write(tmp_path / "out.json", records, format="squad", task="answering")

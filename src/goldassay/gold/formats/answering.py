@@ -76,7 +76,7 @@ def _paragraphs(source: Source) -> Iterator[tuple[str, str, Fields]]:
     repeats: Counter[str] = Counter()
     for number, article in enumerate(content["data"]):
         with source.checking(field=f"data[{number}]"):
-            title = str(article.get("title", number))
+            title = str(article.get("title") or number)
             repeats[title] += 1
             label = title if repeats[title] == 1 else f"{title}#{repeats[title]}"
             for index, paragraph in enumerate(article["paragraphs"]):
