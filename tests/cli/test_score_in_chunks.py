@@ -217,7 +217,7 @@ def test_a_run_is_measured_some_rows_at_a_time_too(
         ('{"id": "x", "prediction": {"entities": 7}}', r"rows.jsonl:\d+: record x, entities: "),
         ('{"id": "x", "prediction": {"entities": 7', r"rows.jsonl:\d+: not JSON"),
         ('{"id": "x", "id": "y"}', r"rows.jsonl:\d+: 'id' is repeated"),
-        ('{"id": "r0", "prediction": {"entities": [{"start": 0, "end": 2, "text": "no", "type": "A"}]}}', "text.0:2."),
+        ('{"id": "r0", "prediction": {"entities": [{"start": "0", "end": 2, "type": "A"}]}}', r"entities\[0\].start: "),
         ("\xff", r"not UTF-8"),
     ],
 )

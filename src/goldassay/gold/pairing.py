@@ -213,13 +213,22 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
         raise DataError(f"prediction for a {noun} that gold does not have{hint}", file=file, record=stranger)
     aligned = [by_id.get(name) or empty_prediction(name, task) for name in names]
     spans = SPANS.get(task, "")
+    misplaced: list[DataError] = []  # of a run, which measured these spans as they are
     for index, (record, prediction) in enumerate(zip(golds, aligned, strict=True) if spans else ()):
         try:
             prove(record["text"], prediction[spans], spans, names[index])
         except DataError as error:
+            if preds.format == "run":
+                misplaced.append(error)
+                continue
             faults.report(error.at(file=file))
             aligned[index] = empty_prediction(names[index], task)
     warnings: list[str] = []
+    if misplaced:
+        message = (
+            f"{len(misplaced)} of {len(names)} predictions have a span that is not where it says, and count as they"
+        )
+        warnings.append(f"{message} did in the run; the first: {misplaced[0]}")
     if missing := [name for name in names if name not in by_id]:
         message = f"{len(missing)} of {len(names)} gold records have no prediction and are counted as empty ones"
         warnings.append(f"{message} ({_listed(missing)})")

@@ -75,7 +75,8 @@ def problems(
     """The validated record with its fields in the order of its shape, or all that is wrong with it.
 
     Fields that the shape does not have are wrong, or left out with ``extra="ignore"``; a prediction may repeat its
-    input (question, query), which is left out. Gold of trajectories may have ``messages`` in place of ``calls``.
+    input (question, query), which is left out. Null where the shape has none is an absent field, and in place of an
+    answer an empty one. Gold of trajectories may have ``messages`` in place of ``calls``.
     """
     input_field = INPUT_FIELDS.get(task, "text")
     if side == "pred" and isinstance(record, dict) and input_field != "text":
@@ -93,8 +94,16 @@ def problems(
     except ValidationError as error:
         fields = record if isinstance(record, dict) else {}
         labels = LABEL_FIELDS[task]
+        details = error.errors(include_url=False, include_context=False)
+        present: Any = record
+        for detail in details:
+            if detail["input"] is None:
+                empty = {**TABLE[task]["empty"], "answer": ""} if side == "pred" else {}
+                present = _without(present, detail["loc"], empty)
+        if present != record and isinstance(again := problems(present, task, side, extra), dict):
+            return again
         errors: dict[str, DataError] = {}
-        for detail in error.errors(include_url=False, include_context=False):
+        for detail in details:
             field = ""
             for step in detail["loc"]:
                 if isinstance(step, int):
@@ -119,6 +128,21 @@ def problems(
             what += hint if len(detail["loc"]) <= 1 else ""
             errors[field] = DataError(what, record=fields.get("id"), field=field or None)
         return list(errors.values())
+
+
+def _without(value: Any, path: Sequence[str | int], empty: Fields) -> Any:
+    """A value without the null at a path, in whose place its ``empty`` value is, if it has one."""
+    step, *inside = path
+    if isinstance(value, dict) and step in value and value[step] is None:
+        fields = {name: inner for name, inner in value.items() if name != step}
+        return {**fields, step: empty[step]} if step in empty else fields
+    if not inside:
+        return value
+    if isinstance(value, dict) and step in value:
+        return {**value, step: _without(value[step], inside, {})}
+    if isinstance(value, list) and isinstance(step, int):
+        return [*value[:step], _without(value[step], inside, {}), *value[step + 1 :]]
+    return _without(value, inside, empty)  # the step is the name of an alternative
 
 
 def _with_calls(record: Fields) -> Fields:

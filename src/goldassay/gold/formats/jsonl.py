@@ -15,7 +15,7 @@ from typing import Any
 from goldassay._support import files
 from goldassay._support import jsonl as strict
 from goldassay._support.exceptions import DataError
-from goldassay.core.measure import TASKS
+from goldassay.core.measure import RAISED, TASKS
 from goldassay.gold.anyfields import flat
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import problems
@@ -71,6 +71,8 @@ def record_of(row: object, source: Source) -> dict[str, Any] | None:
     record["id"] = str(row["id"])
     if source.task not in TASKS:
         return record
+    if predicted and row.get("error") and not str(row["error"]).startswith(RAISED):
+        return None  # what its metric could not read counts as missed, as it did there
     for field in SPAN_FIELDS.keys() & record.keys() if predicted else ():
         absent = dict.fromkeys(SPAN_FIELDS[field])
         spans = record[field]

@@ -22,6 +22,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
+from enum import Enum
 from functools import cache
 from math import inf, isfinite
 from os.path import isfile
@@ -139,7 +140,7 @@ def _record(row: Fields, source: Source) -> Fields:
         score = columns.pop("score", None)
         if source.side == "pred" and score is not None:
             columns.setdefault("confidence", score)
-    record = {field: row.pop(column) for field, column in columns.items()}
+    record: Fields = {field: row.pop(column) for field, column in columns.items()}
     drafted = row.get("sampling") is not None  # an empty cell of a draft is not labelled yet
     if source.format in ("csv", "tsv"):
         empty = [] if drafted else EMPTY_CELLS
@@ -148,8 +149,6 @@ def _record(row: Fields, source: Source) -> Fields:
     if "reference" in record or isinstance(bare, str) or (bare is None and not drafted):
         answers = record.get("answers") or []
         record["answers"] = [answers] if isinstance(answers, str) else answers
-    if record.get("answer", "") is None:
-        record["answer"] = ""
     shape: Any = _schema(source.task, source.side)
     if str(row.get("errors", "")).startswith("["):  # else a column of this name is one's own
         record["errors"] = row.pop("errors")
@@ -161,11 +160,10 @@ def _record(row: Fields, source: Source) -> Fields:
     for name in [] if drafted else required:
         if name != "id" and not {name, *INSTEAD.get(name, ())} & record.keys():
             raise DataError(f'no column {name}; there are {header}; rename one, or set `map={{"{name}": "COLUMN"}}`')
-    full: Fields = {name: value for name, value in record.items() if value is not None or name in EMPTY_CELLS}
     unused = {name: value for name, value in row.items() if value not in (None, "")}
     if unused and source.format == "json" and "map" not in source.options:
-        return {**full, **unused}  # which are not fields of this record
-    return {**full, "meta": {**unused, **full.get("meta", {})}} if unused else full
+        return {**record, **unused}  # which are not fields of this record
+    return {**record, "meta": {**unused, **(record.get("meta") or {})}} if unused else record
 
 
 _schema = cache(schema)
@@ -259,7 +257,7 @@ def _plain(value: Any, name: str) -> Any:
 
     def simple(inner: Any) -> Any:
         plain = jsonl.jsonable(inner)
-        if isinstance(plain, str) and not hasattr(inner, "isoformat"):
+        if isinstance(plain, str) and not (hasattr(inner, "isoformat") or isinstance(inner, Enum)):
             message = f"{name} holds {type(inner).__name__}, which no record can hold"
             raise DataError(f'{message}; name the fields you want (`map={{"NAME": "PATH"}}`)')
         return plain
