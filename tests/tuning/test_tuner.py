@@ -172,14 +172,14 @@ def test_patches_stand_beside_labeled_and_nearest_examples_on_test(
         assert reference.after is tuned.test.after  # type: ignore[union-attr]
         assert about["references"][name]["runs"] == [f"test-{name}", "test-after"]
     # The learner learns all from examples, so none of the three is better than the others.
-    assert about["beside"] == tuned.beside
-    assert tuned.beside[-1] == "patches is not shown to be better than labeled and knn: these take no tuning."
-    assert not alone.beside
+    assert about["reference_lines"] == tuned.reference_lines
+    assert tuned.reference_lines[-1] == "patches is not shown to be better than labeled and knn: these take no tuning."
+    assert not alone.reference_lines
     knn = tuned.references["knn"]
     lost = replace(knn)
     vars(lost)["comparison"] = replace(knn.comparison, test=compare([0.0] * 12, [1.0] * 12, resamples=2000))
     beaten = replace(tuned, references={**tuned.references, "knn": lost})
-    assert beaten.beside[-1] == "patches is worse than knn: use knn, which takes no tuning."
+    assert beaten.reference_lines[-1] == "patches is worse than knn: use knn, which takes no tuning."
 
 
 @pytest.mark.parametrize("optimizer", by_day(("bootstrap", "patches"), "bootstrap"))

@@ -127,8 +127,10 @@ def load(file: Path) -> ModuleType:
     sys.modules[key] = importlib.util.module_from_spec(spec)
     # It imports what is beside it or in the current folder, after the standard library. Modules of the same names that
     # an earlier program imported from its own folder are forgotten.
-    beside = {entry.stem for entry in folder.iterdir() if entry.suffix == ".py" or (entry / "__init__.py").is_file()}
-    for other in beside & sys.modules.keys():
+    neighbours = {
+        entry.stem for entry in folder.iterdir() if entry.suffix == ".py" or (entry / "__init__.py").is_file()
+    }
+    for other in neighbours & sys.modules.keys():
         imported = Path(getattr(sys.modules[other], "__file__", None) or ".")
         home = imported.parents[1] if imported.name == "__init__.py" else imported.parent
         if home != folder and str(home) in IMPORT_FOLDERS:

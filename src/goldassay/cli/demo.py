@@ -1,7 +1,7 @@
 """The whole loop on ``gold/heritage``, offline, with the embedded model: ``goldassay demo``.
 
 The task is to extract names. `goldassay.tuning.Patches` tests edits of the prompt on dev, by cross-fitting; what it
-keeps is measured once on test, beside the program as it was and beside patterns that need no model. Printed are an
+keeps is measured once on test, next to the program as it was and patterns that need no model. Printed are an
 error, the prompt sent for it before and after as a diff, the verdict on every candidate, and the values with their
 intervals. Without the model (``--no-model``, its extra is not installed, or its file cannot be fetched) the program is
 one that obeys rules of its prompt without a model: the loop is the same, and takes seconds.

@@ -1,6 +1,6 @@
 """Feedback in words, rendered from the errors of one example: deterministic and bounded in length.
 
-Beside the errors it may have what a reviewer noted about the same or similar inputs (`ReviewNotes`).
+Besides the errors it may have what a reviewer noted about the same or similar inputs (`ReviewNotes`).
 """
 
 from __future__ import annotations

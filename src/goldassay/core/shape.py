@@ -48,7 +48,7 @@ class ProgramShape:
         optional: Those of them that have a default value.
         candidates: The fields that its predictors read and no other predictor answers, where ``inputs`` is None.
         outputs: The fields that its signatures declare as the answer; empty if it has no signature.
-        notes: The fields that its modules add beside the answer: they are shown, and never compared or asked for.
+        notes: The fields that its modules add to the answer: they are shown, and never compared or asked for.
         choices: The declared values of the outputs that are a Literal, an enum or a bool.
         declarations: The declarations of the outputs, as a signature has them.
         measured: The fields that the task's metric reads; empty if these are not known.
@@ -79,7 +79,7 @@ class ProgramShape:
     def answer(self, fields: Iterable[str]) -> list[str]:
         """The fields of a prediction that answer: those that its signatures declare or the metric reads, if it has any.
 
-        Else all without working notes; all if there are only these. What a module returns beside its declared answer,
+        Else all without working notes; all if there are only these. What a module returns besides its declared answer,
         such as the passages that it read, is shown, and neither compared nor asked for.
         """
         fields = list(fields)

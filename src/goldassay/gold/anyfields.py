@@ -59,7 +59,7 @@ def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
 
 
 def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool) -> Record:
-    """A trace, ``{"inputs": {…}, "outputs": {…}}``, with the fields of both beside each other; any other row as it is.
+    """A trace, ``{"inputs": {…}, "outputs": {…}}``, with the fields of both in one row; any other row as it is.
 
     Of a name that both have, a prediction has that of the outputs.
 

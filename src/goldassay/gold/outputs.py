@@ -37,7 +37,7 @@ OUTPUT_FIELDS = {
 }
 """The fields of a prediction that are its output."""
 NO_OUTPUT = ("id", "document", "text", "latency_ms", "error", "meta")
-"""What a prediction of a built-in task has beside its answer and what belongs to it."""
+"""What a prediction of a built-in task has besides its answer."""
 
 
 def output_of(prediction: JsonObject, task: str) -> JsonObject:
@@ -78,8 +78,8 @@ def canonical_output(
         return as_text(sorted(zip(scored, ranks.tolist(), strict=True), key=itemgetter(1)))
     if task == "triples":  # in the order in which they compete for one of gold: the most confident first
         triples = [row.triple for row in statements({"triples": []}, prediction).pred]
-        beside = ("confidence", "meta")
-        return as_text([{name: triple[name] for name in triple if name not in beside} for triple in triples])
+        extras = ("confidence", "meta")
+        return as_text([{name: triple[name] for name in triple if name not in extras} for triple in triples])
     if task == "classification":
         label = str("" if prediction.get("label") is None else prediction["label"]).strip()
         sets = []

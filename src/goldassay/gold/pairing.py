@@ -119,7 +119,7 @@ def _predictions(source: Source) -> Records:
     try:
         return Records.of(source)
     except GoldassayError as error:
-        if source.format in ("run", "kilt"):  # runs hold gold beside their predictions; KILT has one layout for both
+        if source.format in ("run", "kilt"):  # runs hold gold with their predictions; KILT has one layout for both
             raise
         del source.faults.errors[reported:], source.faults.kinds[reported:]
         as_gold = replace(source, side="gold", faults=Faults(limit - reported), warnings=[])

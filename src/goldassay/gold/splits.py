@@ -159,7 +159,7 @@ def split(
             those of ``STRATIFICATION_FACTORS`` that any record has, and where none has any, the labels.
         inputs: The fields whose text says whether two records are near duplicates; by default the text, the query or
             the question, and of records that have none of these all texts.
-        group: A field whose value stays on one side, beside the documents that questions are about.
+        group: A field whose value stays on one side, as the documents that questions are about do.
         near: From how many per cent of similar characters two texts stay together.
         seed: Seeds the order of groups and ties.
 

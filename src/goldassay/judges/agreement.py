@@ -350,7 +350,7 @@ class JudgeAgreement(Report):
 def align(
     labels: LabelFile, votes: Sequence[Vote], judge: Judge | str = "", *, origin: str = "unknown"
 ) -> JudgeAgreement:
-    """A judge's votes (`goldassay.judges.labels.poll`) beside the labels of the same items.
+    """A judge's votes (`goldassay.judges.labels.poll`) against the labels of the same items.
 
     Args:
         labels: the items, labelled or not.

@@ -152,7 +152,7 @@ def _parsed(path: str | Path, rows: Iterable[tuple[int | None, Fields]], parse: 
 
 
 def _fields_of(row: Fields) -> Fields:
-    """The fields of a row with its inputs beside them."""
+    """The fields of a row together with its inputs."""
     inputs = row.get("inputs") or {}
     if not isinstance(inputs, Mapping):
         raise DataError(f"expected an object, not {type(inputs).__name__}", field="inputs")

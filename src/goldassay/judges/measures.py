@@ -53,7 +53,7 @@ class Rated(JudgedMeasure):
         Args:
             gold: The record with the question.
             pred: The prediction with the answer.
-            inputs: What the judge gets beside them; None if there is nothing to judge.
+            inputs: What else the judge gets; None if there is nothing to judge.
             complaints: The fault of an answer in words, by its label.
         """
         pair = AnswerPair(gold, pred)

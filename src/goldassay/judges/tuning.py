@@ -59,7 +59,7 @@ class JudgeProgram(dspy.Module):  # type: ignore[misc]
 
 
 def metric() -> Metric:
-    """The objective of tuning a judge: balanced accuracy; accuracy is reported beside it."""
+    """The objective of tuning a judge: balanced accuracy; accuracy is reported, too."""
     return Metric({LabelF1(over="supported", rate="recall"): 1.0, Accuracy(): 0.0})
 
 

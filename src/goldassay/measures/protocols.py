@@ -27,7 +27,7 @@ class Protocol:
         format: The format of its files; empty if the file shows it.
         reads_records: Whether the reader of the format knows records of ours, too, so that it reads every file.
         aliases: Other names that it is known under.
-        options: The options of the task's scorecard that it uses, beside ``measures``.
+        options: The options of the task's scorecard that it uses, besides ``measures``.
     """
 
     name: str

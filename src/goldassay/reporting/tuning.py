@@ -149,7 +149,7 @@ class Tuning:
                 Table(None, ["outcome", "test", "effect", "edits"], rows, left=4),
             ]
         view += map(Sentence, [about["kept"]["words"]] if about.get("kept") and rows else [])
-        view += map(Sentence, about.get("beside") or ())
+        view += map(Sentence, about.get("reference_lines") or ())
         view += [patch.change for patch in self.patches.values()]
         if self.diff:
             return [*view, Diff("What changed in the prompt", self.diff.splitlines())]

@@ -59,11 +59,11 @@ class Result(Displayed):
         set_values: Values that a convention sets, by name, such as 0 where nothing could be found.
         conventions: The conventions behind each value.
         by: The values by facet (``type``, ``label``, ``property`` …) and key.
-        extra_counts: Counts beside those of the measures.
+        extra_counts: Counts besides those of the measures.
         notes: What a reader of the values should know; `warnings` has more.
         protocol: The official protocol that was applied.
         undefined: The values that the protocol does not define: they are ours.
-        facts: What was counted beside measures (`Sections`).
+        facts: What was counted besides measures (`Sections`).
         name: The name of the system, where several are compared.
         folder: The folder of its run.
         zero: No evidence yet, with the weights that the measures have in a metric; by default that of the measures.
@@ -347,7 +347,7 @@ def data_frame(rows: Mapping[str, Sequence[float | None]], columns: Iterable[str
 
 @dataclass(frozen=True)
 class Sections:
-    """What a result has beside values; every task has one table of them.
+    """What a result has besides values; every task has one table of them.
 
     Args:
         facts: What it counts, by name, in each chunk of the examples; it gets the first measure, for its batch.
@@ -369,7 +369,7 @@ def fold(
     task: str,
     measures: Mapping[str, Measure] | Iterable[Measure],
     shared: Batches,
-    beside: Mapping[str, Measure] = MappingProxyType({}),
+    parts: Mapping[str, Measure] = MappingProxyType({}),
     weight: str = "",
     sections: Sections = Sections(),
 ) -> Result:
@@ -379,9 +379,9 @@ def fold(
         task: The task.
         measures: What the values are, in their order.
         shared: The examples.
-        beside: Measures that have no value of their own: their totals are among those of the others.
+        parts: Measures that have no value of their own: their totals are among those of the others.
         weight: The field of gold that says how much an example counts.
-        sections: What the result has beside values.
+        sections: What the result has besides values.
 
     >>> from goldassay.measures.retrieval import RR
     >>> result = fold("retrieval", [RR()], Batches([{"relevant": ["a"]}], [{"results": ["b", "a"]}]))
@@ -392,7 +392,7 @@ def fold(
     """
     pairs: Any = measures.items() if isinstance(measures, Mapping) else ((measure.key, measure) for measure in measures)
     named = dict(pairs)
-    every = {**named, **beside}
+    every = {**named, **parts}
     columns = Chunks({name: measure.zero for name, measure in every.items()})
     facts = Counter[Hashable]()
     for chunk in shared.chunks():

@@ -5,7 +5,7 @@ count gold needs some labels there too (`goldassay.statistics.sampling`).
 
 Two p-values, of which one decides: *proven* and *better* are said by it. That of the race holds whenever one stops.
 That of the sign or swap test holds for a number of labels that was fixed before the first one. It decides only where
-the draft says so (``fixed`` of its sampling), once, with the last of these labels; else it is printed beside the other.
+the draft says so (``fixed`` of its sampling), once, with the last of these labels; else both are printed.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ ORIGINS = ("unknown", "random", "verdict", "elsewhere")
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """The corrected estimate; beside it what the verdicts alone and the labels alone would say."""
+    """The corrected estimate; with what the verdicts alone and the labels alone would say."""
 
     corrected: Interval
     naive: Interval

@@ -95,8 +95,8 @@ def candidates(texts: Sequence[str], near: float = 0.0) -> NDArray[np.int64]:
         # Sorting numbers is five times as fast as sorting places, so a place takes the lower bits of its mixed key, and
         # hashes of the next band come before it.
         following = (band + 1) % MINHASH_BANDS * MINHASH_ROWS
-        beside = (signs[:, following] % 128 * 128 + signs[:, following + 1] % 128).astype(np.uint64)
-        lower = beside << np.uint64(bits) | places
+        codes = (signs[:, following] % 128 * 128 + signs[:, following + 1] % 128).astype(np.uint64)
+        lower = codes << np.uint64(bits) | places
         order = (np.sort((keys * np.uint64(0x9E3779B97F4A7C15)) & upper | lower) & mask).astype(np.int64)
         ordered = keys[order]
         for step in range(1, BAND_LIMIT + 1):

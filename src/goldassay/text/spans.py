@@ -118,7 +118,7 @@ def widened(start: int, end: int, text: str) -> tuple[int, int]:
     >>> widened(0, 6, "Albert's birthplace is Ulm."), widened(1, 19, '"Hearts and Flowers" is a song.')
     ((0, 8), (0, 20))
     """
-    inner = "'\"_"  # characters inside of words, beside letters and digits
+    inner = "'\"_"  # characters inside of words, besides letters and digits
     while start > 0 and (text[start - 1].isalnum() or text[start - 1] in inner):
         start -= 1
     while end < len(text) - 1 and (text[end].isalnum() or text[end] in inner):

@@ -107,7 +107,7 @@ class Effect(BaseModel):
 
 @dataclass(frozen=True)
 class CandidateResult:
-    """A candidate beside what it was measured against: its cases, the effect, and how the measuring ended.
+    """A candidate and what it was measured against: its cases, the effect, and how the measuring ended.
 
     ``sequential_p`` may be read at any time.
     """

@@ -1,6 +1,6 @@
 """``Patches``: an optimizer that patches prompts from their errors, in bundles, and says what it could prove.
 
-A campaign tests bundles of edits, each beside what is kept, in a fixed order. What moves models most comes first (see
+A campaign tests bundles of edits, each against what is kept, in a fixed order. What moves models most comes first (see
 docs/how-to/tuning.md): the nearest demonstrations for each input; a few that are the same for all, chosen in a race;
 the other form of the answer; the demonstrations that cover the most costly errors; edits in words; the whole
 instruction as a model writes it. With a reviewer's notes the edits made from these are first.
@@ -88,7 +88,7 @@ class PatchOptions:
         threads: how many examples at once.
         seed: of the folds, of the order of examples, of the resamples.
         resamples: of the permutations.
-        held_out: splits that no edit may show or copy, beside dev.
+        held_out: splits that no edit may show or copy, besides dev.
         on_candidate: called with the value and the program whenever a better one is kept.
         on_progress: called with a line on what is measured, now and then.
         journal: the file in which measured examples are kept; a campaign that was killed resumes from it.
@@ -340,7 +340,7 @@ class Campaign:
     def _keep(self, slots: list[str], cases: Cases) -> None:
         """Take these slots, for the folds and for the final program.
 
-        Their cases beside those of the program as it was say whether it is proven; nothing new is measured.
+        Their cases, compared with those of the program as it was, say whether it is proven; nothing new is measured.
         """
         self.cases = cases
         new = self._patches(self.proposed[-1], slots)
@@ -373,7 +373,7 @@ class Campaign:
         against: Cases | None = None,
         dropping: str = "",
     ) -> CandidateResult | None:
-        """Measure these slots beside what is kept, at the level ``keep``; None if they are not accepted.
+        """Measure these slots against what is kept, at the level ``keep``; None if they are not accepted.
 
         With ``dropping``, the slots are measured ``against`` the bundle that has that slot, too, and accepted if they
         are no worse. The ledger says why.

@@ -170,7 +170,7 @@ def by_pattern(name: str, each: int | None = None) -> Callable[[Callable[..., li
     """Make an edit of a function that proposes patches for one pattern, the best first.
 
     The edit fills a slot for each pattern, the most costly first. It takes ``patterns``, how many slots to fill (by
-    default one for each pattern), ``each``, how many patches a slot takes, and what the function takes beside the
+    default one for each pattern), ``each``, how many patches a slot takes, and what the function takes besides the
     diagnosis and the pattern.
 
     Args:
@@ -240,7 +240,7 @@ def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Predict]:
 def covering(diagnosis: Diagnosis, most: int = 6) -> Slots:
     """Demonstrations for the errors that they cover (slot ``demonstrations``), for every predictor.
 
-    There are none beside the nearest, which say as much.
+    There are none together with the nearest, which say as much.
     """
     if shows_nearest(diagnosis.program):
         return {}
@@ -295,7 +295,7 @@ def nearest_examples(diagnosis: Diagnosis, k: int = 4) -> Slots:
 def selected_examples(diagnosis: Diagnosis, k: int = 4, sets: int = 6) -> Slots:
     """The best of ``sets`` sets of ``k`` examples, for every input (slot ``selected examples``).
 
-    There is none if train has too few examples beside those that are measured.
+    There is none if train has too few examples besides those that are measured.
     """
     race = diagnosis.race
     if race is None or len(race.pool) < 2 * k:

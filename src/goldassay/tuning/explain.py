@@ -14,7 +14,7 @@ Two statements that say the same do nothing alone: the program without one still
 not shown to do anything are left out together; if that hurts, the smallest set of them is searched whose removal does
 (QuickXplain, Junker 2004: some 2 k log2(m / k) runs for a set of k). These sets are the ``groups``.
 
-In random halves each unit is left out beside half of the others: a block of examples is answered by a random half of
+In random halves each unit is left out with half of the others: a block of examples is answered by a random half of
 the units and by the other half. The mean effect of a unit over these (Banzhaf's value, as Shapley's a mean over sets)
 costs two runs for all units together, and shows units that others stand in for.
 
@@ -180,7 +180,7 @@ class Ablation:
         return first + second
 
     def in_halves(self, units: Sequence[Unit], n: int, blocks: int = 32) -> list[Unit]:
-        """The units with their mean effects beside random halves of the others, corrected for their number.
+        """The units with their mean effects among random halves of the others, corrected for their number.
 
         Args:
             units: The units.

@@ -370,7 +370,7 @@ RUNGS = 3  # steps in which it goes through them
 
 
 def count_measured(train: int, dev: int, most: int = MOST_MEASURED, races: bool = True) -> int:
-    """How many of ``train`` examples a campaign measures beside those of dev: ``most`` together.
+    """How many of ``train`` examples a campaign measures besides those of dev: ``most`` together.
 
     A third of train is left for a race, half to race on and half to show: no more than a race takes, and none if they
     would be too few for one.
@@ -413,7 +413,7 @@ class Race:
 
     @classmethod
     def on(cls, bench: Bench, train: Examples) -> Race | None:
-        """A race beside a campaign's bench, on what that leaves of train; None if that is too little."""
+        """A race on what a campaign's bench leaves of train; None if that is too little."""
         left = spare(train, bench.examples)
         if len(left) < 2 * LEAST_RACED:
             return None

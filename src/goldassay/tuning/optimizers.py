@@ -64,7 +64,7 @@ class Job:
     folder: Path | None = None
     settings: Record = field(default_factory=dict)
     held_out: dict[str, list[Example]] = field(default_factory=dict)
-    """The splits, beside dev, that no edit may show or copy."""
+    """The splits besides dev that no edit may show or copy."""
     ledger: Ledger = field(default_factory=Ledger)
     """The patches that were tried, if the optimizer tries any."""
 

@@ -116,7 +116,7 @@ class Patch(BaseModel):
             k = int(self.example.get("k", 4))
             count = len(self.example["examples"])
             if not count:
-                return "no examples beside those of the prompt"
+                return "no examples besides those of the prompt"
             return (
                 f"the same {count} examples for every input" if count <= k else f"the {k} nearest of {count} examples"
             )

@@ -178,7 +178,7 @@ class Plan:
     per_document: float = 1.0
     """How many examples share a document, which counts as one in every test; ``spread`` is that of a document then."""
     headroom: tuple[Probe, ...] = ()
-    """What a tuning may gain beside the probes: readable answers, the best of a few tries, their agreement."""
+    """What a tuning may gain besides: readable answers, the best of a few tries, their agreement."""
     recommended: tuple[str, ...] = ()
     """The optimizers that ``optimizer="best"`` runs."""
 

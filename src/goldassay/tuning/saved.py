@@ -262,7 +262,7 @@ class Tuned(Displayed):
     note: str = ""
     """A part that never worked, such as a reflection model whose answers cannot be read; or why nothing was tried."""
     references: Mapping[str, Trial] = field(default_factory=dict)
-    """Labeled and nearest examples on test, which take no tuning, beside the tuned program (``patches`` only)."""
+    """Labeled and nearest examples on test, which take no tuning, next to the tuned program (``patches`` only)."""
     arms: tuple[Arm, ...] = ()
     """The optimizers that shared the budget, if there were several; ``optimizer`` is then the chosen one, or none."""
     corrected: Audit | None = None
@@ -281,7 +281,7 @@ class Tuned(Displayed):
         return self.optimizer if any(arm.optimizer == self.optimizer for arm in self.arms) else None
 
     @property
-    def beside(self) -> list[str]:
+    def reference_lines(self) -> list[str]:
         """The references in words, and those that the tuned program is not better than; a better one is recommended."""
         lines = []
         no_better = []
@@ -331,7 +331,7 @@ class Tuned(Displayed):
         if self.ledger.patches:
             view += [*view_of(self.ledger.patches), Sentence(self.ledger.verdict.sentence)]
         view += [Sentence(f"Note: {self.note}")] if self.note else []
-        view += map(Sentence, self.beside)
+        view += map(Sentence, self.reference_lines)
         view += [Sentence(outcome(self.verdict, self.test.difference.difference))] if self.test is not None else []
         view += [Sentence(f"Stopped early: {self.stopped}.")] if self.stopped else []
         return [*view, Sentence(f"{spent(self.cost)} to tune.")]
@@ -471,7 +471,7 @@ def save(
         "verdict": tuned.verdict,
         "audit": tuned.audit.state(),
         "references": {name: trial.state() for name, trial in tuned.references.items()},
-        "beside": tuned.beside,
+        "reference_lines": tuned.reference_lines,
         "cost": tuned.cost,
     }
     if tuned.arms:

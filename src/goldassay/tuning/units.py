@@ -71,7 +71,7 @@ class Unit:
 
     ``effect`` is the value of the whole program less that without the unit, with the ends of its interval, on ``n``
     examples (0: not measured); ``halves``
-    is its mean effect beside random halves of the other units, with the ends of its interval. ``needed`` is how many
+    is its mean effect with random halves of the other units, with the ends of its interval. ``needed`` is how many
     examples would settle an open unit: they show an effect of this size, or else that it is no larger than the margin,
     four times in five. ``notes`` name units that say the same, or the opposite, those that stand in for it, and the
     only stratum in which the unit helps. ``origin`` says who wrote the unit, if that is known: optimizer, patch,
@@ -149,7 +149,7 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
         for index, demo in enumerate(predictor.demos or []):
             lines = "\n".join(_lines({key: demo[key] for key in signature.fields if key in demo}))
             units.append(Unit(lines, "demonstration", name, index, tokens(lines)))
-    if isinstance(program, Wrapped):  # the examples beside the predictors' own
+    if isinstance(program, Wrapped):  # the examples besides the predictors' own
         fields = {key for predictor in named.values() for key in signature_of(predictor).fields}
         shown_to_all = [
             "\n".join(_lines({key: value for key, value in example.items() if key in fields}))

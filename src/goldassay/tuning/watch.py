@@ -7,7 +7,7 @@ whatever the optimizer catches. Tokens, money and minutes are known after a call
 
 An optimizer that selects by the mean of the examples' own F1 selects something else than micro-F1: a text with one name
 weighs as much as one with fifty. So it gets each example's credit for the corpus value (`Credit`): its pseudo-value
-beside a reference, the evidence S of n examples of the program as it was (Quenouille 1956, Tukey 1958):
+against a reference, the evidence S of n examples of the program as it was (Quenouille 1956, Tukey 1958):
 
     credit(t) = (n + 1) V(S + t) − n V(S)
 

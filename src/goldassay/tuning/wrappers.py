@@ -122,7 +122,7 @@ class Wrapped(Module):  # type: ignore[misc]
             return await self.inside(inputs).acall(**inputs)
 
     def prompt_parts(self) -> list[JsonObject]:
-        """The parts of the prompts beside the predictors' own, as JSON: for the fingerprint of the program."""
+        """The parts of the prompts besides the predictors' own, as JSON: for the fingerprint of the program."""
         return [{name: getattr(self, name) for name in ADDED}]
 
     def dump_state(self, json_mode: bool = True) -> JsonObject:

@@ -156,8 +156,8 @@ def _measured(metric: Metric) -> set[str]:
     if isinstance(metric, FunctionMetric):
         return fields_read(metric.function)
     names = {name for measure in metric.measures.values() for name in OUTPUT_FIELDS.get(measure.task, ())}
-    beside = ("confidence", "probabilities") if names else ()
-    columns = [metric.columns.get(name, name) for name in (*names, *beside)]
+    extras = ("confidence", "probabilities") if names else ()
+    columns = [metric.columns.get(name, name) for name in (*names, *extras)]
     if any(callable(column) for column in columns):
         return set()
     return {str(column).partition(".")[0] for column in columns}

@@ -145,7 +145,7 @@ def _inputs(case: Case) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ModeAlignment(Report):
-    """A judge of a mode beside the labels that it has not seen, and the share of the mode.
+    """A judge of a mode against the labels that it has not seen, and the share of the mode.
 
     Args:
         mode: The name of the mode.
@@ -197,7 +197,7 @@ class ModeAlignment(Report):
 def align(
     judge: ModeJudge, traces: Sequence[ReviewedTrace], population: Mapping[str, Case], *, threads: int = 1
 ) -> ModeAlignment:
-    """A judge beside the labels that it has not seen, and the share of its mode among all traces.
+    """A judge against the labels that it has not seen, and the share of its mode among all traces.
 
     Args:
         judge: The judge.

@@ -268,7 +268,7 @@ def rules_from_notes(diagnosis: Diagnosis, pattern: Pattern) -> list[Patch]:
 
 @by_pattern("counter-examples", each=EACH_MODE)
 def wrong_and_right(diagnosis: Diagnosis, pattern: Pattern, wrong: Mapping[str, Example]) -> list[Patch]:
-    """A wrong answer beside the right one, for an input of a mode (slot ``counter-examples MODE``).
+    """A wrong answer next to the right one, for an input of a mode (slot ``counter-examples MODE``).
 
     Args:
         diagnosis: What edits are made from; its train examples hold the right answers.

@@ -3,7 +3,7 @@
 Each prediction has a canonical form, a text (`goldassay.gold.outputs`); two agree if these are equal. It leaves out the
 spelling of an answer only where the measure that is asked about does (SQuAD's normalisation).
 
-What is beside the output (confidence, probabilities, contexts, citations) is compared only for a measure that reads it.
+What comes with the output (confidence, probabilities, contexts, citations) is compared only for measures that read it.
 
 >>> spans = [{"start": 0, "end": 2, "type": "TOP"}, {"start": 5, "end": 9, "type": "TMP"}]
 >>> OutputComparison("extraction").agree({"entities": spans}, {"entities": spans[::-1]})
@@ -84,7 +84,7 @@ class OutputComparison:
 
     @property
     def reads_output_alone(self) -> bool:
-        """Whether what is beside the output (its confidence, say) makes no difference."""
+        """Whether what comes with the output (its confidence, say) makes no difference."""
         if self.task not in TASKS:
             return False
         name = type(self.asked).__name__
@@ -122,8 +122,8 @@ class OutputComparison:
             return canonical_output(prediction, self.task, shape=self.shape)
         if self.task == "trajectories":  # which take other times
             return as_text([canonical_output(prediction, self.task), trajectory(prediction).steps])
-        beside = ("id", "meta", "trajectory")
-        return as_text({name: value for name, value in prediction.items() if name not in beside})
+        extras = ("id", "meta", "trajectory")
+        return as_text({name: value for name, value in prediction.items() if name not in extras})
 
     def agree(self, first: Mapping[str, object] | None, second: Mapping[str, object] | None) -> bool:
         """Whether two predictions are the same output."""

@@ -1,4 +1,4 @@
-"""Official protocols of question answering, and the measures that they need beside exact match and F1.
+"""Official protocols of question answering, and the measures that they need besides exact match and F1.
 
 HotpotQA and MuSiQue compare ``supporting_facts`` of both sides, as sets. DocVQA has the measure `ANLS`. DROP and Quoref
 take an answer of several spans (a list of texts), on both sides: the spans are aligned one to one, and numbers must be
@@ -55,7 +55,7 @@ def _facts(pair: AnswerPair) -> Sequence[float]:
 
 
 def _answer(pair: AnswerPair) -> Sequence[float]:
-    """The same of the words of the answer by HotpotQA's rules, beside the nearest gold answer."""
+    """The same of the words of the answer by HotpotQA's rules, against the nearest gold answer."""
     if pair.failed or pred_field(pair.pred, "answer") in (None, []):
         return NOTHING
     answer = squad(pair.answer)

@@ -162,7 +162,7 @@ Steps = dict[tuple[str, str], Floats]
 
 @dataclass(eq=False, repr=False)
 class Thresholds(Confusion):
-    """The amounts that each confidence adds to precision, recall and the number of statements, beside those of gold.
+    """The amounts that each confidence adds to precision, recall and the number of statements, against those of gold.
 
     ``value`` is the area under the curve of precision by recall (``auc``), else the rate where F1 is best.
 

@@ -413,7 +413,7 @@ def _rates(reference: Parts, candidate: Parts) -> Floats:
     parts = list(zip(laid, places, starts, strict=True))
     gold = [(n, start + a, start + b) for n, (overlay, _, start) in enumerate(parts) for a, b in overlay.gold]
     pred = [(place, start + a, start + b) for overlay, place, start in parts for a, b in overlay.pred]
-    # SemEval'13: each predicted span beside the same, else the first that it overlaps
+    # SemEval'13: each predicted span against the same, else the first that it overlaps
     near: list[Span | None] = []
     for span in pred:
         _, first, last = span

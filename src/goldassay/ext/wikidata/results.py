@@ -72,7 +72,7 @@ class Scoring:
 
     @property
     def metric(self) -> Metric:
-        """F1 of statements, with precision and recall beside it."""
+        """F1 of statements, with its precision and recall."""
         weights = {"f1": 1.0, "precision": 0.0, "recall": 0.0}
         return Metric({measures.F1(rate=rate, **self.options): weight for rate, weight in weights.items()})
 

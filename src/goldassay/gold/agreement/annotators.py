@@ -65,10 +65,10 @@ def agree(
     study = Study(tuple(records), rows, draws)
     figures = study.figures
     if shape:  # each field of the answer, whose name a figure's type has
-        beside = (*ABOUT_RECORD, *shape.asked)
-        answers = dict.fromkeys(name for row in rows for record in row for name in record or () if name not in beside)
+        extras = (*ABOUT_RECORD, *shape.asked)
+        answers = dict.fromkeys(name for row in rows for record in row for name in record or () if name not in extras)
         if not answers:
-            raise DataError(f"no record has an answer of {task}, beside {', '.join(shape.asked)}")
+            raise DataError(f"no record has an answer of {task}, only {', '.join(shape.asked)}")
         disagreements: list[Disagreement] = []
         for name in shape.scored(answers):
             labelled = [[record and {**record, "label": _label(record.get(name))} for record in row] for row in rows]

@@ -2,7 +2,7 @@
 
 A card has one of two layouts: that of goldassay (``tasks: {extraction: {records, entities, types, …}}``), or the
 founding schema (``gold_standard_dataset: {metadata, ner_annotations: {entity_types, samples_per_type, …}, …}``). What
-the tasks share (documents, and the tables beside them) is recounted too. A kit is the YAML files of an evaluation
+the tasks share (documents, and the tables with them) is recounted too. A kit is the YAML files of an evaluation
 against Wikidata: their heads declare counts and a rate, and no entry is there twice.
 """
 

@@ -40,9 +40,9 @@ def _annotations(source: Source) -> Iterator[SourceRecord]:
 
 def _record(file: Path, name: str, source: Source) -> Fields:
     """The record of an ``.ann`` file."""
-    beside = file.with_suffix(".txt")
+    text_file = file.with_suffix(".txt")
     gold = source.side == "gold"
-    text = files.text(beside) if gold or beside.exists() else None
+    text = files.text(text_file) if gold or text_file.exists() else None
     spans: dict[str, Fields] = {}
     ids: dict[str, dict[str, list[str]]] = {}  # of each span that is linked, its ids by knowledge base
     relations: list[tuple[int, str, list[str]]] = []

@@ -1,6 +1,6 @@
 """``jsonl``: the canonical records, one JSON object a line; ``run``: the rows of a run folder (``rows.jsonl``).
 
-Of a run's rows the predictions are read, and the gold beside them. What a program returned beside the task's fields
+Of a run's rows the predictions are read, and the gold with them. What a program returned besides the task's fields
 (its reasoning, say) is left out. An example that failed has no prediction. Of an example that was tried again the last
 row counts, and of one with repeats the first answer.
 """

@@ -2,7 +2,7 @@
 
 Classification and answering find their columns by their names (`COLUMN_NAMES`), other tasks have the names of their
 fields; what is not a field goes to ``meta``, and of a JSON file it is an error. A row without an id is named by its
-number. A ``document`` column, or ``doc_id`` beside an ``id``, says which rows belong together. Of your own task a
+number. A ``document`` column, or ``doc_id`` next to an ``id``, says which rows belong together. Of your own task a
 record has any fields: a column of whole numbers, numbers or true/false is read as such.
 
 In a cell of a table, secondary types are separated by ``|``, ``,`` or ``;``; several texts are a JSON list
@@ -136,7 +136,7 @@ def _record(row: Fields, source: Source) -> Fields:
         column = next((by_name[name] for name in names if name in by_name), None)
         if column is not None and column not in columns.values():
             columns[field] = column
-    if source.task == "classification" and "label" in columns:  # beside a label, a score is not a grade
+    if source.task == "classification" and "label" in columns:  # where there is a label, a score is not a grade
         score = columns.pop("score", None)
         if source.side == "pred" and score is not None:
             columns.setdefault("confidence", score)

@@ -124,7 +124,7 @@ class BestThreshold(AnswerMeasure[Thresholded]):
     Questions with the same probability are answered together (the script takes them one by one, in the order of its
     file; under ``squad2`` a note says how many there are). A question without a prediction counts in no number of
     questions; if it is unanswerable it counts as right all the same, as in the script. One with neither a probability
-    nor a confidence is left out; one whose program failed counts 0 beside others that have one.
+    nor a confidence is left out; one whose program failed counts 0 where others have one.
 
     Formula: max over thresholds of (scores of the questions under it + unanswerable ones over it) / questions
     Source: Rajpurkar, Jia and Liang, ACL 2018 (evaluation script 2.0)

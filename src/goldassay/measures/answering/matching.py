@@ -288,7 +288,7 @@ class AnswerBatch:
 
     @cached_property
     def pairs(self) -> tuple[list[str], list[str]]:
-        """Each answer beside each of its references."""
+        """Each answer against each of its references."""
         answers = [text for text, references in zip(self.answers, self.texts, strict=True) for _ in references]
         return answers, [*chain.from_iterable(self.texts)]
 

@@ -1,4 +1,4 @@
-"""The words of an answer beside those of gold: exact match, F1, ROUGE, BLEU and chrF.
+"""The words of an answer against those of gold: exact match, F1, ROUGE, BLEU and chrF.
 
 Exact match is 1 if the normalised texts are equal. F1 is 2·P·R / (P + R) over the multiset of normalised words; if
 either side is empty after normalisation, F1 is 1 if both are and 0 otherwise (SQuAD 2.0's rule; 1.1 never has such
@@ -76,8 +76,8 @@ class ExactMatch(AnswerMeasure[Mean]):
     characters are words. ``language="gold"`` reads each question's own ``language``; without one, the script of the
     question and its answers decides it where it does not separate words, and it is ``en`` elsewhere.
 
-    ``empty``: what gold answers without a word count. ``skip``: nothing beside others (SQuAD 2.0). ``equal``: an empty
-    answer is right, and its F1 is 1 (MuSiQue). ``overlap``: it is right, and its F1 is 0, for no word is shared
+    ``empty``: what gold answers without a word count. ``skip``: nothing if there are others (SQuAD 2.0). ``equal``: an
+    empty answer is right, and its F1 is 1 (MuSiQue). ``overlap``: it is right, and its F1 is 0, for no word is shared
     (TriviaQA). ``wrong``: as ``overlap``, but an answer without any character is wrong (KILT). With all but ``skip`` an
     answer that is ``None`` counts 0.
 
@@ -327,7 +327,7 @@ class BLEU(AnswerMeasure[NGrams]):
     }
 
     def tally(self, pair: AnswerPair) -> NGrams:
-        """The n-grams of one answer beside all its golds."""
+        """The n-grams of one answer against all its golds."""
         answer = words_13a(pair.answer)
         golds = [*map(words_13a, pair.references)]
         if not golds:
@@ -377,7 +377,7 @@ class ChrF(AnswerMeasure[CharacterGrams]):
     }
 
     def tally(self, pair: AnswerPair) -> CharacterGrams:
-        """The character n-grams of one answer beside those of the best gold."""
+        """The character n-grams of one answer against those of the best gold."""
         longest = 6
         answer = "".join(pair.answer.split())
         tallies = []

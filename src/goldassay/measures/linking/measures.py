@@ -176,7 +176,7 @@ class MRR(_Ranked):
 
 @dataclass(frozen=True)
 class Coverage(_Ranked):
-    """The share of gold mentions that have any answer, even NIL; to be read beside hits and MRR.
+    """The share of gold mentions that have any answer, even NIL; to be read with hits and MRR.
 
     Formula: answered gold mentions / gold mentions
 

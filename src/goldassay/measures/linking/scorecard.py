@@ -96,9 +96,9 @@ def scorecard(
         "repeated": "{n} predictions repeat a mention; their candidates were put together, each counts once",
         "lost": "{n} predicted mentions are not in their text and count as spurious",
     }
-    beside = {measure.key: measure for members in over.values() for measure in members}
+    parts = {measure.key: measure for members in over.values() for measure in members}
     sections = Sections(facts, {"over": by_over}, warnings)
-    card = fold("linking", measures, shared, beside=beside, sections=sections)
+    card = fold("linking", measures, shared, parts=parts, sections=sections)
     card.extra_counts["mentions"] = {"gold": card.totals["coverage"].weight, "answered": card.totals["coverage"].total}
     if protocol:
         card.protocol = protocol

@@ -28,7 +28,7 @@ from goldassay.core.measure import literal_call
 Comparator = Callable[[Any, Any], float]
 AMOUNT = re.compile(r"[-+]?\d[\d.,' \u00a0\u202f]*")
 AMOUNT_WITH_UNIT = re.compile(rf"([^\s\d]{{1,3}}\s*)?{AMOUNT.pattern}\S*")
-"""A number with a unit or currency beside it: not a name that has a number in it."""
+"""A number with a unit or currency: not a name that has a number in it."""
 ISO_MONTH = re.compile(r"(\d{4})(?:-(\d\d))?")
 ISO_MOMENT = re.compile(r"\d{4}-\d\d(-\d\d([T ].*)?)?|\d\d:\d\d(:\d\d.*)?")
 DIGITS = re.compile(r"\W*\d+\W+\d+\W+\d+\W*")
@@ -246,7 +246,7 @@ SYMBOLS = {"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy"}
 
 
 def unit(value: JSON) -> str:
-    """The unit or currency beside the number of a text."""
+    """The unit or currency of the number in a text."""
     text = folded(AMOUNT.sub(" ", value)) if isinstance(value, str) else ""
     return SYMBOLS.get(text, text)
 

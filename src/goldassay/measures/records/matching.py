@@ -154,7 +154,7 @@ class RecordComparison:
 
     def _aligned(self, name: str, left: list[FieldItem], right: list[FieldItem]) -> dict[int, tuple[int, Match]]:
         """For items of a list the place of the item that belongs to each, and the leaves of both."""
-        tie = 1e-6  # what likeness weighs beside credit
+        tie = 1e-6  # what likeness weighs next to credit
         near = 0.5  # the likeness from which two items without a common value are one wrong item, not two
         ordered = self.ordered == "all" or name in self.ordered
         within = (chosen for field, chosen in self.named.items() if field == name or field.startswith(f"{name}."))

@@ -6,7 +6,7 @@ item. Calls are assigned to each other one to one, and as many as can be (`golda
 order in which gold lists its calls changes nothing.
 
 The first wrong step is the first call with which no acceptable trajectory goes on. Where order counts that is the
-length of the longest common beginning; where it does not, the first call that cannot be assigned beside all before it.
+length of the longest common beginning; where it does not, the first call that cannot be assigned with those before.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def same(expected: JSON, value: JSON, chosen: str | None = None) -> bool:
 
 @dataclass
 class Alignment:
-    """One acceptable list of calls beside those of a prediction."""
+    """One acceptable list of calls against those of a prediction."""
 
     gold: tuple[Step, ...]
     pred: tuple[Step, ...]
@@ -196,14 +196,14 @@ class Alignment:
             return None
         if self.ordered:
             return self.beginning
-        # predicted calls are served in order here: the first without a call of gold finds none beside all before it
+        # predicted calls are served in order here: the first without a call of gold finds none that is left
         assigned = assign({j: [i for i in range(len(self.gold)) if self.is_right(i, j)] for j in range(len(self.pred))})
         return next((j for j in range(len(self.pred)) if j not in assigned), len(self.pred))
 
 
 @dataclass
 class CallPair:
-    """A prediction beside all that gold accepts."""
+    """A prediction against all that gold accepts."""
 
     reference: Reference
     trajectory: Trajectory

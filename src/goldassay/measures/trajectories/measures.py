@@ -3,7 +3,7 @@
 The calls of a prediction are assigned one to one to those of the acceptable list that they are nearest to. A right call
 is a true positive, a call too many a false positive, a missing one a false negative; a wrong call is both.
 
-Beside other tools: `TrajectoryMatch` is Vertex AI's trajectory_exact_match, in_order_match and any_order_match.
+In other tools' terms: `TrajectoryMatch` is Vertex AI's trajectory_exact_match, in_order_match and any_order_match.
 agentevals' modes agree where its greedy assignment finds the largest one (its own way is the protocol ``agentevals``).
 ragas' ToolCallF1 counts sets, so a repeated call counts once there; its ToolCallAccuracy is 0 unless the sequences of
 names are equal. deepeval's ToolCorrectness compares names only, by default: `ToolF1`'s recall.
@@ -91,7 +91,7 @@ class TrajectoryMatch(TrajectoryMeasure[Mean]):
     """The share of trajectories that match an acceptable one as a whole.
 
     ``mode``: ``exact`` (the same calls, in the same order unless gold says ``order: any``), ``in_order`` (all of gold's
-    in their order, others between them), ``any_order`` (all of gold's, others beside them), ``unordered`` (the same
+    in their order, others between them), ``any_order`` (all of gold's, and others), ``unordered`` (the same
     calls in any order) or ``subset`` (no call that gold lacks).
 
     Formula: matching trajectories / all trajectories

@@ -6,7 +6,7 @@ covered once. Precision and recall are closed-world; since a knowledge base is n
 as an interval under open-world knowledge, which verdicts narrow.
 
 Read in this order: `records` (what is read from a pair, and what covers what), `measures` (what counts), `mistakes`
-(the errors, in words), `scorecard` (everything over a set). Beside: `objects` (how subjects, predicates and objects
+(the errors, in words), `scorecard` (everything over a set). Also `objects` (how subjects, predicates and objects
 compare) with `times` and `numeric`. Text2KGBench, WebNLG, DocRED and CaRB are in `goldassay.ext.protocols`.
 
 Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023; Wikidata's data model,

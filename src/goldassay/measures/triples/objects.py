@@ -72,7 +72,7 @@ class TripleMatching:
 
     Args:
         alignment: Pairs of predicate and property; without any, every predicate means itself.
-        prefixes: Pairs of prefix and namespace, beside the well-known ones.
+        prefixes: Pairs of prefix and namespace, besides the well-known ones.
         equivalents: Pairs of ids (or names) that are one thing.
         threshold: The least similarity of texts.
         tolerance: The greatest relative difference of quantities.

@@ -231,7 +231,7 @@ def _scalar(node: Schema, root: Schema) -> Scalar | None:
 
 
 def _resolved(node: Schema, root: Schema) -> Schema:
-    """A part with its reference followed; keys beside the reference are kept."""
+    """A part with its reference followed; other keys of the reference's object are kept."""
     target = root if "$ref" in node else {}
     for key in node.get("$ref", "#/").removeprefix("#/").split("/"):
         target = target.get(key, {})

@@ -70,7 +70,7 @@ class EndpointLimit:
     """The rate limits of one endpoint: calls `enter`, and `leave` with the tokens that they used.
 
     How many tokens an answer takes is known only afterwards, so a call reserves its prompt (four characters a token)
-    and the running mean of what answers took beside it.
+    and the running mean of what answers took besides.
     """
 
     def __init__(self, rpm: float | None, tpm: float | None) -> None:

@@ -95,14 +95,14 @@ def packed_plotly() -> str:
     return packed(plotly() or "")
 
 
-def policy(scripts: Iterable[str], styles: Iterable[str], *, connect: bool = False, beside: bool = False) -> str:
+def policy(scripts: Iterable[str], styles: Iterable[str], *, connect: bool = False, local_scripts: bool = False) -> str:
     """The content security policy of a page: these scripts, these styles, and nothing else.
 
     ``style`` attributes are allowed because charts place their marks with them. ``connect`` lets a served page ask its
-    own server; ``beside`` lets a page load the chart library from the file beside it.
+    own server; ``local_scripts`` lets a page load the chart library from the file beside it.
     """
     allowed = " ".join(f"'{digest(script)}'" for script in scripts)
-    if beside:
+    if local_scripts:
         allowed += " 'self'"
     sheets = " ".join(f"'{digest(style)}'" for style in styles)
     rules = {
@@ -270,7 +270,7 @@ def page(
             chart=chart,
             blobs=blobs,
             library=library if source else None,
-            csp=policy(allowed, [style, *own_styles(source)], connect=connect, beside=bool(source and library)),
+            csp=policy(allowed, [style, *own_styles(source)], connect=connect, local_scripts=bool(source and library)),
             style=Markup(style),  # markup of this package, never of a run
             sources=list(map(Markup, sources)),
         )

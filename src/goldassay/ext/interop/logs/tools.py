@@ -349,8 +349,17 @@ def _observations(rows: list[Any]) -> list[Fields]:
 
 def _chats(content: Content, file: Path) -> list[LogSystem]:
     rows = content if isinstance(content, list) else [content]
-    beside = ("id", *CHAT, "tools", "metadata", "model", "systemInstruction", "system_instruction", "generationConfig")
-    if not rows or not all(isinstance(row, dict) and row.keys() <= {*beside} for row in rows):
+    chat_fields = (
+        "id",
+        *CHAT,
+        "tools",
+        "metadata",
+        "model",
+        "systemInstruction",
+        "system_instruction",
+        "generationConfig",
+    )
+    if not rows or not all(isinstance(row, dict) and row.keys() <= {*chat_fields} for row in rows):
         return []
     chats = [next((row[name] for name in CHAT if name in row), None) for row in rows]
     samples: list[Sample] = []
@@ -448,8 +457,8 @@ def _dspy(content: Content, file: Path) -> list[LogSystem]:
         return []
     *names, score = max(content, key=len)
     values = [number(row.get(score)) for row in content]
-    beside = any(name.startswith(("example_", "pred_")) for name in names)  # gold beside an answer of the same name
-    is_answer = not beside and str(content[0].get(score)) in ("True", "False")
+    has_pairs = any(name.startswith(("example_", "pred_")) for name in names)  # gold and an answer of the same name
+    is_answer = not has_pairs and str(content[0].get(score)) in ("True", "False")
     if "candidate" in names or None in values or is_answer:
         return []
     first = next((index for index, name in enumerate(names) if name.startswith("example_")), 1)

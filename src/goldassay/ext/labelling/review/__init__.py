@@ -29,7 +29,7 @@ class ReviewChoices(TypedDict, total=False):
         seed: The seed of a new draft.
         who: Who labels, where the page does not say.
         overlap: The share of the records that two reviewers label.
-        judge: Whether the judge's verdicts of the draft are shown beside people.
+        judge: Whether the judge's verdicts of the draft are shown next to people's.
         map: The fields of the sources under other names.
         add: New traces, of which a wave is drafted into the folder.
     """

@@ -321,7 +321,7 @@ class Folder:
         return next((answers[name] for name in self.systems if name in answers), None)
 
     def fields(self, index: int, blind: bool = False) -> Fields:
-        """The fields of a record that a reviewer reads: its inputs, and what is known of it beside them.
+        """The fields of a record that a reviewer reads: its inputs, and what else is known of it.
 
         Args:
             index: The record.
@@ -368,7 +368,7 @@ class Folder:
 
     @cached_property
     def _declared(self) -> Collection[str]:
-        """The outputs that the program of a task of your own declares: what it returns beside them is not an answer."""
+        """The outputs that the program of a user's task declares: anything else that it returns is not an answer."""
         return () if self.task in TASKS else (self.schema or {}).get("properties", ())
 
     @property
@@ -451,7 +451,7 @@ def _settings(path: Path) -> Settings | None:
 
 
 def task_of(records: Sequence[Record]) -> str | None:
-    """The task that a draft's suggestions imply; steps beside an answer only show how it was reached.
+    """The task that a draft's suggestions imply; steps that come with an answer only show how it was reached.
 
     >>> task_of([{"id": "a", "suggestions": {"run": {"label": "M", "trajectory": []}}}])
     'classification'

@@ -307,7 +307,7 @@ class Session:
         note and grade; none means that it was read and nothing went wrong. ``reviewed.jsonl`` has all records that were
         read.
 
-        Where a judge was asked, ``judge.jsonl`` has people's labels beside its verdicts, for `goldassay judge eval`.
+        Where a judge was asked, ``judge.jsonl`` has people's labels with its verdicts, for `goldassay judge eval`.
         Records whose decisions differ, on which somebody is unsure, or whose decision made no gold have none. Where
         systems are compared, they stay in the file, so that a comparison counts them as the page does; else they are
         left out.

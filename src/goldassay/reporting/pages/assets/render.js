@@ -283,7 +283,7 @@
       calls(run));
   }
 
-  /* `which`: the run whose steps are beside those of the first, if both have any. */
+  /* `which`: the run whose steps are shown next to those of the first, if both have any. */
   goldassay.render = function (example, names, which = 0) {
     const gold = example.gold ?? {};
     const several = example.runs.length > 1;

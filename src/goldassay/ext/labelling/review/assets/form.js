@@ -1,5 +1,5 @@
 /* A form for an object: its rows come from a JSON Schema, from declared fields, or from the values that systems gave.
-   Where systems differ, both values are beside the field, and a letter takes one. */
+   Where systems differ, both values are next to the field, and a letter takes one. */
 
 import { button, make, plain, same } from "./dom.js";
 
@@ -250,7 +250,7 @@ export class Form {
   }
 }
 
-/* Two objects or more, one beside the other, a line a leaf; a leaf that another has differently is marked. */
+/* Two objects or more, side by side, a line a leaf; a leaf that another has differently is marked. */
 export function shown(value, others, path = [], name = "") {
   const isLeaf = value === null || typeof value !== "object" || !Object.keys(value).length;
   const indent = `d${Math.min(Math.max(path.length - 1, 0), 3)}`;

@@ -1,4 +1,4 @@
-/* Two answers or more beside one another: which is right. The server gives the order; names stay hidden until the end. */
+/* Two answers or more side by side: which is right. The server gives the order; names stay hidden until the end. */
 
 import { button, facts, make } from "../dom.js";
 

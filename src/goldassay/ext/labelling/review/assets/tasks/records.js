@@ -1,4 +1,4 @@
-/* Records: a form for the record, beside the text that it is read from; the value of the active field is marked there. */
+/* Records: a form for the record, next to the text that it is read from; the value of the active field is marked there. */
 
 import { facts, make } from "../dom.js";
 import { agreed, Form, fromSchema, fromValues, shown } from "../form.js";
