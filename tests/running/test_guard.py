@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import make_dataclass
 from typing import Any
 
 import dspy
 import pytest
 from dspy.utils import DummyLM
+from pydantic import create_model
 
 from goldassay.core.shape import shape_of
 from goldassay.running.budget import BudgetSpent
@@ -50,7 +52,16 @@ def test_a_guarded_copy_has_the_same_predictors_and_its_own_signatures() -> None
 
 @pytest.mark.parametrize(
     ("output", "fields"),
-    [({"label": "M"}, {"label": "M"}), ("M", {"output": "M"}), ({}, {"output": {}}), ({1: 2}, {"output": {1: 2}})],
+    [
+        ({"label": "M"}, {"label": "M"}),
+        ("M", {"output": "M"}),
+        ({}, {"output": {}}),
+        ({1: 2}, {"output": {1: 2}}),
+        # flawed: the metric read these in dspy.Evaluate, and evaluate hid them in the field output
+        (dspy.Example(label="M"), {"label": "M"}),
+        (create_model("Typed", label=str)(label="M"), {"label": "M"}),
+        (make_dataclass("Slots", ["label"], slots=True)("M"), {"label": "M"}),
+    ],
 )
 def test_any_output_is_a_prediction(output: Any, fields: dict[str, Any]) -> None:
     assert dict(as_prediction(output).items()) == fields

@@ -86,7 +86,7 @@ def names(record: Any) -> list[str]:
     """The names of the fields that a record has."""
     fields = record.keys() if isinstance(record, Mapping) or is_example(record) else ()
     if not fields and not is_example(record):
-        fields = getattr(record, "__dict__", ())
+        fields = getattr(record, "__dataclass_fields__", None) or getattr(record, "__dict__", ())
     return [str(key) for key in fields if not str(key).startswith(("_", "dspy_"))]
 
 

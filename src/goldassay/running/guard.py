@@ -9,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass
 from typing import Any, TypeAlias
 
 import dspy
+from pydantic import BaseModel
 
 from goldassay._support.dspy_compat import copy_program
 from goldassay._support.exceptions import one_line
+from goldassay.core.fields import names, read
 from goldassay.core.metric import failed_with
 from goldassay.running.budget import BudgetSpent
 
@@ -24,9 +27,9 @@ PARSER_RETRIES = 4
 
 
 def as_prediction(output: object) -> dspy.Prediction:
-    """A program's output as a prediction: a dict gives its fields, any other value is the field ``output``.
+    """A program's output as a prediction: a dict, an example, a pydantic model and a dataclass give their fields.
 
-    A generator among the fields becomes a list; a coroutine is awaited.
+    Any other value is the field ``output``. A generator among the fields becomes a list; a coroutine is awaited.
 
     >>> as_prediction({"label": "M"})
     Prediction(
@@ -42,6 +45,8 @@ def as_prediction(output: object) -> dspy.Prediction:
         return output
     if output is None:
         return failed_with("the program returned None")
+    if isinstance(output, (dspy.Example, BaseModel)) or is_dataclass(output):
+        output = {name: read(output, name) for name in names(output)}
     if isinstance(output, Mapping) and output and all(isinstance(key, str) for key in output):
         return as_prediction(dspy.Prediction(dict(output)))
     return dspy.Prediction(output=output)
