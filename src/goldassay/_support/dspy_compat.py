@@ -1,4 +1,4 @@
-"""What differs between DSPy 3.0 and the newest, and the few public names that stand in a submodule of DSPy.
+"""The differences between DSPy 3.0 and the newest, and the few public names that are in a submodule of DSPy.
 
 No other module imports from a submodule of DSPy or asks for its version. Before 3.4 DSPy hands on the errors of
 LiteLLM, which derive from those of OpenAI's client; from 3.4 on it raises errors of its own.
@@ -21,7 +21,7 @@ from pydantic_core import to_jsonable_python
 _errors = vars(import_module("dspy.utils.exceptions"))
 
 LM_ERRORS: tuple[type[Exception], ...]
-"""What a call of a model raises when the model does not answer."""
+"""The errors of a call whose model does not answer."""
 UNAVAILABLE_ERRORS: tuple[type[Exception], ...]
 """The endpoint gives no answer, or refuses the request."""
 HOPELESS_ERRORS: tuple[type[Exception], ...]
@@ -29,7 +29,7 @@ HOPELESS_ERRORS: tuple[type[Exception], ...]
 BAD_REQUEST_ERRORS: tuple[type[Exception], ...]
 """The model refuses this request, for example because it is too long."""
 DSPY_ERRORS: tuple[type[Exception], ...]
-"""What DSPy and its models raise by themselves."""
+"""The errors that DSPy and its models raise by themselves."""
 
 if "LMError" in _errors:
     LM_ERRORS = (_errors["LMError"],)
@@ -111,7 +111,7 @@ def copy_program(program: Any) -> Any:
 
 
 def history_entry(lm: dspy.BaseLM, outputs: object) -> Mapping[str, Any]:
-    """What ``lm.history`` holds of the call that returned these outputs; empty if DSPy keeps no history.
+    """The entry of ``lm.history`` for the call that returned these outputs; empty if DSPy keeps no history.
 
     An answer from DSPy's cache has no ``usage``.
     """

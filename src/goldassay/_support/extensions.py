@@ -34,7 +34,7 @@ class ExtensionWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Extension:
-    """What a package adds, by name; every value is an object reference, ``"package.module:name"``.
+    """The names that a package adds; every value is an object reference, ``"package.module:name"``.
 
     Args:
         name: What the extension is called.

@@ -196,7 +196,7 @@ def rows(file: Path, *, what: str = "a JSON object", check: Check | None = None)
 
 
 def parsed_rows(file: Path, parse: Callable[[dict[str, Any]], T], *, what: str) -> Iterator[tuple[T, int]]:
-    """What ``parse`` makes of each object of a file that a `Log` wrote, with the byte offset of its line (`rows_at`).
+    """The result of ``parse`` for each object of a file that a `Log` wrote, with the offset of its line (`rows_at`).
 
     Raises:
         DataError: A line is not JSON, or ``parse`` raises.

@@ -33,7 +33,7 @@ class Option:
     """One option of the command line.
 
     Args:
-        metavar: What stands for the value in the help; None for the name of the type.
+        metavar: The word for the value in the help; None for the name of the type.
         help: What the option does.
         name: The option, as ``--from``; by default it is called as its parameter.
         positional: An argument, without ``--``.

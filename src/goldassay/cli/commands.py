@@ -55,7 +55,7 @@ FORMER = {
     "judge plan": "judge eval --labels 50",
     "patch list": "patch show",
 }
-"""What commands do that went into others, under the names that they had."""
+"""Commands that became parts of others, under their former names."""
 FORMER_OPTIONS = {
     "audit": {"--inputs": "--unlabelled"},
     "compare": {"--inputs": "--unlabelled", "--rescore": "--metric"},
@@ -74,7 +74,7 @@ def places() -> dict[str, str]:
 
 
 def listed(words: str) -> dict[str, tuple[str, str]]:
-    """What the help of a group lists: the words and the place of each name; of a group the place of its first command.
+    """The help of a group: the words and the place of each name; of a group the place of its first command.
 
     >>> listed("runs")["list"]
     ('runs list', 'goldassay.cli.report:list_')

@@ -109,7 +109,7 @@ def propose(
 
 @dataclass(frozen=True)
 class TestOptions(NotesOptions, SetOptions):
-    """What patches are tested on."""
+    """The gold and the program that patches are tested on."""
 
     __test__ = False  # not a test of pytest's
     split: str = "dev"

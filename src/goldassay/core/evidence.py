@@ -311,7 +311,7 @@ NODES = np.polynomial.legendre.leggauss(5)  # points and weights of the mean on 
 def contributions(
     a: Values, b: Values, zero: Tally | None = None, *, clusters: Sequence[object] | None = None
 ) -> Floats:
-    """What each example (or cluster) adds to the corpus value of A minus that of B.
+    """The part of each example (or cluster) in the corpus value of A minus that of B.
 
     The parts add up to the difference, but for the rounding of the derivative; an example with the same evidence on
     both sides adds 0.

@@ -25,7 +25,7 @@ REVIEWED_FILE = "reviewed.jsonl"
 
 
 class ReviewNotes:
-    """What reviewers noted about outputs, by the inputs: the note of the reviewed record that is nearest to an example.
+    """Reviewers' notes about outputs, by the inputs: the note of the reviewed record that is nearest to an example.
 
     Similarity is the cosine of TF-IDF vectors of character n-grams (2 to 4, inside words) of the inputs; near is at
     least `NEAR`. Of near records the one with the same inputs is the nearest, then the one with the same id, then the
@@ -94,7 +94,7 @@ def similarity_to(texts: Sequence[str]) -> Callable[[str], Sequence[float]]:
 
 
 def _note(row: Fields) -> str:
-    """What a reviewer noted about a record, in one line: the note, and the kinds of failure; empty of no failure."""
+    """A reviewer's note about a record, in one line: the note, and the kinds of failure; empty of no failure."""
     modes = f"({', '.join(row['modes'])})" if row["modes"] else ""
     return " ".join(f"{row['note'] or ''} {modes}".split())
 
@@ -107,7 +107,7 @@ def feedback(
     pred_trace: object = None,
     note: str = "",
 ) -> str:
-    """What is right, what is wrong and what the measures ask, for the predictor ``pred_name`` if it is named.
+    """Feedback: what is right, what is wrong and what the measures ask, for the predictor ``pred_name`` if it is named.
 
     Args:
         pred: The prediction.
@@ -115,7 +115,7 @@ def feedback(
         evidence: Their tallies, with the score that they make together.
         pred_name: The predictor that the feedback is for.
         pred_trace: Its calls, as an optimizer hands them over.
-        note: A reviewer's, which stands before the errors if there are any.
+        note: A reviewer's note, which comes before the errors if there are any.
     """
     lower = dict.fromkeys(evidence.worst, ", lower is better")
     values = [f"{key} {tally.value:.3f}{lower.get(key, '')}" for key, tally in evidence.items()]

@@ -20,7 +20,7 @@ Record = Mapping[str, Any]
 Fields = dict[str, Any]
 """The same, where they may be changed."""
 JsonObject = dict[str, object]
-"""What is written as one JSON object, and read as that."""
+"""An object that is written as JSON, and read as that."""
 Column = str | Callable[[Any], Any]
 Columns = Mapping[str, Column]
 ABSENT = object()
@@ -110,7 +110,7 @@ def check_unique(records: Iterable[object], file: Path | str | None = None) -> N
 
 
 def cluster(record: object, index: int) -> object:
-    """What an example or a row is resampled, compared and split with: the document that it names, else itself.
+    """The unit in which an example or a row is resampled, compared and split: the document that it names, else itself.
 
     That is its ``document`` (also under ``meta``), or the only one of its ``documents``.
 
@@ -165,7 +165,7 @@ def assign_folds(examples: Sequence[object], folds: int, seed: int) -> list[int]
 
 
 def unit(size: int, clusters: Iterable[object] | None) -> str:
-    """What intervals and tests count: ``size`` examples, or the documents that they belong to.
+    """The unit of intervals and tests: ``size`` examples, or the documents that they belong to.
 
     >>> unit(3, None), unit(3, ["a", "b", "a"])
     ('3 examples', '2 documents')

@@ -86,7 +86,7 @@ class Assessment(Generic[T]):
 Review = tuple[tuple[Error, ...], tuple[str, ...]]
 """The errors of one example, and what is right in it."""
 Conventions = Mapping[str, str]
-"""What cannot be chosen, by name: ``{"average": "micro"}``."""
+"""The fixed options, by name: ``{"average": "micro"}``."""
 Names = tuple[str, ...]
 Limits = tuple[float, float]
 
@@ -145,7 +145,7 @@ class Measure(Generic[T, B]):
 
     @property
     def breakdown(self) -> Mapping[str, Measure]:
-        """By facet, the measure of the same that counts by key."""
+        """The measures of the same that count by key, by facet."""
         return {}
 
     def __post_init__(self) -> None:
@@ -271,7 +271,7 @@ class Batches:
             yield Batches(list(self.gold[start:end]), list(self.pred[start:end]))
 
     def assessed(self, measures: Mapping[str, Measure]) -> Iterator[dict[str, Assessment]]:
-        """What each measure says of each example, counted for many at once where its evidence can be."""
+        """The evidence of each measure for each example, counted for many at once where that is possible."""
         from goldassay.core.evidence import rows
 
         for chunk in self.chunks():

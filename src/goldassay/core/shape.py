@@ -33,7 +33,7 @@ DSPY_NOTES = (
 
 
 class Signature(Protocol):
-    """What is read of a ``dspy.Signature``."""
+    """The parts of a ``dspy.Signature`` that are read."""
 
     input_fields: Mapping[str, object]
     output_fields: Mapping[str, object]

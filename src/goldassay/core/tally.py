@@ -43,7 +43,7 @@ REPAIRS: dict[str, tuple[str, tuple[str, ...]]] = {
     "false": ("true", ("pred", "both")),
     "unknown": ("true", ("pred", "both")),
 }
-"""What tallies count as wrong: what it becomes when it is repaired, and the side of the errors that cause it."""
+"""The counts of wrong items: what each becomes when it is repaired, and the side of the errors that cause it."""
 
 
 class Tally(ABC):

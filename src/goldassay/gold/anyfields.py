@@ -29,7 +29,7 @@ from goldassay.core.fields import read as field_at
 from goldassay.gold.formats import SPLIT_NAMES, is_by_split
 
 DRAFTED = ("sampling", "suggestions", "preferred")
-"""Of a draft: how a record was chosen, what systems answered, and whose answers people took to be right."""
+"""The fields that a draft adds: how a record was chosen, what systems answered, and whose answers people chose."""
 ABOUT_RECORD = ("id", "split", "language", "document", "strata", "meta", *DRAFTED)
 """Fields about a record, which are not fields of a task."""
 

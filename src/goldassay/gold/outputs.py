@@ -37,11 +37,11 @@ OUTPUT_FIELDS = {
 }
 """The fields of a prediction that are its output."""
 NO_OUTPUT = ("id", "document", "text", "latency_ms", "error", "meta")
-"""What a prediction of a built-in task has besides its answer."""
+"""The fields of a prediction of a built-in task besides its answer."""
 
 
 def output_of(prediction: JsonObject, task: str) -> JsonObject:
-    """What a prediction answers, without its id, and of a built-in task without what belongs to the id.
+    """The answer of a prediction, without its id, and of a built-in task without what belongs to the id.
 
     >>> output_of({"id": "a", "text": "Ur", "label": "M"}, "classification")
     {'label': 'M'}

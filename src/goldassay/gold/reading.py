@@ -44,7 +44,7 @@ def source_of(
     drafts: bool = False,
     **options: Unpack[ReadOptions],
 ) -> Source:
-    """What to read and how; raises for a task, a format or an option that does not exist.
+    """The file to read and the way to read it; raises for a task, a format or an option that does not exist.
 
     Args:
         path: The file, or the records themselves (`goldassay.gold.anyfields.objects`).
@@ -188,7 +188,7 @@ class Records(list[Fields]):
 
     @property
     def warnings(self) -> list[str]:
-        """What was left out or read in an unusual way."""
+        """Warnings about what was left out or read in an unusual way."""
         return self.source.warnings
 
     @property

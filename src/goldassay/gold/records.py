@@ -186,7 +186,7 @@ def prove(text: str, spans: Sequence[Mapping[str, object]], field: str, record: 
 
 
 def span_fault(text: str, span: Record) -> str | None:
-    """What is wrong with a span; None if it is where it says.
+    """The fault of a span; None if its text is where it says.
 
     A predicted span that its system did not find in the text has ``null`` for both offsets, and its words.
     """

@@ -425,7 +425,7 @@ def stats(gold: GoldSet) -> Fields:
 
 
 def view_of_stats(counts: Record) -> View:
-    """What `stats` counted: for each task a sentence of totals, and a table for each facet."""
+    """The counts of `stats`: for each task a sentence of totals, and a table for each facet."""
     view: View = []
     for name, task in counts["tasks"].items():
         groups = {key: value for key, value in task["counts"].items() if isinstance(value, Mapping)}

@@ -57,7 +57,7 @@ class Strict(TypedDict):
 
 
 class Failure(Strict, total=False):
-    """What a person saw going wrong: a failure mode (`goldassay.ext.labelling.modes`), the remark, and how bad it is,
+    """A fault that a person saw: a failure mode (`goldassay.ext.labelling.modes`), the remark, and how bad it is,
     1 to 3."""
 
     mode: Required[str]
@@ -66,7 +66,7 @@ class Failure(Strict, total=False):
 
 
 class Common(Strict, total=False):
-    """What every gold record may have.
+    """The fields that every gold record may have.
 
     Records of a draft say how they were chosen (``sampling``, `goldassay.statistics.design`), what systems answered
     (``suggestions``), and whose answers a person took to be right (``preferred``, `goldassay.ext.labelling.labelled`);
@@ -242,7 +242,7 @@ class Trajectories(Common, total=False):
 
 
 class Predicted(Strict, total=False):
-    """What every prediction may have."""
+    """The fields that every prediction may have."""
 
     id: Required[Id]
     document: Id | None

@@ -226,7 +226,7 @@ def for_tuning(records: Sequence[JsonObject], seed: int = 0, inputs: Sequence[st
 
 
 def fields_of(record: Record) -> JsonObject:
-    """What a record can be divided by: its strata, its own fields, and the columns of the user in ``meta``."""
+    """The fields by which a record can be split: its strata, its own fields, and the user's columns in ``meta``."""
     return {**(record.get("meta") or {}), **record, **(record.get("strata") or {})}
 
 

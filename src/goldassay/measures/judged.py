@@ -1,4 +1,4 @@
-"""What measures with a judge share: how they keep the judge, its verdicts as evidence, and their correction by people.
+"""The common part of measures with a judge: the judge, its verdicts as evidence, and their correction by people.
 
 A judge is an object with a method ``verdict(question, **inputs)``, which gives a `Verdict` on a named question
 (`goldassay.judges.questions`): ``verdict("support", text=…, claim=…)``; and with ``claims(text)``, a list or ``None``,
@@ -150,7 +150,7 @@ class JudgedMeasure(Measure[JudgedMean]):
     @property
     def chosen(self) -> Mapping[str, object]:
         """The judge's name first (or where the verdicts come from without one), then every other convention."""
-        first = {"judge": self.judge or "what stands with the prediction"}
+        first = {"judge": self.judge or "what comes with the prediction"}
         return {**first, **super().chosen, **first}
 
 
@@ -160,7 +160,7 @@ def unknown(what: str, field: str = "answer") -> Error:
 
 
 JudgeLabels = Mapping[str, Mapping[str, float | Sequence[float]]]
-"""By the name of a value and the id of an example: what people say of it, from 0 to 1. With a second number, what the
+"""People's labels by the name of a value and the id of an example, from 0 to 1. With a second number, what the
 judge says of the answer that people saw, where that is not the answer of this run."""
 
 

@@ -41,7 +41,7 @@ class RankedRun:
     front: dict[str, bool] = field(default_factory=dict)
 
     def _spent(self, amount: float | None) -> float | None:
-        """What existing predictions took is not known, nor what answers from the cache took when they were made."""
+        """Whether time and cost are known: those of existing predictions and of cached answers are not."""
         return None if STORED in self.run.head.settings else self.run.uncached(float(amount or 0.0))
 
     @property

@@ -91,7 +91,7 @@ class Stated(Viewable, Protocol):
 
 
 Lines: TypeAlias = "Sequence[str | Sentence | Table | Chart | Note | Diff]"
-"""What a result shows; texts are lines of data."""
+"""The view of a result; texts are lines of data."""
 
 
 def output(result: Stated | Mapping[str, object], json: bool, view: Lines | None = None) -> None:

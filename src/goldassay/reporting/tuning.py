@@ -81,7 +81,7 @@ class Tuning:
 
     @property
     def corrected(self) -> Record | None:
-        """Of several optimizers the verdict on the chosen one, which is corrected for their number."""
+        """The verdict on the chosen one of several optimizers, corrected for their number."""
         audit: Record = self.about.get("audit") or {}
         return audit if self.about.get("arms") and self.about.get("test") and audit.get("interval") else None
 

@@ -157,7 +157,7 @@ def _part(facet: str, key: str, n: int, evidence: Evidences, after: Matrix, befo
 
 
 def _strata(first: Run, run: Run) -> Iterator[PartDifference]:
-    """By each key of each stratum that has more than one; in the metric."""
+    """The difference in the metric for each key of each stratum that has more than one."""
     columns: list[Any] = [system.zero.with_items(system.result.columns) for system in (run, first)]
     folds = [Evidences(column, run.zero) for column in columns]
     if folds[0].paths != folds[1].paths:
@@ -178,7 +178,7 @@ def _strata(first: Run, run: Run) -> Iterator[PartDifference]:
 
 
 def _types(first: RunSummary, second: RunSummary) -> Iterator[PartDifference]:
-    """By type, label or property: F1 of each."""
+    """The F1 of each type, label or property."""
     for facet, tallies in first.counts.items():
         for key, after in second.counts.get(facet, {}).items():
             support = int(np.sum(tallies[key].tp) + np.sum(tallies[key].fn)) if key in tallies else 0

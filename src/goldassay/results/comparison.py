@@ -125,12 +125,12 @@ class Comparison:
 
     @property
     def unit(self) -> str:
-        """What counts as one pair: examples or documents."""
+        """The unit of a pair: examples or documents."""
         return "examples" if self.test is None else self.test.unit
 
     @property
     def gain(self) -> PairedTest:
-        """By how much B is better: B − A, or A − B where lower is better.
+        """The gain of B: B − A, or A − B where lower is better.
 
         Raises:
             GoldassayError: The difference is not known.
@@ -203,7 +203,7 @@ class Comparison:
 
     @property
     def details(self) -> list[str]:
-        """What stands behind a verdict by labels: which p it is, and what more labels would show."""
+        """The details of a verdict by labels: which p it is, and what more labels would show."""
         labels = self.labels
         if labels is None or labels.interval is None:
             return []
@@ -249,7 +249,7 @@ class Comparison:
         }
 
     def label_state(self) -> JsonObject:
-        """What the labels show, as JSON.
+        """The result of the labels, as JSON.
 
         Raises:
             GoldassayError: The comparison is not by labels.

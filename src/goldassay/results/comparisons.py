@@ -106,7 +106,7 @@ class Comparisons(list[Comparison], Displayed):
 
     @cached_property
     def ranks(self) -> dict[str, list[Rank]]:
-        """By each measure that all have, the ranks that each result may have, in the order of the results."""
+        """For each measure that all have, the possible ranks of each result, in the order of the results."""
         first = self.baseline
         by_name = {}
         for name in first.values if not first.design.drafted else self._tests:

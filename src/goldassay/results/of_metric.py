@@ -58,7 +58,7 @@ def fold_metric(metric: Metric, gold: Sequence[object], pred: Sequence[object], 
 
 
 def _by_key(columns: Columns, measure: Measure, result: Result) -> Fields:
-    """What a measure counts by key."""
+    """The counts of a measure by key."""
     pairs = zip(result.records, result.batches.pred if result.batches else (), strict=True)
     renamed = [sides(columns, gold, pred) for gold, pred in pairs]
     batches = Batches([gold for gold, _ in renamed], [pred for _, pred in renamed])

@@ -1,4 +1,4 @@
-"""What scoring a set of predictions gives: columns of tallies, and every value that they hold.
+"""The result of scoring a set of predictions: columns of tallies, and every value that they hold.
 
     shared = Batches(gold, pred)                         # the matching or ranking of all examples, done once
     result = fold("retrieval", [nDCG(10), RR()], shared) # a column a measure
@@ -37,7 +37,7 @@ from goldassay.statistics.paired import PairedTest, compare
 
 RATE_NAMES = ("precision", "recall", "f1")
 Facets: TypeAlias = "Mapping[str, Callable[[Result], Record | None]]"
-"""What each facet of a result shows; None leaves it out."""
+"""The table of each facet of a result; None leaves it out."""
 Values = dict[str, float | None]
 """Values by name; None without evidence."""
 Cell = tuple[float | None, tuple[float, float] | None]
@@ -205,7 +205,7 @@ class Result(Displayed):
 
     @property
     def unit(self) -> str:
-        """What the intervals count: ``48 documents``, or the examples."""
+        """The unit of the intervals: ``48 documents``, or the examples."""
         return unit(self.examples, None if self.level is None or self.why_no_estimate else self.clusters)
 
     @property
@@ -215,7 +215,7 @@ class Result(Displayed):
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader of the values should know: the notes, and what makes values or intervals doubtful."""
+        """Warnings for a reader of the values: the notes, and what makes values or intervals doubtful."""
         if self.why_no_estimate:
             return [*self.notes, self.why_no_estimate]
         if self.level is None:
@@ -347,7 +347,7 @@ def data_frame(rows: Mapping[str, Sequence[float | None]], columns: Iterable[str
 
 @dataclass(frozen=True)
 class Sections:
-    """What a result has besides values; every task has one table of them.
+    """The sections of a result besides values; every task has one table of them.
 
     Args:
         facts: What it counts, by name, in each chunk of the examples; it gets the first measure, for its batch.

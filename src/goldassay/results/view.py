@@ -1,4 +1,4 @@
-"""What a result says of itself: its ``view()`` is a list of sentences, tables, charts and notes.
+"""The parts of a result's ``view()``, which is a list of sentences, tables, charts and notes.
 
 A result knows which figures belong together and in which order; how they look is up to what draws them
 (`goldassay.reporting`): the terminal, a page, or the card of a notebook. Values are written here as the text of a cell
@@ -56,7 +56,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Note:
-    """What a reader has to know before believing the figures: a warning."""
+    """A warning that a reader needs before believing the figures."""
 
     text: str
 
@@ -146,7 +146,7 @@ class Viewable(Protocol):
     """A result that says of itself what it shows."""
 
     def view(self) -> View:
-        """What it shows, in order."""
+        """The parts in their order."""
         ...
 
 

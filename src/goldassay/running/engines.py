@@ -84,7 +84,7 @@ class Failures:
 
     @property
     def all(self) -> str:
-        """That everything failed, if that is an error; else nothing."""
+        """A message if everything failed and that is an error; else nothing."""
         if self.most >= 1 or self.worked or not self.rows or len(self.errors) < self.rows:
             return ""
         what = "the one example failed:" if self.rows == 1 else f"all {self.rows} examples failed; the first,"

@@ -203,7 +203,7 @@ def _sources(file: Path) -> list[Path]:
 
 @functools.lru_cache(maxsize=256)
 def _imports(source: bytes) -> list[tuple[str, int]]:
-    """What a source imports: names, each with the number of folders above in which it is looked for, 0 for the path."""
+    """The imports of a source: names, each with the number of folders above in which it is sought, 0 for the path."""
     names: list[tuple[str, int]] = []
     for _ in range(9):  # while several threads parse, Python 3.11 fails now and then
         with suppress(SystemError):

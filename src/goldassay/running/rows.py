@@ -61,9 +61,9 @@ IN_FILE = (
     *("index", "id", "document", "language", "strata", "sampling", "tallies", "errors", "score", "latency_s", "error"),
     *("prediction", "usage", "waited_s", "truncated", "inputs", "gold", "steps", "calls", "repeat", "retried"),
 )
-"""What a row has in its file, in this order."""
+"""The fields of a row in its file, in this order."""
 EVEN_EMPTY = ("index", "id", "tallies", "score", "latency_s", "prediction", "inputs", "gold")
-"""What is written even if it is 0 or empty, but not None."""
+"""The fields that are written even if they are 0 or empty, but not None."""
 
 
 @dataclass(slots=True)

@@ -305,7 +305,7 @@ class Run(Displayed):
         return {facet: by_key(result.columns[facet].summed) for facet in by_facet} if result else {}
 
     def measured(self, scorecard: Callable[[Batches], Result], rows: Sequence[Row]) -> Result | None:
-        """What other measures say of the same answers; None without a trace, or if only the metric's code reads them.
+        """The values of other measures on the same answers; None without a trace, or if only the metric reads them.
 
         Args:
             scorecard: Measures pairs of gold and predictions.

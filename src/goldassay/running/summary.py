@@ -1,4 +1,4 @@
-"""What a run says of itself: its values with intervals and targets, a sentence, warnings, its own noise, its view."""
+"""The summary of a run: its values with intervals and targets, a sentence, warnings, its own noise, its view."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ReportedValue:
     recall: float | None = None
     lower_is_better: bool = False
     judged: float | None = None
-    """What the judge alone says, of a value that people's labels correct."""
+    """The judge's own value, where people's labels correct it."""
 
     @property
     def label(self) -> str:

@@ -190,7 +190,7 @@ class Design:
 
     @property
     def question(self) -> Question:
-        """What the labels are for."""
+        """The question that the labels answer."""
         return self.first.question
 
     @property
@@ -205,7 +205,7 @@ class Design:
 
     @property
     def agreement(self) -> str:
-        """What counted as agreement, in words."""
+        """The definition of agreement, in words."""
         return self.first.agreement
 
     @property

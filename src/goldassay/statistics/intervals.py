@@ -69,7 +69,7 @@ class Interval:
 
     @property
     def reaching_zero(self) -> Interval:
-        """It, widened to hold 0."""
+        """The interval, widened to hold 0."""
         return replace(self, low=min(self.low, 0.0), high=max(self.high, 0.0))
 
     def state(self) -> JsonObject:

@@ -268,7 +268,7 @@ def compare_weighted(
 
 
 class DraftedAnswers(Protocol):
-    """What one system answered to all inputs that a draft was made from."""
+    """The answers of one system to all inputs that a draft was made from."""
 
     @property
     def design(self) -> Design:

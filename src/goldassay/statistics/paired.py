@@ -4,7 +4,7 @@ The interval of a difference is made from those of both values (Newcombe 1998, m
 With the ends l and u of A's and B's Wilson interval, each at its effective sample size, and ρ the correlation of what
 each example adds to the two values, its lower end lies √((a − l)² − 2ρ (a − l)(u − b) + (u − b)²) under a − b.
 Newcombe's correction takes 1 / (2n √(a (1 − a) b (1 − b))) off ρ where it is positive, so that two systems that agree
-on every example seen are not held to agree on all. It is never of width zero; its coverage stands in docs/coverage.md.
+on every example seen are not held to agree on all. It is never of width zero; docs/coverage.md has its coverage.
 
 Ranks: every pair of systems is compared (`compare`), the p-values corrected after Holm, so that with probability
 ``level`` no difference that is called sure is chance. Systems that are surely better than one stand before it, those
@@ -428,7 +428,7 @@ def cliffs_delta(a: Sequence[float] | Floats, b: Sequence[float] | Floats) -> fl
 
 
 def odds_ratio(a: Sequence[float] | Floats, b: Sequence[float] | Floats) -> float:
-    """Of the examples that only one of the two has right: those of A to one of B (McNemar's b / c).
+    """The odds among examples that only one of the two has right: those of A to one of B (McNemar's b / c).
 
     1 where neither has any; infinite where B has none.
 

@@ -47,7 +47,7 @@ class VarianceParts:
         return self.repeats / total if total > 0 else 0.0
 
     def narrower(self, examples: float = 1.0, repeats: float = 1.0) -> float:
-        """By which share so many times as many examples, or repeats, make the interval narrower."""
+        """The share by which so many times as many examples, or repeats, make the interval narrower."""
         return 1 - math.sqrt((1 - self.share + self.share / repeats) / examples)
 
 

@@ -384,7 +384,7 @@ def swap_test(differences: Floats, resamples: int = 10_000, seed: int = 0) -> fl
 def additions(
     a: Floats, b: Floats, evidences: Evidences, *, weights: Floats | None = None, running: bool = False
 ) -> Floats:
-    """What each label adds to B's value less A's, by the derivative at the evidence of both systems together.
+    """The part of each label in B's value less A's, by the derivative at the evidence of both systems together.
 
     For F1 that is proportional to (tp_b − tp_a) − F / 2 · (P_b − P_a), with F of both together and P what is predicted.
     With A and B exchanged only its sign changes, so if the two could be exchanged each sign is a fair coin.

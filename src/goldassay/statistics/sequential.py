@@ -29,7 +29,7 @@ FIRST_LOOK = 8  # examples before the first look
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """Where a sequential test stands: ``decision`` is ``accept``, ``reject`` or ``continue``.
+    """The state of a sequential test: ``decision`` is ``accept``, ``reject`` or ``continue``.
 
     ``used`` of ``n`` examples (or clusters) were looked at when it was taken. ``p`` is valid at any time: it may be
     read after every look; ``wealth`` is the evidence for a gain, ``against`` the evidence that there is none

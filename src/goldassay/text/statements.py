@@ -91,7 +91,7 @@ def statements(text: str) -> list[Statement]:
 
 
 def _kind(line: str) -> str:
-    """What a line begins: code, a table, a heading, an item or a sentence; else it is blank."""
+    """The kind of block that a line begins: code, a table, a heading, an item or a sentence; else it is blank."""
     text = line.lstrip()
     if text.startswith(("```", "~~~")):
         return "code"

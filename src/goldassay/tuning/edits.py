@@ -155,7 +155,7 @@ def functions_of(edits: Iterable[Edit]) -> set[Edit]:
 
 
 class PatternSource(Protocol):
-    """What patterns and edits are made from instead of errors alone, such as the notes of a review."""
+    """A source of patterns and edits besides errors, such as the notes of a review."""
 
     def of_cases(self, cases: Sequence[Case]) -> list[Pattern]:
         """The patterns that these cases show."""

@@ -231,7 +231,7 @@ class Ablation:
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Displayed):
-    """What each unit of a program's prompts is worth on some gold, with one model.
+    """The worth of each unit of a program's prompts on some gold, with one model.
 
     ``units`` are in the order of the prompts, ``groups`` are sets of units that stand in for each other. ``value`` is
     that of the whole program. ``gold`` is the hash of the examples, of which ``n`` were measured.
@@ -305,7 +305,7 @@ def explain(
     share: float = 1.0,
     **changes: Any,
 ) -> Explanation:
-    """What each statement and demonstration of a program's prompts is worth on gold (dev, not test).
+    """Measure the worth of each statement and demonstration of a program's prompts on gold (dev, not test).
 
     Every unit is left out in turn, so it costs one run of the program a unit, two for random halves, and some for
     groups.
@@ -401,7 +401,7 @@ def lm_name(lm: BaseLM | str | None) -> str | None:
 
 @dataclass(frozen=True)
 class _Purse:
-    """What a budget still allows, by what the examples that were measured so far have used.
+    """The examples that a budget still allows, by what those measured so far have used.
 
     An answer from the cache uses nothing, but the same example costs a call once the prompt is another.
     """
@@ -632,7 +632,7 @@ def prune(
 
 @contextmanager
 def _within(meter: Meter) -> Iterator[None]:
-    """What is done inside ends when the budget does.
+    """A context that ends when the budget does.
 
     Raises:
         RunStopped: A model answers no more.

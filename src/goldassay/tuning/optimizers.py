@@ -472,7 +472,7 @@ ACCEPT_ALPHA = 0.2  # a candidate that is accepted is measured on all of dev, wh
 
 
 class Proposal(Protocol):
-    """What this reads of GEPA's ``CandidateProposal``."""
+    """The fields of GEPA's ``CandidateProposal`` that are read."""
 
     candidate: Mapping[str, str]
     parent_program_ids: Sequence[int]

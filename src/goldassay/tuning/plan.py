@@ -62,7 +62,7 @@ TRIES = 3
 
 @dataclass(frozen=True)
 class Probe:
-    """What a kind of edit gains on the pilot's examples over the program as it is, with its interval and the t.
+    """The gain of a kind of edit on the pilot's examples over the program as it is, with its interval and the t.
 
     ``spread`` is the standard deviation of one document's part in the gain. A ``ceiling`` is a maximum over noise,
     never below 0, which shows nothing by itself.
@@ -178,7 +178,7 @@ class Plan:
     per_document: float = 1.0
     """How many examples share a document, which counts as one in every test; ``spread`` is that of a document then."""
     headroom: tuple[Probe, ...] = ()
-    """What a tuning may gain besides: readable answers, the best of a few tries, their agreement."""
+    """Other possible gains of a tuning: readable answers, the best of a few tries, their agreement."""
     recommended: tuple[str, ...] = ()
     """The optimizers that ``optimizer="best"`` runs."""
 

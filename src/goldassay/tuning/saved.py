@@ -242,7 +242,7 @@ class Arm:
 
     @property
     def gap(self) -> float | None:
-        """By how much the value on dev, which chose, is above that on test."""
+        """The value on dev, which chose, less that on test."""
         return None if self.dev is None or self.test is None else self.dev - self.test
 
 
@@ -277,7 +277,7 @@ class Tuned(Displayed):
 
     @property
     def chosen(self) -> str | None:
-        """Of several optimizers the chosen one; None if no program is better on dev than the program as it is."""
+        """The chosen one of several optimizers; None if no program is better on dev than the program as it is."""
         return self.optimizer if any(arm.optimizer == self.optimizer for arm in self.arms) else None
 
     @property

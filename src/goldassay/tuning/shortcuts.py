@@ -148,7 +148,7 @@ def shortcuts(examples: Sequence[object], fields: Collection[str] = ()) -> list[
 def _features(
     examples: Sequence[object], texts: Sequence[str], labels: dict[str, list[Hashable]]
 ) -> dict[str, list[Hashable]]:
-    """What is known of each example without the meaning of its text."""
+    """The facts about each example that need no understanding of its text."""
     numbers: dict[str, list[float]] = {
         "the length": [len(text) for text in texts],
         "the number of digits": [sum(map(str.isdigit, text)) for text in texts],

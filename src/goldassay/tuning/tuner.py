@@ -168,7 +168,7 @@ class Contender:
 
     @property
     def name(self) -> str:
-        """That of its optimizer."""
+        """The name of its optimizer."""
         return self.optimizer.name
 
     @contextmanager

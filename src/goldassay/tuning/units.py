@@ -41,7 +41,7 @@ from goldassay.workspace import Target
 
 
 class UnitVerdict(StrEnum):
-    """What is shown of a unit."""
+    """The figures of a unit."""
 
     HELPS = "helps"
     HURTS = "hurts"
@@ -191,7 +191,7 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
 
 
 def unmeasured_parts(program: Module) -> list[str]:
-    """What else is in the prompts of all predictors: headings, and fields with their descriptions.
+    """The rest of the prompts of all predictors: headings, and fields with their descriptions.
 
     >>> import dspy
     >>> unmeasured_parts(dspy.Predict(dspy.Signature("text -> label", "Label it.\\n# Rules\\n- One.")))
@@ -301,7 +301,7 @@ PROOF = "state.proof.json"  # of a folder with a saved program
 
 @dataclass(frozen=True)
 class PromptProof:
-    """What is shown of the units of a program's prompts with one model; ``gold`` is the hash of the examples.
+    """The figures of the units of a program's prompts with one model; ``gold`` is the hash of the examples.
 
     ``unmeasured`` are headings and fields with their descriptions: part of the prompt, and no units.
     """
@@ -431,7 +431,7 @@ def read_proofs(file: Path) -> list[PromptProof]:
 
 
 def check_proof(program: Module, file: Path, model: str | None, gold: Sequence[str] = ()) -> list[str]:
-    """What has no proof any more: what was written, edited, moved or removed since, other gold or models.
+    """The units without a valid proof: what was written, edited, moved or removed since, other gold or models.
 
     Nothing is run, so it is a check for continuous integration.
 

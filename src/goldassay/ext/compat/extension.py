@@ -1,4 +1,4 @@
-"""What the extension ``compat`` adds to goldassay."""
+"""The entry point of the extension ``compat``."""
 
 from __future__ import annotations
 

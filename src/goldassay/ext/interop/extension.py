@@ -1,4 +1,4 @@
-"""What the extension ``interop`` adds to goldassay."""
+"""The entry point of the extension ``interop``."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from goldassay.reporting import terminal
 
 @dataclass(frozen=True)
 class ReviewOptions:
-    """What is labelled, by whom, and how."""
+    """The options of a review."""
 
     task: str | None = None
     question: Annotated[

@@ -169,7 +169,7 @@ class Pool:
 
 
 def text_of(record: JsonObject, task: str, shape: ProgramShape = UNKNOWN_SHAPE) -> str:
-    """What a record is recognised by: its text, question or query; of a task of one's own all its inputs."""
+    """The key that identifies a record: its text, question or query; of a user's task all its inputs."""
     if task in INPUT_FIELDS:
         return str(record.get(INPUT_FIELDS[task]) or "")
     return input_text(
@@ -201,7 +201,7 @@ class Draft:
 
     @property
     def strata(self) -> dict[str, dict[str, int]]:
-        """Of each stratum how many inputs it has (``size``), and how many of them are ``drafted``."""
+        """The inputs of each stratum (``size``), and how many of them are ``drafted``."""
         counts = Counter(record[SAMPLING]["stratum"] for record in self.records)
         return {name: {"size": size, "drafted": counts[name]} for name, size in self.sizes.items()}
 
@@ -386,7 +386,7 @@ ESTIMATES = {
     "errors": "the share of each kind of error, weighted by stratum",
     "tuning": "nothing: these are examples for train and dev",
 }
-"""What may be estimated from the labels, by question."""
+"""The estimates that labels allow, by question."""
 
 
 def next_steps(

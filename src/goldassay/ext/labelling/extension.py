@@ -1,4 +1,4 @@
-"""What the extension ``labelling`` adds to goldassay."""
+"""The entry point of the extension ``labelling``."""
 
 from __future__ import annotations
 

@@ -167,14 +167,14 @@ def decided(records: Sequence[Record], task: str, *, metric: bool = False) -> tu
 
 
 def _suggested(record: Record, system: str, task: str) -> JsonObject:
-    """What a system answered; an empty prediction if it failed."""
+    """The answer of a system; an empty prediction if it failed."""
     answer = (record.get("suggestions") or {}).get(system)
     name = identity(record, "")
     return empty_prediction(name, task) if answer is None else {"id": name, **answer}
 
 
 def predicted_by_design(design: Design, systems: tuple[str, str]) -> dict[str, tuple[float, float]]:
-    """By stratum, how many items two systems predict in all of it, where the design says so.
+    """The number of items that two systems predict in all of a stratum, by stratum, where the design says so.
 
     Args:
         design: The design.

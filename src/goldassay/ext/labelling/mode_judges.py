@@ -138,7 +138,7 @@ def mode_judge(mode: Mode, traces: Sequence[ReviewedTrace], judge: Judge, *, see
 
 
 def _inputs(case: Case) -> dict[str, str]:
-    """What the judge reads of a trace."""
+    """The parts of a trace that the judge reads."""
     texts = ["\n".join(f"{name}: {value}" for name, value in fields.items()) for fields in case]
     return dict(zip(("input", "output"), texts, strict=True))
 
@@ -332,7 +332,7 @@ def suggest_modes(
 
 
 class _Saved(BaseModel):
-    """What the file of a judge holds that is needed to ask it again."""
+    """The fields of a judge's file that are needed to ask it again."""
 
     mode: str
     description: str

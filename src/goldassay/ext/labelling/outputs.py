@@ -92,7 +92,7 @@ class OutputComparison:
 
     @cached_property
     def _normalise(self) -> Callable[[str], str]:
-        """What the measure does to an answer before it reads it."""
+        """The normalization of an answer before the measure reads it."""
         rules: dict[str, Callable[[str], str]] = {"squad": normal.squad}
         measure: Any = self.asked
         if self.task == "answering" and type(measure).__name__ in ("ExactMatch", "F1") and measure.empty == "skip":
@@ -102,7 +102,7 @@ class OutputComparison:
 
     @property
     def words(self) -> str:
-        """What counts as agreement."""
+        """The definition of agreement."""
         if self.task not in TASKS:
             scored = ", ".join(self.shape.scored(self.shape.outputs))
             return f"the same {scored}" if scored else "the same value in every field but working notes"

@@ -160,7 +160,7 @@ GAINS_TO_SHOW = (MARGIN, 0.1, 0.2)
 
 @dataclass(frozen=True)
 class LabelPlan:
-    """What to label: the drafted records, the gains that are to be shown, and the answers to all inputs."""
+    """The work to label: the drafted records, the gains that are to be shown, and the answers to all inputs."""
 
     draft: Draft
     gains: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""What a report shows of a review: the failure modes, their shares over waves, and when prompts were patched."""
+"""The part of a report about a review: the failure modes, their shares over waves, and when prompts were patched."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goldassay.results.view import Chart, Point, Sentence, Table, View, bounds, 
 
 
 def folder_view(folder: Path) -> View | None:
-    """What the folder of a review shows; None if it is not one.
+    """The view of the folder of a review; None if it is not one.
 
     Raises:
         DataError: A file of the folder is broken.
@@ -26,7 +26,7 @@ def folder_view(folder: Path) -> View | None:
 
 
 def review_view(folder: Path, traces: Sequence[ReviewedTrace]) -> View:
-    """What the folder of a review shows, and the traces that were read there.
+    """The view of the folder of a review, and the traces that were read there.
 
     Raises:
         DataError: A file of the folder is broken.

@@ -1,4 +1,4 @@
-"""What a draft of gold is made from: run folders, traces and logs, files of predictions, and plain inputs.
+"""The sources of a draft of gold: run folders, traces and logs, files of predictions, and plain inputs.
 
 Sources are brought together by id, so that labelled gold pairs with the very files that it was drafted from. Traces and
 logs of other tools have ids of their own; theirs are brought together by their inputs.
@@ -220,7 +220,7 @@ def _sources(path: Path, pool: Pool, paths: Mapping[str, str]) -> list[LogSource
 
 
 def _answer(record: Record, shape: ProgramShape) -> Fields:
-    """What a row of a task of one's own answers: what its program declares, or all that is not an input."""
+    """The answer of a row of a user's task: the outputs that its program declares, or all that is not an input."""
     names = [name for name in record if name in (shape.answered or record.keys() - {*shape.asked, *ABOUT_RECORD})]
     return {name: record[name] for name in names}
 

@@ -287,7 +287,7 @@ EDITS_OF_TASK: dict[str, dict[str, Edit]] = {
     "retrieval": {"grades flattened to 0 and 1": (_flat, None)},
     "answering": {"only the first answer of gold": (lambda answers: answers[:1], None)},
 }
-"""By task and description, the changes of what gold and predictions hold."""
+"""The changes of gold and predictions, by task and description."""
 
 
 def _span_edits(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Edit]:

@@ -1,4 +1,4 @@
-"""What the extension ``protocols`` adds to goldassay."""
+"""The entry point of the extension ``protocols``."""
 
 from __future__ import annotations
 

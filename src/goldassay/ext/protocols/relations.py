@@ -45,7 +45,7 @@ COUNTED = {
     "ign": "statements; facts of the training set (train=FILE, in_train) left out of precision",
     "evidence": "evidence sentences of right statements",
 }
-"""What each of DocRED's values counts."""
+"""The statements that each of DocRED's values counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,7 +242,7 @@ SIGNS = (f"{MARK}+", MARK)  # signs of several characters stay on the candidate'
 ANY_SIGN = (f".*{MARK}.*",) * 2
 Parts = tuple[str, ...]
 Totals = list[list[float]]
-"""Of each example the number of pairs, and the sums of all values over them, which `WebNLG.tally` gets."""
+"""The number of pairs of each example, and the sums of all values over them, which `WebNLG.tally` gets."""
 Span = tuple[int, int, int]  # the part of the triple, first word, last word
 
 
@@ -369,7 +369,7 @@ OFFICIAL: dict[str, TripleMeasure[Any, Any]] = {
     **PAIRED,
     **{f"full_triple_{rate}": FullTriples(rate) for rate in RATE_NAMES},
 }
-"""What the evaluation script prints, by name."""
+"""The values that the evaluation script prints, by name."""
 WEBNLG = Protocol("webnlg", ("triples",), partial(fold, "triples", OFFICIAL), format="webnlg")
 MEASURES = (*map(WebNLG, MATCHINGS), FullTriples())
 

@@ -212,7 +212,7 @@ def alignment(
 
 
 class Action(StrEnum):
-    """What to do with novel triples."""
+    """The next step for novel triples."""
 
     SAMPLE = "sample"
     ANNOTATE = "annotate"

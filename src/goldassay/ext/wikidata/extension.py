@@ -1,4 +1,4 @@
-"""What the extension ``wikidata`` adds to goldassay."""
+"""The entry point of the extension ``wikidata``."""
 
 from __future__ import annotations
 

@@ -198,11 +198,11 @@ class Study:
     figures: list[Figure] = field(default_factory=list)
 
     def read(self, reading_of: Callable[[Any], Any]) -> list[list[Any]]:
-        """What each record says; None where an annotator lacks it."""
+        """The contents of each record; None where an annotator lacks it."""
         return [[None if record is None else reading_of(record) for record in row] for row in self.rows]
 
     def among(self, readings: Sequence[Sequence[Any]], names: Sequence[str]) -> Compared:
-        """What these annotators' records say, of the records that all of them have."""
+        """The contents of these annotators' records, of the records that all of them have."""
         columns = [self.names.index(name) for name in names]
         rows = ((row, [values[column] for column in columns]) for row, values in zip(self.rows, readings, strict=True))
         return [(row, values) for row, values in rows if None not in values]
@@ -309,7 +309,7 @@ def _complete(readings: Compared) -> Compared:
 
 
 def _values(task: str, record: Record) -> dict[str, Any]:
-    """What a record says, place by place; of a mention Wikidata's identifiers if there are any, NIL without any."""
+    """The contents of a record, place by place; of a mention its identifiers in Wikidata, NIL without any."""
     if task == "classification":
         return {"label": record["label"]} if "label" in record else {text: True for _, text in shaped.labels_of(record)}
     if task == "retrieval":
@@ -348,7 +348,7 @@ def statements(record: Record) -> list[tuple[str, ...]]:
 
 
 def _answers(task: str, record: Record) -> dict[str, str | None]:
-    """What a record says, place by place or statement by statement, as text."""
+    """The contents of a record, place by place or statement by statement, as text."""
     if task == "extraction":
         kinds: dict[str, list[str]] = {}
         for span in spans(record["entities"]):

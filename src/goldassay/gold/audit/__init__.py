@@ -44,7 +44,7 @@ __all__ = ["FINDING_KINDS", "Finding", "GoldAudit", "audit", "repaired"]
 def audit(
     name_or_path: str | Path, *, task: str | None = None, format: str | None = None, **options: Unpack[ReadOptions]
 ) -> GoldAudit:
-    """All that is wrong in a set, a file of gold, or a YAML file (or folder) of a Wikidata kit.
+    """The faults of a set, a file of gold, or a YAML file (or folder) of a Wikidata kit.
 
     Args:
         name_or_path: A set's name, its folder, or a file.

@@ -1,4 +1,4 @@
-"""What cards and kits declare, recounted: numbers, label sets, languages, and promises of size.
+"""The declarations of cards and kits, recounted: numbers, label sets, languages, and promises of size.
 
 A card has one of two layouts: that of goldassay (``tasks: {extraction: {records, entities, types, …}}``), or the
 founding schema (``gold_standard_dataset: {metadata, ner_annotations: {entity_types, samples_per_type, …}, …}``). What
@@ -41,7 +41,7 @@ ENTRY_KEYS = {
     "annotations": ("id", "id"),
     "alignment": ("wikidata_pid", "wikidata_pid"),
 }
-"""What identifies an entry of a kit's files, and what it is about."""
+"""The keys that identify an entry of a kit's files, and its subject."""
 
 
 def check_card(card: Record, folder: Path, rows: RowsByTask, *, whole: bool) -> Iterator[Finding]:

@@ -113,7 +113,7 @@ def _place(text: str, words: str | None, start: int) -> dict[str, int] | None:
 
 
 def malformed(base: str, value: str) -> str | None:
-    """What is wrong with an identifier; None where nothing is, or where the base is not known here.
+    """The fault of an identifier; None where there is none, or where the base is not known here.
 
     >>> malformed("wikidata", "Q190804"), malformed("isil", "NL-AmRM"), malformed("isil", "OCLC-DLC")
     (None, None, None)

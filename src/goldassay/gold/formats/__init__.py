@@ -89,7 +89,7 @@ class Source:
     repeats: dict[str, str] = field(default_factory=dict)
     """Names of questions whose id repeats, and that id; set where the official scorer counts each of them."""
     questions: dict[str, list[str]] = field(default_factory=dict)
-    """What each prediction was asked, where ids are a tool's own."""
+    """The question behind each prediction, where ids are a tool's own."""
     unlabelled: int = 0
     """How many records of a draft have no gold."""
     numbered: bool = False

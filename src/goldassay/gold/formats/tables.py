@@ -42,7 +42,7 @@ WRITTEN = ("classification", "answering")
 HF = "hf:"
 DATASET_FILES = ("state.json", "dataset_dict.json")  # what a folder of `save_to_disk` holds
 COLUMN_NAMES: dict[str, dict[str, dict[str, list[str]]]] = files.resource("columns.json")
-"""Of a task's gold and predictions each field with the names that its column may have, the first of them first."""
+"""The fields of each task's gold and predictions with the names that their columns may have, the usual one first."""
 INSTEAD = {"label": ("labels", "score"), "answers": ("reference",), "calls": ("messages",)}
 BARE = {"classification": "label", "records": "record"}
 """The field that a bare value of a list is: a label, or a record as JSON text."""

@@ -86,7 +86,7 @@ class Attempted(Gated):
 
 
 class Thresholded(ByConfidence):
-    """By confidence the questions, the sum of their scores if they are answered, of those if they are not, and how many
+    """For each confidence the questions, the sum of their scores if they are answered, of those if not, and how many
     have a probability: without any there is no threshold, and no value.
 
     >>> rows = [(1, 1.0, 0, 1), (1, 0.5, 0, 1), (1, 0.0, 1, 1)]

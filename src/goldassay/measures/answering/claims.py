@@ -71,7 +71,7 @@ def _f1(correct: Floats, recalled: Floats) -> Share:
 
 
 def _utilization(recalled: Floats, useful: Floats) -> Share:
-    """Of the gold claims that a passage has, the share that the answer has too."""
+    """The share of the gold claims in the passages that the answer has too."""
     # A claim is retrieved and answered ("both"), retrieved and not answered ("lost"), or not retrieved. An unknown
     # verdict may put it into either. The certain value is the least: of the claims that may be retrieved, only those
     # that are certainly both count. The possible one is the greatest: every claim that may be both is, and only what

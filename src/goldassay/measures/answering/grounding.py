@@ -1,4 +1,4 @@
-"""What an answer rests on, as far as words can say: retrieved entities, lexical support, facts, and lost answers.
+"""The grounding of an answer, as far as words show it: retrieved entities, lexical support, facts, and lost answers.
 
 * context entity recall: |CE ∩ GE| / |GE|, the entities of the reference that occur in the retrieved contexts (RAGAS);
 * lexical support: how far the words of an answer, in their order, occur in the retrieved texts: the longest common

@@ -57,7 +57,7 @@ NORMALISATIONS: dict[str, tuple[str, Callable[..., str]]] = {
     "written": ("as written", str),
     "stripped": ("as written, without white space at its ends", str.strip),
 }
-"""What is done to each text, in words and as a function."""
+"""The normalization of each text, in words and as a function."""
 EMPTY_ANSWERS = {
     "skip": "left out beside others",
     "equal": "kept, an empty answer equals them",

@@ -171,7 +171,7 @@ SECTIONS_BY_KIND = {
     "labels": Sections(by={"label": lambda card: by_key(card.totals["set_macro_f1"])}),
     "score": Sections(),
 }
-"""What the result has besides values, by the field that gold has."""
+"""The sections of the result besides values, by the field that gold has."""
 
 
 def breakdown(shared: Batches) -> Result:

@@ -120,7 +120,7 @@ def _offset(value: SupportsIndex) -> int:
 
 
 def items_of(record: object, field: Callable[[object, str], Any], name: str = "entities") -> Any:
-    """What a record lists, read by ``gold_field`` or ``pred_field``, or the list itself."""
+    """The list of a record, read by ``gold_field`` or ``pred_field``, or the list itself."""
     return record if isinstance(record, (list, tuple)) else field(record, name)
 
 

@@ -136,7 +136,7 @@ def _by_base(entity: Entity) -> Bases:
 
 @dataclass(frozen=True)
 class ConsistencyRate(LinkMeasure[Consistency]):
-    """Of the predicted links with ids in several knowledge bases, the share whose ids belong together.
+    """The share of predicted links with ids in several knowledge bases whose ids belong together.
 
     The document's gold links say what belongs together; links about which they say nothing are not evidence.
 

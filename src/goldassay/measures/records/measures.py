@@ -98,7 +98,7 @@ class RecordMeasure(TaskMeasure[T, RecordBatch]):
 
     @property
     def chosen(self) -> Mapping[str, object]:
-        """Of a schema its title, and of each field its comparator."""
+        """The title of the schema, and the comparator of each field."""
         compared = [
             f"{name}: {chosen if isinstance(chosen, str) else getattr(chosen, '__name__', repr(chosen))}"
             for name, chosen in self.comparators.items()

@@ -1,4 +1,4 @@
-"""What is read from a pair: two records of any shape, as plain JSON values, and why a prediction is none.
+"""The contents of a pair: two records of any shape, as plain JSON values, and why a prediction is none.
 
 The schema of a record is a JSON Schema: from a pydantic model, a DSPy signature, or the gold records themselves.
 """

@@ -370,12 +370,12 @@ class EndState(TaskMeasure[Mean]):
             object.__setattr__(self, "check", f"{file}:{self.check.__qualname__}")
 
     def tally(self, gold: object, pred: object) -> Mean:
-        """What the function returns."""
+        """The value that the function returns."""
         file, _, name = self.check.rpartition(":")
         return Mean(0.0 if failed(pred) else float(attribute(Path(file), name)(gold, pred)), 1)
 
     def errors(self, gold: object, pred: object) -> Review:
-        """That the function says no."""
+        """The error that the function says no."""
         value = self.tally(gold, pred).value
         name = self.check.rpartition(":")[2]
         error = Error("wrong_state", f"{name} is {value:g} at the end.", field="trajectory")

@@ -1,4 +1,4 @@
-"""What is read from gold and predictions: calls of tools, in the forms in which programs and their traces give them.
+"""The contents of gold and predictions: calls of tools, in the forms in which programs and their traces give them.
 
 Gold has ``calls``, a list of ``{name, args}``, or several acceptable lists. A value of ``args`` may be a list of
 acceptable values; ``null`` or ``""`` among them says that the argument may be left out. ``order`` is ``strict``

@@ -82,7 +82,7 @@ def scorecard(
 
 
 def _facts(chunk: Batches, first: TrajectoryMatch) -> Counter[Hashable]:
-    """What is counted of each trajectory: where it first went wrong, its category, whether it failed."""
+    """The counts of each trajectory: where it first went wrong, its category, whether it failed."""
     facts: Counter[Hashable] = Counter()
     lengths: Counter[int] = Counter()
     pairs: list[CallPair] = chunk.of(first)

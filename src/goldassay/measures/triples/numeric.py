@@ -38,8 +38,8 @@ WRITTEN_AMOUNT = re.compile(
     r"(?P<after>\D*|k?m2|mi2)"
 )
 TRIPLES_DATA = files.resource("triples.json")
-"""By measure, the size and the names of its units; the ``scales`` are words that multiply the number before them; the
-names of value types; well-known prefixes."""
+"""The size and the names of the units of each measure; the ``scales`` are words that multiply the number before them;
+the names of value types; well-known prefixes."""
 UNIT_KINDS = TRIPLES_DATA["units"]
 SCALES = {name: size for size, *names in TRIPLES_DATA["scales"] for name in names}
 UNIT_SIZES = {name: (kind, size) for kind, units in UNIT_KINDS.items() for size, *names in units for name in names}

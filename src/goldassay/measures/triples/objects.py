@@ -41,7 +41,7 @@ NamePairs = tuple[tuple[str, str], ...]
 Table = Mapping[str, str | Iterable[str]] | Iterable[tuple[str, str | Iterable[str]]] | None
 KIND = {alias: kind for kind, aliases in numeric.TRIPLES_DATA["types"].items() for alias in aliases}
 TYPE_OF_KEY = {"time": "time", "amount": "quantity", "latitude": "coordinate", "lat": "coordinate", "id": "item"}
-"""What a mapping with such a part is."""
+"""The meaning of a mapping with such a part."""
 TYPE_PATTERNS = {
     "item": QID,
     "time": re.compile(r"[+-]?\d{4,}-\d\d(?:-\d\d)?(?:T.*)?"),
@@ -49,7 +49,7 @@ TYPE_PATTERNS = {
     "quantity": re.compile(r"[+-]?\d+(?:[.,]\d+)*"),
 }
 EXCLUDED = ("ExternalId", "CommonsMedia", "Url", "GeoShape", "TabularData", "Math")
-"""What an evaluation against Wikidata leaves out: texts rarely say them."""
+"""Properties that an evaluation against Wikidata leaves out: texts rarely state them."""
 
 
 class NamedItem(NamedTuple):

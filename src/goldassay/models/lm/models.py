@@ -269,7 +269,7 @@ def bound_model(program: object) -> dspy.BaseLM | None:
 
 
 def answers_instead(lm: dspy.BaseLM, other: str) -> str:
-    """What to do where a program is bound to a model and another one is named."""
+    """The advice where a program is bound to a model and another one is named."""
     return (
         f"the program's predictors are bound to {lm.model}, so {other} would answer nothing: leave the model out, or"
         " unbind them where the program is made, by program.set_lm(None)"

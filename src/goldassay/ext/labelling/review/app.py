@@ -85,7 +85,7 @@ def application(session: Session) -> Starlette:
 
 
 def show_setup(request: Request) -> Response:
-    """What a page needs once."""
+    """The data that a page needs once."""
     return Answer(request.app.state.session.setup(**who(request)))
 
 

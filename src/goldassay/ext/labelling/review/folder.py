@@ -568,7 +568,7 @@ def add_wave(folder: Folder, sources: Sequence[Path], *, n: int = 40, seed: int 
         raise GoldassayError(f"{folder.path} compares systems; draft the new traces into a folder of their own")
 
     def text(record: Record) -> str:
-        """What a trace is recognised by."""
+        """The key that identifies a trace."""
         hidden = (*ABOUT_RECORD, *folder.outputs)
         return redact(text_of({name: value for name, value in record.items() if name not in hidden}, folder.task))
 

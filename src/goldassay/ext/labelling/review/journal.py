@@ -236,7 +236,7 @@ class Journal:
             current[key] = history[-1]
 
     def current(self, index: int, who: str, visit: str = "first") -> Line | None:
-        """What a reviewer decided last on a visit to a record, and did not undo."""
+        """The last decision of a reviewer on a visit to a record that was not undone."""
         return self.decisions(index).get((who, visit))
 
     def decisions(self, index: int) -> Mapping[tuple[str, str], Line]:

@@ -160,7 +160,7 @@ class Quality:
         return [*records, *(record for index, record in enumerate(self.folder.records) if index not in decided)]
 
     def _meaning(self, value: JsonObject | None) -> str:
-        """What is compared of an answer, as a text."""
+        """The part of an answer that is compared, as a text."""
         shape = drafted_shape(self.folder.design)
         return canonical(value and {name: value[name] for name in shape.scored(value)})
 

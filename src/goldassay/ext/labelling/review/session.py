@@ -65,7 +65,7 @@ class Session:
         self._pause = 0.0  # until when slow figures are not computed again
 
     def setup(self, who: str, sitting: str) -> Fields:
-        """What a page needs once."""
+        """The data that a page needs once."""
         folder = self.folder
         form: list[Fields] = []  # the fields of a task of your own, with their types
         for name, type_ in () if folder.task in TASKS else anyfields.fields(folder.suggested).items():
@@ -217,7 +217,7 @@ class Session:
             }
 
     def _own(self, line: Line) -> JsonObject:
-        """What its reviewer decided, with the modes as they are called now."""
+        """The decision of its reviewer, with the modes under their present names."""
         fields = {"decision", "kind", "value", "choice", "good", "note", "modes", "grade", "step"}
         return {**line.model_dump(include=fields), "modes": self.journal.modes(line)}
 

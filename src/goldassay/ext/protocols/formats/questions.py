@@ -2,7 +2,7 @@
 
 `GOLD_LAYOUTS` and `PREDICTED_LAYOUTS` say how the files are laid out; a file that is not laid out so is read as what it
 is. Predictions are ``{id: answer}`` where a layout does not say otherwise. An answer of several spans is a list, an
-empty one if supporting facts come without an answer. Of a question that stands in gold in two versions, one of them
+empty one if supporting facts come without an answer. Of a question that gold has in two versions, one of them
 unanswerable (MuSiQue), ``answerable`` lists both, and the rest is that of the answerable one.
 """
 

@@ -6,7 +6,7 @@ script takes for granted. A document type or an entity is refused: the benchmark
 
 **DocRED** has a list of documents, and predictions are a list of ``{title, h_idx, t_idx, r, evidence}``. A document is
 named by its title, an entity by its place in ``vertexSet``. The option ``train`` names a file of documents whose facts
-are seen (Ign F1): any name of the one entity stands there with its relation to one of the other.
+are seen (Ign F1): any name of the one entity occurs there with its relation to one of the other.
 
 **CaRB** has tables, ``sentence predicate arguments…``; predictions, which are what ``carb.py --tabbed`` reads, have a
 confidence after the sentence. A sentence is named by its letters and digits alone, so that systems may write brackets
