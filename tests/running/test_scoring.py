@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from enum import Enum
 from importlib import import_module
 from inspect import signature
@@ -170,6 +171,25 @@ def test_a_run_has_the_values_that_it_had(
     again = goldassay.score(task, examples, tmp_path)
     assert run.values == {name: again.values[name] for name in run.values}
     assert any("Gouda" in warning for warning in again.warnings) == ("Gouda" in str(output))
+
+
+def test_a_run_over_gold_without_ids_is_matched_by_place(tmp_path: Path) -> None:
+    # flawed: rows are in the order in which threads ended, and were paired with gold in that order
+    gold = [{"text": text, "label": text} for text in "cbad"]
+
+    def program(text: str) -> dict[str, str]:
+        time.sleep(0.1 * "abcd".index(text))
+        return {"label": 1 / 0 if text == "d" else text}  # type: ignore[dict-item]
+
+    examples = [dspy.Example(record).with_inputs("text") for record in gold]
+    metric = Metric(classification.Accuracy())
+    run = evaluate(program, examples, metric, folder=tmp_path / "run", threads=4, progress=False)
+    assert run.value == goldassay.score("classification", gold, tmp_path / "run")["accuracy"] == 3 / 4
+    (tmp_path / "gold.csv").write_text("text,label,split\nx,y,train\n" + "".join(f"{x},{x},dev\n" for x in "cbad"))
+    dev = goldassay.load(tmp_path / "gold.csv", task="classification").classification.dev
+    run = evaluate(program, dev, metric, folder=tmp_path / "dev", threads=4, progress=False)
+    assert run.value == 3 / 4
+    assert goldassay.score("classification", tmp_path / "gold.csv", tmp_path / "dev", split="dev")["accuracy"] == 3 / 4
 
 
 def test_null_in_a_list_is_an_absent_field_or_an_empty_answer() -> None:

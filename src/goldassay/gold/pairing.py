@@ -86,7 +86,12 @@ def pairs(
         return join(golds, predictions, split=split, overlap=overlap)
     golds = Records.of(left)
     predictions = _predictions(right)
-    if left.numbered or right.numbered:
+    if right.format == "run":  # whose rows are in the order in which they ended
+        if left.numbered and "0" in ids_of(right.path):  # examples without ids have their places from 0
+            numbers = {str(place): name for place, name in enumerate(golds.ids)}
+            for prediction in predictions:
+                prediction["id"] = numbers.get(prediction["id"], prediction["id"])
+    elif left.numbered or right.numbered:
         file = predictions.source.path
         if len(golds) != len(predictions):
             message = f"{len(predictions)} rows where gold has {len(golds)}; without an id column both need the same"
@@ -99,11 +104,13 @@ def pairs(
                 raise DataError(message, file=file)
             prediction["id"] = record["id"]
     ids = {*golds.ids}
-    ids_of = {str(record.get("question")): record["id"] for record in golds} if right.questions else {}
+    by_question = {str(record.get("question")): record["id"] for record in golds} if right.questions else {}
     for prediction in predictions if right.questions else ():
         if prediction["id"] not in ids:
             texts = right.questions[prediction["id"]]
-            prediction["id"] = next((ids_of[text] for text in reversed(texts) if text in ids_of), prediction["id"])
+            prediction["id"] = next(
+                (by_question[text] for text in reversed(texts) if text in by_question), prediction["id"]
+            )
     if left.repeats:  # the prediction of an id that gold repeats counts for each of its questions
         by_id = dict(zip(predictions.ids, predictions, strict=True))
         for name, original in left.repeats.items():
