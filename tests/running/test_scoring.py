@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import time
 from enum import Enum
@@ -20,7 +21,7 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.cli import app
 from goldassay.core.measure import TASKS
 from goldassay.gold.records import as_prediction
-from goldassay.measures import classification, extraction, trajectories
+from goldassay.measures import answering, classification, extraction, trajectories
 from goldassay.running.scoring import READING_OPTIONS, ScoreOptions
 
 HOTPOT = [
@@ -121,6 +122,17 @@ def test_measures_are_named_or_given() -> None:
     assert goldassay.score("extraction", gold, pred, measures=[extraction.SpanF1("partial")]).values == {
         "partial_f1": 1
     }
+
+
+def test_of_two_measures_of_one_name_none_is_dropped() -> None:
+    # flawed: the last one alone was computed, without a word
+    records = [{"id": "1", "question": "?", "answers": ["1784", ""]}], [{"id": "1", "answer": ""}]
+    measures = [answering.ExactMatch(empty="equal"), answering.ExactMatch()]
+    with pytest.raises(GoldassayError, match=r"two measures have the name exact_match; as texts both count") as error:
+        goldassay.score("answering", *records, measures=measures)
+    texts = ast.literal_eval(str(error.value).partition("measures=")[2])
+    assert list(goldassay.score("answering", *records, measures=texts).values.values()) == [1.0, 0.0]
+    assert goldassay.score("answering", *records, measures=[measures[1], measures[1]]).values == {"exact_match": 0.0}
 
 
 def test_a_run_of_typed_outputs_has_the_value_that_it_had(tmp_path: Path) -> None:

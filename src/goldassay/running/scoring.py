@@ -224,9 +224,14 @@ def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None =
         intervals: Whether to compute intervals; by default of up to `INTERVALS_UP_TO` examples.
 
     Raises:
-        GoldassayError: The metric of a file would use none of the other options.
+        GoldassayError: The metric of a file would use none of the other options, or two measures have one name.
     """
     chosen = dict(options)
+    by_name: dict[str, Measure] = {}
+    for measure in chosen.get("measures") or ():
+        if isinstance(measure, Measure) and by_name.setdefault(measure.key, measure) != measure:
+            texts = [str(by_name[measure.key]), str(measure)]
+            raise GoldassayError(f"two measures have the name {measure.key}; as texts both count: measures={texts}")
     train = str(chosen.pop("train", "FILE"))
     file = next((name for name in chosen.get("measures") or () if isinstance(name, str) and ".py" in name), None)
     passed_on = task in MEASURED and "protocol" not in chosen and file is None

@@ -31,7 +31,7 @@ CURVES = ("auroc", "average_precision")
 class SetMeasure(ClassificationMeasure[T]):
     """A measure of sets of labels: its errors are put in words.
 
-    Source: Tsoumakas et al. 2010; scikit-learn with zero_division=1
+    Source: Tsoumakas et al. 2010; scikit-learn, but two empty sets are right
     """
 
     @property
