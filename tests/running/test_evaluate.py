@@ -12,6 +12,7 @@ import pytest
 
 import goldassay
 from goldassay._support.exceptions import GoldassayError
+from goldassay.measures.answering import ExactMatch
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
 
@@ -109,3 +110,19 @@ def test_an_answer_that_is_cut_off_says_so_and_stays_in_the_row(tmp_path: Path) 
     assert run.rows[0].error.startswith("the answer was cut at 256 tokens (max_tokens): AdapterParseError")
     assert run.rows[0].truncated
     assert run.rows[0].calls[-1]["answer"] == '{"lab'
+
+
+@pytest.mark.parametrize("gold", ["gold.csv", Path("gold.csv"), {"dev": []}, iter(()), None])
+def test_gold_that_is_not_a_list_is_one_line(gold: Any) -> None:
+    with pytest.raises(GoldassayError, match="gold is a list of dspy.Example, not "):
+        evaluate(lambda text: text, gold, lambda gold, pred: True)
+
+
+def test_dspys_metrics_keep_their_defaults_and_a_measure_alone_is_not_a_metric() -> None:
+    # flawed: frac=1.0 of answer_exact_match was None, so all rows failed; a measure was called as a function
+    gold = [dspy.Example(question=text, answer=text).with_inputs("question") for text in "ab"]
+    assert (
+        evaluate(lambda question: {"answer": "a"}, gold, dspy.evaluate.answer_exact_match, progress=False).value == 0.5
+    )
+    with pytest.raises(GoldassayError, match=r"not ExactMatch\(.*; write Metric\(ExactMatch\("):
+        evaluate(lambda question: question, gold, ExactMatch())

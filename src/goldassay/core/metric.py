@@ -325,8 +325,9 @@ class FunctionMetric(Metric):
         targets: Mapping[str, float] | None,
         feedback_from: Path | str | None = None,
     ) -> None:
-        if not callable(function):
-            raise GoldassayError(f"a metric is a Metric or a function of (gold, prediction), not {function!r}")
+        if not callable(function) or isinstance(function, (Measure, type)):
+            hint = f"; write Metric({function!r})" if isinstance(function, Measure) else ""
+            raise GoldassayError(f"a metric is a Metric or a function of (gold, prediction), not {function!r}{hint}")
         super().__init__(measure, pass_mark=pass_mark, feedback_from=feedback_from)
         self.function = function
         self.main = measure.key
@@ -463,18 +464,26 @@ def _return_type(function: Callable[..., object]) -> object:
 
 
 def extra_arguments(function: Callable[..., object]) -> int:
-    """How many of DSPy's further arguments a metric takes besides gold and prediction.
+    """How many of DSPy's further arguments a metric takes beside gold and prediction.
 
-    One that takes any number gets those two alone, as `Metric.of` calls it.
+    One that takes any number gets those two alone, as `Metric.of` calls it. A parameter with a default other than None
+    is the metric's own, as ``frac=1.0`` of DSPy's ``answer_exact_match``.
 
     >>> extra_arguments(lambda gold, pred, trace=None: 1.0), extra_arguments(lambda *arguments: 1.0)
     (1, 0)
+    >>> extra_arguments(dspy.evaluate.answer_exact_match)
+    1
     """
     try:
-        kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+        parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return 0
-    positional = sum(
-        kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds
-    )
-    return 0 if inspect.Parameter.VAR_POSITIONAL in kinds else min(4, max(0, positional - 2))
+    if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters):
+        return 0
+    count = 0
+    for parameter in parameters[2:6]:
+        is_positional = parameter.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        if not is_positional or not (parameter.default is None or parameter.default is inspect.Parameter.empty):
+            break
+        count += 1
+    return count

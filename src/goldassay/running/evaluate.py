@@ -79,6 +79,11 @@ def evaluate(
     use = (options or RunOptions()).changed(**changes).resolved()
     if isinstance(program, type) or not callable(program):
         raise GoldassayError(f"a program is a DSPy module or a function of an example's inputs, not {program!r:.100}")
+    if isinstance(gold, str) or not isinstance(gold, Sequence):
+        load = "goldassay.load(gold, task='classification').classification.all"
+        raise GoldassayError(
+            f"gold is a list of dspy.Example, not {type(gold).__name__}; {load} reads files and tables"
+        )
     gold = gold[: use.limit]
     if not gold:
         raise GoldassayError("there are no gold examples to evaluate on")

@@ -90,7 +90,8 @@ def tune(
     options = replace(options or TuneOptions(), **changes).resolved()
     splits = splits_of(gold, options.seed)
     if not splits["train"] or not splits["dev"]:
-        raise DataError("tuning needs examples in train and in dev")
+        kind = type(gold).__name__
+        raise DataError(f"tuning needs examples in train and in dev: {{'train': […], 'dev': […]}}; gold is a {kind}")
     if not isinstance(program, Module) or not program.predictors():
         raise GoldassayError("this program has no predictor, so there is no prompt to tune")
     check_bound(program, options.lm)
