@@ -192,6 +192,7 @@ def test_a_metric_that_raises_on_files_says_so(files: dict[str, Path], tmp_path:
     of_own = ["compare", "mine", "--gold", str(files[rows[0]]), *(f"--pred={files[name]}" for name in rows[1:])]
     done = CliRunner().invoke(app, [*of_own, "--measure", f"{tmp_path / 'mine.py'}:right"])
     assert (done.exit_code, "the metric raised on 40 of 40 examples" in done.stderr) == (1, True), done.output
+    assert "cannot be measured" not in done.stderr  # the same in other words
 
 
 def test_the_value_that_the_headline_names_is_in_both_tables(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_a_metric_that_misses_a_field_of_gold_is_told_which_there_are() -> None:
         assert why.endswith(f".py:{line}); gold has id, team; found {{'team': 'x'}}")
 
 
-@pytest.mark.parametrize("returned", ["good", None, float("nan")])
+@pytest.mark.parametrize("returned", ["good", "3", None, float("nan")])
 def test_what_is_no_number_names_the_function_and_the_record(returned: Any) -> None:
     def metric(gold: Any, pred: Any) -> Any:
         return returned

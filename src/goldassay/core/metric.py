@@ -440,7 +440,7 @@ AnyMetric: TypeAlias = Metric | Callable[..., Any]  # what may stand for a metri
 
 def _number(value: Any) -> float:
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, str) else float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):

@@ -7,7 +7,7 @@ from functools import partial
 
 from goldassay.core.evidence import stacked
 from goldassay.core.fields import Columns, Fields, JsonObject, identity, sides
-from goldassay.core.measure import OWN_TASK, Batches, Measure, failed
+from goldassay.core.measure import OWN_TASK, RAISED, Batches, Measure, failed
 from goldassay.core.metric import Assessments, FunctionMetric, Metric, raised_notes
 from goldassay.core.tally import Counts
 from goldassay.results.result import Result, breakdowns, by_key, from_columns
@@ -50,9 +50,9 @@ def fold_metric(metric: Metric, gold: Sequence[object], pred: Sequence[object], 
     if isinstance(metric, FunctionMetric):
         tables = {"field": partial(_by_name, metric.main)}
     result.by = breakdowns(result, tables)
-    if reasons:
-        which = f"{len(reasons)} of {len(gold)} predictions cannot be measured, so their gold counts as missed"
-        result.notes.append(f"{which}; the first: record {': '.join(reasons[0])}")
+    if unmeasured := [reason for reason in reasons if not reason[1].startswith(RAISED)]:
+        which = f"{len(unmeasured)} of {len(gold)} predictions cannot be measured, so their gold counts as missed"
+        result.notes.append(f"{which}; the first: record {': '.join(unmeasured[0])}")
     result.notes += raised_notes(reasons, f"{len(gold)} examples")
     return result
 
