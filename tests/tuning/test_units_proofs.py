@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from goldassay.tuning.units import (
     UnitVerdict,
     check_proof,
     read_proofs,
+    tokens,
     units_of,
     unmeasured_parts,
     write_proof,
@@ -121,3 +123,10 @@ def test_a_damaged_proof_is_one_line(tmp_path: Path) -> None:
     file.write_text(json.dumps({"schema": 1, "proofs": [{"units": [{"text": "a"}]}]}))
     with pytest.raises(DataError, match="not a proof"):
         read_proofs(file)
+
+
+def test_counting_tokens_fetches_nothing_from_the_net(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LiteLLM asks for prices when it is imported: without a net that took eight seconds and printed warnings."""
+    monkeypatch.delenv("LITELLM_LOCAL_MODEL_COST_MAP")
+    assert tokens("Be brief.") == 3
+    assert os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] == "True"

@@ -10,6 +10,7 @@ is the same stay.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -243,6 +244,7 @@ def omit(program: Module, units: Sequence[Unit], removed: Collection[int]) -> Mo
 
 def tokens(text: str) -> int:
     """The tokens of a text, as LiteLLM counts them where it does not know the model."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # to count, no prices are fetched from the net
     import litellm
 
     return int(litellm.token_counter(model="", text=text))
