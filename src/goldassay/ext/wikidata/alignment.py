@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -97,7 +97,13 @@ class PropertyAlignmentTable:
 
     @classmethod
     def of(cls, path: str | Path = OUR_TABLE) -> PropertyAlignmentTable:
-        """Reads a table from its file; without one it is goldassay's own."""
+        """Reads a table from its file; without one it is goldassay's own, which is read once."""
+        if path == OUR_TABLE:
+            return _our_table()
+        return cls._read(path)
+
+    @classmethod
+    def _read(cls, path: str | Path) -> PropertyAlignmentTable:
         _, head, entries = kits.load(path, "alignment")
         rows = [
             files.validated(PropertyRow, entry, path, f"alignments[{number}]") for number, entry in enumerate(entries)
@@ -144,6 +150,9 @@ class PropertyAlignmentTable:
             else:
                 forward = [row for row in forward if not row.domain]
         return Meaning(frozenset(row.id for row in forward), frozenset(row.id for row in inverted))
+
+
+_our_table = cache(partial(PropertyAlignmentTable._read, OUR_TABLE))
 
 
 def value_kind(value: Term) -> str:
