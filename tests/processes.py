@@ -1,6 +1,6 @@
 """The command line in processes of its own, forked from one that has loaded what it needs: they start at once.
 
-Each has its memory, files and signals, and dies of kill -9 like any other; `whole` starts one with an interpreter.
+Each has its memory, files and signals, and dies of kill -9 like any other.
 """
 
 from __future__ import annotations
@@ -98,12 +98,6 @@ def run(
 ) -> Done:
     """``goldassay WORDS`` from beginning to end."""
     return Process(*words, cwd=cwd, env=env, before=before).wait()
-
-
-def whole(*words: object, cwd: Path | None = None, before: Callable[[], object] | None = None) -> Done:
-    """``goldassay WORDS`` with an interpreter of its own, as people start it."""
-    command = [sys.executable, "-m", "goldassay", *map(str, words)]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", check=False, cwd=cwd, preexec_fn=before)
 
 
 def _command(

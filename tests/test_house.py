@@ -11,7 +11,6 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
-from tests.nightly import by_day
 
 import goldassay
 from goldassay.core.measure import TASKS
@@ -88,46 +87,42 @@ def test_the_workspace_imports_only_the_library(root: Path, room: str) -> None:
             assert not [n for n in names if n.split(".")[0] in ("programs", "metrics", "tests")], file
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["import goldassay"],
-        *(
-            [f"import sys; sys.argv = ['goldassay', {words}]", "main()"]
-            for words in ("'--help'", "'--version'", "'judge', '--help'")
-        ),
-    ],
-)
-def test_neither_the_import_nor_the_help_loads_anything_heavy(command: list[str]) -> None:
-    code = command[0]
-    if len(command) == 2:
-        code += "\nfrom goldassay.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
-    code += f"\nimport sys\nprint('LOADED', [name for name in {HEAVY!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith("LOADED []")
+COMMANDS = """
+import sys
+import goldassay
+from goldassay.cli import main
+for command in {commands!r}:
+    sys.argv = ["goldassay", *command.split()]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, (command, end.code)
+    print("LOADED", command, [name for name in {names!r} if name in sys.modules])
+"""
+
+
+def loaded(names: Collection[str], *commands: str, folder: Path | None = None) -> list[str]:
+    """Which of these modules are there after the import and each command, one after another in a new interpreter."""
+    code = COMMANDS.format(commands=commands, names=names)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder)
+    return [line for line in done.stdout.splitlines() if line.startswith("LOADED")]
+
+
+def test_neither_the_import_nor_the_help_loads_anything_heavy() -> None:
+    commands = ("--help", "--version", "judge --help")
+    assert loaded(HEAVY, *commands) == [f"LOADED {command} []" for command in commands]
 
 
 SLOW = ("dspy", "litellm", "sklearn", "scipy.stats", "nltk", "pandas", "torch")  # each takes half a second or more
 CLASSIFIED = "classification --gold gold.csv --pred pred.csv"
 
 
-@pytest.mark.parametrize(
-    "command",
-    by_day(
-        [f"score {CLASSIFIED}", f"compare {CLASSIFIED} --pred gold.csv", "gold stats gold.csv", "runs list"],
-        f"compare {CLASSIFIED} --pred gold.csv",
-        "runs list",
-    ),
-)
-def test_what_runs_no_program_loads_nothing_slow(tmp_path: Path, command: str) -> None:
+def test_what_runs_no_program_loads_nothing_slow(tmp_path: Path) -> None:
+    commands = (f"score {CLASSIFIED}", f"compare {CLASSIFIED} --pred gold.csv", "gold stats gold.csv", "runs list")
     (tmp_path / "gold.csv").write_text("id,text,label\na,one,x\nb,two,y\n", encoding="utf-8")
     (tmp_path / "pred.csv").write_text("id,label\na,x\nb,x\n", encoding="utf-8")
     (tmp_path / "runs").mkdir()
-    code = f"import sys; sys.argv = ['goldassay', *{command.split()!r}]\nfrom goldassay.cli import main\n"
-    code += "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
-    code += f"print('LOADED', [name for name in {SLOW!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout.strip().endswith("LOADED []")
+    assert loaded(SLOW, *commands, folder=tmp_path) == [f"LOADED {command} []" for command in commands]
 
 
 def test_the_public_names_are_these_and_all_load() -> None:

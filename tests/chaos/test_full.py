@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.ext.labelling.review.conftest import text_of
-from tests.processes import Done, run, whole
+from tests.processes import Done, run
 
 from goldassay.running import Run
 
@@ -37,8 +37,10 @@ def workspace(folder: Path) -> None:
 def like_anybody() -> None:
     """In a child of root: modes of files hold for it as they do for anybody."""
     if not os.geteuid():
-        for override in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-            ctypes.CDLL(None).prctl(24, override)  # PR_CAPBSET_DROP
+        head, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()  # version 3, this process
+        ctypes.CDLL(None).capget(head, sets)
+        sets[0] &= ~0b110  # of those in force CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+        ctypes.CDLL(None).capset(head, sets)
 
 
 def small_files() -> None:
@@ -112,7 +114,7 @@ def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
         (("--runs", "locked"), "locked: cannot be written: Permission denied"),
         (("--limit", 3, "--resume", run), f"{run}: cannot be written: Permission denied"),
     ):
-        done = whole("eval", "extraction.py:program", "--gold", "gold.jsonl", *words, cwd=tmp_path, before=like_anybody)
+        done = goldassay(*words, cwd=tmp_path, before=like_anybody)
         assert done.returncode == 2, done.stderr
         assert done.stderr.splitlines()[-1] == f"goldassay: error: {message}"
         assert "Traceback" not in done.stderr
@@ -134,7 +136,7 @@ def test_a_tuning_that_cannot_write_its_first_file(tmp_path: Path) -> None:
     (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     (tmp_path / "locked").mkdir(mode=0o500)
     words = ("tune", "labels.py", "--gold", "gold.jsonl", "--optimizer", "labeled", "--out", "locked/tuned")
-    done = whole(*words, cwd=tmp_path, before=like_anybody)
+    done = run(*words, cwd=tmp_path, before=like_anybody)
     assert done.returncode == 3
     message = " ".join(done.stderr.split())
     assert (

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.processes import Process, run, whole
+from tests.processes import CONTEXT, Process, run
 
+from goldassay._support.cache import Cache
 from goldassay.judges.judge import Verdicts
+from goldassay.models.embedding import Cached
 from goldassay.running import Run
 
 PROGRAM = """
@@ -61,7 +64,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, flo
     """A run that nobody disturbed, and its values."""
     folder = tmp_path_factory.mktemp("sound")
     gold(folder, 60)
-    done = whole(*command(), cwd=folder)
+    done = run(*command(), cwd=folder)
     assert done.returncode == 0, done.stderr
     return next((folder / "runs").iterdir()), json.loads(done.stdout)["values"]  # JSON, whatever the program prints
 
@@ -124,45 +127,40 @@ def test_the_same_command_finds_its_unfinished_run(tmp_path: Path) -> None:
     assert f"runs/{folder.name} is an unfinished run of the same, which can be resumed" in message
 
 
-VERDICTS = """
-import sys
-from tests.processes import Process, run, whole
+def keep_verdicts(store: Path, name: str) -> None:
+    verdicts = Verdicts(store)
+    for number in range(300):
+        verdicts[f"{name}-{number}"] = {"label": name * 500}
 
-from goldassay.judges.judge import Verdicts
-found = Verdicts(sys.argv[1])
-for number in range(300):
-    found[f"{sys.argv[2]}-{number}"] = {"label": sys.argv[2] * 500}
-"""
-EMBEDDINGS = """
-import sys, pathlib
-from goldassay.models.embedding import Cached
+
 class Lengths:
     name = "lengths"
-    def __call__(self, texts):
+
+    def __call__(self, texts: Sequence[str]) -> Any:
         return [[len(text), 1.0] for text in texts]
-cached = Cached(Lengths(), pathlib.Path(sys.argv[1]))
-for number in range(40):
-    assert cached([f"text {number} {i}" for i in range(5)]).shape == (5, 2)
-"""
-FETCHED = """
-import sys
-from goldassay._support.cache import Cache
-cache = Cache(sys.argv[1])
-for number in range(150):
-    assert cache.get("en", f"title {number}", lambda: {"number": number}).value == {"number": number}
-"""
 
 
-@pytest.mark.parametrize("code", [VERDICTS, EMBEDDINGS, FETCHED], ids=["verdicts", "embeddings", "fetched"])
-def test_two_processes_on_one_store(tmp_path: Path, code: str) -> None:
-    both = [
-        subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "store"), name], stderr=subprocess.PIPE, text=True)
-        for name in ("a", "b")
-    ]
+def keep_embeddings(store: Path, name: str) -> None:
+    cached = Cached(Lengths(), store)
+    for number in range(40):
+        assert cached([f"text {number} {i}" for i in range(5)]).shape == (5, 2)
+
+
+def keep_articles(store: Path, name: str) -> None:
+    cache = Cache(store)
+    for number in range(150):
+        assert cache.get("en", f"title {number}", partial(dict, number=number)).value == {"number": number}
+
+
+@pytest.mark.parametrize("keep", [keep_verdicts, keep_embeddings, keep_articles])
+def test_two_processes_on_one_store(tmp_path: Path, keep: Callable[[Path, str], None]) -> None:
+    both = [CONTEXT.Process(target=keep, args=(tmp_path / "store", name)) for name in ("a", "b")]
     for process in both:
-        _, message = process.communicate(timeout=120)
-        assert process.returncode == 0, message
-    if code == VERDICTS:
+        process.start()
+    for process in both:
+        process.join(120)
+        assert process.exitcode == 0
+    if keep is keep_verdicts:
         result = Verdicts(tmp_path / "store")
         assert len(result) == 600
         assert result["a-299"] == {"label": "a" * 500}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.processes import CONTEXT
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.running.folder import LOCK_FILE, locked
@@ -22,15 +24,16 @@ def test_a_second_lock_is_refused_until_the_first_is_released(tmp_path: Path) ->
         assert (tmp_path / LOCK_FILE).exists()
 
 
+def die_with_a_lock(folder: Path) -> None:
+    with locked(folder):
+        os._exit(9)
+
+
 def test_a_process_that_was_killed_leaves_no_lock_behind(tmp_path: Path) -> None:
-    code = f"""
-import os
-from pathlib import Path
-from goldassay.running.folder import locked
-with locked(Path({str(tmp_path)!r})):
-    os._exit(9)
-"""
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+    process = CONTEXT.Process(target=die_with_a_lock, args=(tmp_path,))
+    process.start()
+    process.join()
+    assert process.exitcode == 9
     with locked(tmp_path):
         assert (tmp_path / LOCK_FILE).exists()
 
