@@ -185,15 +185,15 @@ def texts(file: Path) -> Iterator[str]:
     if file.suffix != ".py":
         yield file.read_text(encoding="utf-8")
         return
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    bodies = [getattr(node, "body", None) for node in ast.walk(tree)]
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    bodies = [getattr(node, "body", None) for node in nodes]
     docs = {body[0].value for body in bodies if isinstance(body, list) and body and isinstance(body[0], ast.Expr)}
-    joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
-    inside = {value for node in joined for value in node.values}
+    joined = [node for node in nodes if isinstance(node, ast.JoinedStr)]
+    left_out = docs | {value for node in joined for value in node.values}
     for text in joined:
         yield "".join(str(value.value) if isinstance(value, ast.Constant) else "X" for value in text.values)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and not {node} & (docs | inside):
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in left_out:
             yield node.value
 
 

@@ -278,9 +278,10 @@ def table(tasks: Iterable[str] = TASKS, *, embedder: Embedder | str | None = "au
             raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
         perfect = perfect_for(task)
         preds = [right(task, example, perfect(example)) for example in gold[task]]
+        of_task = measures(task, chosen)
         for damage in (damage for damage in DAMAGES if damage.task == task):
             pairs = _damaged(damage, gold[task], preds)
-            rows += [_row(damage, measure, pairs) for measure in measures(task, chosen)]
+            rows += [_row(damage, measure, pairs) for measure in of_task]
     return rows
 
 
