@@ -82,11 +82,12 @@ def labels(tmp_path: Path) -> Path:
     return file
 
 
-def test_align_prints_what_the_judge_is_worth(labels: Path) -> None:
-    output = run("eval", labels, "--judge", "criterion")
+def test_align_prints_what_the_judge_is_worth(labels: Path, tmp_path: Path) -> None:
+    call = ("eval", labels, "--judge", "criterion", "--store", tmp_path / "store.jsonl")
+    output = run(*call, "--threads", 2)
     for part in ("sensitivity", "kappa", "people (rows)", "corrected (PPI++)"):
         assert part in output
-    body = json.loads(run("eval", labels, "--judge", "criterion", "--threads", 2, "--json"))["agreement"]
+    body = json.loads(run(*call, "--json"))["agreement"]
     assert body["sensitivity"]["low"] <= 0.85 <= body["sensitivity"]["high"]
     assert body["specificity"]["low"] <= 0.80 <= body["specificity"]["high"]
     assert body["corrected"]["corrected"]["low"] <= 0.4 <= body["corrected"]["corrected"]["high"]
@@ -95,9 +96,11 @@ def test_align_prints_what_the_judge_is_worth(labels: Path) -> None:
 
 
 def test_the_model_that_is_asked_by_default_is_named(labels: Path) -> None:
-    silent = CliRunner().invoke(app, ["judge", "eval", str(labels), "--judge", "criterion"])
+    call = ["judge", "eval", str(labels), "--judge", "criterion", "--limit", "20"]
+    silent = CliRunner().invoke(app, call)
     assert "no --lm is named, so scripted/judge@1 is asked" in " ".join(silent.stderr.split())
-    named = CliRunner().invoke(app, ["judge", "eval", str(labels), "--judge", "criterion", "--lm", "scripted/judge"])
+    named = CliRunner().invoke(app, [*call, "--lm", "scripted/judge"])
+    assert named.exit_code == 0
     assert "is asked" not in named.stderr
 
 
@@ -113,8 +116,8 @@ def test_eval_writes_verdicts_that_align_takes_without_a_model(labels: Path, tmp
     assert (again["n"], again["calls"], Engine.calls) == (250, 0, 0)  # all from the store
     body = json.loads(run("align", out, "--judge", "criterion", "--json"))["agreement"]  # the name that it had
     assert (body["judge"], Engine.calls) == ("verdicts of the file", 0)
-    live = json.loads(run("eval", labels, "--judge", "criterion", "--json"))["agreement"]
-    assert body["confusion"] == live["confusion"]
+    stored = json.loads(run("eval", labels, "--judge", "criterion", "--store", tmp_path / "store.jsonl", "--json"))
+    assert body["confusion"] == stored["agreement"]["confusion"]
 
 
 def test_plan_names_items_and_origin_chooses_the_correction(labels: Path, tmp_path: Path) -> None:
@@ -174,7 +177,7 @@ def test_tune_judge(labels: Path, tmp_path: Path) -> None:
     words = ["tune", "--judge", "criterion", "--gold", str(labels), "--limit", "60", "--optimizer", "labeled", "--out"]
     assert "balanced_ac" in CliRunner().invoke(app, [*words, str(tmp_path / "tuned")], catch_exceptions=False).output
     tuned = ("--judge", tmp_path / "tuned", "--json")
-    body = json.loads(run("eval", labels, *tuned))["agreement"]
+    body = json.loads(run("eval", labels, *tuned, "--limit", 200))["agreement"]
     assert body["n"] == 200 - 42  # 60 were tuned with: 24 to train, 18 to choose, 18 held out
     seen = tmp_path / "seen.jsonl"
     learnt = set(json.loads((tmp_path / "tuned" / "judge.json").read_text(encoding="utf-8"))["learnt"])

@@ -63,9 +63,22 @@ def program() -> Any:
     return dspy.Predict("question -> answer, confidence: float")
 
 
-@pytest.mark.parametrize("optimizer", ["patches", "bootstrap", "copro", "labeled", "simba"])
-@pytest.mark.parametrize("metric", [BRIER, OWN], ids=["brier", "function"])
-def test_tuning_never_keeps_the_worse_program(optimizer: str, metric: Metric, gold: dict[str, list[Any]]) -> None:
+OPTIMIZERS = ("patches", "bootstrap", "copro", "labeled", "simba")
+
+
+@pytest.mark.parametrize(
+    ("metric", "optimizer"),
+    [
+        *(pytest.param(BRIER, optimizer, id=f"brier-{optimizer}") for optimizer in OPTIMIZERS),
+        pytest.param(OWN, "labeled", id="function-labeled"),
+        *(
+            pytest.param(OWN, optimizer, id=f"function-{optimizer}", marks=pytest.mark.nightly)
+            for optimizer in OPTIMIZERS
+            if optimizer != "labeled"
+        ),
+    ],
+)
+def test_tuning_never_keeps_the_worse_program(metric: Metric, optimizer: str, gold: dict[str, list[Any]]) -> None:
     settings: dict[str, Any] = {
         "bootstrap": {"num_candidate_programs": 1},
         "copro": {"breadth": 2, "depth": 1},
