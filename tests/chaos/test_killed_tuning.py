@@ -50,6 +50,7 @@ def answer_as(learner: Any) -> Callable[[list[dict[str, str]]], str]:
     return reply
 
 
+@pytest.mark.nightly
 def test_a_tuning_killed_twice_comes_to_the_same_program(
     endpoint: Any, learner: Any, names_gold: list[Any], names_source: str, tmp_path: Path
 ) -> None:

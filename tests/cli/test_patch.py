@@ -448,6 +448,7 @@ def test_what_tuning_brought_reads_in_eighty_columns(workspace: Path, monkeypatc
         assert line.endswith(f"n {body['n']}, detectable {body['smallest_detectable']:.3f}")
 
 
+@pytest.mark.nightly
 def test_a_train_split_smaller_than_a_minibatch_still_tunes(workspace: Path) -> None:
     for optimizer in ("simba", "bootstrap", "mipro"):
         message = run(*TUNE, "--limit", 2, "--optimizer", optimizer, "--out", f"small-{optimizer}")

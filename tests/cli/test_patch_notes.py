@@ -209,6 +209,7 @@ def address(process: Process) -> str:
     raise AssertionError("".join(lines))
 
 
+@pytest.mark.nightly
 def test_the_verdict_is_the_patchs_when_the_review_ends(workspace: Path) -> None:
     (rule, *_) = json.loads(run("patch", "propose", "classification", FOLDER, "--mode", "no reminder", "--json"))[
         "patches"

@@ -191,7 +191,7 @@ def test_a_program_that_shows_what_it_is_measured_on_is_named(workspace: Path, l
     ("question", "sides"),
     [
         ("compare", "train 28, dev 12"),
-        ("level", "train 28, dev 6, test 6"),
+        pytest.param("level", "train 28, dev 6, test 6", marks=pytest.mark.nightly),
         pytest.param("tuning", "", marks=pytest.mark.nightly),
     ],
 )

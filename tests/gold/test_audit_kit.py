@@ -17,6 +17,7 @@ ROWS = """annotations:
 """
 
 
+@pytest.mark.nightly
 def test_the_real_kit(shared_data: Path) -> None:
     kit = shared_data / "wikidata-benchmark"
     report = audit(kit)

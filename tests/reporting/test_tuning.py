@@ -92,8 +92,17 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     seen.draw()
     assert seen.page.query_selector("#tuning [data-chart] svg") is not None
     assert not seen.page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    assert seen.violations() == []
     seen.quiet()
+
+
+@pytest.mark.nightly
+def test_axe_finds_nothing(tuned: Path, opened: Callable[..., Any], tmp_path: Path) -> None:
+    file = tmp_path / "tuning.html"
+    file.write_text(pages.report(**pages.sources([tuned])), encoding="utf-8")
+    seen = opened(file)
+    seen.page.click("#tuning details.edit >> nth=0 >> summary >> nth=0")
+    seen.draw()
+    assert seen.violations() == []
 
 
 def test_a_tuning_without_test_is_a_page_and_a_damaged_one_is_one_line(tuned: Path, tmp_path: Path) -> None:

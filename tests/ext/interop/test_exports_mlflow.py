@@ -1,4 +1,4 @@
-"""A run in a real MLflow store on disk: values, intervals, rows, the report."""
+"""A run in a real MLflow store on disk: values, intervals, rows, the report. By day `make interop` tries it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.ext.interop import exports as tracking
 from goldassay.running import Run
 
-pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")  # MLflow's, from SQLAlchemy 2.1
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy"),  # MLflow's, from SQLAlchemy 2.1
+]
 
 
 @pytest.fixture(scope="module", autouse=True)

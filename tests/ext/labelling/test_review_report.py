@@ -115,6 +115,7 @@ def test_a_broken_log_of_patches_is_one_line(folder: Path) -> None:
         folder_view(folder)
 
 
+@pytest.mark.nightly
 def test_the_page_is_accessible_in_both_themes(folder: Path, opened: Callable[..., Any], tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     file.write_text(pages.report([], views=[view(folder)]), encoding="utf-8")

@@ -83,6 +83,7 @@ def test_an_answer_cut_in_the_middle_parses_and_is_flagged(model: Any) -> None:
     assert was_cut(short.history[-1])
 
 
+@pytest.mark.nightly
 def test_a_chain_of_thought_and_plain_text_work_too(model: Any) -> None:
     with dspy.context(lm=model, adapter=adapter(model)):
         prediction = dspy.ChainOfThought("text -> kind: str")(text="A museum.", config={"max_tokens": 200})
@@ -110,6 +111,7 @@ class Copy(dspy.Signature):
     answer: Copied = dspy.OutputField()
 
 
+@pytest.mark.nightly
 def test_a_line_of_text_ends_where_the_model_ends_its_turn(model: Any) -> None:
     """Not at the bound of the grammar, or at the end of what is copied."""
     reader = dspy.Predict(Copy)

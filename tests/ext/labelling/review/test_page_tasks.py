@@ -334,7 +334,7 @@ def test_hostile_values_stay_text_in_every_task(show: Any, task: str, mode: str)
     assert screen.console == []
 
 
-@pytest.mark.parametrize("task", by_day(OUTPUTS, "triples"))
+@pytest.mark.parametrize("task", by_day(OUTPUTS))
 def test_axe_finds_nothing(show: Any, task: str) -> None:
     screen = show(page_of(task))
     screen.press("ArrowDown")
