@@ -157,6 +157,33 @@ def test_what_is_missing_is_one_line(project: Path) -> None:
     assert "a task or field needs a Python name" in str(run("init", "x", "--task", "a b", "--inputs", "c").exception)
 
 
+def test_a_column_whose_name_is_no_python_name_is_never_written_as_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"when do you open {number}?,1,praise\n" for number in range(4))
+    Path("letters.csv").write_text(f'Letter text,"class","tone: str\nraise SystemExit(9)"\n{rows}')
+    refused = str(run("init", "own", "--task", "tone", "--from", "letters.csv").exception)
+    assert "got 'Letter text', 'class', 'tone: str\\nraise SystemExit(9)'" in refused
+    assert not Path("own").exists()
+    Path("letters.csv").write_text(f"Letter text,class,tone\n{rows}")
+    refused = str(run("init", "own", "--task", "tone", "--from", "letters.csv", "--outputs", "tone").exception)
+    assert refused.endswith('name it so: `map={"letter_text": "Letter text", "field_class": "class"}`')
+    names = "letter_text=Letter text,field_class=class"
+    run("init", "own", "--task", "tone", "--from", "letters.csv", "--map", names, "--outputs", "tone")
+    assert "letter_text: str = dspy.InputField()" in Path("own/programs/tone.py").read_text()
+
+
+@pytest.mark.parametrize("task", ["ask", "counter", "any"])
+def test_a_task_may_be_called_as_something_else_in_its_file(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("init", ".", "--task", task, "--inputs", "text", "--outputs", "label")
+    assert f"dspy.Predict({task.title()}Task)" in Path(f"programs/{task}.py").read_text()
+    assert json.loads(run("eval", f"{task}:baseline", "--json").output)["failed"] == 0
+
+
 def test_a_workspace_can_begin_with_a_task_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = run("init", ".", "--task", "trajectories")

@@ -81,9 +81,7 @@ def write(
     Raises:
         GoldassayError: A name is not a Python name, the task is a built-in one, fields are missing, or a file exists.
     """
-    for name in (task, *inputs, *outputs):
-        if not name.isidentifier() or keyword.iskeyword(name):
-            raise GoldassayError(f"a task or field needs a Python name (letters, digits, _), got {name!r}")
+    _check_names([task])
     if task in TASKS:
         raise GoldassayError(f"{task} is a built-in task; `goldassay init DIR` writes a workspace with those")
     records: Sequence[Fields] = []
@@ -103,6 +101,7 @@ def write(
     inputs, outputs = _sides(types, inputs, outputs, records, renamed or ()) if records else (inputs, outputs)
     if not inputs or not outputs:
         raise GoldassayError("a task needs fields: `inputs=text` and `outputs=label`")
+    _check_names([*inputs, *outputs], bool(records))  # they are written as Python, and a column may have any name
     gold = _split(records, inputs, outputs, types)
     model = ""
     model_file = ""
@@ -116,10 +115,13 @@ def write(
         for record in gold:  # becomes what the model reads
             record["record"] = schemas.check(record["record"], shape, record["id"])
         model_file = files.text(Path(file))
+    signature = ("Read" if model else "") + "".join(map(str.title, task.split("_")))
+    if signature in ("Ask", "MostFrequent", "Any", "Counter", "Literal", "Path", "Sequence", model):
+        signature += "Task"  # the file has such a name already
     words = {
         "task": task,
         "title": task.replace("_", " "),
-        "signature": ("Read" if model else "") + "".join(map(str.title, task.split("_"))),
+        "signature": signature,
         "inputs": tuple(inputs),
         "outputs": tuple(outputs),
         "kinds": {name: types.get(name, "str") for name in (*inputs, *outputs)} | ({"record": model} if model else {}),
@@ -169,6 +171,23 @@ def write(
 def _is_id(name: str, records: Sequence[JsonObject]) -> bool:
     """Whether a field is a column of ids: by its name, and no value repeats."""
     return bool(ID_COLUMN.search(name)) and len({str(record.get(name)) for record in records}) == len(records)
+
+
+def _check_names(names: Sequence[str], are_columns: bool = False) -> None:
+    """That a task and its fields have names that Python code can use; of columns the error says how to rename them.
+
+    Raises:
+        GoldassayError: One has not.
+    """
+    odd = [name for name in names if not name.isidentifier() or keyword.iskeyword(name)]
+    if odd:
+        message = f"a task or field needs a Python name (letters, digits, _), got {', '.join(map(repr, odd))}"
+        columns = {}
+        for name in odd:
+            plain = re.sub(r"\W+", "_", name).strip("_").lower()
+            columns[plain if plain.isidentifier() and not keyword.iskeyword(plain) else f"field_{plain}"] = name
+        rename = f"; name it so: `map={json.dumps(columns, ensure_ascii=False)}`"
+        raise GoldassayError(f"{message}{rename if are_columns else ''}")
 
 
 def _sides(
