@@ -34,6 +34,12 @@ def test_a_train_example_that_stands_in_dev_is_refused(text: str, how: str) -> N
         check_examples([example("t", TEXT)], {"dev": [example("d", text)]})
 
 
+def test_examples_without_an_id_are_named_by_their_place() -> None:
+    gold = [dspy.Example(text=text).with_inputs("text") for text in ("An archive", TEXT, "Ur")]
+    with pytest.raises(LeakError, match=r"record 0: the train example is exactly dev example 1;"):
+        check_examples(gold[1:], {"dev": gold[:2]})
+
+
 def test_another_text_on_the_same_subject_is_no_leak() -> None:
     other = example("d", "Haarlem's Teylers Museum shows fossils, minerals and drawings.")
     check_examples([example("t", TEXT)], {"dev": [other], "test": []})

@@ -12,6 +12,7 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.utils import DummyLM
 from tests.conftest import Learner, build_names_gold, build_names_program
 from tests.nightly import by_day
 
@@ -549,3 +550,16 @@ def test_drafted_gold_is_plain_in_train_and_dev_and_weighed_in_test(
     right = sum(weight * row.tp for weight, row in weighed)
     wrong = sum(weight * (row.fp + row.fn) for weight, row in weighed)
     assert tuned.test.after.values["strict_f1"] == pytest.approx(2 * right / (2 * right + wrong))
+
+
+@pytest.mark.parametrize("optimizer", ["labeled", "knn"])
+def test_a_program_with_a_history_is_tuned_and_saved(optimizer: str, tmp_path: Path) -> None:
+    # flawed: the prompts of prompt.diff had a text, or a dict, in its place, and the tuning was lost at its end
+    history = dspy.History(messages=[{"text": "hello", "label": "b"}])
+    texts = ["pay bills", "late parcel", "broken door", "new card", "lost keys", "wet roof", "old map", "red tape"]
+    gold = [dspy.Example(text=9 * text, history=history, label="a").with_inputs("text", "history") for text in texts]
+    program = dspy.Predict("text, history: dspy.History -> label")
+    splits = {"train": gold[:4], "dev": gold[4:6], "test": gold[6:]}
+    lm = DummyLM([{"label": "a"}] * 100)
+    tune(program, splits, lambda gold, pred: gold.label == pred.label, optimizer, lm=lm, folder=tmp_path)
+    assert (tmp_path / "prompt.diff").read_text()

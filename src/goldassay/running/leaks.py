@@ -171,15 +171,19 @@ def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequenc
     Traceback (most recent call last):
     goldassay._support.exceptions.LeakError: record a: the train example is nearly (96 %) dev example b; remove it ...
     """
-    held_examples = [(split, example) for split, examples in held_out.items() for example in examples]
+    held_examples = [
+        (split, identity(example, index), example)
+        for split, examples in held_out.items()
+        for index, example in enumerate(examples)
+    ]
     ours = [plain(text_of(example)) for example in train]
-    held_texts = [plain(text_of(example)) for _, example in held_examples]
+    held_texts = [plain(text_of(example)) for _, _, example in held_examples]
     for mine, other, score in _near(ours, held_texts):
-        split, example = held_examples[other]
-        leak = Leak(other, read(example, "id", "?"), f"{split} example", score)
+        split, name, _ = held_examples[other]
+        leak = Leak(other, name, f"{split} example", score)
         raise LeakError(
             f"the train example is {leak.how} {leak.place} {leak.id}; remove it from one side",
-            record=read(train[mine], "id", "?"),
+            record=identity(train[mine], mine),
         )
 
 
@@ -205,11 +209,10 @@ def check_instructions(instructions: Iterable[str], held_out: Mapping[str, Seque
     """
     copied = _copies(instructions)
     for split, examples in held_out.items():
-        for example in examples:
+        for index, example in enumerate(examples):
             for words in copied(text_of(example))[:1]:
-                raise LeakError(
-                    f"an instruction copies {words!r} from the {split} split", record=read(example, "id", "?")
-                )
+                message = f"an instruction copies {words!r} from the {split} split"
+                raise LeakError(message, record=identity(example, index))
 
 
 def _copies(sources: Iterable[str]) -> Callable[[str], list[str]]:

@@ -527,7 +527,10 @@ def rendered(program: Module, adapter: dspy.Adapter | None = None, inputs: Mappi
     parts = []
     for name, predictor in predictors(inside).items():
         signature = signature_of(predictor)
-        values = {key: (inputs or {}).get(key, f"{{{key}}}") for key in signature.input_fields}
+        values = {}
+        for key, input_field in signature.input_fields.items():
+            absent = dspy.History(messages=[]) if input_field.annotation is dspy.History else f"{{{key}}}"
+            values[key] = (inputs or {}).get(key, absent)
         parts.append(f"=== {name}")
         for message in using.format(signature, list(predictor.demos or []), values):
             text = message["content"]

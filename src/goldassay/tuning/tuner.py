@@ -130,7 +130,7 @@ def tune(
     with saved.opened(options.folder, options.resume, plan):
         tuned = run.arena() if is_arena else run.alone()
         if options.folder is not None:
-            saved.save(tuned, program, options, plan, splits["dev"][0].inputs().toDict())
+            saved.save(tuned, program, options, plan, dict(splits["dev"][0].inputs()))
     return tuned
 
 
