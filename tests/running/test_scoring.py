@@ -166,6 +166,8 @@ SPANS = {"text": "in Delft", "entities": [{"start": 3, "end": 8, "type": "LOC"}]
         ("extraction", SPANS, {"entities": [(3, 8, "LOC"), {"type": "LOC", "text": "Delft"}]}),
         ("retrieval", {"query": "x", "relevant": ["a"]}, {"results": [{"doc_id": "a", "text": None}]}),
         ("answering", {"question": "?", "answers": []}, {"answer": None, "citations": None}),
+        ("answering", {"question": "?", "answers": ["x"]}, {"answer": "x", "confidence": "high", "citations": "p. 3"}),
+        ("classification", {"text": "x", "label": "a"}, {"label": "a", "confidence": "high", "document": ["d"]}),
         ("triples", {"triples": [{"subject": "a", "predicate": "b", "object": "c"}]}, {"triples": None}),
         ("trajectories", {"question": "?", "calls": [{"name": "find"}]}, {"trajectory": None, "answer": None}),
     ],
@@ -173,7 +175,8 @@ SPANS = {"text": "in Delft", "entities": [{"start": 3, "end": 8, "type": "LOC"}]
 def test_a_run_has_the_values_that_it_had(
     task: str, gold: dict[str, Any], output: dict[str, Any], tmp_path: Path
 ) -> None:
-    # flawed: one null, or one span that is not where it says, kept a run from being scored again; a failed row counted
+    # flawed: one null, one span that is not where it says, or a confidence in words, kept a run from being scored
+    # again; a failed row counted
     field = {"retrieval": "query", "answering": "question", "trajectories": "question"}.get(task, "text")
     right = {name: value for name, value in as_prediction({"id": "", **gold}, task).items() if name != "id"}
     examples = [dspy.Example(id=name, **gold).with_inputs(field) for name in ("a", "b")]

@@ -8,6 +8,7 @@ row counts, and of one with repeats the first answer.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from goldassay._support.exceptions import DataError
 from goldassay.core.measure import RAISED, TASKS
 from goldassay.gold.anyfields import flat
 from goldassay.gold.formats import Format, Source, SourceRecord
-from goldassay.gold.records import problems
+from goldassay.gold.records import TABLE, problems
 from goldassay.gold.shapes import Side
 
 SPAN_FIELDS = {"entities": ("start", "end"), "links": ("start", "end", "candidates")}  # null if a prediction lacks them
@@ -82,6 +83,10 @@ def record_of(row: object, source: Source) -> dict[str, Any] | None:
                 spans = [dict(zip(names, span, strict=False)) if isinstance(span, list) else span for span in spans]
             record[field] = [{**absent, **span} if isinstance(span, dict) else span for span in spans]
     checked = problems(record, source.task, source.side, extra="ignore")
+    if isinstance(checked, list) and predicted:  # beside its answer a program may return anything
+        wrong = {re.split(r"[.\[]", error.field or "")[0] for error in checked} - {*TABLE[source.task]["empty"]}
+        record = {name: value for name, value in record.items() if name not in wrong}
+        checked = problems(record, source.task, source.side, extra="ignore")
     if isinstance(checked, dict):
         return checked
     if predicted and "error" in row:  # this is why it failed
