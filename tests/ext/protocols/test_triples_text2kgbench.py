@@ -57,6 +57,13 @@ def test_an_initial_stays_with_its_name() -> None:
     assert whole["object_hallucination"] == 0.0
 
 
+def test_words_that_begin_sentences_end_one_at_an_abbreviation() -> None:
+    # flawed: "U.S." was one word in the sentence, and "U.S" and a full stop as an answer
+    text = "It opened in the U.S. The cities loved it."
+    values = sentence({"text": text, "triples": []}, predicted("it", "located_in", "U.S."), KNOWN)
+    assert values["object_hallucination"] == 0.0
+
+
 def test_no_output_adds_nothing_and_an_empty_output_conforms(tmp_path: Path) -> None:
     gold, pred = tmp_path / "gold.jsonl", tmp_path / "pred.jsonl"
     rows: list[dict[str, Any]] = [{"id": name, "sent": "A house in Rome.", "triples": []} for name in ("a", "b", "c")]

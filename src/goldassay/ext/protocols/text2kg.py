@@ -57,7 +57,11 @@ b.f b.v c c.i.t c.o.m.b c.v d d.c d.h d.w e e.f e.h e.l e.m f f.g f.j g g.d g.f 
 i.m.s j.b j.c j.j j.k j.p j.r k l l.a l.f l.p m m.b.a m.d.c m.j n n.c n.d n.h n.j n.m n.v n.y p
 p.a.m p.m ph.d r r.a r.h r.i r.j r.k r.t s s.a s.a.y s.c s.g s.p.a s.s t t.j u.k u.n u.s u.s.a
 u.s.s.r v w w.c w.r w.va w.w"""
-"""Punkt's English abbreviations: they end no sentence."""
+"""Punkt's English abbreviations: they end no sentence, but before `STARTERS`."""
+STARTERS = """according although among both but despite even he however i if in indeed instead it many meanwhile
+moreover most nevertheless nonetheless nor sales separately similarly since so some the there these
+they this though thus under when while yet"""
+"""The words that begin a sentence where they follow an abbreviation with a capital."""
 
 
 class Ontology(NamedTuple):
@@ -214,6 +218,7 @@ def _nltk() -> tuple[Any, ...]:
     pinned.PUNCTUATION = [newer.PUNCTUATION[0], *pinned.PUNCTUATION]
     names = nltk.PorterStemmer()
     punkt.abbrev_types = set(ABBREVIATIONS.split())
+    punkt.sent_starters = set(STARTERS.split())
     names.pool = {}  # the NLTK of the published numbers has exceptions for "sky" and "news", not for "Sky"
     return nltk.PunktSentenceTokenizer(punkt), newer, pinned, nltk.PorterStemmer(), names
 
