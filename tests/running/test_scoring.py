@@ -207,6 +207,15 @@ def test_a_run_over_gold_without_ids_is_matched_by_place(tmp_path: Path) -> None
     assert goldassay.score("classification", tmp_path / "gold.csv", tmp_path / "dev", split="dev")["accuracy"] == 3 / 4
 
 
+def test_a_run_is_scored_against_gold_of_other_columns(tmp_path: Path) -> None:
+    # flawed: a run was read as a table as soon as gold had a map
+    gold = [{"id": name, "text": name, "tone": name} for name in "ab"]
+    examples = [dspy.Example(record).with_inputs("text") for record in gold]
+    metric = Metric(classification.Accuracy(), columns={"gold.label": "tone"})
+    run = evaluate(lambda text: {"label": "a"}, examples, metric, folder=tmp_path, progress=False)
+    assert run.value == goldassay.score("classification", gold, tmp_path, map={"label": "tone"})["accuracy"] == 0.5
+
+
 def test_null_in_a_list_is_an_absent_field_or_an_empty_answer() -> None:
     gold = [{"id": "a", **SPANS}]
     assert goldassay.score("extraction", gold, [{"id": "a", "entities": None}])["strict_f1"] == 0

@@ -90,7 +90,8 @@ def source_of(
 def rows(source: Source) -> Iterator[SourceRecord]:
     """The validated records of a file with their places."""
     is_own_task = source.task not in TASKS and source.format not in ("run", "review")
-    if is_own_task or source.format in ("data", "dataset") or "map" in source.options:
+    is_mapped = "map" in source.options and source.format != "run"
+    if is_own_task or source.format in ("data", "dataset") or is_mapped:
         return checked(source, tables.rows(source))
     return checked(source, formats.named(source.format, source.task).rows(source))
 

@@ -17,7 +17,7 @@ from goldassay._support import files
 from goldassay._support import jsonl as strict
 from goldassay._support.exceptions import DataError
 from goldassay.core.measure import RAISED, TASKS
-from goldassay.gold.anyfields import flat
+from goldassay.gold.anyfields import flat, renamed
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import TABLE, problems
 from goldassay.gold.shapes import Side
@@ -69,7 +69,7 @@ def record_of(row: object, source: Source) -> dict[str, Any] | None:
     for section in ("prediction",) if predicted else ("inputs", "gold"):
         if isinstance(fields := row.get(section), Mapping):
             record |= fields
-    record["id"] = str(row["id"])
+    record = {**renamed(record, source.options.get("map", {}), predicted=predicted), "id": str(row["id"])}
     if source.task not in TASKS:
         return record
     if predicted and row.get("error") and not str(row["error"]).startswith(RAISED):
