@@ -174,6 +174,28 @@ def test_a_column_whose_name_is_no_python_name_is_never_written_as_code(
     assert "letter_text: str = dspy.InputField()" in Path("own/programs/tone.py").read_text()
 
 
+def test_columns_that_describe_records_are_objects_and_empty_ones_are_no_fields(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text as strata was a traceback of eval; a column without a value was an input that no record had."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"body": f"letter {number * number}", "fax": None, "self": number, "tone": "kind"} for number in range(12)]
+    Path("letters.json").write_text(json.dumps([{**row, "strata": "rare"} for row in rows]))
+    refused = run("init", "own", "--task", "tone", "--from", "letters.json").exception
+    assert "strata: expected an object, found 'rare'" in str(refused)
+    Path("letters.json").write_text(json.dumps(rows))
+    assert "got 'self'" in str(run("init", "own", "--task", "tone", "--from", "letters.json").exception)
+    run("init", "own", "--task", "tone", "--from", "letters.json", "--map", "number=self,text=body,tone=tone")
+    monkeypatch.chdir("own")
+    assert "fax" not in Path("programs/tone.py").read_text()
+    assert json.loads(run("eval", "tone:baseline", "--split", "all", "--json").output)["failed"] == 0
+
+
+def test_a_field_of_gold_may_be_called_self() -> None:
+    rows = [{"id": "a", "self": "x", "label": "y"}]
+    assert load(rows, task="mine").mine.all[0]["self"] == "x"
+
+
 @pytest.mark.parametrize("task", ["ask", "counter", "any"])
 def test_a_task_may_be_called_as_something_else_in_its_file(
     task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -115,7 +115,7 @@ def checked(source: Source, unchecked: Iterable[SourceRecord]) -> Iterator[Sourc
             continue
         labelled += 1
         location = {"file": row.file or source.path, "line": row.line}
-        record = problems(row.record, source.task, source.side) if source.task in TASKS else row.record
+        record = problems(row.record, source.task, source.side)
         if isinstance(record, list):
             for error in record if source.audit else record[:1]:
                 source.faults.report(error.at(**location), "schema")

@@ -76,8 +76,17 @@ def problems(
 
     Fields that the shape does not have are wrong, or left out with ``extra="ignore"``; a prediction may repeat its
     input (question, query), which is left out. Null where the shape has none is an absent field, and in place of an
-    answer an empty one. Gold of trajectories may have ``messages`` in place of ``calls``.
+    answer an empty one. Gold of trajectories may have ``messages`` in place of ``calls``. Of your own task only
+    ``strata`` and ``meta`` have a shape.
     """
+    if task not in TASKS and isinstance(record, dict):
+        odd = [name for name in ("strata", "meta") if side == "gold" and not isinstance(record.get(name) or {}, dict)]
+        faults = []
+        for name in odd:
+            hint = f'; give the column another name (`map={{"my_{name}": "{name}"}}`)'
+            what = f"expected an object, found {record[name]!r:.80}{hint}"
+            faults.append(DataError(what, record=record["id"], field=name))
+        return faults or record
     input_field = INPUT_FIELDS.get(task, "text")
     if side == "pred" and isinstance(record, dict) and input_field != "text":
         record = {name: value for name, value in record.items() if name != input_field}

@@ -113,7 +113,7 @@ class TaskSet:
         for record in self.records:
             columns = record.get("meta") or {}
             lifted = {name: columns[name] for name in inputs if name in columns and name not in record}
-            example = dspy.Example(**lifted, **record)
+            example = dspy.Example({**lifted, **record})  # a field may be called self
             examples.append(example.with_inputs(*inputs) if inputs else example)
         return examples
 

@@ -48,6 +48,10 @@ TEMPLATES = Environment(  # of Python and Markdown, in which nothing is escaped
     lstrip_blocks=True,
     autoescape=False,
 )
+NAMES_IN_FILE = ("Any", "Ask", "Counter", "Literal", "MostFrequent", "OUTPUTS", "Path", "Sequence", "dspy", "workspace")
+TYPE_NAMES = ("bool", "dict", "float", "int", "list", "str")
+RESERVED = (*NAMES_IN_FILE, *TYPE_NAMES, "self", "fields", "input_fields", "instructions", "output_fields", "signature")
+"""The names that a field cannot have in the program that is written: those of the file, and of DSPy's signatures."""
 SMALL_RATIOS = {"train": 0.4, "dev": 0.2, "test": 0.4}
 
 
@@ -98,6 +102,7 @@ def write(
         inputs = inputs or ["text"]
         outputs = ["record"]
     types = anyfields.fields(records)
+    types = {name: types[name] for name in types if any(row.get(name) is not None for row in records)}
     inputs, outputs = _sides(types, inputs, outputs, records, renamed or ()) if records else (inputs, outputs)
     if not inputs or not outputs:
         raise GoldassayError("a task needs fields: `inputs=text` and `outputs=label`")
@@ -116,7 +121,7 @@ def write(
             record["record"] = schemas.check(record["record"], shape, record["id"])
         model_file = files.text(Path(file))
     signature = ("Read" if model else "") + "".join(map(str.title, task.split("_")))
-    if signature in ("Ask", "MostFrequent", "Any", "Counter", "Literal", "Path", "Sequence", model):
+    if signature in (*RESERVED, model):
         signature += "Task"  # the file has such a name already
     words = {
         "task": task,
@@ -179,15 +184,18 @@ def _check_names(names: Sequence[str], are_columns: bool = False) -> None:
     Raises:
         GoldassayError: One has not.
     """
-    odd = [name for name in names if not name.isidentifier() or keyword.iskeyword(name)]
-    if odd:
-        message = f"a task or field needs a Python name (letters, digits, _), got {', '.join(map(repr, odd))}"
+
+    def is_free(name: str) -> bool:
+        return name.isidentifier() and not keyword.iskeyword(name) and name not in RESERVED
+
+    if odd := [name for name in names if not is_free(name)]:
+        what = "a task or field needs a Python name (letters, digits, _) that DSPy leaves free"
         columns = {}
         for name in odd:
             plain = re.sub(r"\W+", "_", name).strip("_").lower()
-            columns[plain if plain.isidentifier() and not keyword.iskeyword(plain) else f"field_{plain}"] = name
-        rename = f"; name it so: `map={json.dumps(columns, ensure_ascii=False)}`"
-        raise GoldassayError(f"{message}{rename if are_columns else ''}")
+            columns[plain if is_free(plain) else f"field_{plain}"] = name
+        rename = f"; name it so: `map={json.dumps(columns, ensure_ascii=False)}`" if are_columns else ""
+        raise GoldassayError(f"{what}, got {', '.join(map(repr, odd))}{rename}")
 
 
 def _sides(
