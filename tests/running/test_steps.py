@@ -22,7 +22,7 @@ from goldassay.running import Run
 from goldassay.running.account import Account
 from goldassay.running.guard import PARSER_FAULT, attempt
 
-METRIC = Metric(trajectories.CallF1())
+METRIC = Metric(trajectories.CallF1(), columns={"pred.calls": lambda pred: pred.get("calls", [])})
 AGENT = """
 import json
 import dspy
