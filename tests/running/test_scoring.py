@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -214,6 +215,15 @@ def test_a_run_is_scored_against_gold_of_other_columns(tmp_path: Path) -> None:
     metric = Metric(classification.Accuracy(), columns={"gold.label": "tone"})
     run = evaluate(lambda text: {"label": "a"}, examples, metric, folder=tmp_path, progress=False)
     assert run.value == goldassay.score("classification", gold, tmp_path, map={"label": "tone"})["accuracy"] == 0.5
+
+
+@pytest.mark.parametrize(("gold", "label"), [(3, np.int64(3)), (np.int64(3), "3"), (True, True), (False, "False")])
+def test_labels_are_numbers_of_numpy_and_truth_values(gold: object, label: object, tmp_path: Path) -> None:
+    # flawed: numpy.int64 failed its row, and score refused gold of true and false that evaluate had measured
+    examples = [dspy.Example(id="a", text="x", label=gold).with_inputs("text")]
+    metric = Metric(classification.Accuracy())
+    run = evaluate(lambda text: {"label": label}, examples, metric, folder=tmp_path, progress=False)
+    assert run.value == goldassay.score("classification", examples, tmp_path)["accuracy"] == 1
 
 
 def test_null_in_a_list_is_an_absent_field_or_an_empty_answer() -> None:

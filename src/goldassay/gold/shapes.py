@@ -19,7 +19,11 @@ from goldassay.core.fields import Record as Record
 from goldassay.core.measure import TASKS
 
 Id = Annotated[str, Field(min_length=1, coerce_numbers_to_str=True)]
-LabelText = Annotated[str, Field(coerce_numbers_to_str=True)]
+LabelText = Annotated[
+    str,
+    Field(coerce_numbers_to_str=True),
+    BeforeValidator(lambda value: str(value) if isinstance(value, bool) else value),
+]
 Offset = Annotated[int, Field(ge=0, strict=True)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Grade = Annotated[float, Field(ge=0, allow_inf_nan=False)]

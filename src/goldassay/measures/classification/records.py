@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import chain
+from numbers import Integral
 from typing import NamedTuple
 
 from goldassay._support.exceptions import DataError, FieldError
@@ -50,15 +51,15 @@ def sides(gold: object, pred: object) -> LabelPair:
     >>> sides({"label": "U"}, {"label": None}).pred, sides({"label": 3}, {"label": "3"}).pred
     ('(none)', '3')
     """
-    if isinstance(gold, (str, int)):
+    if isinstance(gold, (str, Integral)):
         gold = {"label": gold}
-    if isinstance(pred, (str, int)):
+    if isinstance(pred, (str, Integral)):
         pred = {"label": pred}
     label = gold_field(gold, "label")
     predicted = pred_field(pred, "label")
-    if not isinstance(label, (str, int)) or not str(label).strip():
+    if not isinstance(label, (str, Integral)) or not str(label).strip():
         raise FieldError(f"a gold label is a number or a text that is not empty, not {label!r}")
-    if not isinstance(predicted, (str, int, type(None))):
+    if not isinstance(predicted, (str, Integral, type(None))):
         raise FieldError(f"a predicted label is a text, not {predicted!r}")
     label = str(label).strip()
     predicted = str("" if predicted is None else predicted).strip() or NONE
@@ -76,7 +77,7 @@ def label_set(labels: Iterable[str | int] | None, side: str) -> frozenset[str]:
     >>> sorted(label_set([3, "b "], "gold labels"))
     ['3', 'b']
     """
-    if isinstance(labels, str) or not all(isinstance(label, (str, int)) for label in labels or ()):
+    if isinstance(labels, str) or not all(isinstance(label, (str, Integral)) for label in labels or ()):
         raise DataError(f"a list of labels, not {labels!r}", field=side)
     return frozenset(text for label in labels or () if (text := str(label).strip()))
 
