@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.nightly import drawn
 
-from goldassay.core.measure import TASKS, Measure, registered
+from goldassay.core.measure import TASKS, Batches, Measure, registered
 from goldassay.ext.labelling.outputs import OUTPUTS, OutputComparison, measure_named, of_corpus, predicted
 from goldassay.gold.outputs import OUTPUT_FIELDS
 from goldassay.gold.records import INPUT_FIELDS, as_gold, as_prediction, check
@@ -144,12 +145,19 @@ def variant(prediction: Row, task: str, rng: random.Random) -> Row:
     return {**other, **{key: drawn[key] for key in beside}}
 
 
-def evidence(measure: Measure[Any], gold: Row, prediction: Row) -> Any:
-    return measure.tallies(measure.batch([gold], [prediction]))
+def evidence(measure: Measure[Any], example: Batches) -> Any:
+    return measure.tallies(example.of(measure))
 
 
 def measurable(task: str) -> list[Measure[Any]]:
     return [measure for measure in registered(task) if "(" not in measure.key]
+
+
+@cache
+def comparisons(task: str) -> list[tuple[Measure[Any], OutputComparison]]:
+    """The measures of a task that can be asked about, each with its comparison."""
+    several = [(measure, OutputComparison(task, measure.key)) for measure in measurable(task)]
+    return [(measure, comparison) for measure, comparison in several if comparison.asked == measure]
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -168,18 +176,16 @@ def what_agrees_has_the_same_tallies(task: str, seed: int) -> None:
     gold = {"id": "a", **gold_of(task, rng)}
     alone = OutputComparison(task).agree(first, second)
     AGREED[task, alone] += 1
-    for measure in measurable(task):
-        comparison = OutputComparison(task, measure.key)
-        if comparison.asked == measure and (
-            comparison.agree(first, second) or (alone and comparison.reads_output_alone)
-        ):
+    ours, theirs = Batches([gold], [first]), Batches([gold], [second])
+    for measure, comparison in comparisons(task):
+        if comparison.agree(first, second) or (alone and comparison.reads_output_alone):
             try:
-                expected = evidence(measure, gold, first)
+                expected = evidence(measure, ours)
             except Exception as error:
                 with pytest.raises(type(error)):
-                    evidence(measure, gold, second)
+                    evidence(measure, theirs)
                 continue
-            assert repr(evidence(measure, gold, second)) == repr(expected), measure
+            assert repr(evidence(measure, theirs)) == repr(expected), measure
 
 
 def test_what_is_beside_the_output_counts_for_measures_that_read_it() -> None:
@@ -218,7 +224,7 @@ def test_counts_of_predicted_items_are_those_of_the_measure(task: str) -> None:
     counts = predicted(measure, inputs, [*predictions, None])
     assert bool(counts) == (task in ("extraction", "linking", "triples", "records", "trajectories"))
     for number, prediction, row in zip(counts, predictions, inputs, strict=False):
-        tally = evidence(measure, {**row, **gold_of(task, rng), "text": TEXT}, prediction)
+        tally = evidence(measure, Batches([{**row, **gold_of(task, rng), "text": TEXT}], [prediction]))
         assert tally.tp[0] + tally.fp[0] == number
     assert of_corpus(measure) == bool(counts)
 
