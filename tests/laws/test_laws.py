@@ -16,7 +16,7 @@ from tests.perfect import attains_one, perfect_for
 from goldassay._support.exceptions import DataError
 from goldassay.core import measure as core_measure
 from goldassay.core.evidence import stacked
-from goldassay.core.measure import TASKS, Measure, parse, stored
+from goldassay.core.measure import TASKS, Batches, Measure, parse, stored
 from goldassay.core.metric import failed_with
 from goldassay.core.tally import Evidence, flat
 from goldassay.gold import load
@@ -86,19 +86,26 @@ def pairs(task: str, seed: int) -> list[tuple[Any, Any]]:
     return [(example, perfect_for(task)(example if rng.random() < 0.5 else rng.choice(gold))) for example in gold]
 
 
+@lru_cache(maxsize=64)
+def examples(task: str, seed: int | None = None) -> list[Batches]:
+    """Each pair by itself, with what measures share over it; without a seed gold with its perfect prediction."""
+    perfect = perfect_for(task)
+    several = [(gold, perfect(gold)) for gold in records(task)] if seed is None else pairs(task, seed)
+    return [Batches([gold], [pred]) for gold, pred in several]
+
+
 @cache
-def assessed(task: str, measure: Measure[Any], seed: int) -> list[Any]:
-    """What a measure finds in each of the pairs; several laws look at those of the same seed."""
-    return [measure(gold, pred) for gold, pred in pairs(task, seed)]
+def assessed(task: str, measure: Measure[Any], seed: int | None = None) -> list[Any]:
+    """What a measure finds in each of these; several laws look at those of the same seed."""
+    return [measure(each.gold[0], each.pred[0], each.of(measure)) for each in examples(task, seed)]
 
 
 def tallies(task: str, measure: Measure[Any], seed: int) -> list[Any]:
     return [each.tally for each in assessed(task, measure, seed)]
 
 
-@cache
 def perfect_tallies(task: str, measure: Measure[Any]) -> list[Any]:
-    return [measure(gold, perfect_for(task)(gold)).tally for gold in records(task)]
+    return [each.tally for each in assessed(task, measure)]
 
 
 def total(measure: Measure[Any], found: list[Any]) -> Any:
