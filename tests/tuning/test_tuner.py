@@ -552,6 +552,15 @@ def test_drafted_gold_is_plain_in_train_and_dev_and_weighed_in_test(
     assert tuned.test.after.values["strict_f1"] == pytest.approx(2 * right / (2 * right + wrong))
 
 
+def test_gold_without_inputs_has_those_of_the_program(gold: dict[str, list[Any]], names_program: Any) -> None:
+    # flawed: bootstrap failed, with "Execution cancelled due to errors or interruption"
+    lm = dspy.LM("scripted/learner", engine=Learner(), cache=False)
+    plain = {name: [dspy.Example(example.toDict()) for example in examples] for name, examples in gold.items()}
+    assert tune(names_program, plain, METRIC, "bootstrap", lm=lm, progress=False).dev.after.value
+    with pytest.raises(GoldassayError, match=r"not <class .*; write LabeledFewShot\("):
+        tune(names_program, gold, METRIC, dspy.LabeledFewShot, lm=lm)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("optimizer", ["labeled", "knn"])
 def test_a_program_with_a_history_is_tuned_and_saved(optimizer: str, tmp_path: Path) -> None:
     # flawed: the prompts of prompt.diff had a text, or a dict, in its place, and the tuning was lost at its end

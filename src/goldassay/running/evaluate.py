@@ -87,15 +87,7 @@ def evaluate(
     gold = gold[: use.limit]
     if not gold:
         raise GoldassayError("there are no gold examples to evaluate on")
-    shape = shape_of(program)
-    for index, example in enumerate(gold):
-        if input_keys(example) is None and not (shape.inputs and isinstance(example, dspy.Example)):
-            raise GoldassayError(
-                f"gold example {index} ({type(example).__name__}) does not say which of its fields are inputs: "
-                "add .with_inputs('text', …) to a dspy.Example"
-            )
-    inputs = shape.inputs or ()
-    gold = [example if input_keys(example) is not None else example.with_inputs(*inputs) for example in gold]
+    gold = examples_for(program, gold)
     check_unique(gold)
     evaluation = _Evaluation(program, gold, metric if isinstance(metric, Metric) else Metric.of(metric), use)
     with chdir("."):  # a program may change the current folder, and paths stay what they were
@@ -103,6 +95,26 @@ def evaluate(
             return evaluation.run(evaluation.measuring)
         with closing(Cluster(evaluation.measuring, evaluation.context, use, evaluation.threads)) as cluster:
             return evaluation.run(cluster)
+
+
+def examples_for(program: Program, gold: Sequence[dspy.Example]) -> list[dspy.Example]:
+    """Gold examples that say which of their fields are inputs; of those that do not, the program's are.
+
+    Raises:
+        GoldassayError: The program does not say which fields it reads either, or one is not a ``dspy.Example``.
+    """
+    inputs = shape_of(program).inputs or ()
+    examples = []
+    for index, example in enumerate(gold):
+        if input_keys(example) is None:
+            if not inputs or not isinstance(example, dspy.Example):
+                raise GoldassayError(
+                    f"gold example {index} ({type(example).__name__}) does not say which of its fields are inputs: "
+                    "add .with_inputs('text', …) to a dspy.Example"
+                )
+            example = example.with_inputs(*inputs)
+        examples.append(example)
+    return examples
 
 
 aevaluate = asynchronous(evaluate)

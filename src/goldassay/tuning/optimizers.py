@@ -323,8 +323,9 @@ def resolve(optimizer: str | teleprompt.Teleprompter) -> Optimizer:
         GoldassayError: There is no optimizer of this name, or the object has no ``compile``.
     """
     if not isinstance(optimizer, str):
-        if not callable(getattr(optimizer, "compile", None)):
-            raise GoldassayError(f"an optimizer has a compile method; {type(optimizer).__name__} has none")
+        if isinstance(optimizer, type) or not callable(getattr(optimizer, "compile", None)):
+            hint = f"; write {optimizer.__name__}(…)" if isinstance(optimizer, type) else ""
+            raise GoldassayError(f"an optimizer is an object with a compile method, not {optimizer!r}{hint}")
         return Optimizer(type(optimizer).__name__, partial(_run_object, optimizer))
     for candidate in OPTIMIZERS.values():
         if optimizer == candidate.dspy_name or optimizer.lower() == candidate.name:
