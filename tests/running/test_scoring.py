@@ -153,7 +153,7 @@ def test_a_run_of_typed_outputs_has_the_value_that_it_had(tmp_path: Path) -> Non
         assert run.value == goldassay.score("trajectories", gold, tmp_path / name).values["trajectory_exact_match"] == 1
 
 
-SPANS = {"text": "in Delft", "entities": [{"start": 3, "end": 8, "type": "LOC"}]}
+SPANS: dict[str, Any] = {"text": "in Delft", "entities": [{"start": 3, "end": 8, "type": "LOC"}]}
 
 
 @pytest.mark.parametrize(
@@ -234,6 +234,6 @@ def test_null_in_a_list_is_an_absent_field_or_an_empty_answer() -> None:
 
 
 def test_gold_may_hold_members_of_an_enum() -> None:
-    color = Enum("Color", {"RED": "red"})
+    color = Enum("color", {"RED": "red"})
     gold = [{"id": "a", "record": {"colors": [color.RED]}}]
     assert goldassay.score("records", gold, [{"id": "a", "record": {"colors": ["red"]}}])["record_accuracy"] == 1
