@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from goldassay import score
 from goldassay._support.exceptions import DataError
 from goldassay.measures import retrieval as r
 
@@ -17,6 +18,16 @@ def test_ties_are_broken_by_document_id_descending_in_32_bits() -> None:
     assert r.RR(ties="stable")(gold, close).tally.value == 1.0
     assert r.RR(ties="best")(gold, close).tally.value == 1.0
     assert r.band([gold], [close], ["RR", "P@1"]) == {"RR": (0.5, 1.0), "P@1": (0.0, 1.0)}
+
+
+@pytest.mark.parametrize("relevant", [{1: 1}, {"1": 1}, [1]])
+@pytest.mark.parametrize("results", [[{"doc_id": 1, "score": 0.5}], {1: 0.5}, ["1"]])
+def test_ids_may_be_numbers_on_either_side(relevant: object, results: Any) -> None:
+    # flawed: 1 and "1" were two documents where results had scores or gold had grades: 0 without a word
+    assert r.RR()({"relevant": relevant}, {"results": results}).tally.value == 1
+    gold = [{"id": "a", "query": "x", "relevant": relevant}]
+    if isinstance(results, list):
+        assert score("retrieval", gold, [{"id": "a", "results": results}])["RR"] == 1
 
 
 def test_very_different_depths_are_handled_together() -> None:

@@ -159,7 +159,7 @@ class Retrieval(Common):
     """A query and its judged documents: a grade of 0 or more each, or a list of the relevant ones."""
 
     query: str
-    relevant: dict[str, Grade] | list[str]
+    relevant: dict[str, Grade] | list[Id]
 
 
 class Answering(Common, total=False):

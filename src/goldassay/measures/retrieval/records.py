@@ -49,7 +49,7 @@ def grades(gold: object) -> Numbers:
     """
     relevant = gold_field(gold, "relevant")
     if isinstance(relevant, Mapping):
-        return relevant
+        return {str(document): grade for document, grade in relevant.items()}
     if relevant is None:
         return NOT_NAMED
     if isinstance(relevant, str) or not isinstance(relevant, Iterable):
@@ -77,11 +77,11 @@ def scores(pred: object) -> Numbers:
     """
     results = pred_field(pred, "results")
     if not results or isinstance(results, Mapping):
-        return results or {}
+        return {str(document): score for document, score in (results or {}).items()}
     if isinstance(results, str) or not isinstance(results, Collection):
         raise DataError(f"expected a list of results, not {type(results).__name__}", field="results")
     try:
-        scored: dict[str, Any] = {result["doc_id"]: result["score"] for result in results}
+        scored: dict[str, Any] = {str(result["doc_id"]): result["score"] for result in results}
     except (KeyError, TypeError):
         documents = [item if isinstance(item, (str, int)) else read(item, "doc_id", None) for item in results]
         if None in documents:
