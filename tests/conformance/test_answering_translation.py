@@ -55,3 +55,10 @@ def test_the_corpus_value_in_evaluate_and_failed_answers() -> None:
         best, half = (fold("answering", [measure], Batches(records, side)) for side in (right, failing))
         assert best.values[measure.key] == pytest.approx(1.0)
         assert (half.values[measure.key] or 0.0) < 0.9
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_hyphen_at_the_end_of_a_text_is_a_word(end: str) -> None:
+    gold = [{"answers": ["The gate is closed for cars and bikes."]}]
+    card = fold("answering", [BLEU()], Batches(gold, [{"answer": f"The gate is closed for cars-{end}"}]))
+    assert card.values == pytest.approx({"bleu": 0.4608636396914616})

@@ -269,6 +269,7 @@ def words_13a(text: str) -> list[str]:
         (r"([\.,])([^0-9])", r" \1 \2"),
         (r"([0-9])(-)", r"\1 \2 "),
     )
+    text = text.rstrip()  # as sacrebleu does: a "-" at the end of the last line divides no word
     for entity, character in ENTITIES.items():
         text = text.replace(entity, character)
     text = f" {text} "
