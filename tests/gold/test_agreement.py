@@ -258,7 +258,7 @@ def test_the_readme_of_heritage_states_the_figures_of_its_card(root: Path) -> No
             assert f"| {figure['value']:.3f} | {figure['low']:.3f} – {figure['high']:.3f} |" in readme
 
 
-@pytest.mark.parametrize("label", [{}, ["a"], True])
+@pytest.mark.parametrize("label", [{}, ["a"]])
 def test_a_suggestion_of_another_type_is_one_line(tmp_path: Path, label: object) -> None:
     record = {"id": "a", "text": "x", "label": "M", "suggestions": {"ours": {"label": label}}}
     (tmp_path / "draft.jsonl").write_text(json.dumps(record))
@@ -266,8 +266,9 @@ def test_a_suggestion_of_another_type_is_one_line(tmp_path: Path, label: object)
         agree_files([tmp_path / "draft.jsonl"], "classification")
 
 
-def test_suggestions_that_are_numbers_stand_beside_labels_that_are_texts(tmp_path: Path) -> None:
-    record = {"id": "a", "text": "x", "label": "M", "suggestions": {"ours": {"label": 1.5}}}
+@pytest.mark.parametrize("label", [1.5, True])
+def test_suggestions_may_be_numbers_where_labels_are_texts(tmp_path: Path, label: object) -> None:
+    record = {"id": "a", "text": "x", "label": "M", "suggestions": {"ours": {"label": label}}}
     (tmp_path / "draft.jsonl").write_text(json.dumps(record))
     assert agree_files([tmp_path / "draft.jsonl"], "classification").figures[0].interval
 

@@ -42,9 +42,7 @@ def lines(*records: dict[str, Any]) -> str:
         pytest.param(
             [{"id": "a", "question": "?"}], [SAID], r"g.jsonl:1: record a, answers: .* missing", id="no-references"
         ),
-        pytest.param(
-            [ASKED], [{**SAID, "answer": None}], "p.jsonl:1: record a, answer: .* string, found None", id="none"
-        ),
+        pytest.param([ASKED], [{**SAID, "answer": {}}], "p.jsonl:1: record a, answer: .* string", id="object"),
         pytest.param(
             [{**ASKED, "answers": [None]}], [SAID], r"g.jsonl:1: record a, answers\[0\]: .* found None", id="none-gold"
         ),
