@@ -464,7 +464,7 @@ def _return_type(function: Callable[..., object]) -> object:
 
 
 def extra_arguments(function: Callable[..., object]) -> int:
-    """How many of DSPy's further arguments a metric takes beside gold and prediction.
+    """How many of DSPy's further arguments a metric takes besides gold and prediction.
 
     One that takes any number gets those two alone, as `Metric.of` calls it. A parameter with a default other than None
     is the metric's own, as ``frac=1.0`` of DSPy's ``answer_exact_match``.

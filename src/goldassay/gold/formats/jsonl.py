@@ -83,7 +83,7 @@ def record_of(row: object, source: Source) -> dict[str, Any] | None:
                 spans = [dict(zip(names, span, strict=False)) if isinstance(span, list) else span for span in spans]
             record[field] = [{**absent, **span} if isinstance(span, dict) else span for span in spans]
     checked = problems(record, source.task, source.side, extra="ignore")
-    if isinstance(checked, list) and predicted:  # beside its answer a program may return anything
+    if isinstance(checked, list) and predicted:  # besides its answer a program may return anything
         wrong = {re.split(r"[.\[]", error.field or "")[0] for error in checked} - {*TABLE[source.task]["empty"]}
         record = {name: value for name, value in record.items() if name not in wrong}
         checked = problems(record, source.task, source.side, extra="ignore")
