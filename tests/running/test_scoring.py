@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import goldassay
 from goldassay import Metric, evaluate
-from goldassay._support.exceptions import GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.cli import app
 from goldassay.core.measure import TASKS
 from goldassay.gold.records import as_prediction
@@ -201,6 +201,8 @@ def test_a_run_over_gold_without_ids_is_matched_by_place(tmp_path: Path) -> None
     metric = Metric(classification.Accuracy())
     run = evaluate(program, examples, metric, folder=tmp_path / "run", threads=4, progress=False)
     assert run.value == goldassay.score("classification", gold, tmp_path / "run")["accuracy"] == 3 / 4
+    with pytest.raises(DataError, match="4 rows where gold has 5; without an id column both need the same"):
+        goldassay.score("classification", [{"text": "x", "label": "y"}, *gold], tmp_path / "run")  # the last four of it
     (tmp_path / "gold.csv").write_text("text,label,split\nx,y,train\n" + "".join(f"{x},{x},dev\n" for x in "cbad"))
     dev = goldassay.load(tmp_path / "gold.csv", task="classification").classification.dev
     run = evaluate(program, dev, metric, folder=tmp_path / "dev", threads=4, progress=False)

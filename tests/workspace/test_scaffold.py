@@ -168,7 +168,7 @@ def test_a_column_whose_name_is_no_python_name_is_never_written_as_code(
     assert not Path("own").exists()
     Path("letters.csv").write_text(f"Letter text,class,tone\n{rows}")
     refused = str(run("init", "own", "--task", "tone", "--from", "letters.csv", "--outputs", "tone").exception)
-    assert refused.endswith('name it so: `map={"letter_text": "Letter text", "field_class": "class"}`')
+    assert refused.endswith('rename it: `map={"letter_text": "Letter text", "field_class": "class"}`')
     names = "letter_text=Letter text,field_class=class"
     run("init", "own", "--task", "tone", "--from", "letters.csv", "--map", names, "--outputs", "tone")
     assert "letter_text: str = dspy.InputField()" in Path("own/programs/tone.py").read_text()

@@ -86,16 +86,19 @@ def pairs(
         return join(golds, predictions, split=split, overlap=overlap)
     golds = Records.of(left)
     predictions = _predictions(right)
-    if right.format == "run":  # whose rows are in the order in which they ended
-        if left.numbered and "0" in ids_of(right.path):  # examples without ids have their places from 0
-            numbers = {str(place): name for place, name in enumerate(golds.ids)}
-            for prediction in predictions:
-                prediction["id"] = numbers.get(prediction["id"], prediction["id"])
-    elif left.numbered or right.numbered:
+    rows = ids_of(right.path) if right.format == "run" and left.numbered else set()
+    by_place = "0" in rows  # examples without ids have their places from 0
+    numbered = by_place or (right.format != "run" and (left.numbered or right.numbered))
+    size = len(rows) if by_place else len(predictions)
+    if numbered and len(golds) != size:
+        message = f"{size} rows where gold has {len(golds)}; without an id column both need the same"
+        raise DataError(message, file=predictions.source.path)
+    if by_place:  # a run has its rows in the order in which they ended, and lacks those that failed
+        numbers = {str(place): name for place, name in enumerate(golds.ids)}
+        for prediction in predictions:
+            prediction["id"] = numbers.get(prediction["id"], prediction["id"])
+    elif numbered:
         file = predictions.source.path
-        if len(golds) != len(predictions):
-            message = f"{len(predictions)} rows where gold has {len(golds)}; without an id column both need the same"
-            raise DataError(message, file=file)
         content = "question" if golds.source.task == "answering" else "text"
         for record, prediction in zip(golds, predictions, strict=True):
             predicted = prediction.get("meta", {}).get("question") if content == "question" else prediction.get("text")

@@ -189,12 +189,12 @@ def _check_names(names: Sequence[str], are_columns: bool = False) -> None:
         return name.isidentifier() and not keyword.iskeyword(name) and name not in RESERVED
 
     if odd := [name for name in names if not is_free(name)]:
-        what = "a task or field needs a Python name (letters, digits, _) that DSPy leaves free"
+        what = "a task or field needs a Python name (letters, digits, _) that DSPy does not use itself"
         columns = {}
         for name in odd:
             plain = re.sub(r"\W+", "_", name).strip("_").lower()
             columns[plain if is_free(plain) else f"field_{plain}"] = name
-        rename = f"; name it so: `map={json.dumps(columns, ensure_ascii=False)}`" if are_columns else ""
+        rename = f"; rename it: `map={json.dumps(columns, ensure_ascii=False)}`" if are_columns else ""
         raise GoldassayError(f"{what}, got {', '.join(map(repr, odd))}{rename}")
 
 
