@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import resource
@@ -162,6 +163,28 @@ def test_processes_write_whole_lines_and_a_killed_one_loses_nothing(tmp_path: Pa
         log.add({"by": "c", "number": 0})
     *_, last = jsonl.rows(file)
     assert last["by"] == "c"
+
+
+class GrowingStream(io.RawIOBase):
+    """A file whose last line is being written while it is read: each part is followed by one end of file."""
+
+    def __init__(self, *parts: bytes) -> None:
+        super().__init__()
+        self.parts = [part for written in parts for part in (written, b"")]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self.parts.pop(0) if self.parts else b""
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def test_the_rest_of_a_line_that_is_being_written_is_no_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.BufferedReader(GrowingStream(b'{"a": 1}\n{"a"', b": 2}\n"))
+    monkeypatch.setattr(Path, "open", lambda *_: stream)
+    assert list(jsonl.rows(Path("x.jsonl"))) == [{"a": 1}]
 
 
 def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path) -> None:

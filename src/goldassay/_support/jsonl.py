@@ -204,7 +204,9 @@ def parsed_rows(file: Path, parse: Callable[[dict[str, Any]], T], *, what: str) 
     offset = 0
     with file.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
-            if line.endswith(b"\n") and not line.isspace():
+            if not line.endswith(b"\n"):  # cut off, or being written: what follows would be read as a line of its own
+                return
+            if not line.isspace():
                 row = value(line, file=file, line=number, unique=False)
                 try:
                     parsed = parse(row)
