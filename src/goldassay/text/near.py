@@ -56,8 +56,9 @@ def near_pairs(texts: Sequence[str], near: float = NEAR_DUPLICATE) -> Iterator[t
         firsts, seconds = pairs[start : start + at_once].T.tolist()
         compared = [[folded_texts[index] for index in places] for places in (firsts, seconds)]
         scores = process.cpdist(*compared, scorer=fuzz.ratio, score_cutoff=near, dtype=np.float64)
-        for hit in np.flatnonzero(scores).tolist():
-            yield filled[firsts[hit]][0], filled[seconds[hit]][0], float(scores[hit])
+        hits = np.flatnonzero(scores)
+        for hit, score in zip(hits.tolist(), scores[hits].tolist(), strict=True):
+            yield filled[firsts[hit]][0], filled[seconds[hit]][0], score
 
 
 def distinct(texts: Sequence[str]) -> list[list[int]]:

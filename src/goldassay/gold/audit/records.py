@@ -187,22 +187,22 @@ def duplicates(rows: Sequence[LocatedRecord], inputs: Sequence[str]) -> Iterator
     same = distinct(texts)
     heads = [members[0] for members in same]
     exact = ((members[0], other, 100.0) for members in same for other in members[1:])
-    nearly = ((heads[i], heads[j], min(score, 99.9)) for i, j, score in near_pairs([texts[head] for head in heads]))
+    nearly = ((heads[i], heads[j], score) for i, j, score in near_pairs([texts[head] for head in heads]))
     field = next(iter(inputs), "id")
+    splits = [row.record.get("split") for row in unique]
     doubles: dict[int, Finding] = {}  # one finding a text: a leak if there is one
     for i, j, score in chain(exact, nearly):
+        leaks = splits[i] and splits[j] and splits[i] != splits[j]
+        if j in doubles and (not leaks or doubles[j].kind == "leak"):
+            continue
         row = unique[j]
         other = unique[i]
-        splits = (other.record.get("split"), row.record.get("split"))
-        leaks = all(splits) and splits[0] != splits[1]
-        if j in doubles and (doubles[j].kind == "leak" or not leaks):
-            continue
         same_text = score == 100
         how = "the same text as" if same_text else f"nearly ({score:.0f} %) the text of"
         how = f"{how} {other.record['id']}"
         label = other.record.get("label")
         if leaks:
-            message = f"{how}, but in {splits[1]} and not in {splits[0]}; keep both on one side"
+            message = f"{how}, but in {splits[j]} and not in {splits[i]}; keep both on one side"
             doubles[j] = row.finding("leak", message, field)
         elif same_text and label != row.record.get("label"):
             doubles[j] = row.finding("conflict", f"{how}, which has the label {label}", "label")
