@@ -12,7 +12,7 @@ import pytest
 from goldassay import workspace
 from goldassay._support.exceptions import GoldassayError
 from goldassay.gold import TaskSet
-from goldassay.tuning.systems import SplitExamples, examples, indexed, prepared, systems
+from goldassay.tuning.systems import SplitExamples, examples, indexed, prepared, systems, target_of
 
 
 def test_a_split_has_its_examples_and_the_training_examples() -> None:
@@ -81,6 +81,13 @@ def test_systems_without_a_model_are_listed_once_and_have_their_own_labels() -> 
     listed = systems("extraction", data, programs=["baseline", "baseline"], models=["local", "local"])
     assert [system.name for system in listed] == ["extraction-baseline", "extraction-baseline-2"]
     assert listed[0].settings == {"program": "baseline", "lm": None}
+
+
+@pytest.mark.parametrize(
+    ("program", "name"), [("baseline", "baseline"), ("extraction:baseline", "baseline"), ("extraction", "program")]
+)
+def test_a_program_is_named_as_in_its_file_or_as_its_runs_are_called(program: str, name: str) -> None:
+    assert target_of("extraction", program) == workspace.target(f"extraction:{name}")
 
 
 @pytest.mark.parametrize(("split", "warnings"), [("test", 1), ("dev", 0)])

@@ -264,14 +264,21 @@ def systems(
 
 
 def target_of(task: str, program: str) -> Target:
-    """A program of the task by its name, unless a file is named; the task may itself be the file of a program."""
+    """A program of the task by its name or by what its runs are called (``tone:baseline``), or that of a file; the task
+    may itself be the file of a program.
+    """
     source, _, name = task.partition(":")
     of_task = None if source.endswith(".py") else task
-    if Path(program.partition(":")[0]).is_file():
+    if ":" in program or Path(program).is_file():
         return workspace.target(program, of_task)
     if of_task is None and name and program == "program":
         return workspace.target(task)
-    return workspace.target(f"{source}:{program}", of_task)
+    named = workspace.target(f"{source}:{program}", of_task)
+    return (
+        replace(named, name="program")
+        if program == source and not hasattr(workspace.load(named.file), program)
+        else named
+    )
 
 
 class MarkedTest:
