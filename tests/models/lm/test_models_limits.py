@@ -46,7 +46,7 @@ def test_tokens_a_minute_hold_by_what_answers_took() -> None:
     assert limit.mean == 10  # an eighth of the 80 tokens of the answer
     before = time.monotonic()
     limit.enter(20)  # with the mean 30 tokens
-    assert 0.2 < time.monotonic() - before < 0.5
+    assert 0.2 < time.monotonic() - before < 0.9  # with all 80 tokens of an answer a second
 
 
 def test_the_place_of_a_cached_call_is_free_again() -> None:
