@@ -99,7 +99,7 @@ def test_the_starts_of_answers_are_told(tmp_path: Path) -> None:
         {"id": "1", "question": "When?", "answers": [{"text": "1800", "answer_start": 2}]},
         {"id": "1", "question": "When did it close?", "answers": [{"text": "1901", "answer_start": 30}]},
         {"question": "No id?", "answers": []},
-        {"id": "3", "question": "Since when?", "answers": [{"text": 7}]},
+        {"id": "3", "question": "Since when?", "answers": [{"text": {}}]},
     ]
     paragraphs = [{"context": "In 1800 it opened. It closed in 1900.", "qas": qas}, {"qas": []}]
     file = tmp_path / "squad.json"

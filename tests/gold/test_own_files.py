@@ -16,6 +16,8 @@ from pydantic import BaseModel
 import goldassay
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import read
+from goldassay.measures.answering import ExactMatch
+from goldassay.measures.classification import Accuracy
 from goldassay.results.result import Result, Results
 from goldassay.statistics import compare
 
@@ -197,3 +199,28 @@ def test_bare_values_are_labels_or_records() -> None:
     assert goldassay.score("records", invoices, [{"no": 1}, {"no": 3}])["record_accuracy"] == 0.5
     with pytest.raises(GoldassayError, match="a record is an object with fields, not str"):
         goldassay.score("answering", ["a"], ["a"])
+
+
+def test_a_frame_that_pandas_wrote_as_json_is_its_rows(tmp_path: Path) -> None:
+    pd.DataFrame({"ticket": ["a", "b"], "team": ["x", "y"]}).to_json(file := tmp_path / "gold.json")
+    records = read(file, task="own")  # flawed: one record whose fields were columns
+    assert [(record["ticket"], record["team"]) for record in records] == [("a", "x"), ("b", "y")]
+
+
+@pytest.mark.parametrize(("gold", "answer"), [(18, "18"), ("18", 18), ("18", 18.0), (18.0, 18), (True, "true")])
+def test_numbers_are_answers_and_labels_live_and_in_lists(gold: Any, answer: Any) -> None:
+    records = [{"id": "a", "question": "How many?", "answers": gold}]
+    run = goldassay.score("answering", records, [{"id": "a", "answer": answer}])
+    assert run.values["exact_match"] == ExactMatch()(records[0], {"answer": answer}).tally.value == 1.0  # refused
+
+
+def test_a_label_that_is_a_whole_float_is_the_integer() -> None:
+    gold, prediction = {"id": "a", "text": "x", "label": 2}, {"id": "a", "label": 2.0}
+    live = Accuracy()(gold, prediction).tally.value  # flawed: refused live, and another label in a list
+    assert goldassay.score("classification", [gold], [prediction]).values["accuracy"] == live == 1.0
+
+
+def test_a_question_whose_answers_are_null_has_none_live_and_in_lists() -> None:
+    record = {"id": "a", "question": "Who?", "answers": None}
+    live = ExactMatch()(record, {"answer": ""}).tally.value
+    assert goldassay.score("answering", [record], [{"id": "a", "answer": ""}]).values["exact_match"] == live == 1.0

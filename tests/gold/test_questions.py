@@ -128,7 +128,7 @@ def test_what_is_wrong_in_a_table_is_one_line(tmp_path: Path, pred: str, said: s
         ('[{"answer": "x"}]', "record 1: no column question; there are answer"),
         ('[{"question": "x"}]', "no column answers; there are question"),
         ('[{"question": 5, "answers": []}]', "question: input should be a valid string"),
-        ('[{"question": "x", "answers": [5]}]', "answers[0]: input should be a valid string"),
+        ('[{"question": "x", "answers": [{}]}]', "answers[0]: input should be a valid string"),
         ('[{"question": "x", "answers": [], "anwser_type": "y"}]', "anwser_type"),
         ("[]", "there are no records"),
     ],
@@ -150,6 +150,6 @@ def test_an_audit_reads_the_list_too(tmp_path: Path) -> None:
         tmp_path / "x.json", '[{"question": "When?", "gold_answer": "1800"}, {"question": "Who?", "answers": []}]'
     )
     assert audit(good, task="answering").clean
-    rows = '[{"question": "When?"}, {"question": "Who?", "answers": [5]}, {"question": "Q?", "answers": []}]'
+    rows = '[{"question": "When?"}, {"question": "Who?", "answers": [{}]}, {"question": "Q?", "answers": []}]'
     findings = audit(saved(tmp_path / "y.json", rows), task="answering").findings
     assert [(finding.kind, finding.field) for finding in findings] == [("schema", None), ("schema", "answers[0]")]

@@ -103,7 +103,7 @@ def test_a_prediction_for_an_unknown_question(tmp_path: Path) -> None:
             "0/0: not as in the format squad: no 'id'",
         ),
         ({"data": []}, "pred", "predictions are one object {id: answer}"),
-        ({"a": 3}, "pred", "record a, answer: input should be a valid string, found 3"),
+        ({"a": {}}, "pred", "record a, answer: input should be a valid string, found {}"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, content: Any, side: str, expected: str) -> None:

@@ -102,11 +102,11 @@ def test_errors_say_what_was_asked_and_expected() -> None:
 @pytest.mark.parametrize(
     ("gold", "pred", "message"),
     [
-        ({"id": "q1", "answers": [1800]}, {"answer": ""}, r"record q1, answers\[0\]: expected text, found 1800"),
+        ({"id": "q1", "answers": [[]]}, {"answer": ""}, r"record q1, answers\[0\]: expected text, found \[\]"),
         ({"id": "q1", "answers": {"a": 1}}, {"answer": ""}, "record q1, answers: expected a list of texts"),
-        ({"id": "q1", "answers": ["a"]}, {"answer": 1800}, "record q1, answer: expected text .*, found 1800"),
+        ({"id": "q1", "answers": ["a"]}, {"answer": ["a"]}, "record q1, answer: expected text .*, found .'a'."),
         ({"id": "q1", "answers": [None]}, {"answer": ""}, r"answers\[0\]: expected text, found None"),
-        ({"id": "q1", "reference": 5}, {"answer": ""}, "record q1, reference: expected text, found 5"),
+        ({"id": "q1", "reference": [5]}, {"answer": ""}, r"record q1, reference: expected text, found \[5\]"),
     ],
 )
 def test_what_is_no_answer_is_one_line(gold: dict[str, object], pred: dict[str, object], message: str) -> None:

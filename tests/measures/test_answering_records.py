@@ -46,7 +46,6 @@ def lines(*records: dict[str, Any]) -> str:
         pytest.param(
             [{**ASKED, "answers": [None]}], [SAID], r"g.jsonl:1: record a, answers\[0\]: .* found None", id="none-gold"
         ),
-        pytest.param([ASKED], [{**SAID, "answer": 1800}], "p.jsonl:1: record a, answer: .*found 1800", id="number"),
         pytest.param([ASKED], [SAID, {**SAID, "id": "b"}], "p.jsonl: record b: .*gold does not have", id="lengths"),
         pytest.param([ASKED, ASKED], [SAID], "g.jsonl: record a: duplicate", id="twice-in-gold"),
         pytest.param([ASKED], [SAID, SAID], "p.jsonl: record a: duplicate", id="twice-in-predictions"),

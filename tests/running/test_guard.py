@@ -97,6 +97,14 @@ def test_a_module_that_is_only_asynchronous_is_awaited() -> None:
     assert (run.value, run.failed) == (1.0, 0)
 
 
+def test_a_module_that_states_call_alone_is_called() -> None:
+    class Called(dspy.Module):  # type: ignore[misc]
+        def __call__(self, text: str) -> Any:
+            return dspy.Prediction(label=text)
+
+    assert attempt(Called(), {"text": "M"}).label == "M"  # flawed: 'Called' object has no attribute 'aforward'
+
+
 def test_a_program_runs_without_a_warning_of_dspy(capfd: pytest.CaptureFixture[str]) -> None:
     class Fixed(dspy.Module):  # type: ignore[misc]
         def forward(self, text: str) -> Any:

@@ -9,11 +9,15 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, time
+from decimal import Decimal
 from enum import Enum
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from goldassay._support.exceptions import DataError, FieldError
+from goldassay._support.jsonl import jsonable
 
 Record = Mapping[str, Any]
 """The fields of an example, a row or a head of a file, by name."""
@@ -75,6 +79,19 @@ def without_enums(value: Any) -> Any:
     if isinstance(value, list) and value and isinstance(value[0], Enum):
         return [without_enums(item) for item in value]
     return value.value if isinstance(value, Enum) else value
+
+
+def as_text(value: object) -> Any:
+    """A number, a truth value or a date as a text, the way files and rows of runs have it; anything else as it is.
+
+    >>> as_text(3), as_text(3.0), as_text(True), as_text(["3"])
+    ('3', '3', 'True', ['3'])
+    """
+    if isinstance(value, (Decimal, date, time)):
+        value = jsonable(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value) if isinstance(value, Real) and value == value else value
 
 
 def is_example(record: object) -> bool:

@@ -19,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from goldassay._support.exceptions import DataError
 from goldassay._support.files import resource
+from goldassay.core.fields import as_text
 from goldassay.core.measure import FAILURE, NO_PREDICTION, TASKS
 from goldassay.core.shape import UNKNOWN_SHAPE
 from goldassay.gold.shapes import SHAPES, Fields, Record, Side
@@ -306,12 +307,13 @@ def as_gold(output: Record, task: str) -> Fields:
         return {name: output[name] for name in UNKNOWN_SHAPE.answer(output)}
     if task == "retrieval":
         return {"relevant": {}}
+    answer = as_text(output.get("answer"))
     if task == "answering":
-        return {"answers": [output["answer"]] if output.get("answer") else []}
+        return {"answers": [answer] if answer else []}
     if task == "trajectories":
         from goldassay.measures.trajectories.records import trajectory
 
-        answers = {"answers": [output["answer"]]} if output.get("answer") else {}
+        answers = {"answers": [answer]} if answer else {}
         return {"calls": [{"name": call.name, "args": dict(call.args)} for call in trajectory(output).calls], **answers}
     names = (*LABEL_FIELDS[task], "secondary_labels")
     value = {name: output[name] for name in names if output.get(name) is not None}

@@ -14,16 +14,12 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from goldassay.core.fields import Fields as Fields
-from goldassay.core.fields import JsonObject
+from goldassay.core.fields import JsonObject, as_text
 from goldassay.core.fields import Record as Record
 from goldassay.core.measure import TASKS
 
 Id = Annotated[str, Field(min_length=1, coerce_numbers_to_str=True)]
-LabelText = Annotated[
-    str,
-    Field(coerce_numbers_to_str=True),
-    BeforeValidator(lambda value: str(value) if isinstance(value, bool) else value),
-]
+PlainText = Annotated[str, BeforeValidator(as_text)]
 Offset = Annotated[int, Field(ge=0, strict=True)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Grade = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -50,7 +46,7 @@ def _or_value(name: str) -> BeforeValidator:
 
 def _texts(value: object) -> object:
     """Answers as SQuAD's data set has them: ``{"text": […], "answer_start": […]}``."""
-    texts = value["text"] if isinstance(value, dict) and "text" in value else value
+    texts = as_text(value["text"] if isinstance(value, dict) and "text" in value else value)
     return [texts] if isinstance(texts, str) else texts
 
 
@@ -120,8 +116,8 @@ class Classification(Common, total=False):
     """
 
     text: str
-    label: LabelText
-    labels: list[LabelText]
+    label: PlainText
+    labels: list[PlainText]
     score: Finite
     weight: Grade
     secondary_labels: list[str]
@@ -170,7 +166,7 @@ class Answering(Common, total=False):
     """
 
     question: Required[str]
-    answers: Required[Annotated[list[str | list[str]], BeforeValidator(_texts)]]
+    answers: Required[Annotated[list[PlainText | list[PlainText]], BeforeValidator(_texts)]]
     reference: str | None
     supporting_facts: list[object]
     answer_type: str | None
@@ -238,7 +234,7 @@ class Trajectories(Common, total=False):
     calls: Required[list[ToolCall] | list[list[ToolCall]]]
     messages: list[JsonObject]
     order: Literal["strict", "any"]
-    answers: list[str]
+    answers: list[PlainText]
     functions: list[JsonObject]
     state: object
     category: str | None
@@ -276,8 +272,8 @@ class PredictedExtraction(Predicted):
 class PredictedClassification(Predicted, total=False):
     """The type, labels or grade that a system chose, and how probable it takes each label to be."""
 
-    label: LabelText | None
-    labels: list[LabelText]
+    label: PlainText | None
+    labels: list[PlainText]
     score: Finite | None
     probabilities: dict[str, Finite]
     secondary_labels: list[str]
@@ -332,7 +328,7 @@ class PredictedRetrieval(Predicted):
 class PredictedAnswering(Predicted, total=False):
     """An answer; an empty one abstains, and a list is one of several spans."""
 
-    answer: Required[str | list[str]]
+    answer: Required[PlainText | list[PlainText]]
     confidence: Finite | None
     retrieved_contexts: list[str]
     supporting_facts: list[object]
@@ -364,7 +360,7 @@ class PredictedTrajectories(Predicted, total=False):
     messages: list[JsonObject]
     tool_calls: list[JsonObject] | JsonObject
     history: JsonObject
-    answer: str | None
+    answer: PlainText | None
     finished: bool
     state: object
 

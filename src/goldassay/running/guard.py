@@ -10,7 +10,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import dspy
 from pydantic import BaseModel
@@ -74,8 +74,8 @@ def attempt(
     """
     retries = PARSER_RETRIES
     call: Callable[..., object] = program
-    if isinstance(program, dspy.Module) and not hasattr(type(program), "forward"):
-        call = program.acall
+    if hasattr(type(program), "aforward") and not hasattr(type(program), "forward"):
+        call = cast("dspy.Module", program).acall
     while True:
         try:
             return as_prediction(call(**inputs))

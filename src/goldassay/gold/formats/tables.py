@@ -120,7 +120,11 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, Any]]:
         records = _dataset(str(file), kind)
     elif kind == "json":
         content = files.json_value(file)
-        records = anyfields.objects(content) if is_by_split(content) else content
+        frame: list[Any] = list(content.values()) if isinstance(content, dict) else []
+        if frame and all(isinstance(item, dict) and "0" in item and item.keys() == frame[0].keys() for item in frame):
+            records = [{name: content[name][row] for name in content} for row in frame[0]]  # as pandas' to_json has it
+        else:
+            records = anyfields.objects(content) if is_by_split(content) else content
         records = records if isinstance(records, (Iterator, list)) else [records]
     else:
         raise DataError(f"records are read from jsonl, json, csv, tsv and parquet, not from {kind!r}", file=file)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import read
+from goldassay.core.fields import as_text, read
 from goldassay.core.measure import failed, gold_field, pred_field
 from goldassay.measures import Examples
 
@@ -21,21 +21,22 @@ class FieldValue(NamedTuple):
     value: object
 
     def texts(self) -> Texts:
-        """A list of texts, also SQuAD's ``{"text": […], …}``; one text that is not empty is a list of one.
+        """A list of texts (or numbers), also SQuAD's ``{"text": […], …}``; one that is not empty is a list of one.
 
         Raises:
             DataError: it is none, or one of them is not a text.
         """
-        if isinstance(self.value, str):
-            return (self.value,) if self.value else ()
+        text = as_text(self.value)
+        if isinstance(text, str):
+            return (text,) if text else ()
         if isinstance(self.value, Mapping) and "text" in self.value:
             return self._replace(value=self.value["text"]).texts()
         if not isinstance(self.value, (list, tuple)):
             raise self._wrong("a list of texts")
-        for index, text in enumerate(self.value):
+        for index, text in enumerate(texts := tuple(map(as_text, self.value))):
             if not isinstance(text, str):
                 raise FieldValue(self.record, f"{self.field}[{index}]", text)._wrong("text")
-        return tuple(self.value)
+        return texts
 
     def text(self, expected: str = "text") -> str:
         """A text; empty for ``None``.
@@ -43,9 +44,10 @@ class FieldValue(NamedTuple):
         Raises:
             DataError: it is not a text.
         """
-        if self.value is not None and not isinstance(self.value, str):
+        text = as_text(self.value)
+        if text is not None and not isinstance(text, str):
             raise self._wrong(expected)
-        return self.value or ""
+        return text or ""
 
     def number(self, expected: str, most: float = float("inf")) -> float | None:
         """A number from 0 up to ``most``; ``None`` stays.
@@ -74,7 +76,7 @@ def answers(gold: object) -> Texts:
     """
     texts = gold_field(gold, "answers", None)
     if texts is None:
-        texts = reference(gold) if read(gold, "reference", None) is not None else gold_field(gold, "answers")
+        texts = reference(gold) if read(gold, "reference", None) is not None else gold_field(gold, "answers") or ()
     return FieldValue(gold, "answers", texts).texts()
 
 

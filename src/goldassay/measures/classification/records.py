@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import chain
-from numbers import Integral
+from numbers import Real
 from typing import NamedTuple
 
 from goldassay._support.exceptions import DataError, FieldError
+from goldassay.core.fields import as_text
 from goldassay.core.measure import failed, gold_field, pred_field
 from goldassay.measures.classification.tally import NONE
 
@@ -51,18 +52,18 @@ def sides(gold: object, pred: object) -> LabelPair:
     >>> sides({"label": "U"}, {"label": None}).pred, sides({"label": 3}, {"label": "3"}).pred
     ('(none)', '3')
     """
-    if isinstance(gold, (str, Integral)):
+    if isinstance(gold, (str, Real)):
         gold = {"label": gold}
-    if isinstance(pred, (str, Integral)):
+    if isinstance(pred, (str, Real)):
         pred = {"label": pred}
-    label = gold_field(gold, "label")
-    predicted = pred_field(pred, "label")
-    if not isinstance(label, (str, Integral)) or not str(label).strip():
+    label = as_text(gold_field(gold, "label"))
+    predicted = as_text(pred_field(pred, "label"))
+    if not isinstance(label, str) or not label.strip():
         raise FieldError(f"a gold label is a number or a text that is not empty, not {label!r}")
-    if not isinstance(predicted, (str, Integral, type(None))):
+    if not isinstance(predicted, (str, type(None))):
         raise FieldError(f"a predicted label is a text, not {predicted!r}")
-    label = str(label).strip()
-    predicted = str("" if predicted is None else predicted).strip() or NONE
+    label = label.strip()
+    predicted = (predicted or "").strip() or NONE
     secondary = label_set(gold_field(gold, "secondary_labels", None), "gold secondary_labels") - {label}
     theirs = label_set(pred_field(pred, "secondary_labels", None), "predicted secondary_labels") - {predicted}
     return LabelPair(label, predicted, secondary, theirs, str(gold_field(gold, "text", "") or ""))
@@ -77,9 +78,10 @@ def label_set(labels: Iterable[str | int] | None, side: str) -> frozenset[str]:
     >>> sorted(label_set([3, "b "], "gold labels"))
     ['3', 'b']
     """
-    if isinstance(labels, str) or not all(isinstance(label, (str, Integral)) for label in labels or ()):
+    texts = [labels] if isinstance(labels, str) else [as_text(label) for label in labels or ()]
+    if isinstance(labels, str) or not all(isinstance(text, str) for text in texts):
         raise DataError(f"a list of labels, not {labels!r}", field=side)
-    return frozenset(text for label in labels or () if (text := str(label).strip()))
+    return frozenset(text.strip() for text in texts if text.strip())
 
 
 def probabilities(pred: object) -> dict[str, float]:
