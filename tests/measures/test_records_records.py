@@ -11,6 +11,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 import dspy
+import numpy as np
 import pytest
 from pydantic import BaseModel, HttpUrl, RootModel
 
@@ -65,6 +66,10 @@ def counts(gold: Any, pred: Any, **options: Any) -> tuple[float, float, float]:
 
 def kinds(gold: Any, pred: Any, **options: Any) -> list[str]:
     return [error.kind for error in records.FieldF1(**options)({"record": gold}, {"record": pred}).errors]
+
+
+def test_numbers_and_arrays_of_numpy_are_numbers_and_lists() -> None:
+    assert counts({"n": 1, "all": [1, 2]}, {"n": np.int64(1), "all": np.array([1, 2])}) == (3, 0, 0)  # it did not count
 
 
 @pytest.mark.parametrize("pred", [MODEL, MODEL.model_dump(), MODEL.model_dump_json(), json.dumps(GOLD), GOLD])

@@ -20,6 +20,7 @@ import io
 import json
 import re
 import sys
+from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from enum import Enum
@@ -244,14 +245,23 @@ def table(
     return [(line, dict(zip(header, cells, strict=True))) for line, cells in rows if len(cells) == len(header)]
 
 
+def _parsed(cell: str) -> Any:
+    """The JSON value of a cell, also a list as pandas writes it into a cell, ``['a', 'b']``; None of an empty one."""
+    if not cell.startswith(("[", "{")):
+        return json.loads(cell.lower()) if cell.strip() else None
+    with suppress(ValueError):
+        return json.loads(cell)
+    return literal_eval(cell)
+
+
 def _typed(name: str, cells: list[str]) -> list[Any]:
-    """A column as numbers or truth values, if all its cells read so as JSON; an empty cell is None then."""
+    """A column as numbers, truth values, lists or objects, if all its cells read so; an empty cell is None then."""
     try:
-        values = [json.loads(cell.lower()) if cell.strip() else None for cell in cells]
-    except ValueError:
+        values = [_parsed(cell) for cell in cells]
+    except (ValueError, SyntaxError):
         return cells
     kinds = {type(value) for value in values if value is not None}
-    if name in anyfields.ABOUT_RECORD or kinds not in ({bool}, {int}, {float}, {int, float}):
+    if name in anyfields.ABOUT_RECORD or kinds not in ({bool}, {int}, {float}, {int, float}, {list}, {dict}):
         return cells
     return [float(value) if float in kinds and value is not None else value for value in values]
 

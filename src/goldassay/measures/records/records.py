@@ -91,7 +91,7 @@ def record_of(value: object) -> JSON:
 
 
 def _plain(value: Any) -> Any:
-    """Values that JSON has no form for: models and dataclasses become objects, dates texts, sets lists."""
+    """Values that JSON has no form for: models and dataclasses become objects, dates texts, sets and arrays lists."""
     if isinstance(value, (Enum, RootModel)):
         return value.value if isinstance(value, Enum) else value.root
     if isinstance(value, Decimal):
@@ -102,6 +102,8 @@ def _plain(value: Any) -> Any:
         return asdict(value)
     if isinstance(value, (Mapping, BaseModel)) or is_example(value):
         return dict(value)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    if hasattr(value, "tolist"):  # a number or an array of numpy
+        return value.tolist()
     return to_jsonable_python(value)  # a date, an address, a UUID and other scalars
 
 
