@@ -21,6 +21,7 @@ from typing import Any
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import resource
 
+CONFIGURED: dict[Path, dict[str, Any]] = {}
 IMPORT_FOLDERS: list[str] = []
 """The folders from which files import their neighbours, that of the file that was loaded last first."""
 FILE_TASKS: set[str] = set()
@@ -145,13 +146,27 @@ def load(file: Path) -> ModuleType:
     others = [entry for entry in sys.path if entry not in IMPORT_FOLDERS]
     at = next((index for index, entry in enumerate(others) if entry.endswith("-packages")), len(others))
     sys.path[:] = [*others[:at], *IMPORT_FOLDERS, *others[at:]]
+    before = _dspy_settings()
     try:
         with _one_line_errors(file):
             spec.loader.exec_module(sys.modules[key])
     except BaseException:
         del sys.modules[key]
         raise
+    CONFIGURED[path] = {name: value for name, value in _dspy_settings().items() if value is not before.get(name)}
     return sys.modules[key]
+
+
+def configured(file: Path) -> dict[str, Any]:
+    """The model and adapter that a loaded file gave to ``dspy.configure``, if another file has given others since."""
+    lm = _dspy_settings().get("lm")
+    is_of_a_file = any(lm is settings.get("lm") for settings in CONFIGURED.values())  # and not of a `dspy.context`
+    return CONFIGURED.get(file.resolve(), {}) if is_of_a_file else {}
+
+
+def _dspy_settings() -> dict[str, Any]:
+    dspy: Any = sys.modules.get("dspy")
+    return {name: dspy.settings.get(name) for name in ("lm", "adapter")} if hasattr(dspy, "settings") else {}
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from goldassay import workspace
 from goldassay._support.dspy_compat import copy_program, input_keys
 from goldassay._support.exceptions import DataError, GoldassayError, user_code
 from goldassay._support.options import shell_line
+from goldassay._support.workspace import configured
 from goldassay.core.measure import TASKS, target_met
 from goldassay.core.metric import AnyMetric, Metric
 from goldassay.core.shape import ProgramShape, shape_of
@@ -253,7 +254,8 @@ def systems(
             label += f"-{len(listed) + 1}"
         program = prepared(target, data, state)
         for name in models or (None,):
-            model = for_program(program, name)
+            with dspy.context(**configured(target.file)):
+                model = for_program(program, name)
             model_label = str(name).partition(".yaml:")[2] or model.name  # the names of models.yaml are told apart
             listed.append(
                 System(label, program, model, {**settings, "lm": model_label if model.name else None}, target.shape)
@@ -340,7 +342,8 @@ class MarkedTest:
         elif self.state is not None:
             program = load_state(program, self.state)
         if options.lm is None or isinstance(options.lm, str):
-            model = for_program(program, options.lm)
+            with dspy.context(**(configured(self.target.file) if self.by_name else {})):
+                model = for_program(program, options.lm)
             options = options.changed(lm=model.lm, adapter=model.adapter)
         name = "-".join([self.target.slug, *state_names([self.state] if self.state else [])])
         if folder is not None:

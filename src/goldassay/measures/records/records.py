@@ -92,6 +92,8 @@ def record_of(value: object) -> JSON:
 
 def _plain(value: Any) -> Any:
     """Values that JSON has no form for: models and dataclasses become objects, dates texts, sets and arrays lists."""
+    if hasattr(value, "tolist"):  # a number or an array of numpy
+        return value.tolist()
     if isinstance(value, (Enum, RootModel)):
         return value.value if isinstance(value, Enum) else value.root
     if isinstance(value, Decimal):
@@ -102,8 +104,6 @@ def _plain(value: Any) -> Any:
         return asdict(value)
     if isinstance(value, (Mapping, BaseModel)) or is_example(value):
         return dict(value)  # pyright: ignore[reportCallIssue, reportArgumentType]
-    if hasattr(value, "tolist"):  # a number or an array of numpy
-        return value.tolist()
     return to_jsonable_python(value)  # a date, an address, a UUID and other scalars
 
 

@@ -1,0 +1,35 @@
+"""Programs of several files, each of which configures its own model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dspy
+from dspy.utils import DummyLM
+
+from goldassay.tuning.systems import systems
+
+FILE = """
+import dspy
+from dspy.utils import DummyLM
+
+program = dspy.Predict("question -> answer")
+dspy.configure(lm=DummyLM([{"answer": "x"}], adapter=dspy.ChatAdapter()))
+dspy.settings.lm.model = __file__
+"""
+
+
+def test_each_program_runs_on_the_model_that_its_file_configures(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("first.py", "second.py")]
+    for file in files:
+        file.write_text(FILE)
+    before = dspy.settings.lm
+    try:
+        pairs = [str(file) for file in (*files, files[0])]  # the first is loaded already when it is named again
+        models = [system.model.name for system in systems(pairs[0], None, programs=pairs)]
+        with dspy.context(lm=DummyLM([], adapter=dspy.ChatAdapter())):
+            (system,) = systems(pairs[0], None, programs=pairs[:1], alone=False)
+    finally:
+        dspy.configure(lm=before)
+    assert models == pairs  # flawed: the third ran on the second's model
+    assert system.model.name == "dummy"
