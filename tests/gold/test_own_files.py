@@ -236,3 +236,13 @@ def test_a_question_whose_answers_are_null_has_none_live_and_in_lists() -> None:
     record = {"id": "a", "question": "Who?", "answers": None}
     live = ExactMatch()(record, {"answer": ""}).tally.value
     assert goldassay.score("answering", [record], [{"id": "a", "answer": ""}]).values["exact_match"] == live == 1.0
+
+
+@pytest.mark.parametrize(
+    "cell", ["[" * 200_000, f"['a', {'-' * 100_000}1]", "['\\d']"], ids=["brackets", "signs", "escape"]
+)
+def test_a_cell_that_is_nested_too_deeply_stays_a_text(cell: str, tmp_path: Path) -> None:
+    file = tmp_path / "gold.csv"
+    pd.DataFrame({"ticket": ["x"], "tags": [cell]}).to_csv(file, index=False)
+    (record,) = read(file, task="own")
+    assert record["tags"] in (cell, ["\\d"])

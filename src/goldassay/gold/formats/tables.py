@@ -20,6 +20,7 @@ import io
 import json
 import re
 import sys
+import warnings
 from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
@@ -249,16 +250,18 @@ def _parsed(cell: str) -> Any:
     """The JSON value of a cell, also a list as pandas writes it into a cell, ``['a', 'b']``; None of an empty one."""
     if not cell.startswith(("[", "{")):
         return json.loads(cell.lower()) if cell.strip() else None
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         return json.loads(cell)
-    return literal_eval(cell)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a backslash before a letter is one of the text
+        return literal_eval(cell)
 
 
 def _typed(name: str, cells: list[str]) -> list[Any]:
     """A column as numbers, truth values, lists or objects, if all its cells read so; an empty cell is None then."""
     try:
         values = [_parsed(cell) for cell in cells]
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last two where brackets are nested too deeply
         return cells
     kinds = {type(value) for value in values if value is not None}
     if name in anyfields.ABOUT_RECORD or kinds not in ({bool}, {int}, {float}, {int, float}, {list}, {dict}):
