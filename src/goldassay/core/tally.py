@@ -148,10 +148,8 @@ def flat(state: Mapping[str, object]) -> dict[Path, Number]:
     """
     columns: dict[Path, Number] = {}
     for key, value in state.items():
-        if isinstance(value, Mapping):
-            columns |= {(key, *path): number for path, number in flat(value).items()}
-        else:
-            columns[key,] = value
+        inner = flat(value) if isinstance(value, Mapping) else {(): value}
+        columns |= {(key, *path): number for path, number in inner.items()}
     return columns
 
 

@@ -19,7 +19,7 @@ from goldassay._support.extensions import of_kind, registered
 from goldassay.core.evidence import Chunks, stacked
 from goldassay.core.fields import Fields, JsonObject, Record, sides, unit
 from goldassay.core.measure import OWN_TASK, Batches, Error, Measure, Returned, parse
-from goldassay.core.tally import Evidence, Mean, flat
+from goldassay.core.tally import Evidence, Mean
 from goldassay.measures.judged import corrected
 from goldassay.results.result import Result, Values, by_key, fold
 from goldassay.results.view import View
@@ -483,7 +483,6 @@ def stored(folder: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
         repeat = 1 if row.repeat is None else row.repeat
         fits = 0 <= row.index < MOST_EXAMPLES and 1 <= repeat <= repeats
         fits = fits and (head.of_function or evidence.keys() == zero.keys())
-        fits = fits and not any(isinstance(number, bool) for number in (row.score, *flat(row.tallies).values()))
         if not fits or not math.isfinite(float(evidence.value) + row.score):
             raise ValueError
         row.check()
