@@ -501,3 +501,12 @@ def test_a_function_whose_predictor_has_no_model_is_told_how_to_name_one() -> No
     predict = dspy.Predict("text -> label")
     with pytest.raises(RunStopped, match=r"name a model \(`lm=MODEL`\): ValueError: No LM is loaded"):
         evaluate(lambda text: predict(text=text), examples(2), METRIC, progress=False)
+
+
+@pytest.mark.parametrize(("read", "noted"), [("itself", True), ("output", False)])
+def test_a_metric_that_reads_no_field_of_a_plain_value_is_noted(read: str, noted: bool) -> None:
+    gold = [dspy.Example(id=str(number), q="x", a="x").with_inputs("q") for number in range(3)]
+    metric = Metric.of(lambda gold, pred: gold.a == (pred if read == "itself" else pred.output))
+    run = evaluate(lambda q: q, gold, metric, progress=False)
+    assert run.value == (0.0 if noted else 1.0)
+    assert any("`pred.output`" in warning for warning in run.warnings) == noted

@@ -301,7 +301,8 @@ class Rprec(Ranked):
 class Judged(Ranked):
     """The share of the first k results that are judged: how much the other values rest on judgements.
 
-    Over the results that exist, as in ir_measures; trec_eval's ``unj`` divides by k.
+    Over the results that exist, as in ir_measures; trec_eval's ``unj`` divides by k. Ties are broken as for the other
+    measures (ir_measures takes the smaller id first here, and the larger one elsewhere).
 
     Formula: judged documents among the first k / min(k, results); mean over queries
     Source: ir_measures Judged (https://ir-measur.es)
