@@ -21,7 +21,8 @@ from typing import Any
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import resource
 
-CONFIGURED: dict[Path, dict[str, Any]] = {}
+DSPY_SETTINGS: dict[Path, dict[str, Any]] = {}
+"""The model and adapter that each loaded file gave to ``dspy.configure``."""
 IMPORT_FOLDERS: list[str] = []
 """The folders from which files import their neighbours, that of the file that was loaded last first."""
 FILE_TASKS: set[str] = set()
@@ -153,15 +154,16 @@ def load(file: Path) -> ModuleType:
     except BaseException:
         del sys.modules[key]
         raise
-    CONFIGURED[path] = {name: value for name, value in _dspy_settings().items() if value is not before.get(name)}
+    DSPY_SETTINGS[path] = {name: value for name, value in _dspy_settings().items() if value is not before.get(name)}
     return sys.modules[key]
 
 
-def configured(file: Path) -> dict[str, Any]:
-    """The model and adapter that a loaded file gave to ``dspy.configure``, if another file has given others since."""
-    lm = _dspy_settings().get("lm")
-    is_of_a_file = any(lm is settings.get("lm") for settings in CONFIGURED.values())  # and not of a `dspy.context`
-    return CONFIGURED.get(file.resolve(), {}) if is_of_a_file else {}
+def settings_of(file: Path | None) -> dict[str, Any]:
+    """The model and adapter in DSPy's settings; those that ``file`` configured where another file did so since."""
+    settings = _dspy_settings()
+    if file is None or not any(settings.get("lm") is theirs.get("lm") for theirs in DSPY_SETTINGS.values()):
+        return settings  # of a caller's `dspy.configure` or `dspy.context`
+    return settings | DSPY_SETTINGS.get(file.resolve(), {})
 
 
 def _dspy_settings() -> dict[str, Any]:

@@ -99,7 +99,7 @@ def audit(
         data = None if labels else examples(options.gold, target, options.split or "test")
         before = prepared(target, data, states[0])
         after = prepared(target, data, states[1])
-        model = for_program(before, options.lm)
+        model = for_program(before, options.lm, target.file)
         metric = workspace.metric(target, options.metric) if data or options.metric else None
         with run_folder(options.resume, Path("runs"), f"audit-{target.slug}", model.name) as folder:
             settings = TuneOptions(

@@ -91,7 +91,7 @@ def evaluate(
     target = workspace.target(program, source.task)
     data = examples(source.gold, target, split, **source.reading())
     module = prepared(target, data, models.state)
-    model = for_program(module, models.lm)
+    model = for_program(module, models.lm, target.file)
     label = target.slug + (f"-{state_names([models.state])[0]}" if models.state else "")
     engine = re.fullmatch("(threads)|(ray)(:[1-9][0-9]*)?", running.engine)
     if not engine:

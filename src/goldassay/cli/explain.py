@@ -59,7 +59,7 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
     if explaining.state is not None:
         module = load_state(module, explaining.state)
     file, patches = proof_places(target, explaining.state)
-    models = [for_program(module, name) for name in explaining.lm or (None,)]
+    models = [for_program(module, name, target.file) for name in explaining.lm or (None,)]
     data = examples(explaining.gold, target, "dev")
     gold = data.examples[: explaining.limit]
     if explaining.check:

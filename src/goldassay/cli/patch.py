@@ -144,7 +144,7 @@ def test(
         data = examples(source.gold, target, split)
         measured = data.examples
         folder.program = indexed(folder.program, data.gold)
-    model = for_program(folder.current, source.lm)
+    model = for_program(folder.current, source.lm, target.file)
     metric = workspace.metric(target, source.metric)
     options = RunOptions(lm=model.lm, adapter=model.adapter, threads=source.threads)
     with interruptible(FROM_CACHE):
@@ -162,7 +162,7 @@ def _prove(program: str, source: TestOptions, patches: list[str], json: bool) ->
     target, folder = _folder(program, source.task)
     patch, after = folder.with_patch(patches[0], source.any_version)
     review = source.modes or (Path(patch.review) if patch.review else None)
-    model = for_program(folder.current, source.lm)
+    model = for_program(folder.current, source.lm, target.file)
     proof = prove_by_labels(
         target,
         {"before": folder.current, patch.id: after},

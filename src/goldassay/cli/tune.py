@@ -130,7 +130,7 @@ def tune(
     student = indexed(target.tunable(), gold)
     splits = {name: examples[: source.limit] for name, examples in splits_of(gold, seed).items()}
     student = student if models.state is None else load_state(student, models.state)
-    model = for_program(student, models.lm)
+    model = for_program(student, models.lm, target.file)
     if plan:
         running = RunOptions(lm=model.lm, adapter=model.adapter, threads=tuning.threads)
         with terminal.working("a pilot on dev"):

@@ -21,7 +21,6 @@ from goldassay import workspace
 from goldassay._support.dspy_compat import copy_program, input_keys
 from goldassay._support.exceptions import DataError, GoldassayError, user_code
 from goldassay._support.options import shell_line
-from goldassay._support.workspace import configured
 from goldassay.core.measure import TASKS, target_met
 from goldassay.core.metric import AnyMetric, Metric
 from goldassay.core.shape import ProgramShape, shape_of
@@ -254,8 +253,7 @@ def systems(
             label += f"-{len(listed) + 1}"
         program = prepared(target, data, state)
         for name in models or (None,):
-            with dspy.context(**configured(target.file)):
-                model = for_program(program, name)
+            model = for_program(program, name, target.file)
             model_label = str(name).partition(".yaml:")[2] or model.name  # the names of models.yaml are told apart
             listed.append(
                 System(label, program, model, {**settings, "lm": model_label if model.name else None}, target.shape)
@@ -276,11 +274,9 @@ def target_of(task: str, program: str) -> Target:
     if of_task is None and name and program == "program":
         return workspace.target(task)
     named = workspace.target(f"{source}:{program}", of_task)
-    return (
-        replace(named, name="program")
-        if program == source and not hasattr(workspace.load(named.file), program)
-        else named
-    )
+    if program == source and not hasattr(workspace.load(named.file), program):
+        return workspace.target(source, of_task)
+    return named
 
 
 class MarkedTest:
@@ -342,8 +338,7 @@ class MarkedTest:
         elif self.state is not None:
             program = load_state(program, self.state)
         if options.lm is None or isinstance(options.lm, str):
-            with dspy.context(**(configured(self.target.file) if self.by_name else {})):
-                model = for_program(program, options.lm)
+            model = for_program(program, options.lm, self.target.file if self.by_name else None)
             options = options.changed(lm=model.lm, adapter=model.adapter)
         name = "-".join([self.target.slug, *state_names([self.state] if self.state else [])])
         if folder is not None:

@@ -31,6 +31,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -40,6 +41,7 @@ from goldassay._support.dspy_compat import LM_ERRORS, BaseCallback, history_entr
 from goldassay._support.exceptions import DataError, GoldassayError, MissingExtra, ModelError
 from goldassay._support.files import yaml_value
 from goldassay._support.secrets import remember
+from goldassay._support.workspace import settings_of
 from goldassay.core.fields import Fields
 from goldassay.models.lm.local import LocalLM, located
 from goldassay.models.lm.terse import TerseAdapter
@@ -299,6 +301,7 @@ def check_bound(program: object, lm: object) -> None:
 def for_program(
     program: dspy.Module | Callable[..., Any],
     name: str | None = None,
+    file: Path | None = None,
 ) -> Model:
     """The model that a program runs on; none if the program has no predictor, or is a function and none is named.
 
@@ -307,6 +310,7 @@ def for_program(
         name: as `resolve` takes it; its option ``adapter`` is one of `ADAPTERS`, else the one that suits the model.
             Without a name it is the model that the program's predictors are bound to, if all of them are; else
             ``$GOLDASSAY_MODEL``, or the model that the program's file gave to ``dspy.configure``.
+        file: the program's file, where other files (of programs, of the metric) may configure models, too.
 
     Raises:
         GoldassayError: There is no such model or adapter, or all predictors are bound to another model.
@@ -322,10 +326,11 @@ def for_program(
     if lm is not None and name is not None:
         other, _ = _named(name)  # without its options, one of which may be a key
         raise GoldassayError(answers_instead(lm, other))
+    settings = settings_of(file)
     if lm is None and not is_named:
-        lm = dspy.settings.lm
+        lm = settings["lm"]
     if lm is not None:
-        return Model(str(lm.model), lm, dspy.settings.adapter or adapter(lm))
+        return Model(str(lm.model), lm, settings["adapter"] or adapter(lm))
     model = resolve(name)
     chosen = _named(name)[1].get("adapter")
     if chosen and chosen not in ADAPTERS:
