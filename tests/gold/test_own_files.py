@@ -202,7 +202,8 @@ def test_bare_values_are_labels_or_records() -> None:
 
 
 def test_a_frame_that_pandas_wrote_as_json_is_its_rows(tmp_path: Path) -> None:
-    pd.DataFrame({"ticket": ["a", "b"], "team": ["x", "y"]}).to_json(file := tmp_path / "gold.json")
+    frame = pd.DataFrame({"ticket": ["c", "a", "b"], "team": ["z", "x", "y"]})
+    frame[frame["team"] != "z"].to_json(file := tmp_path / "gold.json")
     records = read(file, task="own")  # flawed: one record whose fields were columns
     assert [(record["ticket"], record["team"]) for record in records] == [("a", "x"), ("b", "y")]
 
@@ -219,7 +220,10 @@ def test_lists_and_objects_in_cells_are_values_and_other_brackets_are_text(tmp_p
         assert [[record[name] for record in records] for name in ("tags", "order", "note")] == [tags, orders, notes]
 
 
-@pytest.mark.parametrize(("gold", "answer"), [(18, "18"), ("18", 18), ("18", 18.0), (18.0, 18), (True, "true")])
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [(np.True_, True), (np.float32(18), "18"), (18, "18"), ("18", 18), ("18", 18.0), (18.0, 18), (True, "true")],
+)
 def test_numbers_are_answers_and_labels_live_and_in_lists(gold: Any, answer: Any) -> None:
     records = [{"id": "a", "question": "How many?", "answers": gold}]
     run = goldassay.score("answering", records, [{"id": "a", "answer": answer}])
@@ -238,11 +242,12 @@ def test_a_question_whose_answers_are_null_has_none_live_and_in_lists() -> None:
     assert goldassay.score("answering", [record], [{"id": "a", "answer": ""}]).values["exact_match"] == live == 1.0
 
 
-@pytest.mark.parametrize(
-    "cell", ["[" * 200_000, f"['a', {'-' * 100_000}1]", "['\\d']"], ids=["brackets", "signs", "escape"]
-)
-def test_a_cell_that_is_nested_too_deeply_stays_a_text(cell: str, tmp_path: Path) -> None:
+UNREADABLE = {"brackets": "[" * 200_000, "signs": f"['a', {'-' * 100_000}1]", "set of lists": "{[1]}", "nan": "[NaN]"}
+
+
+@pytest.mark.parametrize("cell", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_cell_that_cannot_be_read_as_a_list_stays_a_text(cell: str, tmp_path: Path) -> None:
     file = tmp_path / "gold.csv"
     pd.DataFrame({"ticket": ["x"], "tags": [cell]}).to_csv(file, index=False)
     (record,) = read(file, task="own")
-    assert record["tags"] in (cell, ["\\d"])
+    assert record["tags"] == cell

@@ -89,7 +89,7 @@ def as_text(value: object) -> Any:
     """
     if isinstance(value, str):  # most are, and the checks below take a microsecond
         return value
-    if isinstance(value, (Decimal, date, time)):
+    if isinstance(value, (Decimal, date, time)) or hasattr(value, "tolist"):
         value = jsonable(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)

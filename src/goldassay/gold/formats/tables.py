@@ -123,8 +123,13 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, Any]]:
     elif kind == "json":
         content = files.json_value(file)
         frame: list[Any] = list(content.values()) if isinstance(content, dict) else []
-        if frame and all(isinstance(item, dict) and "0" in item and item.keys() == frame[0].keys() for item in frame):
-            records = [{name: content[name][row] for name in content} for row in frame[0]]  # as pandas' to_json has it
+        rows = frame[0] if frame and isinstance(frame[0], dict) else {}
+        if (
+            rows
+            and all(isinstance(item, dict) and item.keys() == rows.keys() for item in frame)
+            and "".join(rows).isdigit()
+        ):
+            records = [{name: content[name][row] for name in content} for row in rows]  # as pandas' to_json has it
         else:
             records = anyfields.objects(content) if is_by_split(content) else content
         records = records if isinstance(records, (Iterator, list)) else [records]
@@ -250,8 +255,8 @@ def _parsed(cell: str) -> Any:
     """The JSON value of a cell, also a list as pandas writes it into a cell, ``['a', 'b']``; None of an empty one."""
     if not cell.startswith(("[", "{")):
         return json.loads(cell.lower()) if cell.strip() else None
-    with suppress(ValueError, RecursionError):
-        return json.loads(cell)
+    with suppress(DataError):
+        return jsonl.value(cell)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a backslash before a letter is one of the text
         return literal_eval(cell)
@@ -261,7 +266,13 @@ def _typed(name: str, cells: list[str]) -> list[Any]:
     """A column as numbers, truth values, lists or objects, if all its cells read so; an empty cell is None then."""
     try:
         values = [_parsed(cell) for cell in cells]
-    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last two where brackets are nested too deeply
+    except (
+        ValueError,
+        TypeError,
+        SyntaxError,
+        RecursionError,
+        MemoryError,
+    ):  # as of a set of lists, or of deep nesting
         return cells
     kinds = {type(value) for value in values if value is not None}
     if name in anyfields.ABOUT_RECORD or kinds not in ({bool}, {int}, {float}, {int, float}, {list}, {dict}):
