@@ -251,7 +251,7 @@ def table(
     return [(line, dict(zip(header, cells, strict=True))) for line, cells in rows if len(cells) == len(header)]
 
 
-def _parsed(cell: str) -> Any:
+def _cell_value(cell: str) -> Any:
     """The JSON value of a cell, also a list as pandas writes it into a cell, ``['a', 'b']``; None of an empty one."""
     if not cell.startswith(("[", "{")):
         return json.loads(cell.lower()) if cell.strip() else None
@@ -265,7 +265,7 @@ def _parsed(cell: str) -> Any:
 def _typed(name: str, cells: list[str]) -> list[Any]:
     """A column as numbers, truth values, lists or objects, if all its cells read so; an empty cell is None then."""
     try:
-        values = [_parsed(cell) for cell in cells]
+        values = [_cell_value(cell) for cell in cells]
     except (
         ValueError,
         TypeError,
