@@ -2,13 +2,11 @@
 
 A number says how many draws a cell has; ``--quick`` makes 50 and writes nothing. A draw is a stream of 400 traces of
 which a share has the failure, and a draft of 40 or 100 that is read: at random, or for errors
-(`goldassay.ext.labelling.drafts`: two thirds from likely failures, which are .6 of those with it and .1 of the
-others). The judge is shown traces as `goldassay.ext.labelling.mode_judges` chooses them, and gives verdicts by
-chance: yes on
-.8 of the failures and .1 of the others, or yes on .3 of all. What is printed is the corrected share, or where the
-judge is not better than
-chance (or could not be made: fewer than two failures were read) the share by the labels alone. The truth is that of the
-stream.
+(`goldassay.ext.labelling.drafts`: two thirds from likely failures, which are .6 of those with it and .1 of the others).
+The judge is shown traces as `goldassay.ext.labelling.mode_judges` chooses them, and gives verdicts by chance: yes on .8
+of the failures and .1 of the others, or yes on .3 of all. What is printed is the corrected share, or where the judge is
+not better than chance (or could not be made: fewer than two failures were read) the share by the labels alone. The
+truth is that of the stream.
 
 ``python -m benchmarks.modes real [LM] [DRAFTED]`` asks a real model. 240 questions of XQuAD (English) are answered by a
 rule with real faults: the last name or number of the sentence that shares most words with the question. A script reads

@@ -1,7 +1,7 @@
 """The law of direction: predictions that are better by a measure are never called worse by anything that reads it.
 
-Every registered measure meets everything that says which of two
-numbers is better: scores and objective scores for DSPy, targets, gates, floors, comparisons, ranks, tuning.
+Every registered measure meets everything that says which of two numbers is better: scores and objective scores for
+DSPy, targets, gates, floors, comparisons, ranks, tuning.
 """
 
 from __future__ import annotations

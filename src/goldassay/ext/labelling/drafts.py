@@ -7,8 +7,7 @@ Where two systems give the same output, the label adds nothing to their differen
 only disagreements are drafted, and a few agreements where the measure's denominators need them. What counts as
 agreement is in `goldassay.ext.labelling.outputs`. For ``level`` records are drawn at random, or from strata in shares
 that the first labels correct (Neyman); for ``errors`` mostly from likely failures; for ``tuning`` one of each cluster
-of
-near-equal texts, which supports no estimate.
+of near-equal texts, which supports no estimate.
 
 Each record says how it was chosen (`goldassay.statistics.design`). Inside a stratum the order is random, and the strata
 take turns in proportion to their shares: whatever prefix is labelled is a smaller sample of the same design.

@@ -2,8 +2,7 @@
 
 No gold is needed. A pattern costs what its mode costs (`goldassay.ext.labelling.modes`: its share of all traces times
 how bad it is). Its edits are the reviewer's own words as a rule, corrected answers as demonstrations, a wrong answer
-beside the
-right one, and what a model proposes that reads notes and traces.
+beside the right one, and what a model proposes that reads notes and traces.
 """
 
 from __future__ import annotations

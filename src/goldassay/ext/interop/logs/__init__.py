@@ -2,8 +2,7 @@
 
 `goldassay.ext.interop.logs.tools` has a reader for each tool; here a `LogSystem` becomes a run. The scores of a sample
 are the values of measures, each the mean over the examples, as the tools compute it. A sample that failed is a failed
-row: what
-the tool did not score counts as the worst value, while most tools leave it out.
+row: what the tool did not score counts as the worst value, while most tools leave it out.
 
 Whatever takes a run folder takes such a file too; of a file with several systems, ``FILE:NAME`` is one of them. What a
 file is follows from its content. Nothing in it is executed, and archives are never unpacked to disk.
