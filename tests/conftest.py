@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import os
@@ -248,9 +249,9 @@ def build_names_gold() -> list[Any]:
     return out
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """Chromium, started once a module: while it runs, Playwright keeps an event loop that other tests would meet.
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium and its event loop, started once: `chromium` lends them to a module.
 
     The build without windows comes first: it takes a third of the processor time.
     """
@@ -262,5 +263,17 @@ def chromium() -> Iterator[Any]:
     flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
     with sync.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=build, args=flags)
-        yield browser
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield browser, loop
+        asyncio._set_running_loop(loop)
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def chromium(browser: Any) -> Iterator[Any]:
+    """Chromium; Playwright's event loop runs only while a module uses it, since other tests would meet it."""
+    chromium, loop = browser
+    asyncio._set_running_loop(loop)
+    yield chromium
+    asyncio._set_running_loop(None)
