@@ -370,6 +370,40 @@ DONE = {"role": "assistant", "content": "done"}
                 "parts": [{"function_response": {"name": "search", "response": {"error": {"message": "down"}}}}],
             },
         ],
+        [
+            {
+                "role": "assistant",
+                "content": [{"toolUse": {"toolUseId": "a", "name": "search", "input": {"q": "Delft"}}}],
+            },
+            {
+                "role": "user",
+                "content": [{"toolResult": {"toolUseId": "a", "content": [{"text": "down"}], "status": "error"}}],
+            },
+        ],
+        [
+            {
+                "kind": "response",
+                "parts": [{"part_kind": "tool-call", "tool_name": "search", "args": F, "tool_call_id": "a"}],
+            },
+            {
+                "kind": "request",
+                "parts": [{"part_kind": "retry-prompt", "tool_name": "search", "content": "down", "tool_call_id": "a"}],
+            },
+        ],
+        [
+            {
+                "role": "assistant",
+                "content": [{"type": "tool-call", "toolCallId": "a", "toolName": "search", "input": {"q": "Delft"}}],
+            },
+            {
+                "role": "tool",
+                "content": [{"type": "tool-result", "toolCallId": "a", "result": "down", "isError": True}],
+            },
+        ],
+        [
+            {"type": "custom_tool_call", "call_id": "a", "name": "search", "input": F},
+            {"type": "custom_tool_call_output", "call_id": "a", "output": "down", "error": "down"},
+        ],
     ],
 )
 def test_other_forms_of_messages(messages: list[dict[str, Any]]) -> None:
@@ -378,6 +412,30 @@ def test_other_forms_of_messages(messages: list[dict[str, Any]]) -> None:
     assert [step.error for step in steps_of({"messages": messages}) if step.kind == "tool"] == ["down"]
     assert trajectory({"messages": [ASKED, *messages, DONE]}).finished
     assert not trajectory({"messages": [ASKED, *messages]}).finished
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"parts": [{"type": "tool-search", "toolCallId": "a", "input": {"q": "Delft"}, "output": "7"}]},
+        {"parts": [{"toolInvocation": {"toolCallId": "a", "toolName": "search", "args": F, "result": "7"}}]},
+        {
+            "content": [
+                {"type": "server_tool_use", "id": "a", "name": "search", "input": {"q": "Delft"}},
+                {"type": "web_search_tool_result", "tool_use_id": "a", "content": "7"},
+            ]
+        },
+    ],
+)
+def test_a_call_and_its_result_in_one_message(message: dict[str, list[Any]]) -> None:
+    """The model goes on behind them: only with its text the trajectory has come to its end."""
+    (parts,) = message.values()
+    assert not trajectory({"messages": [ASKED, {"role": "assistant", **message}]}).finished
+    parts.append({"type": "text", "text": "done"})
+    answer = {"messages": [ASKED, {"role": "assistant", **message}]}
+    (call,) = trajectory(answer).calls
+    assert (call.name, call.args, trajectory(answer).finished) == ("search", {"q": "Delft"}, True)
+    assert [(step.kind, step.output) for step in steps_of(answer)][1:] == [("tool", "7"), ("model", "done")]
 
 
 def test_a_result_belongs_to_the_call_that_it_names() -> None:

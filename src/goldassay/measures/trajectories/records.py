@@ -10,7 +10,8 @@ A prediction has its steps under ``trajectory`` (or ``calls``, ``messages``) in 
 * DSPy's ReAct: ``{"thought_0": …, "tool_name_0": …, "tool_args_0": …, "observation_0": …, …}``, CodeAct and RLM (calls
   of ``python``); ReActV2 has them in ``history``;
 * messages with ``tool_calls``, as OpenAI's API has them: arguments are an object or its JSON text; also the older
-  ``function_call``, the items of its Responses, Anthropic's parts ``tool_use`` and Gemini's ``functionCall``;
+  ``function_call``, the items of its Responses, and parts of messages: Anthropic's ``tool_use``, Gemini's
+  ``functionCall``, Bedrock's ``toolUse``, those of Pydantic AI and of Vercel's AI SDK;
 * BFCL's calls: ``[{name: {argument: value}}, …]``.
 
 `trajectory` reads the calls that count and refuses what is none; `steps_of` reads all steps, whatever they are.
@@ -29,7 +30,7 @@ from typing import Any
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError
 from goldassay._support.jsonl import JSON
-from goldassay.core.fields import Record, read
+from goldassay.core.fields import Fields, Record, read
 from goldassay.core.measure import failed, gold_field, pred_field
 from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
 
@@ -42,11 +43,15 @@ ANSWER = Step("assistant", kind="model")
 TRAJECTORY = ("trajectory", "calls", "messages", "tool_calls")
 """The fields under which a prediction may have its steps."""
 CHAT = ("messages", "contents")  # what holds the messages of a chat; the second is Gemini's
-MODEL_ROLES = ("assistant", "ai", "model")  # of OpenAI, LangChain and Gemini
-GEMINI_PARTS = {
-    **dict.fromkeys(("functionCall", "function_call"), "tool_call"),
-    **dict.fromkeys(("functionResponse", "function_response"), "tool_result"),
+MODEL_ROLES = ("assistant", "ai", "model", "response")  # of OpenAI, LangChain, Gemini and Pydantic AI
+ITEMS = ("function_call", "custom_tool_call", "mcp_call")  # of OpenAI's Responses
+CALL_PARTS = ("tool_use", "tool_call")  # how the kinds of parts end that are calls
+RESULT_PARTS = ("tool_result", "tool_return", "tool_call_response", "retry_prompt")
+KEYED_PARTS = {
+    **dict.fromkeys(("functionCall", "function_call", "toolUse", "toolInvocation"), "tool_call"),
+    **dict.fromkeys(("functionResponse", "function_response", "toolResult"), "tool_result"),
 }
+"""The kinds of parts that are objects under a key of their own, as Gemini and Bedrock write them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +182,7 @@ def _form(pred: object) -> tuple[str, Any]:
     listed = list_of(listed, field)
     is_chat = any(
         (type(step) is dict or isinstance(step, Mapping))
-        and ("role" in step or step.get("type") in ("ai", "human", "function_call"))
+        and ("role" in step or "parts" in step or step.get("type") in ("ai", "human", *ITEMS))
         for step in listed
     )
     return "chat" if is_chat else field, listed
@@ -303,8 +308,8 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
     """The steps of a chat: each answer of the model, and the calls of tools in it with what they returned.
 
     Calls are ``tool_calls`` or ``function_call`` of a message, or parts of its content (Anthropic's ``tool_use``,
-    Gemini's ``functionCall``) or items of their own (OpenAI's Responses). A result belongs to the call whose id it has,
-    or else to the first call without an output: of the tool that it names, or of any.
+    Gemini's ``functionCall`` …) or items of their own (OpenAI's Responses). A result belongs to the call whose id it
+    has, or else to the first call without an output: of the tool that it names, or of any.
 
     Raises:
         DataError: The calls of a message are not a list; or a call has none of the forms that `call_of` reads, and the
@@ -321,29 +326,35 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
     waiting: list[tuple[object, Step]] = []
     for message in messages:
         get = message.get if type(message) is dict else partial(read, message, default=None)
-        role = get("role") or get("type")
-        parts = get("content") or get("parts")
-        parts = [_part(part) for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else ()
+        role = str(get("role") or get("type") or get("kind") or "")
+        listed = get("content")
+        listed = listed if isinstance(listed, list) else get("parts")
+        parts = [_part(part) for part in listed if isinstance(part, Mapping)] if isinstance(listed, list) else ()
+        name = get("model") or "assistant"
         parent = None
         if role in MODEL_ROLES:
             parent = len(steps)
-            if strict:  # scores need the calls alone
-                steps.append(ANSWER)
-            else:
-                name = str(get("model") or "assistant")
-                steps.append(Step(name, {}, parent, "model", text_of(message)))
+            # scores need the calls alone
+            steps.append(ANSWER if strict else Step(str(name), {}, parent, "model", text_of(message)))
         called = list_of(get("tool_calls"), "tool_calls")
-        if role == "function_call" or get("function_call"):  # an item, or how it was before tools
-            called = [message if role == "function_call" else {"function": get("function_call")}]
+        if role in ITEMS:
+            called = [message]
+        elif get("function_call"):  # how it was before tools
+            called = [{"function": get("function_call")}]
         elif parts:
-            called = [*called, *(part for part in parts if part.get("type") in ("tool_use", "tool_call"))]
+            called = [*called, *(part for part in parts if part["type"].endswith(CALL_PARTS))]
         for call in called:
             step = read_call(call, len(steps))
             step.parent = parent
-            waiting.append((read(call, "call_id", None) or read(call, "id", None), step))
             steps.append(step)
-        results: Sequence[Any] = [part for part in parts if part.get("type") in ("tool_result", "tool_call_response")]
-        if not results and role in ("tool", "function", "function_call_output"):
+            if type(call) is not dict or call.get("output", call.get("result")) is None:
+                waiting.append((read(call, "call_id", None) or read(call, "id", None), step))
+            elif not strict:
+                step.output = text_of(call)
+        if called and parts and parts[-1]["type"] == "text":  # its provider ran the tool, and the model went on
+            steps.append(ANSWER if strict else Step(str(name), {}, len(steps), "model", parts[-1].get("text")))
+        results: Sequence[Any] = [part for part in parts if part["type"].endswith(RESULT_PARTS)]
+        if not results and (role in ("tool", "function") or role.endswith("_call_output")):
             results = [message]
         for result in results if waiting else ():
             ids = (read(result, name, None) for name in ("tool_call_id", "tool_use_id", "call_id", "id"))
@@ -361,12 +372,24 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
     return steps
 
 
-def _part(part: Mapping[str, object]) -> Mapping[str, object]:
-    """A part of a message; what Gemini holds under the name of its kind gets that as its type."""
-    for name, kind in GEMINI_PARTS.items():
-        if isinstance(inner := part.get(name), Mapping):
-            return {**inner, "type": kind}
-    return part
+def _part(part: Record) -> Fields:
+    """A part of a message with its ``type``, its ``id`` and the ``name`` of its tool, however they are written."""
+    key = next((key for key in KEYED_PARTS if isinstance(part.get(key), Mapping)), "")
+    fields = {**part[key], "type": KEYED_PARTS[key]} if key else dict(part)
+    kind = str(fields.get("type") or fields.get("part_kind") or "").replace("-", "_")
+    tool = fields.get("toolName") or fields.get("tool_name")
+    if (call_id := fields.get("toolCallId") or fields.get("toolUseId")) is not None:
+        fields["id"] = call_id
+        if kind.startswith("tool_") and not kind.endswith((*CALL_PARTS, *RESULT_PARTS)):
+            tool = tool or kind.removeprefix("tool_")  # the interface of Vercel's AI SDK
+            kind = "tool_call"
+    if tool:
+        fields["name"] = tool
+    if fields.get("isError") or kind == "retry_prompt" or "error" in str(read(fields.get("output"), "type", "")):
+        fields["is_error"] = True
+    if fields.get("errorText"):
+        fields["error"] = fields["errorText"]
+    return fields | {"type": kind}
 
 
 def text_of(message: object) -> str:
