@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from goldassay import score
 from goldassay._support.exceptions import GoldassayError
 from goldassay.gold import pairs, read
 
@@ -93,6 +94,19 @@ def test_one_file_may_hold_gold_and_predictions_as_conlleval_reads_it(tmp_path: 
 def test_a_hash_is_a_token_where_it_has_a_tag(tmp_path: Path) -> None:
     file = write(tmp_path / "a.iob2", "# O\n7 O\n")
     assert read(file, task="extraction")[0]["text"] == "# 7"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "Bern \tB-LOC\nist \tO\n",  # a space before the tab
+        "Bern\tB-LOC\t\nist\tO\t\n",  # a tab behind the tag
+        " \tO\nBern\tB-LOC\n\u00a0\tI-LOC\n",  # tokens of white space alone
+    ],
+)
+def test_white_space_in_cells_changes_no_value(tmp_path: Path, rows: str) -> None:
+    files = write(tmp_path / "gold.conll", rows), write(tmp_path / "pred.conll", rows)
+    assert score("extraction", *files).counts["strict"] == {"tp": 1, "fp": 0, "fn": 0}
 
 
 def test_other_sentence_breaks_are_aligned_by_tokens(tmp_path: Path) -> None:

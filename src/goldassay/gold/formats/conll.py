@@ -226,6 +226,8 @@ def _documents(source: Source) -> list[Document]:
     in_sentence = False
     for number, row in source.lines():
         cells = row.split("\t") if "\t" in row else row.split()
+        if index < 0 and len(cells) > 2 and not cells[-1].strip() and TAG.fullmatch(cells[-2].strip()):
+            cells.pop()  # a tab behind the tag
         tagged = 1 < len(cells) > index and TAG.fullmatch(cells[index])  # a token, even if it begins with #
         is_comment = row.startswith("#") and (COMMENT.match(row) or not tagged)
         begins = row.startswith(DOCSTART)
@@ -247,7 +249,7 @@ def _documents(source: Source) -> list[Document]:
             with source.checking("unreadable", line=number):
                 if len(cells) < 2 or index >= len(cells):
                     raise DataError(f"no column {max(index + 1, 2)} ({row.strip()!r}); a token and a tag are needed")
-                documents[-1].tokens.append(Token(cells[0], cells[index].strip(), number))
+                documents[-1].tokens.append(Token(cells[0].strip() or cells[0], cells[index].strip(), number))
     documents = [document for document in documents if document.tokens]
     if not documents:
         raise DataError("no tokens in the file", file=source.path)
@@ -365,6 +367,14 @@ def _lay(gold: Sequence[Document], tokens: Sequence[Token], file: str | Path) ->
     laid = []
     used = 0
     for document in gold:
+        same = tokens[used : used + len(document.tokens)]
+        left_over = document is gold[-1] and used + len(same) < len(tokens)
+        if [t.form.split() for t in same] == [t.form.split() for t in document.tokens] and not left_over:
+            pairs = zip(document.tokens, same, strict=True)  # also tokens of white space alone, which have no letters
+            cut = [token._replace(form=own.form, space=own.space) for own, token in pairs]
+            laid.append(replace(document, tokens=cut))
+            used += len(same)
+            continue
         text = document.text()
         letters = [offset for offset, letter in enumerate(text) if not letter.isspace()]
         places: list[Place] = []
