@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import dspy
 import numpy as np
 import pytest
 
+from goldassay import workspace
 from goldassay._support.exceptions import GoldassayError
-from goldassay.ext.labelling.proof import LabelPlan, of_labels, plan_labels
+from goldassay.ext.labelling.proof import LabelPlan, of_labels, plan_labels, prove_by_labels
 from goldassay.measures.extraction import SpanF1
 from goldassay.statistics.sampling import sign_test
 from goldassay.tuning.options import TuneOptions
@@ -113,3 +117,44 @@ def test_so_many_labels_show_the_gain_four_times_in_five(gain: float, size: int,
     rng = random.Random(0)
     shown = [sign_test(np.array(rng.sample(signs, needed))) <= 0.05 for _ in range(600)]
     assert sum(shown) / len(shown) == pytest.approx(0.8, abs=0.07)  # a standard error is .016; sizes come in steps
+
+
+OWN = """
+import dspy
+
+class Team(dspy.Module):
+    def __init__(self, name="A"):
+        super().__init__()
+        self.read = dspy.Predict("ticket -> team")
+        self.name = name
+
+    def forward(self, ticket):
+        return dspy.Prediction(team={"name": self.name})
+
+program = Team()
+
+def metric(gold, pred):
+    return gold.team["name"] == pred.team.name
+"""
+
+
+def test_labels_of_a_program_of_your_own_are_measured_by_the_metric_of_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "desk.py"
+    file.write_text(OWN)
+    (tmp_path / "inputs.csv").write_text("id,ticket\n" + "".join(f"i{n},{n}\n" for n in range(60)))
+    programs = {"before": workspace.load(file).program, "after": workspace.load(file).Team("B")}
+    draft = tmp_path / "draft.jsonl"
+    prove = partial(prove_by_labels, workspace.target(str(file)), programs, draft)
+    assert prove(tmp_path / "inputs.csv", SETTINGS).verdict is None
+    rows = [json.loads(line) for line in draft.read_text().splitlines()]
+
+    def label(team: object) -> None:
+        draft.write_text("".join(f"{json.dumps({**row, 'team': team})}\n" for row in rows))
+
+    label({"name": "B"})
+    verdict = prove().verdict
+    assert verdict is not None
+    assert (verdict.measure, verdict.gain.interval.value) == ("score", 1.0)
+    label("B")
+    with pytest.raises(GoldassayError, match=r"cannot be measured: the metric raised on 80 of 80 answers.*TypeError"):
+        prove()

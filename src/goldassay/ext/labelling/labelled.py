@@ -22,7 +22,7 @@ from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.secrets import scrub
 from goldassay.core.evidence import Evidences
 from goldassay.core.fields import JsonObject, clusters, identity
-from goldassay.core.measure import TASKS, Measure
+from goldassay.core.measure import RAISED, TASKS, Measure
 from goldassay.core.tally import Mean
 from goldassay.ext.labelling.outputs import OutputComparison, drafted_shape, measure_named, predicted
 from goldassay.gold import Pairs
@@ -91,6 +91,7 @@ def verdict(
     chosen: Any = outputs.headline(suggested) if by_name else measure
     if not by_choice:
         chosen = chosen or workspace.metric(task)
+    raised: list[str] = []
     if by_choice:
         chosen = None
         name = value_of_choices(task)
@@ -103,12 +104,19 @@ def verdict(
     else:
         import dspy
 
+        from goldassay.core.metric import raised_notes
+
         name = next(iter(chosen.measures))
         zero = chosen.zero[name]
         pairs = [
             (dspy.Example(**record), dspy.Prediction(**answer or {})) for record, answer in answered
         ]  # as DSPy calls it
-        tallies = [chosen.assess_or_fail(*item)[0][name].tally for item in pairs]
+        assessed = [chosen.assess_or_fail(*item) for item in pairs]
+        tallies = [assessments[name].tally for assessments, _ in assessed]
+        reasons = [(identity(record, ""), why) for (record, _), (_, why) in zip(answered, assessed, strict=True)]
+        raised = raised_notes(reasons, f"{len(reasons)} answers")
+        if raised and all(why.startswith(RAISED) for _, why in reasons):
+            raise GoldassayError(f"the labels cannot be measured: {raised[0]}")
         chosen = None
     design = population.only(labelled)
     predictions: dict[str, tuple[float, float]] = {}
@@ -133,7 +141,7 @@ def verdict(
         getattr(chosen, "known_limits", (0.0, 1.0)),
     )
     lower = bool(chosen and chosen.lower_is_better)
-    warnings = design.skipped if len(gold) < len(records) else []
+    warnings = [*raised, *(design.skipped if len(gold) < len(records) else [])]
     test = decide(labels)
     return Comparison(pair, name, test.paired(), lower, labels=test, warnings=tuple(warnings))
 

@@ -32,6 +32,7 @@ import numpy as np
 import scipy
 from dspy import Module
 
+from goldassay import workspace
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.options import shell_line
@@ -471,9 +472,12 @@ def prove_by_labels(
     judged = [files.validated(ShareChange, row, saved) for row in rows]
     design = Design.of(records)
     population = design.population if design.drafted else len(records)
-    if not decided(records, target.task)[0]:
+    labelled, by_choice = decided(records, target.task, metric=metric is not None)
+    if not labelled:
         task = "" if task_of(records) == target.task else task
         return Proof(draft, population, judged=judged, plan=plan, task=task)
+    if target.task not in TASKS and not by_choice:
+        metric = metric or workspace.metric(target)
     result = verdict(target.task, records, design.systems, metric)
     return Proof(draft, population, result, mode_changes(target.task, records, failures), judged, plan)
 
