@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import dspy
 import pytest
+from pydantic import BaseModel
 
 from goldassay import Metric
 from goldassay._support.exceptions import ConventionError, GoldassayError
@@ -16,7 +17,7 @@ from goldassay.gold.pairing import pairs
 from goldassay.measures import answering, classification, extraction
 from goldassay.reporting import ranking, terminal
 from goldassay.running import summary
-from goldassay.running.comparing import compare, from_predictions, of_pairs
+from goldassay.running.comparing import compare, from_predictions, of_pairs, remeasured
 from goldassay.running.evaluate import evaluate
 from goldassay.running.run import Run
 from goldassay.statistics import holm
@@ -110,3 +111,31 @@ def test_what_a_report_shows_of_a_file_of_predictions_has_no_secrets() -> None:
     assert "sk-" not in shown
     assert shown.count("[hidden]") >= 2
     assert (run.values, run.rows[1].prediction) == ({"accuracy": 0.5}, {"id": "b", "label": "L"})
+
+
+class Ticket(BaseModel):
+    """An answer with a type."""
+
+    team: str
+    tags: list[dict[str, str]] = []
+
+
+@pytest.mark.parametrize(
+    ("metric", "again"),
+    [
+        (lambda gold, pred: pred.ticket.team == gold.answers[0], 0.5),
+        (lambda gold, pred: pred.ticket == Ticket(team=gold.answers[0]), 0.0),
+    ],
+    ids=["by its field", "whole"],
+)
+def test_stored_answers_with_types_are_measured_again_or_said_to_be_others(
+    metric: Any, again: float, tmp_path: Path
+) -> None:
+    def program(question: str) -> Any:
+        return dspy.Prediction(ticket=Ticket(team=question.upper() if question < "c" else "x"))
+
+    run(program, metric=metric, folder=tmp_path / "r")
+    stored = Run.load(tmp_path / "r")
+    measured = remeasured(stored, Metric.of(metric))
+    assert (stored.value, measured.value) == (0.5, again)
+    assert any("8 of 16 examples had another score" in warning for warning in measured.warnings) == (again != 0.5)

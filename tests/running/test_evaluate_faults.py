@@ -21,6 +21,7 @@ from goldassay import Metric
 from goldassay._support.exceptions import ConventionError, DataError, GoldassayError, RunStopped
 from goldassay.measures import extraction
 from goldassay.running import Run, new_folder
+from goldassay.running.comparing import remeasured
 from goldassay.running.evaluate import evaluate
 
 METRIC = Metric(extraction.SpanF1())
@@ -503,10 +504,21 @@ def test_a_function_whose_predictor_has_no_model_is_told_how_to_name_one() -> No
         evaluate(lambda text: predict(text=text), examples(2), METRIC, progress=False)
 
 
-@pytest.mark.parametrize(("read", "noted"), [("itself", True), ("output", False)])
-def test_a_metric_that_reads_no_field_of_a_plain_value_is_noted(read: str, noted: bool) -> None:
-    gold = [dspy.Example(id=str(number), q="x", a="x").with_inputs("q") for number in range(3)]
-    metric = Metric.of(lambda gold, pred: gold.a == (pred if read == "itself" else pred.output))
-    run = evaluate(lambda q: q, gold, metric, progress=False)
-    assert run.value == (0.0 if noted else 1.0)
-    assert any("`pred.output`" in warning for warning in run.warnings) == noted
+@pytest.mark.parametrize(
+    "metric",
+    [
+        lambda gold, pred: gold.a == pred,
+        lambda gold, pred: pred.upper() == gold.a.upper(),
+        lambda gold, pred: gold.a == pred.output,
+        lambda gold, pred: gold.a == _output(pred),
+    ],
+    ids=["equal", "method", "field", "field elsewhere"],
+)
+def test_a_metric_gets_the_plain_value_of_a_program_as_in_dspy(metric: Any, tmp_path: Path) -> None:
+    gold = [dspy.Example(q="x", a=a).with_inputs("q") for a in "xyx"]
+    run = evaluate(lambda q: q, gold, metric, progress=False, folder=tmp_path / "run")
+    assert run.value == remeasured(Run.load(tmp_path / "run"), Metric.of(metric)).value == pytest.approx(2 / 3)
+
+
+def _output(pred: Any) -> str:
+    return str(pred.output)

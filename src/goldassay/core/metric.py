@@ -9,6 +9,7 @@ import typing
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import dspy
@@ -333,6 +334,8 @@ class FunctionMetric(Metric):
         self.main = measure.key
         self.targets = dict(targets or {})
         self.extra = [None] * extra_arguments(function)
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        self.takes_values = code is None or "output" not in (*code.co_names, *code.co_consts)
         self.alone = ""  # the name of the one value in a dict
         self.has_fixed_names = _return_type(function) in (bool, float, int)
 
@@ -368,11 +371,18 @@ class FunctionMetric(Metric):
                 key: Assessment(Mean.of(measure.worst or 0.0) if isinstance(measure.zero, Mean) else measure.zero)
                 for key, measure in self.measures.items()
             }
-        value = self.function(
-            dspy.Example(gold) if type(gold) is dict else gold,  # a function reads gold.label, as DSPy calls it
-            dspy.Prediction(pred) if type(pred) is dict else pred,
-            *self.extra,
-        )
+        example = dspy.Example(gold) if type(gold) is dict else gold  # a function reads gold.label, as DSPy calls it
+        prediction = dspy.Prediction(pred) if type(pred) is dict else pred
+        plain = self.takes_values and names(prediction) == ["output"]  # the program returned it, and DSPy hands it over
+        try:
+            value = self.function(example, read(prediction, "output") if plain else prediction, *self.extra)
+        except AttributeError as error:
+            # what is stored has no plain values and no objects, which its program and `dspy.Evaluate` hand over
+            fields = {name: _objects(read(prediction, name)) for name in names(prediction)}
+            try:
+                value = self.function(example, dspy.Prediction(fields), *self.extra)
+            except AttributeError:
+                raise error from None
         try:
             return self._assessments(value, gold, pred)
         except MetricError as error:
@@ -436,6 +446,13 @@ class FunctionMetric(Metric):
 
 
 AnyMetric: TypeAlias = Metric | Callable[..., Any]  # what may stand for a metric: see `Metric.of`
+
+
+def _objects(value: Any) -> Any:
+    """Stored objects with their fields as attributes, as the program made them."""
+    if isinstance(value, list):
+        return [_objects(item) for item in value]
+    return SimpleNamespace(**{key: _objects(item) for key, item in value.items()}) if type(value) is dict else value
 
 
 def _number(value: Any) -> float:

@@ -122,15 +122,21 @@ def remeasured(run: Run, metric: Metric) -> Run:
         failures.append((row.id, why))
         measured = measured_row(row.index, gold, assessed, metric.evidence(assessed))
         rows.append(replace(row, tallies=measured.tallies, errors=measured.errors, score=measured.score))
+    notes = raised_notes(failures, f"{len(rows)} examples")
+    function = MetricFunction.of(metric)
+    changed = sum(new.score != old.score for new, old in zip(rows, run.answers, strict=True))
+    if changed and function and run.head.function and not function.differs(run.head.function):
+        kept = "answers are stored as JSON, without sets, enums and models; evaluate again by this metric"
+        notes.append(f"{changed} of {len(rows)} examples had another score by it when the program ran: {kept}")
     head = replace(
         run.head,
-        function=MetricFunction.of(metric),
+        function=function,
         metric=None,
         measures=described_measures(metric.measures, metric.weights, metric.targets),
         columns=described_columns(metric),
         pass_mark=metric.pass_mark,
         judge_labels={},
-        notes=raised_notes(failures, f"{len(rows)} examples"),
+        notes=notes,
     )
     return Run(head, rows, metric.zero, run.folder)
 

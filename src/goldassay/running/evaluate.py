@@ -212,10 +212,6 @@ class _Evaluation:
             self.head.status = status
             self.head.finished = now()
             self.head.notes = raised_notes(failures.errors, f"{len(self.rows)} {unit}")
-            is_plain = self.head.of_function and self.rows and (self.rows[0].prediction or {}).keys() == {"output"}
-            if is_plain and not any(row.score for row in self.rows):
-                message = "nothing is right: predictions are the field `output`, as of a program that returns a plain"
-                self.head.notes.append(f"{message} value; a metric reads it as `pred.output`")
             run = Run(self.head, self.rows, self.metric.zero, self.folder)
             if self.writer is not None:  # on a full disk, a run that stops for that keeps its first head
                 with closing(self.writer), suppress(StorageError) if reason else nullcontext():
