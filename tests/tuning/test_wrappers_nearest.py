@@ -155,6 +155,11 @@ def test_to_demo_turns_gold_into_the_predictors_outputs() -> None:
     assert set(demonstration.inputs().keys()) == {"text"}
 
 
+def test_what_was_labelled_with_the_predictors_fields_is_shown_as_it_is() -> None:
+    labelled = dspy.Example(text="In Gent", names=["Gent"]).with_inputs("text")
+    assert demonstrations(Names(), [labelled])[0].toDict() == labelled.toDict()
+
+
 def test_to_demo_cannot_change_what_the_metric_reads() -> None:
     class Same(Names):
         def to_demo(self, example: Any) -> dict[str, Any]:
@@ -194,6 +199,8 @@ def test_a_chain_of_thought_is_shown_what_gold_has() -> None:
 def test_what_cannot_be_shown_is_an_error() -> None:
     with pytest.raises(GoldassayError, match=r"^no train example can be shown to 'self': it needs names.*to_demo"):
         NearestDemos().compile(dspy.Predict("text -> names"), trainset=SPANS)
+    with pytest.raises(GoldassayError, match=r"it needs names, .*return \{\"names\": …\}$"):  # nobody has its reasoning
+        NearestDemos().compile(dspy.ChainOfThought("text -> names"), trainset=SPANS)
 
 
 @pytest.mark.parametrize(

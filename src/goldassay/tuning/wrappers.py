@@ -21,6 +21,7 @@ from goldassay._support.dspy_compat import Teleprompter, copy_program, input_key
 from goldassay._support.exceptions import GoldassayError, user_code
 from goldassay.core.feedback import similarity_to
 from goldassay.core.fields import Fields, JsonObject
+from goldassay.core.shape import DSPY_NOTES
 from goldassay.models.lm.terse import TerseAdapter
 
 ANSWER_FORMS = ("json", "lines")
@@ -233,7 +234,7 @@ def check_fits(program: Module, train: Examples, *, required: bool = True) -> st
         return ""
     name, predictor = named[-1]
     present = sorted({key for example in train[:20] for key, value in example.items() if value is not None})
-    outputs = list(signature_of(predictor).output_fields)
+    outputs = [key for key in signature_of(predictor).output_fields if key not in DSPY_NOTES]
     inputs = [key for key in signature_of(predictor).input_fields if key not in present]
     missing = ", ".join(inputs + [key for key in outputs if not set(outputs) & set(present)])
     fields = ", ".join(f'"{key}": …' for key in [*inputs, *outputs])
@@ -305,9 +306,15 @@ def demonstrations(program: Module, examples: Examples) -> list[Example]:
     if to_demo is None:
         return list(examples)
     demos = []
+    signatures = [signature_of(predictor) for _, predictor in program.named_predictors()]
     for example in examples:
-        with user_code("to_demo"):
-            fields = dict(to_demo(example))
+        try:
+            with user_code("to_demo"):
+                fields = dict(to_demo(example))
+        except GoldassayError:
+            if not any(fits(example, signature) for signature in signatures):
+                raise
+            fields = {}  # what was labelled on a form has the predictor's fields, and not those of the gold
         for name in [name for name in fields if name in example]:
             if serialize_for_json(fields.pop(name)) != serialize_for_json(example[name]):
                 raise GoldassayError(
