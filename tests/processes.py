@@ -20,8 +20,8 @@ Done = subprocess.CompletedProcess[str]
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     ["goldassay.cli.program", "goldassay.cli.evaluate", "goldassay.cli.tune", "goldassay.ext.labelling.extension",
-     "goldassay.ext.wikidata.extension", "litellm", "scipy.stats", "sklearn.cluster", "sklearn.feature_extraction.text",
-     "uvicorn", "starlette.applications", "jinja2", "pandas"]
+     "goldassay.ext.labelling.drafting", "goldassay.ext.protocols.formats", "goldassay.ext.wikidata.extension",
+     "scipy.special", "uvicorn", "starlette.applications", "jinja2"]
 )  # fmt: skip
 
 
