@@ -467,9 +467,10 @@ def test_a_mention_without_a_candidate_is_neither_nil_nor_linked_for_neleval(tmp
     gold = tmp_path / "gold.tsv"
     pred = tmp_path / "pred.tsv"
     gold.write_text("a\t0\t4\na\t6\t9\tNIL\t1\tORG\na\t11\t14\tNIL\t1\tORG\n", encoding="utf-8")
-    pred.write_text("a\t0\t4\na\t6\t9\na\t11\t14\tNIL\t1\tORG\n", encoding="utf-8")
+    pred.write_text("a\t0\t4\na\t6\t9\na\t11\t14\tNIL\t1\tORG \n", encoding="utf-8")
     values = goldassay.score("linking", gold, pred, protocol="tac", intervals=False).values
     assert (values["strong_nil_match_precision"], values["strong_nil_match_recall"]) == (1, 1 / 2)  # only 11 to 14
+    assert values["strong_typed_nil_match_precision"] == 1  # a space behind a type is not part of it
     assert values["strong_all_match_fscore"] == 1  # none of them names an entity
     assert values["strong_link_match_fscore"] == 0  # there is none
     # gold {0} {6 11}, predicted {0 6} {11}: recall (1 + 1/2 + 1/2) / 3, precision (1/2 + 1/2 + 1) / 3

@@ -16,7 +16,7 @@ from tests.perfect import attains_one, perfect_for
 from goldassay._support.exceptions import DataError
 from goldassay.core import measure as core_measure
 from goldassay.core.evidence import stacked
-from goldassay.core.measure import TASKS, Batches, Measure, parse, stored
+from goldassay.core.measure import TASKS, Batches, Measure, parse, spelled, stored
 from goldassay.core.metric import failed_with
 from goldassay.core.tally import Evidence, flat
 from goldassay.gold import load
@@ -317,3 +317,11 @@ def test_repairing_all_errors_leaves_what_perfect_predictions_get(task: str, mea
             perfect.append(best)
     if repaired and attains_one(measure):  # of P@10 the evidence does not say what can be reached
         assert float(total(measure, repaired).value) == pytest.approx(float(total(measure, perfect).value))
+
+
+def test_how_a_measure_is_spelled_can_be_pasted() -> None:
+    for kind in {type(measure) for task in TASKS for measure in core_measure.registered(task)}:
+        call, _, source = spelled(kind.__name__).partition(" (")
+        names: dict[str, Any] = {}
+        exec(source.removesuffix(")"), names)
+        assert issubclass(eval(call.partition("(")[0], names), Measure)  # noqa: S307

@@ -461,7 +461,10 @@ def spelled(name: str) -> str:
         for measure in registered(task):
             values = {spec.name: (getattr(measure, spec.name), spec.default) for spec in fields(measure)}
             chosen = [f"{key}={value!r}" for key, (value, default) in values.items() if value != default]
-            call = f"{task}.{type(measure).__name__}({', '.join(chosen)}) (from goldassay.measures import {task})"
+            kind = type(measure)
+            ours = kind.__name__ in importlib.import_module(HOMES[task]).__all__
+            source = f"goldassay.measures import {task}" if ours else f"{kind.__module__} import {kind.__name__}"
+            call = f"{f'{task}.' if ours else ''}{kind.__name__}({', '.join(chosen)}) (from {source})"
             for alias in (measure.key, type(measure).__name__):
                 calls.setdefault(_letters(alias), call)
     close = difflib.get_close_matches(_letters(name), list(calls), n=1, cutoff=0.5)

@@ -195,6 +195,9 @@ def test_a_protocol_by_name_takes_records_of_ours(tmp_path: Path) -> None:
     (tmp_path / "pred.jsonl").write_text(json.dumps({"id": [], **MUSIQUE_ANSWER}))
     with pytest.raises(GoldassayError, match="id"):
         score("answering", tmp_path / "gold.json", tmp_path / "pred.jsonl", protocol="musique")
+    (tmp_path / "pred.jsonl").write_text("{")
+    with pytest.raises(DataError, match=r"pred\.jsonl:1: not JSON"):
+        score("answering", tmp_path / "gold.json", tmp_path / "pred.jsonl", protocol="musique")
     with pytest.raises(GoldassayError, match="no protocol .squab.*squad2 .answering.*hotpotqa .answering"):
         answering.scorecard([record], [{"answer": "x"}], protocol="squab")
 

@@ -19,7 +19,7 @@ from goldassay.measures.answering.grounding import (
     factual_accuracy,
 )
 from goldassay.measures.answering.matching import bertscore, rouge, similarity, squad
-from goldassay.measures.answering.measures import BLEU, F1, ROUGE, ChrF, ExactMatch
+from goldassay.measures.answering.measures import ANLS, BLEU, F1, ROUGE, ChrF, ExactMatch
 from goldassay.measures.answering.ranking import (
     BERTScore,
     Calibration,
@@ -35,6 +35,7 @@ from goldassay.measures.judged import JudgedMean
 from goldassay.text.words import found_entities, sentences
 
 __all__ = [
+    "ANLS",
     "BLEU",
     "F1",
     "MEASURES",

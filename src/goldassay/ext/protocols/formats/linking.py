@@ -86,7 +86,7 @@ def _neleval(source: Source) -> Iterator[SourceRecord]:
     documents: dict[str, dict[tuple[int, int], Fields]] = {}
     for number, line in source.filled_lines():
         with source.checking("unreadable", line=number):
-            name, *cells = line.rstrip("\t").split("\t")
+            name, *cells = line.rstrip().split("\t")
             if len(cells) < 2 or not all(cell.isdigit() for cell in cells[:2]):
                 raise DataError("a line is document, start, end, id, score and type, between tabs")
             span = (int(cells[0]), int(cells[1]) + 1)

@@ -169,7 +169,7 @@ def _questions(source: Source) -> Iterator[SourceRecord]:
     if source.format == "nq_open" and source.side == "pred" and not source.path.read_bytes().strip():
         return  # its script takes a file without a line, or with blank lines only, for no predictions
     if source.format in LINES or suffix == ".jsonl":
-        content: Any = [jsonl.value(line, line=number) for number, line in source.filled_lines()]
+        content: Any = [jsonl.value(line, file=source.path, line=number) for number, line in source.filled_lines()]
     else:
         content = None if is_table else files.json_value(source.path)
     if is_table or _is_other(content, source):
