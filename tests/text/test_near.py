@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from goldassay.gold.audit.findings import LocatedRecord
 from goldassay.gold.audit.records import duplicates
 from goldassay.gold.splits import grouped
+from goldassay.running.leaks import _near
 from goldassay.text import near as similarity
 from goldassay.text.near import GRAM, candidates, signatures
 
@@ -50,6 +51,28 @@ def test_a_large_collection_finds_what_a_small_one_does(monkeypatch: pytest.Monk
     large = list(similarity.near_pairs(collection))
     assert {(i, j) for i, j, _ in large} == exact
     assert all(score == fuzz.ratio(collection[i], collection[j]) for i, j, score in large)
+
+
+def test_documents_of_many_pages_are_found_without_comparing_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(8)
+    words = " ".join(texts(20)).split()
+    documents = [" ".join(rng.choices(words, k=3000)) for _ in range(60)]
+    for document in documents[:10]:
+        cells = document.split()
+        cells[::40] = ["museum"] * len(cells[::40])
+        documents.append(" ".join(cells))
+    compared: list[int] = []
+    compare = process.cpdist
+
+    def counted(*texts: list[str], **options: object) -> object:
+        compared.append(len(texts[0]))
+        return compare(*texts, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(process, "cpdist", counted)
+    assert [(i, j) for i, j, _ in similarity.near_pairs(documents)] == [(i, 60 + i) for i in range(10)]
+    assert sum(compared) < 100  # of 2,415 pairs, each of which takes 13 ms
+    leaks = list(_near(documents[:50], documents[50:]))
+    assert [(mine, other) for mine, other, _ in leaks] == [(i, 10 + i) for i in range(10)]
 
 
 def test_many_times_the_same_text_is_told_once_a_record() -> None:

@@ -1,16 +1,17 @@
 """Texts that are nearly the same, by `near_pairs`: at least a given percentage of their characters is similar, by
-rapidfuzz's ratio, 2 l / (a + b) for lengths a, b and a longest common subsequence l. Among up to ``ALL`` texts every
-pair is compared; in a larger collection only the pairs that `candidates` proposes, which may miss a pair whose changes
-are scattered all over. They are found in linear time, by MinHash with banding. A text is the set of its runs of four
-characters. Two sets with the Jaccard index J have the same smallest hash with probability J; ``MINHASH_ROWS`` of these
-make a band, and texts that agree in one of ``MINHASH_BANDS`` bands are candidates, which happens with probability
-1 - (1 - J^rows)^bands: 0.66 for J = 0.3, 0.93 for 0.4, 0.995 for 0.5, 1.000 for 0.6. A text of 150 characters in which
-a year or a name is changed has J above 0.8. In a band with more than ``BAND_LIMIT`` equal texts (a form that was filled
-in many times) each is paired with the next ``BAND_LIMIT`` only, and next to it are texts that agree in hashes of the
-next band, too. Of 50,000 forms these six propose 144 pairs a text, 16.0 of them near; ten in the order of the
-collection propose 162, 15.8 of them near, and of 50,000 texts of few syllables 42 instead of 29, none near. Broder,
-*On the resemblance and containment of documents*, 1997; Leskovec, Rajaraman and Ullman, *Mining of Massive Datasets*,
-chapter 3.
+rapidfuzz's ratio, 2 l / (a + b) for lengths a, b and a longest common subsequence l. Among up to ``ALL`` texts of up
+to ``CHARACTERS`` together every pair is compared, which takes some seconds; in a larger collection only the pairs
+that `candidates` proposes, which may miss a pair whose changes are scattered all over. They are found in linear
+time, by MinHash with banding. A text is the set of its runs of four characters, or of eight where the texts are
+pages and more, of which any two have most runs of four in common. Two sets with the Jaccard index J have the same
+smallest hash with probability J; ``MINHASH_ROWS`` of these make a band, and texts that agree in one of
+``MINHASH_BANDS`` bands are candidates, which happens with probability 1 - (1 - J^rows)^bands: 0.66 for J = 0.3, 0.93
+for 0.4, 0.995 for 0.5, 1.000 for 0.6. A text of 150 characters in which a year or a name is changed has J above 0.8.
+In a band with more than ``BAND_LIMIT`` equal texts (a form that was filled in many times) each is paired with the
+next ``BAND_LIMIT`` only, and next to it are texts that agree in hashes of the next band, too. Of 50,000 forms these
+six propose 144 pairs a text, 16.0 of them near; ten in the order of the collection propose 162, 15.8 of them near,
+and of 50,000 texts of few syllables 42 instead of 29, none near. Broder, *On the resemblance and containment of
+documents*, 1997; Leskovec, Rajaraman and Ullman, *Mining of Massive Datasets*, chapter 3.
 
 Of the candidates, only those are compared whose counts of characters differ by no more than two near texts can: each
 insertion or deletion changes one count by one, so the counts lose no pair. Of texts of 25 words by Zipf's law they
@@ -33,10 +34,14 @@ from goldassay.text.normal import plain
 
 NEAR_DUPLICATE = 90.0  # per cent of similar characters, as for the leak guard of tuning
 ALL = 2_000  # texts of which all pairs are compared; their time grows with the square
+CHARACTERS = 500_000  # of all texts whose pairs are compared: so does the time of comparing them
 MINHASH_ROWS = 3
 MINHASH_BANDS = 40
 BAND_LIMIT = 6  # texts with the same band that each is paired with
 GRAM = 4
+LONG_GRAM = 8  # where a text has more than `PAGE` characters, in the mean
+PAGE = 1_000
+BLOCK = 1 << 17  # characters that are hashed at once, so that they fit a processor's cache
 CHARACTER_CLASSES = 32
 
 
@@ -51,7 +56,10 @@ def near_pairs(texts: Sequence[str], near: float = NEAR_DUPLICATE) -> Iterator[t
     at_once = 1 << 17  # pairs
     filled = [(index, folded) for index, text in enumerate(texts) if (folded := plain(text))]
     folded_texts = [folded for _, folded in filled]
-    pairs = candidates(folded_texts, near) if len(filled) > ALL else np.column_stack(np.triu_indices(len(filled), 1))
+    if len(filled) > ALL or sum(map(len, folded_texts)) > CHARACTERS:
+        pairs = candidates(folded_texts, near)
+    else:
+        pairs = np.column_stack(np.triu_indices(len(filled), 1))
     for start in range(0, len(pairs), at_once):
         firsts, seconds = pairs[start : start + at_once].T.tolist()
         compared = [[folded_texts[index] for index in places] for places in (firsts, seconds)]
@@ -122,41 +130,54 @@ def candidates(texts: Sequence[str], near: float = 0.0) -> NDArray[np.int64]:
 
 def character_counts(texts: Sequence[str]) -> NDArray[np.uint8]:
     """How many characters of each class every text has, at most 255: an array of shape (texts, classes)."""
-    at_once = 512
     counts = np.empty((len(texts), CHARACTER_CLASSES), dtype=np.uint8)
-    for first in range(0, len(texts), at_once):
-        some = texts[first : first + at_once]
+    for first, last in _blocks(texts):
+        some = texts[first:last]
         codes = np.frombuffer("".join(some).encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32)
         cells = np.repeat(np.arange(len(some)), [len(text) for text in some]) * CHARACTER_CLASSES
         table = np.bincount(cells + codes % CHARACTER_CLASSES, minlength=len(some) * CHARACTER_CLASSES)
-        counts[first : first + at_once] = table.clip(max=255).reshape(-1, CHARACTER_CLASSES)
+        counts[first:last] = table.clip(max=255).reshape(-1, CHARACTER_CLASSES)
     return counts
 
 
 def signatures(texts: Sequence[str]) -> NDArray[np.uint32]:
     """For each text its smallest hashes, one of each hash function, an array of shape (texts, rows * bands).
 
-    A text is its runs of `GRAM` characters as well mixed numbers of 32 bits; a shorter one is filled up.
+    A text is its runs of `GRAM` or `LONG_GRAM` characters as well mixed numbers of 32 bits; a shorter one is filled up.
     """
-    at_once = 512  # texts, whose runs fit a processor's cache
+    gram = GRAM if sum(map(len, texts)) <= PAGE * len(texts) else LONG_GRAM
     rng = np.random.default_rng(0)
     # Numbers of 32 bits wrap, which is the modulus; odd slopes lose nothing, and the smallest goes by the upper bits.
     slopes = rng.integers(0, 1 << 31, MINHASH_ROWS * MINHASH_BANDS, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
     shifts = rng.integers(0, 1 << 32, MINHASH_ROWS * MINHASH_BANDS, dtype=np.uint32)
     signs = np.empty((len(texts), MINHASH_ROWS * MINHASH_BANDS), dtype=np.uint32)
-    for first in range(0, len(texts), at_once):
-        filled = [text.ljust(GRAM, "\0") for text in texts[first : first + at_once]]
+    for first, last in _blocks(texts):
+        filled = [text.ljust(gram, "\0") for text in texts[first:last]]
         codes = np.frombuffer("".join(filled).encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32)
-        mixed = np.zeros(len(codes) - GRAM + 2, dtype=np.uint32)  # one more, since the last text ends there
-        for at in range(GRAM):
+        mixed = np.zeros(len(codes) - gram + 2, dtype=np.uint32)  # one more, since the last text ends there
+        for at in range(gram):
             mixed[:-1] = mixed[:-1] * np.uint32(1_000_003) + codes[at : at + len(mixed) - 1]
         mixed = (mixed ^ (mixed >> np.uint32(16))) * np.uint32(0x85EBCA6B)
         mixed ^= mixed >> np.uint32(13)
         ends = np.cumsum([len(text) for text in filled])
-        bounds = np.column_stack([np.append(0, ends[:-1]), ends - GRAM + 1]).ravel()
+        bounds = np.column_stack([np.append(0, ends[:-1]), ends - gram + 1]).ravel()
         hashes = np.empty_like(mixed)
         for function, (slope, shift) in enumerate(zip(slopes, shifts, strict=True)):
             np.multiply(mixed, slope, out=hashes)
             hashes += shift
-            signs[first : first + at_once, function] = np.minimum.reduceat(hashes, bounds)[::2]
+            signs[first:last, function] = np.minimum.reduceat(hashes, bounds)[::2]
     return signs
+
+
+def _blocks(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The first and last place of consecutive texts of `BLOCK` characters together, or of one longer text."""
+    first = 0
+    size = 0
+    for index, text in enumerate(texts):
+        if size > 0 and size + len(text) > BLOCK:
+            yield first, index
+            first = index
+            size = 0
+        size += len(text)
+    if texts:
+        yield first, len(texts)
