@@ -84,6 +84,14 @@ def test_a_wrong_name_says_what_there_is(name: str, words: str) -> None:
     assert "\n" not in str(error.value)
 
 
+def test_a_convention_that_no_name_takes_is_an_error() -> None:
+    sides = [GOLD, GOLD], [{"results": ["a"]}, {"results": []}]
+    with pytest.raises(GoldassayError, match=r"these measures have their own: nDCG\(10, missing='skip'\)"):
+        r.scorecard(*sides, measures=[r.RR()], missing="skip")
+    assert r.scorecard(*sides, measures=[r.RR(missing="skip")]).values == {"RR": 1.0}
+    assert r.scorecard(*sides, measures=["RR", r.AP()], missing="skip").values["RR"] == 1.0
+
+
 def test_unaligned_sides_are_an_error() -> None:
     with pytest.raises(DataError, match="1 gold records against 0 predictions"):
         r.scorecard([GOLD], [])

@@ -90,10 +90,16 @@ def scorecard(
         ties: The convention of names that do not say otherwise.
         missing: The same.
 
+    Raises:
+        GoldassayError: A convention is given, and no name that it would apply to.
+
     >>> card = scorecard([{"id": "1", "relevant": ["a"]}], [{"results": ["b", "a"]}], measures=["RR", "P@5"])
     >>> card.values, card.conventions["RR"]
     ({'RR': 0.5, 'P@5': 0.2}, 'RR[ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]')
     """
+    if measures and (ties, missing) != ("docno_desc", 0) and not any(isinstance(name, str) for name in measures):
+        message = "ties and missing are for names of measures; these measures have their own: nDCG(10, missing='skip')"
+        raise GoldassayError(message)
     by_name = chosen(measures, ties=ties, missing=missing)
 
     def facts(chunk: Batches, first: Ranked) -> dict[str, int]:
