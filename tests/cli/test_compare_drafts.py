@@ -285,3 +285,18 @@ def test_the_line_that_labels_two_programs_of_one_file_names_one_that_is_there(
     assert "goldassay review ranking/draft.jsonl --task two.py:a)" in result.stdout
     opened = Folder.open([Path("ranking/draft.jsonl")], "two.py:a")
     assert opened.settings.task == "two"
+
+
+def test_choices_of_people_are_measured_by_a_metric_that_is_named(tmp_path: Path) -> None:
+    own = "def metric(gold, pred):\n    return gold.output == pred\n"
+    (tmp_path / "own.py").write_text(f"def program(text):\n    return 'x'\n\n\n{own}")
+    rows: Records = [{"id": str(number), "text": f"letter {number}"} for number in range(20)]
+    answers = {name: [{"id": row["id"], "output": name} for row in rows] for name in "ab"}
+    chosen = draft(Pool.of("own", rows, answers), "compare", n=20).records
+    gold = saved(tmp_path / "draft.jsonl", [{**record, "output": "b", "preferred": ["b"]} for record in chosen])
+    files = [str(saved(tmp_path / f"{name}.jsonl", answers[name])) for name in "ab"]
+    words = ["compare", str(tmp_path / "own.py"), "--gold", str(gold), "--pred", files[0], "--pred", files[1]]
+    by_choice = CliRunner().invoke(app, words)
+    named = CliRunner().invoke(app, [*words, "--measure", str(tmp_path / "own.py")])
+    for result, measure in ((by_choice, "share of right answers"), (named, "score")):
+        assert f"b.jsonl is better than a.jsonl: +1.000 [+1.000, +1.000] {measure}" in " ".join(result.stdout.split())

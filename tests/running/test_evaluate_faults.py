@@ -510,12 +510,14 @@ def test_a_function_whose_predictor_has_no_model_is_told_how_to_name_one() -> No
         lambda gold, pred: gold.a == pred,
         lambda gold, pred: pred.upper() == gold.a.upper(),
         lambda gold, pred: gold.a == pred.output,
+        lambda gold, pred: gold.a == pred["output"],
         lambda gold, pred: gold.a == _output(pred),
+        lambda gold, pred: gold.output == pred,
     ],
-    ids=["equal", "method", "field", "field elsewhere"],
+    ids=["equal", "method", "field", "item", "field elsewhere", "gold of the same name"],
 )
 def test_a_metric_gets_the_plain_value_of_a_program_as_in_dspy(metric: Any, tmp_path: Path) -> None:
-    gold = [dspy.Example(q="x", a=a).with_inputs("q") for a in "xyx"]
+    gold = [dspy.Example(q="x", a=a, output=a).with_inputs("q") for a in "xyx"]
     run = evaluate(lambda q: q, gold, metric, progress=False, folder=tmp_path / "run")
     assert run.value == remeasured(Run.load(tmp_path / "run"), Metric.of(metric)).value == pytest.approx(2 / 3)
 

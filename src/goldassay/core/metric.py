@@ -43,6 +43,7 @@ from goldassay.core.measure import (
     target_met,
 )
 from goldassay.core.score import Score
+from goldassay.core.shape import fields_read
 from goldassay.core.tally import Counts, Evidence, Mean, Tally, worst_values
 
 Assessments = dict[str, Assessment]
@@ -334,8 +335,7 @@ class FunctionMetric(Metric):
         self.main = measure.key
         self.targets = dict(targets or {})
         self.extra = [None] * extra_arguments(function)
-        code = getattr(inspect.unwrap(function), "__code__", None)
-        self.takes_values = code is None or "output" not in (*code.co_names, *code.co_consts)
+        self.takes_values = "output" not in fields_read(function)
         self.alone = ""  # the name of the one value in a dict
         self.has_fixed_names = _return_type(function) in (bool, float, int)
 
@@ -373,15 +373,16 @@ class FunctionMetric(Metric):
             }
         example = dspy.Example(gold) if type(gold) is dict else gold  # a function reads gold.label, as DSPy calls it
         prediction = dspy.Prediction(pred) if type(pred) is dict else pred
-        plain = self.takes_values and names(prediction) == ["output"]  # the program returned it, and DSPy hands it over
+        # the program returned it, and DSPy hands it over
+        plain = self.takes_values and {*names(prediction)} - {"id"} == {"output"}
         try:
             value = self.function(example, read(prediction, "output") if plain else prediction, *self.extra)
-        except AttributeError as error:
+        except (AttributeError, TypeError, LookupError) as error:
             # what is stored has no plain values and no objects, which its program and `dspy.Evaluate` hand over
             fields = {name: _objects(read(prediction, name)) for name in names(prediction)}
             try:
                 value = self.function(example, dspy.Prediction(fields), *self.extra)
-            except AttributeError:
+            except (AttributeError, TypeError, LookupError):
                 raise error from None
         try:
             return self._assessments(value, gold, pred)

@@ -348,7 +348,7 @@ def from_file(
         return of_pairs(task, aligned, measured_by(task, aligned, chosen, measures), file, protocol)
     if limit is not None:
         raise GoldassayError("gold that a design chose is compared whole; leave the limit out")
-    indices, by_choice = decided(aligned.gold, task)
+    indices, by_choice = decided(aligned.gold, task, metric=bool(measures))
     left = len(aligned.gold) - len(indices)
     if not indices:
         raise DataError(f"none of the {left} records is labelled yet")
