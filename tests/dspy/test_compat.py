@@ -34,7 +34,7 @@ def test_no_other_module_reaches_into_dspy(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     modules = [
         node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
-        for node in ast.walk(ast.parse(text))
+        for node in ast.walk(ast.parse(text if "dspy." in text else ""))
         if isinstance(node, (ast.Import, ast.ImportFrom))
     ]
     assert not [name for name in modules if name and name.startswith("dspy.")]
