@@ -121,3 +121,17 @@ def test_of_dearer_programs_nothing_is_asked() -> None:
     assert recommend(runs, 0.2).sentences[1] == f"{line}: about {needed} examples would settle it for near."
     runs[1] = replace(bad, head=replace(bad.head, cost=cheap))
     assert recommend(runs, 0.2).sentences[1] == f"{line}."
+
+
+@pytest.mark.parametrize("words", [["two.py", "two.py:program", "two.py:other"], ["two.py", "other", "program"]])
+def test_a_program_that_is_named_twice_is_listed_once(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    functions = "".join(f"def {name}(q):\n    return '{name}'\n" for name in ("program", "other"))
+    Path("two.py").write_text(f"{functions}def metric(gold, pred):\n    return gold.a == pred\n")
+    Path("gold.csv").write_text("q,a\n1,other\n2,other\n")
+    programs = ["--program", words[1], "--program", words[2]]
+    done = CliRunner().invoke(app, ["compare", words[0], *programs, "--gold", "gold.csv", "--json"])
+    values = {run["name"]: run["values"]["score"] for run in json.loads(done.stdout)["runs"]}
+    assert values == {"two": 0.0, "two-other": 1.0}

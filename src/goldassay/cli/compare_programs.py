@@ -51,7 +51,8 @@ def run_programs(
     out = out or Path("ranking")
     is_file = task.partition(":")[0].endswith(".py")
     named = systems.program or []
-    named = [*named, task] if is_file and named and task not in named else named
+    if is_file and named and workspace.target(task) not in [library.target_of(task, name) for name in named]:
+        named = [*named, task]
     if systems.unlabelled:  # forty of the inputs that two systems answer otherwise; once labelled, the verdict
         pair = library.systems(
             task,
