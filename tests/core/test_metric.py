@@ -182,3 +182,11 @@ def test_what_is_no_number_names_the_function_and_the_record(returned: Any) -> N
     line = metric.__code__.co_firstlineno
     with pytest.raises(MetricError, match=rf"test_metric\.py:{line}, on record 7: the metric returned"):
         Metric.of(metric)({"id": 7}, {"team": "x"})
+
+
+def test_a_metric_that_is_async_is_told_so() -> None:
+    async def metric(gold: Any, pred: Any) -> bool:
+        return True
+
+    with pytest.warns(RuntimeWarning, match="never awaited"), pytest.raises(MetricError, match="since it is async"):
+        Metric.of(metric)({"id": 7}, {"team": "x"})

@@ -462,7 +462,8 @@ def _number(value: Any) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise MetricError(f"the metric returned {value!r}; {RETURNS}")
+        returned = "a coroutine, since it is async" if inspect.iscoroutine(value) else repr(value)
+        raise MetricError(f"the metric returned {returned}; {RETURNS}")
     return number
 
 
