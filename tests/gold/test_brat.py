@@ -57,6 +57,16 @@ def test_relations_are_triples(tmp_path: Path) -> None:
     ]
 
 
+def test_an_event_stands_for_its_trigger(tmp_path: Path) -> None:
+    places = [tmp_path / "events", tmp_path / "triggers"]
+    for place, ann in zip(places, (ANN.replace("Arg1:T1", "Arg1:E1").replace("NIL T1", "NIL E1"), ANN), strict=True):
+        place.mkdir()
+        folder(place, ann)
+    for task in ("triples", "linking", "extraction"):
+        events, triggers = (read(place, task=task) for place in places)
+        assert events == triggers
+
+
 def test_a_line_break_in_a_span_reads_as_a_space(tmp_path: Path) -> None:
     record = read(folder(tmp_path, "T1\tTOP 15 29\tHolland hebben\n"), task="extraction")[0]
     assert record["entities"][0]["text"] == "Holland\nhebben"

@@ -1,8 +1,9 @@
 """``brat``: standoff annotation, a folder of ``.txt`` files with an ``.ann`` beside each.
 
 It reads T (text-bound, also discontinuous), R (relations), N (references to knowledge bases) and A (attributes), and
-leaves events, notes and equivalences alone. A T is an entity; with an N it is a link, and with the attribute ``NIL`` a
-link to nothing; an R is a triple of the texts of its arguments. In brat a line break inside a span reads as a space.
+leaves notes and equivalences alone; an E (event) stands for its trigger where an R, N or A names it. A T is an entity;
+with an N it is a link, and with the attribute ``NIL`` a link to nothing; an R is a triple of the texts of its
+arguments. In brat a line break inside a span reads as a space.
 
 Source: https://brat.nlplab.org/standoff.html
 """
@@ -44,11 +45,12 @@ def _record(file: Path, name: str, source: Source) -> Fields:
     gold = source.side == "gold"
     text = files.text(text_file) if gold or text_file.exists() else None
     spans: dict[str, Fields] = {}
+    triggers: dict[str, str] = {}  # the T of each E
     ids: dict[str, dict[str, list[str]]] = {}  # of each span that is linked, its ids by knowledge base
     relations: list[tuple[int, str, list[str]]] = []
     for number, row in enumerate(files.lines(file) if file.exists() and file.stat().st_size else (), start=1):
         with source.checking("unreadable", file=file, line=number, record=name):
-            key, body, *words = row.split("\t") if row[:1] in ("T", "R", "N", "A", "M") else ("", "")
+            key, body, *words = row.split("\t") if row[:1] in ("T", "R", "N", "A", "M", "E") else ("", "")
             kind, _, arguments = body.partition(" ")
             if key in spans:
                 raise DataError(f"{key} is there twice")
@@ -65,6 +67,8 @@ def _record(file: Path, name: str, source: Source) -> Fields:
                     elif not source.audit and (message := span_fault(text, span)):
                         raise DataError(message)
                 spans[key] = span
+            elif key[:1] == "E":
+                triggers[key] = kind.partition(":")[2]
             elif key[:1] == "R":
                 relations.append((number, kind, [argument.partition(":")[2] for argument in arguments.split()]))
             elif key[:1] == "N":
@@ -80,14 +84,15 @@ def _record(file: Path, name: str, source: Source) -> Fields:
         record["triples"] = []
         for number, predicate, ends in relations:
             with source.checking("reference", file=file, line=number, record=name):
-                subject, value = ends
-                triple = {"subject": spans[subject]["text"], "predicate": predicate, "object": spans[value]["text"]}
+                subject, value = [spans[triggers.get(end, end)]["text"] for end in ends]
+                triple = {"subject": subject, "predicate": predicate, "object": value}
                 record["triples"].append(triple)
         return record
     record["links"] = []
     for key, by_base in ids.items():
         with source.checking("reference", file=file, record=name):
-            record["links"].append(spans[key] | ({"ids": by_base} if gold else {"candidates": candidates(by_base)}))
+            linked = {"ids": by_base} if gold else {"candidates": candidates(by_base)}
+            record["links"].append(spans[triggers.get(key, key)] | linked)
     record["links"].sort(key=lambda link: (link["start"], link["end"]))
     return record
 
