@@ -21,6 +21,7 @@ from goldassay import Metric, evaluate, guard
 from goldassay.judges import Judge
 from goldassay.measures import classification, extraction
 from goldassay.models.lm import TerseAdapter, limited
+from goldassay.running.example import input_models, with_models
 from goldassay.tuning import tune
 
 Kind = Literal["museum", "archive"]
@@ -165,3 +166,35 @@ def test_the_files_that_evaluate_writes_have_the_scores(tmp_path: Path) -> None:
     score = result.results[0][2]
     assert (str(score), f"{score}", f"{score:.2f}", float(score * 2)) == ("1.0", "1.0", "1.00", 2.0)
     assert json.dumps(score.copy(score=0.5)) == '"0.5"'
+
+
+class Scan(dspy.Signature):  # type: ignore[misc]
+    """What kind of institution wrote it?"""
+
+    history: dspy.History = dspy.InputField()
+    scan: dspy.Image = dspy.InputField()
+    label: Kind = dspy.OutputField()
+
+
+def test_inputs_that_are_json_become_the_declared_models() -> None:
+    """As in gold from a file: a model gets a picture as a picture, and a conversation as its turns."""
+    picture = "data:image/png;base64,iVBORw0KGgo="
+
+    def kind(body: dict[str, Any]) -> str:
+        is_seen = {"type": "image_url", "image_url": {"url": picture}} in body["messages"][-1]["content"]
+        label = "museum" if is_seen and len(body["messages"]) == 4 else "archive"
+        return f"[[ ## label ## ]]\n{label}\n\n[[ ## completed ## ]]"
+
+    server = Scripted(kind)
+    turns = {"messages": [{"scan": "a letter", "label": "archive"}]}
+    gold = [
+        dspy.Example(id=str(index), history=turns, scan=scan, label="museum").with_inputs("history", "scan")
+        for index, scan in enumerate((picture, {"url": picture}))
+    ]
+    run = evaluate(dspy.Predict(Scan), gold, METRIC, lm=model(server), progress=False)
+    server.shutdown()
+    server.server_close()
+    assert run.values == {"accuracy": 1.0}
+    # a path is not read
+    path = dspy.Example(scan=__file__, history=turns).with_inputs("history", "scan")
+    assert with_models(path, input_models(dspy.Predict(Scan))).scan == __file__

@@ -54,6 +54,7 @@ class ProgramShape:
         measured: The fields that the task's metric reads; empty if these are not known.
         intermediate: Those of the outputs that another predictor of the program reads: they are part of the answer only
             if the program returns them.
+        models: The declarations of the inputs that are pydantic models: your own, ``dspy.History``, ``dspy.Image``.
     """
 
     inputs: tuple[str, ...] | None = None
@@ -65,6 +66,7 @@ class ProgramShape:
     declarations: Mapping[str, Any] = field(default_factory=dict, repr=False)
     measured: tuple[str, ...] = field(default=(), repr=False)
     intermediate: tuple[str, ...] = field(default=(), repr=False)
+    models: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -184,7 +186,8 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
     signatures = [item for item in [signature, *predictors] if item is not None]
     answered = {name: output for item in signatures for name, output in item.output_fields.items()}
     types = {name: getattr(output, "annotation", None) for name, output in answered.items()}
-    input_fields = dict.fromkeys(name for item in signatures for name in item.input_fields)
+    read_by = {name: declared for item in signatures for name, declared in item.input_fields.items()}
+    input_fields = {name: getattr(declared, "annotation", None) for name, declared in read_by.items()}
     final = signature.output_fields if signature is not None else answered
     noted = {name for name in final if getattr(types[name], "__name__", "") == "Reasoning"}
     outputs = tuple(name for name in final if name not in noted and name not in DSPY_NOTES) or tuple(final)
@@ -201,6 +204,7 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
         {name: choices for name in outputs if (choices := choices_of(types[name]))},
         {name: answered[name] for name in outputs},
         intermediate=tuple(name for name in outputs if name in input_fields and not {*outputs} <= {*input_fields}),
+        models={name: declared for name, declared in input_fields.items() if _has_model(declared)},
     )
     if inputs:
         return replace(shape, inputs=tuple(inputs))
@@ -270,6 +274,13 @@ def choices_of(annotation: object) -> tuple[object, ...]:
     if annotation is bool:
         return (True, False)
     return tuple(value for inner in get_args(annotation) for value in choices_of(inner))
+
+
+def _has_model(annotation: object) -> bool:
+    """Whether a type is a pydantic model, or has one in it, as a list of models."""
+    if isinstance(annotation, type) and hasattr(annotation, "model_validate"):
+        return True
+    return any(map(_has_model, get_args(annotation)))
 
 
 def _signature(program: object) -> Signature | None:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import dspy
+from pydantic import TypeAdapter, ValidationError
 
 from goldassay._support.dspy_compat import HOPELESS_ERRORS, BaseCallback
 from goldassay._support.exceptions import one_line
-from goldassay.core.fields import identity
+from goldassay.core.fields import Fields, identity
 from goldassay.core.measure import failed
 from goldassay.core.metric import Metric, failed_with
+from goldassay.core.shape import shape_of
 from goldassay.models.lm.models import CallNotes, watch
 from goldassay.running.account import Account
 from goldassay.running.budget import SILENT
@@ -62,7 +68,8 @@ class Measuring:
         account.names, silent = self._parts
         started = time.perf_counter()
         with account.open(silent):
-            prediction = attempt(self.program, dict(example.inputs().items()), explain, account.restart)
+            inputs = dict(with_models(example, self._models).inputs().items())
+            prediction = attempt(self.program, inputs, explain, account.restart)
             seconds = max(0.0, time.perf_counter() - started - notes.waited)
             account.ended = True
             row = self.row(index, example, prediction, seconds)
@@ -80,6 +87,10 @@ class Measuring:
         silent = {id(callbacks): callbacks for callbacks in lists if isinstance(callbacks, list)}
         return {id(predictor): name for name, predictor in names}, silent
 
+    @cached_property
+    def _models(self) -> dict[str, TypeAdapter[Any]]:
+        return input_models(self.program)
+
     def row(self, index: int, example: dspy.Example, prediction: dspy.Prediction, seconds: float) -> Row:
         """Measure a prediction that was made in ``seconds``."""
         try:
@@ -94,3 +105,39 @@ class Measuring:
         if not failure:
             row.prediction = dict(prediction.items())
         return row
+
+
+def input_models(program: Program) -> dict[str, TypeAdapter[Any]]:
+    """The inputs of a program that are declared as pydantic models (`ProgramShape.models`), with what reads them."""
+    return {name: TypeAdapter(declared) for name, declared in shape_of(program).models.items()}
+
+
+def with_models(example: dspy.Example, models: Mapping[str, TypeAdapter[Any]]) -> dspy.Example:
+    """An example whose inputs are the declared models, where it has them as JSON; what cannot be read stays as it is.
+
+    >>> example = dspy.Example(history={"messages": [{"q": "a"}]}, q="b").with_inputs("history", "q")
+    >>> with_models(example, input_models(dspy.Predict("history: dspy.History, q -> answer"))).history
+    History(messages=[{'q': 'a'}])
+    """
+    parsed: Fields = {}
+    for name, model in models.items():
+        value = example.get(name)
+        if isinstance(value, (dict, list, str)) and not _has_path(value):
+            with suppress(ValidationError):
+                parsed[name] = model.validate_python(_linked(value))
+    return example.copy(**parsed).with_inputs(*example.inputs().keys()) if parsed else example
+
+
+def _linked(value: object) -> object:
+    """A value in which the address of a picture, or the picture as one, is the field ``url``, as DSPy has it."""
+    if isinstance(value, list):
+        return [_linked(item) for item in value]
+    is_address = isinstance(value, str) and value.startswith(("data:", "http://", "https://"))
+    return {"url": value} if is_address else value
+
+
+def _has_path(value: object) -> bool:
+    """Whether a value names a file, which older versions of DSPy would read for a picture."""
+    if isinstance(value, (dict, list)):
+        return any(map(_has_path, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and len(value) < 1000 and Path(value).is_file()

@@ -39,6 +39,7 @@ from goldassay.results.comparisons import compare_metric
 from goldassay.running import Run, asynchronous, leaks
 from goldassay.running.budget import Meter
 from goldassay.running.evaluate import examples_for
+from goldassay.running.example import input_models, with_models
 from goldassay.running.guard import unguarded
 from goldassay.running.hashing import fingerprint
 from goldassay.statistics import holm
@@ -95,7 +96,11 @@ def tune(
         raise DataError(f"tuning needs examples in train and in dev: {{'train': […], 'dev': […]}}; gold is a {kind}")
     if not isinstance(program, Module) or not program.predictors():
         raise GoldassayError("this program has no predictor, so there is no prompt to tune")
-    splits = {name: examples_for(program, examples) for name, examples in splits.items()}
+    models = input_models(program)
+    splits = {
+        name: [with_models(example, models) for example in examples_for(program, examples)]
+        for name, examples in splits.items()
+    }
     check_bound(program, options.lm)
     for shortcut in shortcuts([*splits["train"], *splits["dev"]], output_fields(program)):
         logging.getLogger("goldassay").warning("train and dev have a %s", shortcut)
