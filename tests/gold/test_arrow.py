@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from goldassay import score
 from goldassay._support.exceptions import DataError
 from goldassay.cli import app
 from goldassay.gold import load, read
@@ -66,6 +67,10 @@ def test_a_saved_data_set_keeps_its_splits_and_the_names_of_its_labels(saved: Pa
         {"id": "2", "text": "validation text", "label": "M", "split": "dev"},
     ]
     assert read(saved / "train", task="mine")[0]["label"] == "A"
+    in_memory = load(datasets.load_from_disk(str(saved)), task="mine")
+    assert [example.label for example in in_memory.mine.train + in_memory.mine.dev] == ["A", "M"]
+    one = datasets.load_from_disk(str(saved / "validation"))
+    assert score("classification", one, ["M"])["accuracy"] == 1.0
 
 
 def test_a_data_set_is_gold_for_one_of_the_six_and_a_workspace(saved: Path, tmp_path: Path) -> None:

@@ -98,7 +98,8 @@ def objects(data: Any, field: str = "") -> Iterator[Record]:
     """The records of a JSON value or of Python objects: a list, lists by split, or a data frame.
 
     A record is a dict, a pydantic model, a ``dspy.Example`` or any object with attributes. Of a data frame, which is
-    whatever has ``to_dicts`` (polars) or ``to_dict("records")`` (pandas), empty cells are None.
+    whatever has ``to_dicts`` (polars) or ``to_dict("records")`` (pandas), empty cells are None. Of a data set of
+    Hugging Face, classes are their names.
 
     Args:
         data: The value.
@@ -114,6 +115,8 @@ def objects(data: Any, field: str = "") -> Iterator[Record]:
     if hasattr(data, "columns") and hasattr(data, "to_dict"):
         records = data.to_dicts() if hasattr(data, "to_dicts") else data.to_dict("records")
         yield from ({key: None if _is_empty(value) else value for key, value in row.items()} for row in records)
+    elif isinstance(getattr(data, "features", None), Mapping):
+        yield from dataset_rows(data)
     elif isinstance(data, Mapping):
         if not is_by_split(data):
             raise DataError(f"lists by split are named {', '.join(SPLIT_NAMES)}, not {', '.join(map(str, data))}")
@@ -127,6 +130,17 @@ def objects(data: Any, field: str = "") -> Iterator[Record]:
             values = [{field: value} for value in values]
         for row in values:
             yield row if isinstance(row, Mapping) else {name: field_at(row, name) for name in names(row)} or row
+
+
+def dataset_rows(table: Any) -> Iterator[dict[str, object]]:
+    """The rows of a data set of the library ``datasets``, with the names of classes in place of their numbers."""
+    classes = {name: kind for name, kind in table.features.items() if hasattr(kind, "int2str")}
+    for raw in table:
+        row = dict(raw)
+        for column, kind in classes.items():
+            if isinstance(row[column], int) and row[column] >= 0:
+                row[column] = kind.int2str(row[column])
+        yield row
 
 
 def _is_empty(value: object) -> bool:

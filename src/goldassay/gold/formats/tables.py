@@ -316,12 +316,7 @@ def _dataset(name: str, kind: str) -> Iterator[dict[str, object]]:
         raise DataError(f"no {what} that can be read ({error!s:.200})", file=name) from None
     parts = loaded.items() if isinstance(loaded, dict) else [(None, loaded)]
     for part_name, table in parts:
-        labels = {name: label for name, label in table.features.items() if isinstance(label, datasets.ClassLabel)}
-        for raw in table:
-            row = dict(raw)
-            for column, label in labels.items():
-                if isinstance(row[column], int) and row[column] >= 0:
-                    row[column] = label.int2str(row[column])
+        for row in anyfields.dataset_rows(table):
             if part_name:
                 row.setdefault("split", SPLIT_NAMES.get(str(part_name), str(part_name)))
             yield row
