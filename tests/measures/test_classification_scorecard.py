@@ -153,6 +153,12 @@ def test_the_scorecard_says_what_is_missing_or_outside() -> None:
     assert card.values["accuracy"] == pytest.approx(1 / 3)
 
 
+def test_predicted_labels_of_which_gold_has_none_are_named() -> None:
+    card = score("classification", ["1", "0"], ["1.0", "0.0"], intervals=False)
+    assert card.notes == ["no predicted label occurs in gold: '0.0', '1.0'"]
+    assert not score("classification", ["1", "0"], ["0", "1"], intervals=False).notes
+
+
 def test_nothing_to_score() -> None:
     card = c.scorecard([], [])
     assert card.values["accuracy"] is None
