@@ -83,7 +83,8 @@ class Target:
 
         program = self.load()
         if not isinstance(program, dspy.Module) or not program.predictors():
-            raise GoldassayError(f"{self.name} in {self.file} has no predictor, so there is no prompt to tune")
+            kind = "" if isinstance(program, dspy.Module) else "; put the predictors of a function into a dspy.Module"
+            raise GoldassayError(f"{self.name} in {self.file} has no predictor, so there is no prompt to tune{kind}")
         return program
 
     @property
