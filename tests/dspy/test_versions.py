@@ -186,7 +186,7 @@ def test_inputs_that_are_json_become_the_declared_models() -> None:
         return f"[[ ## label ## ]]\n{label}\n\n[[ ## completed ## ]]"
 
     server = Scripted(kind)
-    turns = {"messages": [{"scan": "a letter", "label": "archive"}]}
+    turns = {"messages": [{"scan": "a letter of many pages " * 20, "label": "archive"}]}
     gold = [
         dspy.Example(id=str(index), history=turns, scan=scan, label="museum").with_inputs("history", "scan")
         for index, scan in enumerate((picture, {"url": picture}))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import dspy
@@ -140,4 +140,4 @@ def _has_path(value: object) -> bool:
     """Whether a value names a file, which older versions of DSPy would read for a picture."""
     if isinstance(value, (dict, list)):
         return any(map(_has_path, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, str) and len(value) < 1000 and Path(value).is_file()
+    return isinstance(value, str) and os.path.isfile(value)  # pathlib raises at long texts
