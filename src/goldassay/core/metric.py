@@ -379,9 +379,12 @@ class FunctionMetric(Metric):
             value = self.function(example, read(prediction, "output") if plain else prediction, *self.extra)
         except (AttributeError, TypeError, LookupError) as error:
             # what is stored has no plain values and no objects, which its program and `dspy.Evaluate` hand over
-            fields = {name: _objects(read(prediction, name)) for name in names(prediction)}
+            fields = {name: read(prediction, name) for name in names(prediction)}
+            if not plain and not any(type(field) in (dict, list) for field in fields.values()):
+                raise
+            objects = dspy.Prediction({name: _objects(field) for name, field in fields.items()})
             try:
-                value = self.function(example, dspy.Prediction(fields), *self.extra)
+                value = self.function(example, objects, *self.extra)
             except (AttributeError, TypeError, LookupError):
                 raise error from None
         try:
