@@ -11,7 +11,7 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.measures import answering, trajectories
+from goldassay.measures import answering, classification, trajectories
 from goldassay.reporting import pages
 from goldassay.reporting.pages.data import example, shown_steps
 from goldassay.reporting.summary import step_view
@@ -224,3 +224,18 @@ def test_axe_finds_nothing(page: tuple[Path, Path], opened: Open, number: int) -
     for key in ("h", "l"):
         seen.page.keyboard.press(key)
     assert seen.violations("examples", *([] if number else ["verdict"])) == []
+
+
+def test_a_picture_of_an_input_is_shown(opened: Open, tmp_path: Path) -> None:
+    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    scan = dspy.Image(f"data:image/png;base64,{pixel}")
+    gold = [dspy.Example(id="a", scan=scan, label="map").with_inputs("scan")]
+
+    def program(scan: object) -> dict[str, str]:
+        return {"label": "map"}
+
+    evaluate(program, gold, Metric(classification.Accuracy()), folder=tmp_path / "run", progress=False)
+    file = tmp_path / "scans.html"
+    file.write_text(pages.report([Run.load(tmp_path / "run")]), encoding="utf-8")
+    seen = opened(file, hash="#example=a", charts=False)
+    seen.page.wait_for_function("document.querySelector('img.picture')?.naturalWidth === 1")

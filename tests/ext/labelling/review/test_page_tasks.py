@@ -296,6 +296,23 @@ def test_a_task_of_your_own_has_a_form_and_plain_good_or_bad(show: Any) -> None:
     assert [line["good"] for line in screen.desk.lines] == [True, False, None, None, None]
 
 
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def test_a_picture_is_shown_and_its_address_is_not_opened(show: Any) -> None:
+    picture = f"data:image/png;base64,{PIXEL}"
+    texts = {
+        "link": "https://example.org/scans/of/the/archive/1.png",
+        "drawing": "data:image/svg+xml,<svg onload='f()'/>" * 2,
+    }
+    record = {"id": "p", "scan": picture, "back": {"url": picture}, **texts, "suggestions": {}}
+    screen = show(Desk("scans", [record], ["reply"], fields=FIELDS[1:2]))
+    screen.page.wait_for_function(
+        "[...document.querySelectorAll('.input img')].filter((img) => img.naturalWidth).length === 2"
+    )
+    assert screen.page.locator(".input .plain").all_inner_texts() == list(texts.values())
+
+
 HOSTILE = "<img src=x onerror=alert(1)>"
 OUTPUTS: dict[str, dict[str, Any]] = {
     "answering": {"answers": [HOSTILE]},

@@ -5,6 +5,8 @@
   const make = goldassay.make;
   goldassay.steps = stepViews(make);
   const LONG = 20000;
+  /* Pictures that an input holds, as a `dspy.Image` has them: their own bytes, never an address. */
+  const PICTURE = /data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}/g;
   const KNOWN = new Set(["entities", "links", "triples", "results", "relevant", "answer", "answers", "label",
     "secondary_labels", "retrieved_contexts", "citations", "claims", "confidence", "support", "answer_claims", "gold_claims", "record"]);
 
@@ -297,7 +299,10 @@
     return make("div", {},
       make("h2", {}, example.id, " ", link), make("p", {}, facets.flatMap((one) => [one, " "])),
       example.inputs ? null : make("p", { class: "note" }, "This run was made without trace: inputs, gold and prompts were not kept."),
-      inputs.map(([name, value]) => [make("p", { class: "facts" }, name), long(typeof value === "string" ? value : JSON.stringify(value, null, 1), "plain")]),
+      inputs.map(([name, value]) => {
+        const text = typeof value === "string" ? value : JSON.stringify(value, null, 1);
+        return [make("p", { class: "facts" }, name), text.match(PICTURE)?.map((src) => make("img", { class: "picture", src, alt: name })) ?? long(text, "plain")];
+      }),
       rest(gold, known) || gold.calls ? make("div", {}, make("h3", {}, "Gold"), goldassay.steps.calls(gold.calls), rest(gold, known, (gold.answers ?? []).filter((one) => typeof one === "string"))) : null,
       marks ? legend() : null, isBeside ? goldassay.steps.sideBySide(pair) : null,
       make("div", { class: "columns" }, example.runs.map((run, place) => one(run, example, names[place], place, several, isBeside && (!place || place === which)))));

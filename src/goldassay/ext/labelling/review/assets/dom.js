@@ -40,6 +40,8 @@ export const plain = (value) => typeof value === "string" ? value : value === un
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 export const copy = (value) => structuredClone(value);
 
+/* Pictures that a value holds, as a `dspy.Image` has them: their own bytes, never an address. */
+const PICTURE = /data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}/g;
 const BRIEF = 40;
 const isBrief = (value) => typeof value !== "object" && plain(value).length <= BRIEF;
 const inputs = (record, left) => Object.entries(record.fields).filter(([name, value]) => !left.includes(name) && value !== null && value !== "");
@@ -48,8 +50,11 @@ const inputs = (record, left) => Object.entries(record.fields).filter(([name, va
 export function facts(record, left = []) {
   const rows = inputs(record, left);
   const shown = rows.filter(([, value]) => !isBrief(value));
-  return (shown.length || left.length ? shown : rows).map(([name, value]) => make("div", { class: "input" }, make("p", { class: "quiet" }, name.replaceAll("_", " ")),
-    make("div", { class: "plain", dir: "auto" }, plain(value))));
+  return (shown.length || left.length ? shown : rows).map(([name, value]) => {
+    const label = name.replaceAll("_", " ");
+    const pictures = plain(value).match(PICTURE)?.map((src) => make("img", { class: "picture", src, alt: label }));
+    return make("div", { class: "input" }, make("p", { class: "quiet" }, label), pictures ?? make("div", { class: "plain", dir: "auto" }, plain(value)));
+  });
 }
 export function tags(record, left = []) {
   const rows = inputs(record, left);
