@@ -237,5 +237,7 @@ def test_a_picture_of_an_input_is_shown(opened: Open, tmp_path: Path) -> None:
     evaluate(program, gold, Metric(classification.Accuracy()), folder=tmp_path / "run", progress=False)
     file = tmp_path / "scans.html"
     file.write_text(pages.report([Run.load(tmp_path / "run")]), encoding="utf-8")
+    assert Run.load(tmp_path / "run").rows[0].inputs == {"scan": {"url": scan.url}}
     seen = opened(file, hash="#example=a", charts=False)
     seen.page.wait_for_function("document.querySelector('img.picture')?.naturalWidth === 1")
+    assert "base64" not in seen.page.inner_text("body")

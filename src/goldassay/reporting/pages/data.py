@@ -230,9 +230,9 @@ def words(rows: Sequence[Row]) -> str:
 
 
 def _strings(value: JSON) -> list[str]:
-    """All strings in a JSON value."""
+    """All strings in a JSON value, without the bytes of pictures."""
     if isinstance(value, str):
-        return [value]
+        return [] if value.startswith("data:image/") else [value]
     if isinstance(value, Mapping):
         return [text for inner in value.values() for text in _strings(inner)]
     return [text for inner in value for text in _strings(inner)] if isinstance(value, (list, tuple)) else []
