@@ -162,8 +162,8 @@ def jsonable(value: object) -> Any:
         return value.value
     if isinstance(value, (Decimal, date, time)):
         return float(value) if isinstance(value, Decimal) else value.isoformat()
-    if type(value).__module__.startswith("dspy.") and hasattr(type(value), "model_fields"):
-        return {name: getattr(value, name) for name in type(value).model_fields}  # its dump is made for prompts
+    if type(value).__module__.startswith("dspy.") and (declared := getattr(type(value), "model_fields", None)):
+        return {name: getattr(value, name) for name in declared}  # its dump is made for prompts
     for method in ("model_dump", "toDict", "tolist"):
         if hasattr(value, method):
             return getattr(value, method)()
