@@ -191,7 +191,7 @@ def test_a_protocol_by_name_takes_records_of_ours(tmp_path: Path) -> None:
     assert {name: values[name] for name in want} == pytest.approx(want)
     with pytest.raises(GoldassayError, match="record 1, supporting_facts"):
         answering.scorecard([{**record, "supporting_facts": [{}]}], [SUPPORTED], protocol="hotpotqa")
-    (tmp_path / "gold.json").write_text(json.dumps([{**MUSIQUE, "id": "a"}]))
+    (tmp_path / "gold.json").write_text(json.dumps({**MUSIQUE, "id": "a"}))
     (tmp_path / "pred.jsonl").write_text(json.dumps({"id": [], **MUSIQUE_ANSWER}))
     with pytest.raises(GoldassayError, match="id"):
         score("answering", tmp_path / "gold.json", tmp_path / "pred.jsonl", protocol="musique")
