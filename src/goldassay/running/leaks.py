@@ -20,7 +20,7 @@ from goldassay._support.dspy_compat import input_keys, signature_of
 from goldassay._support.exceptions import LeakError
 from goldassay.core.fields import identity, read
 from goldassay.core.shape import input_text, shape_of
-from goldassay.text.near import CHARACTERS, NEAR_DUPLICATE, near_pairs
+from goldassay.text.near import ALL_CHARACTERS, NEAR_DUPLICATE, near_pairs
 from goldassay.text.normal import plain
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequenc
 def _near(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, int, float]]:
     """The pairs across that are nearly the same: each with each if ours are few, else in linear time."""
     are_many = len(ours) > 50 and len(ours) * len(theirs) > PAIRS  # so many texts cost less than an index
-    if are_many or sum(map(len, ours)) * sum(map(len, theirs)) > CHARACTERS**2:
+    if are_many or sum(map(len, ours)) * sum(map(len, theirs)) > ALL_CHARACTERS**2:
         pairs = near_pairs([*ours, *theirs])
         yield from ((mine, other - len(ours), score) for mine, other, score in pairs if mine < len(ours) <= other)
         return

@@ -1,6 +1,6 @@
 """Texts that are nearly the same, by `near_pairs`: at least a given percentage of their characters is similar, by
 rapidfuzz's ratio, 2 l / (a + b) for lengths a, b and a longest common subsequence l. Among up to ``ALL`` texts of up
-to ``CHARACTERS`` together every pair is compared, which takes some seconds; in a larger collection only the pairs
+to ``ALL_CHARACTERS`` together every pair is compared, which takes some seconds; in a larger collection only the pairs
 that `candidates` proposes, which may miss a pair whose changes are scattered all over. They are found in linear
 time, by MinHash with banding. A text is the set of its runs of four characters, or of eight where the texts are
 pages and more, of which any two have most runs of four in common. Two sets with the Jaccard index J have the same
@@ -34,14 +34,14 @@ from goldassay.text.normal import plain
 
 NEAR_DUPLICATE = 90.0  # per cent of similar characters, as for the leak guard of tuning
 ALL = 2_000  # texts of which all pairs are compared; their time grows with the square
-CHARACTERS = 500_000  # of all texts whose pairs are compared: so does the time of comparing them
+ALL_CHARACTERS = 500_000  # of all texts whose pairs are compared: so does the time of comparing them
 MINHASH_ROWS = 3
 MINHASH_BANDS = 40
 BAND_LIMIT = 6  # texts with the same band that each is paired with
 GRAM = 4
-LONG_GRAM = 8  # where a text has more than `PAGE` characters, in the mean
-PAGE = 1_000
-BLOCK = 1 << 17  # characters that are hashed at once, so that they fit a processor's cache
+LONG_GRAM = 8  # where a text has more than `LONG_TEXT` characters, in the mean
+LONG_TEXT = 1_000
+BLOCK_CHARACTERS = 1 << 17  # characters that are hashed at once, so that they fit a processor's cache
 CHARACTER_CLASSES = 32
 
 
@@ -56,7 +56,7 @@ def near_pairs(texts: Sequence[str], near: float = NEAR_DUPLICATE) -> Iterator[t
     at_once = 1 << 17  # pairs
     filled = [(index, folded) for index, text in enumerate(texts) if (folded := plain(text))]
     folded_texts = [folded for _, folded in filled]
-    if len(filled) > ALL or sum(map(len, folded_texts)) > CHARACTERS:
+    if len(filled) > ALL or sum(map(len, folded_texts)) > ALL_CHARACTERS:
         pairs = candidates(folded_texts, near)
     else:
         pairs = np.column_stack(np.triu_indices(len(filled), 1))
@@ -145,7 +145,7 @@ def signatures(texts: Sequence[str]) -> NDArray[np.uint32]:
 
     A text is its runs of `GRAM` or `LONG_GRAM` characters as well mixed numbers of 32 bits; a shorter one is filled up.
     """
-    gram = GRAM if sum(map(len, texts)) <= PAGE * len(texts) else LONG_GRAM
+    gram = GRAM if sum(map(len, texts)) <= LONG_TEXT * len(texts) else LONG_GRAM
     rng = np.random.default_rng(0)
     # Numbers of 32 bits wrap, which is the modulus; odd slopes lose nothing, and the smallest goes by the upper bits.
     slopes = rng.integers(0, 1 << 31, MINHASH_ROWS * MINHASH_BANDS, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
@@ -170,11 +170,11 @@ def signatures(texts: Sequence[str]) -> NDArray[np.uint32]:
 
 
 def _blocks(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The first and last place of consecutive texts of `BLOCK` characters together, or of one longer text."""
+    """Where blocks of consecutive texts with `BLOCK_CHARACTERS` together, or of a longer one, begin and end."""
     first = 0
     size = 0
     for index, text in enumerate(texts):
-        if size > 0 and size + len(text) > BLOCK:
+        if size > 0 and size + len(text) > BLOCK_CHARACTERS:
             yield first, index
             first = index
             size = 0

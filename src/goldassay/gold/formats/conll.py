@@ -371,7 +371,7 @@ def _lay(gold: Sequence[Document], tokens: Sequence[Token], file: str | Path) ->
         left_over = document is gold[-1] and used + len(same) < len(tokens)
         if [t.form.split() for t in same] == [t.form.split() for t in document.tokens] and not left_over:
             pairs = zip(document.tokens, same, strict=True)  # also tokens of white space alone, which have no letters
-            cut = [token._replace(form=own.form, space=own.space) for own, token in pairs]
+            cut = [token._replace(form=gold_token.form, space=gold_token.space) for gold_token, token in pairs]
             laid.append(replace(document, tokens=cut))
             used += len(same)
             continue

@@ -44,7 +44,7 @@ TRAJECTORY = ("trajectory", "calls", "messages", "tool_calls")
 """The fields under which a prediction may have its steps."""
 CHAT = ("messages", "contents")  # what holds the messages of a chat; the second is Gemini's
 MODEL_ROLES = ("assistant", "ai", "model", "response")  # of OpenAI, LangChain, Gemini and Pydantic AI
-ITEMS = ("function_call", "custom_tool_call", "mcp_call")  # of OpenAI's Responses
+CALL_ITEMS = ("function_call", "custom_tool_call", "mcp_call")  # of OpenAI's Responses
 CALL_PARTS = ("tool_use", "tool_call")  # how the kinds of parts end that are calls
 RESULT_PARTS = ("tool_result", "tool_return", "tool_call_response", "retry_prompt")
 KEYED_PARTS = {
@@ -182,7 +182,7 @@ def _form(pred: object) -> tuple[str, Any]:
     listed = list_of(listed, field)
     is_chat = any(
         (type(step) is dict or isinstance(step, Mapping))
-        and ("role" in step or "parts" in step or step.get("type") in ("ai", "human", *ITEMS))
+        and ("role" in step or "parts" in step or step.get("type") in ("ai", "human", *CALL_ITEMS))
         for step in listed
     )
     return "chat" if is_chat else field, listed
@@ -337,7 +337,7 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             # scores need the calls alone
             steps.append(ANSWER if strict else Step(str(name), {}, parent, "model", text_of(message)))
         called = list_of(get("tool_calls"), "tool_calls")
-        if role in ITEMS:
+        if role in CALL_ITEMS:
             called = [message]
         elif get("function_call"):  # how it was before tools
             called = [{"function": get("function_call")}]
