@@ -198,3 +198,41 @@ def test_inputs_that_are_json_become_the_declared_models() -> None:
     # a path is not read
     path = dspy.Example(scan=__file__, history=turns).with_inputs("history", "scan")
     assert with_models(path, input_models(dspy.Predict(Scan))).scan == __file__
+
+
+class HandsOn(dspy.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.ask = dspy.Predict(Scan)
+
+    def forward(self, history, scan):  # type: ignore[no-untyped-def]
+        return self.ask(history=history, scan=scan)
+
+
+class Declares(HandsOn):
+    def forward(self, history: dict[str, Any], scan: dspy.Image) -> Any:
+        return self.ask(history=history, scan=scan)
+
+
+class Makes(HandsOn):
+    def forward(self, history, scan):  # type: ignore[no-untyped-def]
+        return self.ask(history=dspy.History(**history), scan=scan)
+
+
+class Wraps(HandsOn):
+    def forward(self, **fields: Any) -> Any:  # type: ignore[override]
+        return self.ask(**fields)
+
+
+@pytest.mark.parametrize(
+    ("program", "names"),
+    [
+        (dspy.ChainOfThought(Scan), {"history", "scan"}),
+        (HandsOn(), {"history", "scan"}),
+        (Declares(), {"scan"}),
+        (Makes(), {"scan"}),
+        (Wraps(), {"history", "scan"}),
+    ],
+)
+def test_a_program_that_makes_a_model_itself_gets_json(program: Any, names: set[str]) -> None:
+    assert {*input_models(program)} == names

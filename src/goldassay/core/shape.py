@@ -54,7 +54,8 @@ class ProgramShape:
         measured: The fields that the task's metric reads; empty if these are not known.
         intermediate: Those of the outputs that another predictor of the program reads: they are part of the answer only
             if the program returns them.
-        models: The declarations of the inputs that are pydantic models: your own, ``dspy.History``, ``dspy.Image``.
+        models: The declarations of the inputs that are pydantic models (your own, ``dspy.History``, ``dspy.Image``),
+            but for those that the program makes itself.
     """
 
     inputs: tuple[str, ...] | None = None
@@ -204,7 +205,7 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
         {name: choices for name in outputs if (choices := choices_of(types[name]))},
         {name: answered[name] for name in outputs},
         intermediate=tuple(name for name in outputs if name in input_fields and not {*outputs} <= {*input_fields}),
-        models={name: declared for name, declared in input_fields.items() if _has_model(declared)},
+        models={name: kind for name, kind in input_fields.items() if _takes(program, name, _models_in(kind))},
     )
     if inputs:
         return replace(shape, inputs=tuple(inputs))
@@ -276,11 +277,27 @@ def choices_of(annotation: object) -> tuple[object, ...]:
     return tuple(value for inner in get_args(annotation) for value in choices_of(inner))
 
 
-def _has_model(annotation: object) -> bool:
-    """Whether a type is a pydantic model, or has one in it, as a list of models."""
+def _models_in(annotation: object) -> list[str]:
+    """The names of the pydantic models in a type, as of a list of models."""
     if isinstance(annotation, type) and hasattr(annotation, "model_validate"):
-        return True
-    return any(map(_has_model, get_args(annotation)))
+        return [annotation.__name__]
+    return [name for inner in get_args(annotation) for name in _models_in(inner)]
+
+
+def _takes(program: object, name: str, models: Collection[str]) -> bool:
+    """Whether an input that its predictors declare as one of these models is one when the program gets it.
+
+    It is, unless ``forward`` declares the parameter as something else, or names the model, since it makes one of JSON.
+    """
+    method: Any = getattr(type(program), "forward", None) or getattr(type(program), "aforward", None)
+    try:
+        parameter = inspect.signature(method).parameters[name]
+        text = str(parameter.annotation)
+        is_declared = parameter.annotation is not inspect.Parameter.empty
+        source = "" if is_declared else inspect.getsource(method)
+    except (KeyError, OSError, TypeError, ValueError):  # a predictor, or any fields, which are handed on
+        return bool(models)
+    return any(model in text if is_declared else model not in source for model in models)
 
 
 def _signature(program: object) -> Signature | None:
