@@ -18,10 +18,11 @@ import pytest
 from tests.models.lm.conftest import Scripted
 
 from goldassay import Metric, evaluate, guard
+from goldassay._support.exceptions import DataError
+from goldassay.core.shape import shape_of
 from goldassay.judges import Judge
 from goldassay.measures import classification, extraction
 from goldassay.models.lm import TerseAdapter, limited
-from goldassay.running.example import input_models, with_models
 from goldassay.tuning import tune
 
 Kind = Literal["museum", "archive"]
@@ -195,9 +196,9 @@ def test_inputs_that_are_json_become_the_declared_models() -> None:
     server.shutdown()
     server.server_close()
     assert run.values == {"accuracy": 1.0}
-    # a path is not read
-    path = dspy.Example(scan=__file__, history=turns).with_inputs("history", "scan")
-    assert with_models(path, input_models(dspy.Predict(Scan))).scan == __file__
+    path = dspy.Example(id="a", scan=__file__, history=turns, label="museum").with_inputs("history", "scan")
+    with pytest.raises(DataError, match="record a, scan: the signature declares a type of DSPy, and .*base64"):
+        evaluate(dspy.Predict(Scan), [path], METRIC, lm=model(server), progress=False)
 
 
 class HandsOn(dspy.Module):  # type: ignore[misc]
@@ -235,4 +236,4 @@ class Wraps(HandsOn):
     ],
 )
 def test_a_program_that_makes_a_model_itself_gets_json(program: Any, names: set[str]) -> None:
-    assert {*input_models(program)} == names
+    assert {*shape_of(program).models} == names

@@ -28,7 +28,7 @@ from goldassay.running import asynchronous
 from goldassay.running.account import TOKEN_COUNTS, Account, current
 from goldassay.running.budget import UNANSWERED_CALLS, BudgetSpent, Meter
 from goldassay.running.engines import Cluster, Failures, work_through
-from goldassay.running.example import Measuring
+from goldassay.running.example import Measuring, with_models
 from goldassay.running.folder import ROWS, Writer
 from goldassay.running.guard import Program
 from goldassay.running.head import HEAD, RESUMED, describe_run, described_measures, now, read_head
@@ -103,7 +103,8 @@ def examples_for(program: Program, gold: Sequence[dspy.Example]) -> list[dspy.Ex
     Raises:
         GoldassayError: The program does not say which fields it reads either, or one is not a ``dspy.Example``.
     """
-    inputs = shape_of(program).inputs or ()
+    shape = shape_of(program)
+    inputs = shape.inputs or ()
     examples = []
     for index, example in enumerate(gold):
         if input_keys(example) is None:
@@ -113,6 +114,7 @@ def examples_for(program: Program, gold: Sequence[dspy.Example]) -> list[dspy.Ex
                     "add .with_inputs('text', …) to a dspy.Example"
                 )
             example = example.with_inputs(*inputs)
+        with_models(example, shape.models)  # what cannot be read is an error before the first call
         examples.append(example)
     return examples
 

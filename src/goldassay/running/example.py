@@ -14,7 +14,7 @@ import dspy
 from pydantic import TypeAdapter, ValidationError
 
 from goldassay._support.dspy_compat import HOPELESS_ERRORS, BaseCallback
-from goldassay._support.exceptions import one_line
+from goldassay._support.exceptions import DataError, one_line
 from goldassay.core.fields import Fields, identity
 from goldassay.core.measure import failed
 from goldassay.core.metric import Metric, failed_with
@@ -88,8 +88,8 @@ class Measuring:
         return {id(predictor): name for name, predictor in names}, silent
 
     @cached_property
-    def _models(self) -> dict[str, TypeAdapter[Any]]:
-        return input_models(self.program)
+    def _models(self) -> Mapping[str, Any]:
+        return shape_of(self.program).models
 
     def row(self, index: int, example: dspy.Example, prediction: dspy.Prediction, seconds: float) -> Row:
         """Measure a prediction that was made in ``seconds``."""
@@ -107,24 +107,27 @@ class Measuring:
         return row
 
 
-def input_models(program: Program) -> dict[str, TypeAdapter[Any]]:
-    """The inputs of a program that are declared as pydantic models (`ProgramShape.models`), with what reads them."""
-    return {name: TypeAdapter(declared) for name, declared in shape_of(program).models.items()}
-
-
-def with_models(example: dspy.Example, models: Mapping[str, TypeAdapter[Any]]) -> dspy.Example:
+def with_models(example: dspy.Example, models: Mapping[str, Any]) -> dspy.Example:
     """An example whose inputs are the declared models, where it has them as JSON; what cannot be read stays as it is.
 
+    Raises:
+        DataError: A text stands for one of DSPy's own types, such as the path of a picture, which is not opened.
+
     >>> example = dspy.Example(history={"messages": [{"q": "a"}]}, q="b").with_inputs("history", "q")
-    >>> with_models(example, input_models(dspy.Predict("history: dspy.History, q -> answer"))).history
+    >>> with_models(example, shape_of(dspy.Predict("history: dspy.History, q -> answer")).models).history
     History(messages=[{'q': 'a'}])
     """
     parsed: Fields = {}
-    for name, model in models.items():
+    for name, declared in models.items():
         value = example.get(name)
         if isinstance(value, (dict, list, str)) and not _has_path(value):
             with suppress(ValidationError):
-                parsed[name] = model.validate_python(_linked(value))
+                parsed[name] = TypeAdapter[Any](declared).validate_python(_linked(value))
+        if isinstance(value, str) and name not in parsed and "dspy." in str(declared):
+            ways = "its content (data:image/png;base64,…) or its address, for files are not opened"
+            how = ways if "Image" in str(declared) else "its fields"
+            message = f"the signature declares a type of DSPy, and the gold has the text {value!r:.60}; write {how}"
+            raise DataError(message, record=identity(example, ""), field=name)
     return example.copy(**parsed).with_inputs(*example.inputs().keys()) if parsed else example
 
 

@@ -32,6 +32,7 @@ from goldassay._support.dspy_compat import Teleprompter
 from goldassay._support.exceptions import DataError, GoldassayError, ModelError, RunStopped, StorageError
 from goldassay.core.fields import read, shared_text
 from goldassay.core.metric import AnyMetric
+from goldassay.core.shape import shape_of
 from goldassay.gold import TaskSet
 from goldassay.models.lm import check_bound
 from goldassay.results.comparison import ComparisonVerdict
@@ -39,7 +40,7 @@ from goldassay.results.comparisons import compare_metric
 from goldassay.running import Run, asynchronous, leaks
 from goldassay.running.budget import Meter
 from goldassay.running.evaluate import examples_for
-from goldassay.running.example import input_models, with_models
+from goldassay.running.example import with_models
 from goldassay.running.guard import unguarded
 from goldassay.running.hashing import fingerprint
 from goldassay.statistics import holm
@@ -96,7 +97,7 @@ def tune(
         raise DataError(f"tuning needs examples in train and in dev: {{'train': […], 'dev': […]}}; gold is a {kind}")
     if not isinstance(program, Module) or not program.predictors():
         raise GoldassayError("this program has no predictor, so there is no prompt to tune")
-    models = input_models(program)
+    models = shape_of(program).models
     splits = {
         name: [with_models(example, models) for example in examples_for(program, examples)]
         for name, examples in splits.items()
