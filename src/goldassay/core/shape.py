@@ -285,9 +285,9 @@ def _models_in(annotation: object) -> list[str]:
 
 
 def _takes(program: object, name: str, models: Collection[str]) -> bool:
-    """Whether an input that its predictors declare as one of these models is one when the program gets it.
+    """Whether a program expects an input as the model that its predictors declare, and not as JSON.
 
-    It is, unless ``forward`` declares the parameter as something else, or names the model, since it makes one of JSON.
+    It does, unless ``forward`` declares the parameter as something else, or names the model, which it makes itself.
     """
     method: Any = getattr(type(program), "forward", None) or getattr(type(program), "aforward", None)
     try:

@@ -132,7 +132,7 @@ def with_models(example: dspy.Example, models: Mapping[str, Any]) -> dspy.Exampl
 
 
 def _linked(value: object) -> object:
-    """A value in which the address of a picture, or the picture as one, is the field ``url``, as DSPy has it."""
+    """A value in which each address or ``data:`` URI is ``{"url": …}``, the form in which DSPy reads a picture."""
     if isinstance(value, list):
         return [_linked(item) for item in value]
     is_address = isinstance(value, str) and value.startswith(("data:", "http://", "https://"))

@@ -170,7 +170,7 @@ def signatures(texts: Sequence[str]) -> NDArray[np.uint32]:
 
 
 def _blocks(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where blocks of consecutive texts with `BLOCK_CHARACTERS` together, or of a longer one, begin and end."""
+    """Where each block begins and ends: consecutive texts of up to `BLOCK_CHARACTERS` together, or one longer text."""
     first = 0
     size = 0
     for index, text in enumerate(texts):
