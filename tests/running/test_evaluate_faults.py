@@ -11,11 +11,13 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
+from pydantic import BaseModel
 
 from goldassay import Metric
 from goldassay._support.exceptions import ConventionError, DataError, GoldassayError, RunStopped
@@ -524,3 +526,38 @@ def test_a_metric_gets_the_plain_value_of_a_program_as_in_dspy(metric: Any, tmp_
 
 def _output(pred: Any) -> str:
     return str(pred.output)
+
+
+@dataclass
+class Ticket:
+    team: str
+    tags: list[str] = field(default_factory=list)
+
+    def is_for(self, team: str) -> bool:
+        return self.team == team
+
+
+class TicketModel(BaseModel):
+    team: str
+    tags: list[str] = []
+
+    def is_for(self, team: str) -> bool:
+        return self.team == team
+
+
+@pytest.mark.parametrize("kind", [Ticket, TicketModel, dict])
+@pytest.mark.parametrize("reflected", [False, True])
+def test_a_metric_compares_the_object_that_a_program_returned_as_in_dspy(
+    kind: Any, reflected: bool, tmp_path: Path
+) -> None:
+    def metric(gold: Any, pred: Any) -> bool:
+        wanted = kind(team=gold.team, tags=["a"])
+        return bool(pred == wanted if reflected else wanted == pred)
+
+    gold = [dspy.Example(q="x", team=team).with_inputs("q") for team in "xyx"]
+    run = evaluate(lambda q: kind(team=q, tags=["a"]), gold, metric, progress=False, folder=tmp_path / "run")
+    stored = remeasured(Run.load(tmp_path / "run"), Metric.of(metric))
+    assert run.value == stored.value == pytest.approx(2 / 3)
+    if kind is not dict:
+        by_method = evaluate(lambda q: kind(team=q), gold, lambda gold, pred: pred.is_for(gold.team), progress=False)
+        assert by_method.value == pytest.approx(2 / 3)

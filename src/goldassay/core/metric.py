@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import threading
 import typing
@@ -25,9 +26,10 @@ from goldassay._support.exceptions import (
     one_line,
     short_repr,
 )
+from goldassay._support.jsonl import dumps
 from goldassay.core import tally
 from goldassay.core.feedback import ReviewNotes, differences, feedback
-from goldassay.core.fields import Columns, names, read, sides
+from goldassay.core.fields import Columns, Record, names, read, sides
 from goldassay.core.measure import (
     FAILURE,
     INVALID,
@@ -68,6 +70,44 @@ def raised_notes(failures: Sequence[tuple[str, str]], total: str) -> list[str]:
 def failed_with(why: str) -> dspy.Prediction:
     """The prediction of a program that failed: no field but the reason."""
     return dspy.Prediction(**{FAILURE: why})
+
+
+class Answer(dspy.Prediction):
+    """The fields of an object that a program returned; it equals that object, and has its methods.
+
+    One that was stored equals each object that is stored in the same way.
+
+    >>> from datetime import timedelta
+    >>> Answer.of(timedelta(1), {"days": 1}) == timedelta(1), Answer.of(timedelta(1), {"days": 1}).total_seconds()
+    (True, 86400.0)
+    >>> Answer({"tp": 1, "fp": 0, "fn": 2}) == Counts(1, 0, 2)
+    True
+    """
+
+    _returned: object = None
+
+    @classmethod
+    def of(cls, returned: object, fields: Record) -> Answer:
+        """The answer of a program that returned this object."""
+        answer = cls(dict(fields))
+        answer._returned = returned
+        return answer
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in self._store:
+            return super().__getattr__(name)
+        return getattr(self._returned, name)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, dspy.Example):
+            return super().__eq__(other)
+        if self._returned is not None:
+            return bool(self._returned == other)
+        stored = json.loads(dumps(other))
+        fields = dict(self.items())
+        return isinstance(stored, dict) and stored in (fields, {**fields, "id": stored.get("id")})
+
+    __hash__ = dspy.Prediction.__hash__
 
 
 class Metric:
@@ -372,7 +412,7 @@ class FunctionMetric(Metric):
                 for key, measure in self.measures.items()
             }
         example = dspy.Example(gold) if type(gold) is dict else gold  # a function reads gold.label, as DSPy calls it
-        prediction = dspy.Prediction(pred) if type(pred) is dict else pred
+        prediction = Answer(pred) if type(pred) is dict else pred
         # the program returned it, and DSPy hands it over
         plain = self.takes_values and {*names(prediction)} - {"id"} == {"output"}
         try:

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from goldassay._support.dspy_compat import copy_program
 from goldassay._support.exceptions import one_line
 from goldassay.core.fields import names, read
-from goldassay.core.metric import failed_with
+from goldassay.core.metric import Answer, failed_with
 from goldassay.running.budget import BudgetSpent
 
 Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
@@ -45,10 +45,11 @@ def as_prediction(output: object) -> dspy.Prediction:
         return output
     if output is None:
         return failed_with("the program returned None")
+    fields = output
     if isinstance(output, (dspy.Example, BaseModel)) or is_dataclass(output):
-        output = {name: read(output, name) for name in names(output)}
-    if isinstance(output, Mapping) and output and all(isinstance(key, str) for key in output):
-        return as_prediction(dspy.Prediction(dict(output)))
+        fields = {name: read(output, name) for name in names(output)}
+    if isinstance(fields, Mapping) and fields and all(isinstance(key, str) for key in fields):
+        return as_prediction(Answer.of(output, fields))
     return dspy.Prediction(output=output)
 
 
