@@ -102,16 +102,11 @@ def verdict(
         zero = chosen.zero
         tallies = chosen.tallies(chosen.batch([record for record, _ in answered], [answer for _, answer in answered]))
     else:
-        import dspy
-
         from goldassay.core.metric import raised_notes
 
         name = next(iter(chosen.measures))
         zero = chosen.zero[name]
-        pairs = [
-            (dspy.Example(**record), dspy.Prediction(**answer or {})) for record, answer in answered
-        ]  # as DSPy calls it
-        assessed = [chosen.assess_or_fail(*item) for item in pairs]
+        assessed = [chosen.assess_or_fail(record, answer or {}) for record, answer in answered]
         tallies = [assessments[name].tally for assessments, _ in assessed]
         reasons = [(identity(record, ""), why) for (record, _), (_, why) in zip(answered, assessed, strict=True)]
         raised = raised_notes(reasons, f"{len(reasons)} answers")
