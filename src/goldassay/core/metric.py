@@ -100,7 +100,7 @@ class Answer(dspy.Prediction):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, dspy.Example):
-            return super().__eq__(other)
+            return bool(super().__eq__(other))
         if self._returned is not None:
             return bool(self._returned == other)
         stored = json.loads(dumps(other))
