@@ -123,13 +123,24 @@ def _may_fail(tool: str) -> None:
         raise ConnectionError(f"{tool} is not available, try again")
 
 
+class BriefTool(dspy.Tool):  # type: ignore[misc]
+    """A tool whose errors are a line of the trajectory, as long tracebacks make each later prompt longer."""
+
+    def __call__(self, **args: Any) -> Any:
+        """The tool's output, or its error in the words that `dspy.ReAct` begins with."""
+        try:
+            return super().__call__(**args)
+        except Exception as error:  # noqa: BLE001  an agent goes on, whatever a tool raises
+            return f"Execution error in {self.name}: {type(error).__name__}: {error}"
+
+
 class Agent(dspy.Module):  # type: ignore[misc]
     """A language model that calls tools until it can answer; at most ``steps`` times."""
 
     def __init__(self, steps: int = 8) -> None:
         super().__init__()
         self.tools = Tools()
-        self.react = dspy.ReAct(Answer, tools=self.tools.all(), max_iters=steps)
+        self.react = dspy.ReAct(Answer, tools=[BriefTool(tool) for tool in self.tools.all()], max_iters=steps)
 
     def forward(self, question: str) -> dspy.Prediction:
         """The answer, and the trajectory that led to it."""

@@ -13,6 +13,7 @@ from goldassay import evaluate, workspace
 from goldassay.gold import load
 from goldassay.gold.records import as_prediction
 from goldassay.measures import trajectories
+from goldassay.measures.trajectories.records import steps_of
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,18 @@ def test_a_wrong_call_of_the_agent_names_its_step_and_predictor(module: Any, gol
     assert score.score == 0.25  # one of two calls, and nothing of the answer
     error = next(error for error in score.errors if error.kind == "wrong_argument")
     assert (error.step, error.predictor, error.field) == (1, "react", "read.id")
+
+
+def test_an_error_of_a_tool_is_one_line_of_the_trajectory_and_a_failed_call(module: Any, gold: Any) -> None:
+    record = example(gold, "t001")
+    lm = acting(("read", {"id": {"type": "string"}}), ("read", {"id": "nowhere"}), answer="")
+    with dspy.context(lm=lm):
+        prediction = module.Agent()(question=record["question"])
+    lines = [prediction.trajectory[f"observation_{step}"] for step in range(2)]
+    assert lines[0].startswith("Execution error in read: ValueError: Arg id is invalid")
+    assert lines[1] == "Execution error in read: KeyError: 'nowhere'"
+    steps = steps_of(prediction)
+    assert [bool(step.error) for step in steps if step.kind == "tool"][:2] == [True, True]
 
 
 def test_a_tool_fails_once_where_gold_says_so_and_the_retry_is_right(module: Any, gold: Any, metric: Any) -> None:
