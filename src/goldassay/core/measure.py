@@ -34,6 +34,20 @@ ROUNDING = 1e-12  # the error of floating point that a value may be off its targ
 NO_EVIDENCE = "1/null"  # an example without evidence has the value 1 and weighs nothing, a corpus has no value
 
 
+def raised_notes(failures: Sequence[tuple[str, str]], total: str) -> list[str]:
+    """A warning that a metric raised, with the count and the first line of its traceback, if it did.
+
+    Args:
+        failures: The id and the reason of every failed example.
+        total: How many examples there are, in words.
+    """
+    raised = [failure for failure in failures if failure[1].startswith(RAISED)]
+    if not raised:
+        return []
+    first = ": ".join(raised[0]).partition("; found ")[0]
+    return [f"{RAISED} on {len(raised)} of {total}, whose gold counts as missed; the first, {first}"]
+
+
 @dataclass(frozen=True, slots=True)
 class Error:
     """One typed mistake, with the gold value, the predicted one, and the place.

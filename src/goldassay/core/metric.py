@@ -53,20 +53,6 @@ BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra,
 """Errors that are not the prediction's fault."""
 
 
-def raised_notes(failures: Sequence[tuple[str, str]], total: str) -> list[str]:
-    """A warning that a metric raised, with the count and the first line of its traceback, if it did.
-
-    Args:
-        failures: The id and the reason of every failed example.
-        total: How many examples there are, in words.
-    """
-    raised = [failure for failure in failures if failure[1].startswith(RAISED)]
-    if not raised:
-        return []
-    first = ": ".join(raised[0]).partition("; found ")[0]
-    return [f"{RAISED} on {len(raised)} of {total}, whose gold counts as missed; the first, {first}"]
-
-
 def failed_with(why: str) -> dspy.Prediction:
     """The prediction of a program that failed: no field but the reason."""
     return dspy.Prediction(**{FAILURE: why})

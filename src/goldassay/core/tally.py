@@ -11,6 +11,7 @@ since where there was nothing to find nothing was got wrong (``empty=1``). The b
 
 from __future__ import annotations
 
+import statistics
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields
@@ -364,13 +365,11 @@ class Bins(Keyed[int, tuple[Number, Number, Number]]):
     @property
     def correlation(self) -> float | None:
         """Pearson's ρ of midpoints and accuracy; None where it is not defined."""
-        import numpy as np
-
         filled = sorted(index for index, (n, _, _) in self.items() if n)
-        accuracy = np.array([self[index][2] / self[index][0] for index in filled], float)
-        if len(filled) < 2 or np.ptp(accuracy) < 1e-12:
+        accuracy = [float(self[index][2] / self[index][0]) for index in filled]
+        if len(filled) < 2 or max(accuracy) - min(accuracy) < 1e-12:
             return None
-        return float(np.corrcoef([(index + 0.5) / self.edges for index in filled], accuracy)[0, 1])
+        return statistics.correlation([(index + 0.5) / self.edges for index in filled], accuracy)
 
     @property
     def weight(self) -> Number:

@@ -7,8 +7,8 @@ from functools import partial
 
 from goldassay.core.evidence import stacked
 from goldassay.core.fields import Columns, Fields, JsonObject, identity, sides
-from goldassay.core.measure import OWN_TASK, RAISED, Batches, Measure, failed
-from goldassay.core.metric import Assessments, FunctionMetric, Metric, raised_notes
+from goldassay.core.measure import OWN_TASK, RAISED, Batches, Measure, failed, raised_notes
+from goldassay.core.metric import Assessments, FunctionMetric, Metric
 from goldassay.core.tally import Counts
 from goldassay.results.result import Result, breakdowns, by_key, from_columns
 

@@ -14,7 +14,7 @@ from goldassay import workspace
 from goldassay._support.exceptions import ConventionError, GoldassayError
 from goldassay.core import fields
 from goldassay.core.fields import Fields, JsonObject, check_unique, identity, shared_text
-from goldassay.core.measure import TASKS, Batches, Measure, parse
+from goldassay.core.measure import TASKS, Batches, Measure, parse, raised_notes
 from goldassay.core.tally import Evidence
 from goldassay.gold import Pairs, formats, pairs
 from goldassay.gold.anyfields import DRAFTED
@@ -109,7 +109,7 @@ def remeasured(run: Run, metric: Metric) -> Run:
     >>> run.value, remeasured(run, lenient).value
     (0.0, 1.0)
     """
-    from goldassay.core.metric import failed_with, raised_notes  # loads DSPy
+    from goldassay.core.metric import failed_with  # loads DSPy
 
     rows: list[Row] = []
     failures: list[tuple[str, str]] = []
@@ -175,8 +175,6 @@ def from_predictions(
     else:
         named = measures.measures
         weights = measures.weights
-        from goldassay.core.metric import raised_notes  # loads DSPy
-
         outcomes = [measures.assess_or_fail(*pair) for pair in zip(gold, predictions, strict=True)]
         assessed = [assessments for assessments, _ in outcomes]
         failures = [

@@ -20,8 +20,8 @@ from goldassay._support.exceptions import ConventionError, GoldassayError, RunSt
 from goldassay._support.progress import quiet, run_progress
 from goldassay._support.secrets import redact, remember
 from goldassay.core.fields import Fields, check_unique, shared_text
-from goldassay.core.measure import RAISED, parse
-from goldassay.core.metric import AnyMetric, FunctionMetric, Metric, raised_notes
+from goldassay.core.measure import RAISED, parse, raised_notes
+from goldassay.core.metric import AnyMetric, FunctionMetric, Metric
 from goldassay.core.shape import shape_of
 from goldassay.models.lm import bound_model, check_bound
 from goldassay.running import asynchronous

@@ -22,7 +22,7 @@ from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.secrets import scrub
 from goldassay.core.evidence import Evidences
 from goldassay.core.fields import JsonObject, clusters, identity
-from goldassay.core.measure import RAISED, TASKS, Measure
+from goldassay.core.measure import RAISED, TASKS, Measure, raised_notes
 from goldassay.core.tally import Mean
 from goldassay.ext.labelling.outputs import OutputComparison, drafted_shape, measure_named, predicted
 from goldassay.gold import Pairs
@@ -102,8 +102,6 @@ def verdict(
         zero = chosen.zero
         tallies = chosen.tallies(chosen.batch([record for record, _ in answered], [answer for _, answer in answered]))
     else:
-        from goldassay.core.metric import raised_notes
-
         name = next(iter(chosen.measures))
         zero = chosen.zero[name]
         assessed = [chosen.assess_or_fail(record, answer or {}) for record, answer in answered]
