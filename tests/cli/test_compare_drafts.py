@@ -287,6 +287,31 @@ def test_the_line_that_labels_two_programs_of_one_file_names_one_that_is_there(
     assert opened.settings.task == "two"
 
 
+def test_a_metric_that_no_label_fits_is_told_before_anything_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = """
+class Kind(dspy.Module):
+    def __init__(self, kind):
+        self.kind, self.predict = kind, dspy.Predict("letter -> kind")
+
+    def forward(self, letter):
+        Path("called").touch()
+        return dspy.Prediction(kind=self.kind)
+"""
+    programs = f"from pathlib import Path\nimport dspy\n{module}\na = Kind('a')\nb = Kind('b')\n"
+    saved(Path("inputs.jsonl"), [{"id": str(number), "letter": f"letter {number}"} for number in range(30)])
+    words = ["compare", "two.py:a", "--program", "two.py:a", "--program", "two.py:b", "--unlabelled", "inputs.jsonl"]
+    for name in ("wanted", "kind"):
+        Path("two.py").write_text(f"{programs}def metric(gold, pred):\n    return gold.{name} == pred.kind\n")
+        result = CliRunner().invoke(app, words)
+        if name == "wanted":
+            assert "the metric reads gold.wanted, and neither" in str(result.exception)
+            assert "let the metric read gold.kind" in str(result.exception)
+        assert Path("called").exists() == (name == "kind"), result.output
+
+
 def test_choices_of_people_are_measured_by_a_metric_that_is_named(tmp_path: Path) -> None:
     own = "def metric(gold, pred):\n    return gold.output == pred\n"
     (tmp_path / "own.py").write_text(f"def program(text):\n    return 'x'\n\n\n{own}")

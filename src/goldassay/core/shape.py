@@ -213,14 +213,15 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
     return replace(shape, inputs=named, optional=optional)
 
 
-def fields_read(function: Callable[..., object]) -> set[str]:
+def fields_read(function: Callable[..., object], parameter: int = 1) -> set[str]:
     """The fields of a prediction that a metric reads, by its source: ``pred.label``, ``pred["label"]``.
 
     Args:
-        function: The metric, whose second parameter is the prediction.
+        function: The metric.
+        parameter: Which of its parameters: the second is the prediction, the first (0) the gold example.
 
     Returns:
-        The fields; empty if it hands the prediction on as a whole, or its source is not at hand.
+        The fields; empty if it hands them on as a whole, or its source is not at hand.
 
     >>> fields_read(shape_in)
     set()
@@ -231,7 +232,7 @@ def fields_read(function: Callable[..., object]) -> set[str]:
         return set()
     if not isinstance(definition, ast.FunctionDef) or len(definition.args.args) < 2:
         return set()
-    prediction = definition.args.args[1].arg
+    record = definition.args.args[parameter].arg
     methods = [node.func for node in ast.walk(definition) if isinstance(node, ast.Call)]
     fields: list[str] = []
     for node in ast.walk(definition):
@@ -246,9 +247,9 @@ def fields_read(function: Callable[..., object]) -> set[str]:
                     func=ast.Name(id="getattr" | "hasattr"),
                     args=[ast.Name(id=owner), ast.Constant(value=str(key)), *_],
                 )
-            ) if owner == prediction and node not in methods:
+            ) if owner == record and node not in methods:
                 fields.append(key)
-    uses = sum(isinstance(node, ast.Name) and node.id == prediction for node in ast.walk(definition))
+    uses = sum(isinstance(node, ast.Name) and node.id == record for node in ast.walk(definition))
     return set(fields) if uses == len(fields) else set()
 
 

@@ -36,10 +36,10 @@ from goldassay import workspace
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.options import shell_line
-from goldassay.core.fields import Fields, JsonObject
+from goldassay.core.fields import Fields, JsonObject, names
 from goldassay.core.measure import TASKS
-from goldassay.core.metric import Metric
-from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape
+from goldassay.core.metric import FunctionMetric, Metric
+from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape, fields_read
 from goldassay.ext.labelling import SUFFIX
 from goldassay.ext.labelling.drafts import AGREE, Draft, Pool, draft
 from goldassay.ext.labelling.labelled import PREFERRED, decided, ranked, verdict
@@ -434,7 +434,11 @@ def prove_by_labels(
             raise DataError("every input was read in the review that made the patch; name others", file=unlabelled)
         if len(unread) < len(examples):
             tell(f"{len(examples) - len(unread)} of {len(examples)} inputs were read in the review and are left out")
-        shape = UNKNOWN_SHAPE if target.task in TASKS else target.shape
+        shape = UNKNOWN_SHAPE
+        if target.task not in TASKS:
+            shape = target.shape
+            if metric or workspace.has_metric(target):
+                _check_labels_fit(metric or workspace.metric(target), shape.outputs, unread)
         options = options or TuneOptions()
         if options.folder is None:
             options = replace(options, folder=draft.with_suffix(".runs"), resume=True)
@@ -480,6 +484,17 @@ def prove_by_labels(
         metric = metric or workspace.metric(target)
     result = verdict(target.task, records, design.systems, metric)
     return Proof(draft, population, result, mode_changes(target.task, records, failures), judged, plan)
+
+
+def _check_labels_fit(metric: Metric, outputs: Sequence[str], inputs: Sequence[object]) -> None:
+    """Check that a function that measures labels reads fields that they have, if the program says what it answers."""
+    gold = fields_read(metric.function, 0) if isinstance(metric, FunctionMetric) else set()
+    missing = sorted(gold - {"id"} - {name for record in inputs for name in names(record)})
+    if outputs and missing and not gold & {*outputs}:
+        raise GoldassayError(
+            f"the metric reads gold.{missing[0]}, and neither the inputs nor labels have it: labels have the outputs "
+            f"of the program ({', '.join(outputs)}); let the metric read gold.{outputs[0]}"
+        )
 
 
 def _judged(
