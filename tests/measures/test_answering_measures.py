@@ -187,3 +187,13 @@ def test_answers_are_read_as_squads_data_set_has_them() -> None:
     gold = {"answers": {"text": ["Denver Broncos", "Broncos"], "answer_start": [0, 7]}}
     assert ExactMatch()(gold, {"answer": "the Broncos"}).tally.value == 1
     assert F1()({"answers": {"text": [], "answer_start": []}}, {"answer": ""}).tally.value == 1
+
+
+def test_answers_in_another_unicode_form_than_golds_are_counted() -> None:
+    gold = [{"answers": ["Café"]}, {"answers": ["“De Hal”"]}, {"answers": ["Musée"]}]
+    card = answering.scorecard(gold, [{"answer": "Cafe\u0301"}, {"answer": '"De Hal"'}, {"answer": "Louvre"}])
+    assert card.values["exact_match"] == 0.0  # é is two characters, and SQuAD deletes “ of neither side
+    assert [
+        note for note in card.notes if note.startswith("2 of 3 answers differ from gold's in Unicode's forms alone")
+    ]
+    assert answering.scorecard(gold, [{"answer": text} for text in ("Café", "x", "y")]).notes == []

@@ -159,6 +159,14 @@ def test_predicted_labels_of_which_gold_has_none_are_named() -> None:
     assert not score("classification", ["1", "0"], ["0", "1"], intervals=False).notes
 
 
+def test_predicted_labels_in_another_form_than_golds_are_named() -> None:
+    card = score("classification", ["museum", "café", "-1", "1"], ["museum", "cafe\u0301", "1", "1"], intervals=False)
+    form = "predicted labels that differ from gold's in case, marks or Unicode form alone: "
+    assert (card["accuracy"], card.notes) == (0.5, [f"{form}'cafe\u0301' for 'café'"])
+    several = score("classification", [{"labels": ["a", "b"]}], [{"labels": ["A", "b"]}], intervals=False)
+    assert several.notes == [f"{form}'A' for 'a'"]
+
+
 def test_nothing_to_score() -> None:
     card = c.scorecard([], [])
     assert card.values["accuracy"] is None

@@ -143,3 +143,9 @@ def test_a_span_like_a_whole_document_costs_nothing_and_crosses_no_border() -> N
     pred: list[list[Span]] = [[Span(99_999, 100_001, "A")], [Span(0, 5, "A")]]
     assert ex.scorecard(gold, pred).counts["partial"] == {"tp": 2, "fp": 0, "fn": 0}
     assert ex.scorecard(gold, pred[::-1]).counts["partial"] == {"tp": 1, "fp": 1, "fn": 1}
+
+
+def test_predicted_types_of_which_gold_has_none_are_named() -> None:
+    gold = [{"text": "in Delft", "entities": [(3, 8, "LOC")]}]
+    assert ex.scorecard(gold, [{"entities": [(3, 8, "B-LOC")]}]).notes == ["no predicted type occurs in gold: 'B-LOC'"]
+    assert not ex.scorecard(gold, [{"entities": [(3, 8, "LOC"), (0, 2, "TMP")]}]).notes

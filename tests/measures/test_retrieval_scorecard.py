@@ -95,3 +95,8 @@ def test_a_convention_that_no_name_takes_is_an_error() -> None:
 def test_unaligned_sides_are_an_error() -> None:
     with pytest.raises(DataError, match="1 gold records against 0 predictions"):
         r.scorecard([GOLD], [])
+
+
+def test_retrieved_documents_of_which_gold_has_none_are_named() -> None:
+    assert r.scorecard([GOLD], [{"results": ["A", "B"]}]).notes == ["no predicted document occurs in gold: 'A', 'B'"]
+    assert not r.scorecard([GOLD], [{"results": ["x", "y"]}]).notes  # x is judged

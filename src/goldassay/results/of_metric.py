@@ -10,7 +10,7 @@ from goldassay.core.fields import Columns, Fields, JsonObject, identity, sides
 from goldassay.core.measure import OWN_TASK, RAISED, Batches, Measure, failed, raised_notes
 from goldassay.core.metric import Assessments, FunctionMetric, Metric
 from goldassay.core.tally import Counts
-from goldassay.results.result import Result, breakdowns, by_key, from_columns
+from goldassay.results.result import Result, breakdowns, by_key, form_notes, from_columns
 
 
 def fold_metric(metric: Metric, gold: Sequence[object], pred: Sequence[object], task: str = OWN_TASK) -> Result:
@@ -50,6 +50,7 @@ def fold_metric(metric: Metric, gold: Sequence[object], pred: Sequence[object], 
     if isinstance(metric, FunctionMetric):
         tables = {"field": partial(_by_name, metric.main)}
     result.by = breakdowns(result, tables)
+    result.notes += form_notes(result.by)
     if unmeasured := [reason for reason in reasons if not reason[1].startswith(RAISED)]:
         which = f"{len(unmeasured)} of {len(gold)} predictions cannot be measured, so their gold counts as missed"
         result.notes.append(f"{which}; the first: record {': '.join(unmeasured[0])}")

@@ -14,6 +14,7 @@ last bit.
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -408,6 +409,7 @@ def fold(
         stated = f"_by_{weight}[weight={weight}, "
         result.conventions = {name: text.replace("[", stated, 1) for name, text in result.conventions.items()}
     result.by = breakdowns(result, sections.by)
+    result.notes += form_notes(result.by)
     for name, text in sections.warnings.items():
         if facts[name]:
             result.notes.append(text.format(n=facts[name], examples=result.examples))
@@ -454,6 +456,38 @@ def breakdowns(result: Result, tables: Facets) -> JsonObject:
         ends = design.interval(marks, Mean(), clusters=result.clusters, bounds=(0.0, 1.0))
         shares[kind] = {"share": ends.value, "low": ends.low, "high": ends.high}
     return {"kind": dict(sorted(shares.items(), key=lambda item: -item[1]["share"]))}
+
+
+def form_notes(by: Record) -> list[str]:
+    """Notes on names of breakdowns (types, labels, tools, fields) that are predicted and differ from all of gold's."""
+    notes = []
+    for facet, keys in by.items():
+        sides = [[key for key, row in keys.items() if row.get(side)] for side in ("support", "predicted")]
+        notes += unlike_gold(facet, *sides)
+    return notes
+
+
+def unlike_gold(noun: str, gold: Collection[str], predicted: Collection[str]) -> list[str]:
+    """A note if none of the predicted names is one of gold's, or if some differ from these in form alone.
+
+    >>> unlike_gold("label", ["museum", "library"], ["museum", "Library"])
+    ["predicted labels that differ from gold's in case, marks or Unicode form alone: 'Library' for 'library'"]
+    """
+
+    def form(name: str) -> str:
+        return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", name).casefold()))
+
+    unlike = [name for name in predicted if name not in gold]
+    if gold and unlike and len(unlike) == len(predicted):
+        return [f"no predicted {noun} occurs in gold: {', '.join(map(repr, sorted(unlike)[:3]))}"]
+    forms = {form(name): name for name in gold}
+    pairs = [
+        f"{name!r} for {forms[form(name)]!r}"
+        for name in unlike
+        if form(name) in forms and any(map(str.isalpha, name))  # -1 is not 1
+    ]
+    message = f"predicted {noun}s that differ from gold's in case, marks or Unicode form alone: {', '.join(pairs[:3])}"
+    return [message] if pairs else []
 
 
 def valued(total: Tally) -> float | None:

@@ -41,6 +41,7 @@ from goldassay.measures.judged import JudgedMean
 from goldassay.measures.protocols import Protocol, official_result
 from goldassay.models.embedding import DEFAULT_EMBEDDER, Embedder, TokenEmbedder, available, available_tokens, register
 from goldassay.results.result import Facets, Result, Sections, fold
+from goldassay.text import normal
 
 MEASURES: tuple[Measure, ...] = (
     *(ExactMatch(), F1()),
@@ -73,6 +74,10 @@ BY_KIND = ("exact_match", "exact", "em", "f1", "mlqa_f1")
 SCRIPTS = (
     "{n} of {examples} questions have answers outside ASCII: rouge-score's tokenizer drops such letters "
     "(tokenizer='unicode' keeps them), and f1 takes a run without spaces for one word (mlqa_f1 does not)"
+)
+FORMS = (
+    "{n} of {examples} answers differ from gold's in Unicode's forms alone (accents, quotes, dashes) and count as "
+    "wrong by SQuAD's rules, which are of ASCII; unicode_exact_match counts them as right"
 )
 
 
@@ -116,6 +121,7 @@ def scorecard(
     available = {name: measure for name, measure in chosen.items() if measure not in missing}
     failed = "{n} of {examples} questions have no answer because the program failed or made no prediction; they count 0"
     warnings = {"foreign": SCRIPTS} if {"f1", "rouge1", "rouge2", "rougeL"} & chosen.keys() else {}
+    warnings |= {"forms": FORMS} if {"exact_match", "f1"} & chosen.keys() else {}
     facets = {facet: partial(_by_facet, facet) for facet in ("answerable", "answer_type", "language")}
     sections = Sections(_facts, facets, warnings | {"failed": failed})
     card = fold("answering", available, shared, sections=sections)
@@ -210,13 +216,17 @@ def _chosen(names: Sequence[str | Measure], models: Named) -> Named:
 
 
 def _facts(chunk: Batches, first: Measure) -> dict[str, int]:
-    """Questions whose answers are in another script, and programs that failed."""
+    """Questions whose answers are in another script or Unicode form, and programs that failed."""
     batch: AnswerBatch = chunk.of(ExactMatch())
     foreign = 0
     for golds in batch.golds:
         letters = [letter for letter in "".join(golds) if letter.isalnum()]
         foreign += 2 * sum(map(str.isascii, letters)) < len(letters)  # most are outside ASCII
-    return {"foreign": foreign, "failed": sum(batch.failed)}
+    forms = 0
+    for answer, golds, exact in zip(batch.answers, batch.golds, batch.squad[0], strict=True):
+        if answer and not exact and not "".join([answer, *golds]).isascii():
+            forms += normal.unicode(answer) in map(normal.unicode, golds)
+    return {"foreign": foreign, "failed": sum(batch.failed), "forms": forms}
 
 
 def _by_facet(facet: str, card: Result) -> dict[str, dict[str, float]] | None:

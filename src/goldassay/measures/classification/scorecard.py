@@ -26,7 +26,7 @@ from goldassay.measures.classification.measures import (
 )
 from goldassay.measures.classification.records import institutions
 from goldassay.measures.classification.tally import NONE, OTHER, Labelled
-from goldassay.results.result import Result, Sections, by_key, fold
+from goldassay.results.result import Result, Sections, by_key, fold, unlike_gold
 
 
 def scorecard(
@@ -108,10 +108,10 @@ def scorecard(
         if absent and confusion.listed:
             message = f"{absent} of {len(over)} labels of the list do not occur"
             card.notes.append(f"{message}: macro_f1 counts them 0, and the upper end of its interval 1")
-        predicted = {label: c for label, c in confusion.by_label().items() if c.predicted and label != NONE}
-        if predicted and not any(c.support for c in predicted.values()):
-            card.notes.append(f"no predicted label occurs in gold: {', '.join(map(repr, [*predicted][:3]))}")
-        outside = {label: c for label, c in confusion.by_label().items() if label not in (*over, NONE)}
+        by_label = confusion.by_label()
+        predicted = [label for label, c in by_label.items() if c.predicted and label != NONE]
+        card.notes += unlike_gold("label", [label for label, c in by_label.items() if c.support], predicted)
+        outside = {label: c for label, c in by_label.items() if label not in (*over, NONE)}
         for side, rate in (("gold", "support"), ("predicted", "predicted")):
             times = Counter({label: int(getattr(c, rate)) for label, c in outside.items()})
             number = times.total()

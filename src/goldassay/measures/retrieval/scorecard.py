@@ -14,8 +14,8 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.core.measure import Batches, literal_call
 from goldassay.measures import Examples
 from goldassay.measures.retrieval.measures import MEASURES, Ranked
-from goldassay.measures.retrieval.records import RankingBatch
-from goldassay.results.result import Result, Sections, by_example, fold, valued
+from goldassay.measures.retrieval.records import RankingBatch, grades, scores
+from goldassay.results.result import Result, Sections, by_example, fold, unlike_gold, valued
 
 MEASURE_NAME = re.compile(r"(?P<name>[A-Za-z]+)\s*(?:\((?P<inner>.*)\))?\s*(?:@\s*(?P<k>\d+))?", re.DOTALL)
 NEEDS_K = ("P", "R", "Judged", "Success")
@@ -112,7 +112,13 @@ def scorecard(
         "idle": "{n} of {examples} queries have no relevant document and count 0, as in trec_eval",
     }
     sections = Sections(facts, {"query": by_example}, warnings)
-    return fold("retrieval", by_name, Batches(gold, pred), sections=sections)
+    card = fold("retrieval", by_name, Batches(gold, pred), sections=sections)
+    if not any(card.values.values()):
+        documents = [
+            {name for names in map(of, side) for name in names} for of, side in ((grades, gold), (scores, pred))
+        ]
+        card.notes += unlike_gold("document", *documents)
+    return card
 
 
 def band(gold: Examples, pred: Examples, measures: Measures = None) -> dict[str, tuple[float, float]]:
