@@ -19,7 +19,7 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.tally import Confusion, Mean, Number, Path, Sums, T, Tally, flat, nested
@@ -28,7 +28,7 @@ LEVEL_COLUMN = "level"  # the column of a tally that is not an amount, so that n
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Values = Sequence[Any] | NDArray[Any]
+Values = Sequence[Any] | NDArray[Any] | Tally
 
 
 class Evidences:
@@ -43,7 +43,7 @@ class Evidences:
     """
 
     def __init__(self, tallies: Values, zero: Tally | None = None, clusters: Sequence[object] | None = None) -> None:
-        self.zero: Any = Mean() if zero is None else zero
+        self.zero: Tally = Mean() if zero is None else zero
         self.paths, matrix = _numbers(tallies) if zero is None else _matrix(tallies)
         self.matrix = matrix if clusters is None else clustered(matrix, clusters)
         self.unit = "documents" if len(self.matrix) < len(matrix) else "examples"
@@ -74,7 +74,7 @@ class Evidences:
         joint.unit = "documents" if len(rows[0]) < sizes[0] else "examples"
         return joint, np.ascontiguousarray(rows[0]), np.ascontiguousarray(rows[1])
 
-    def tally(self, rows: Floats) -> Any:
+    def tally(self, rows: Floats) -> Tally:
         """One tally whose fields are the columns of these rows."""
         return self.zero.from_state(nested(dict(zip(self.paths, np.ascontiguousarray(rows.T), strict=True))))
 
@@ -231,7 +231,7 @@ def chosen(tallies: T, places: Sequence[int]) -> T:
     return tallies.from_columns(nested({path: column[places] for path, column in columns.items()}))
 
 
-class Chunks(Mapping[str, Any]):
+class Chunks(Mapping[str, Tally]):
     """Tallies by name of examples that are measured chunk by chunk, put together when asked for.
 
     Most fields are small counts, so whole numbers are kept as small integers: a million examples fit into memory.
@@ -244,10 +244,10 @@ class Chunks(Mapping[str, Any]):
     [1, 0, 1]
     """
 
-    def __init__(self, zeros: Mapping[str, Any]) -> None:
+    def __init__(self, zeros: Mapping[str, Tally]) -> None:
         self.zeros = zeros
         self.sizes = list[int]()
-        self._parts: dict[str, list[dict[Path, tuple[Any, Any]]]] = {name: [] for name in zeros}
+        self._parts: dict[str, list[dict[Path, tuple[NDArray[np.generic], DTypeLike]]]] = {name: [] for name in zeros}
 
     def add(self, tallies: Mapping[str, Tally], size: int) -> None:
         """The next chunk, of ``size`` examples."""
@@ -262,7 +262,7 @@ class Chunks(Mapping[str, Any]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.zeros)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Tally:
         """The columns of all chunks; a path that a chunk lacks is 0 there."""
         parts = [{path: small.astype(kind) for path, (small, kind) in chunk.items()} for chunk in self._parts[name]]
         paths = dict.fromkeys(path for chunk in parts for path in chunk)
@@ -273,7 +273,7 @@ class Chunks(Mapping[str, Any]):
         return self.zeros[name].from_columns(nested(columns))
 
 
-def _compact(values: NDArray[Any]) -> NDArray[Any]:
+def _compact(values: NDArray[np.generic]) -> NDArray[np.generic]:
     """The values in the smallest integers that hold them exactly, or as they are."""
     with np.errstate(invalid="ignore"):
         small = (values.astype(kind) for kind in (np.int8, np.int16, np.int32))

@@ -90,14 +90,14 @@ class Tally(ABC):
         """How much evidence there is; 0 is not applicable."""
 
     @abstractmethod
-    def state(self) -> Fields:
+    def state(self) -> Mapping[str, object]:
         """The evidence as nested dicts of numbers, for JSON and for resampling."""
 
     @abstractmethod
     def from_state(self, state: State) -> Self:
         """A tally of the same kind with this evidence (numbers or arrays)."""
 
-    def to_columns(self) -> JsonObject:
+    def to_columns(self) -> Mapping[str, object]:
         """The evidence of many examples as nested dicts of arrays, one number an example, for choosing and weighing."""
         return self.state()
 
@@ -127,7 +127,7 @@ class Tally(ABC):
             share: The share of the errors.
             lower: Lower values are better, so that a ``total`` moves towards 0.
         """
-        state = self.state()
+        state: State = self.state()
         change = dict.fromkeys(state, 0.0)
         for wrong, (becomes, causes) in REPAIRS.items():
             if wrong in change and becomes in (*change, ""):
@@ -154,7 +154,7 @@ def flat(state: Mapping[str, object]) -> dict[Path, Number]:
     return columns
 
 
-def nested(columns: Mapping[Path, object]) -> Fields:
+def nested(columns: Mapping[Path, object]) -> JsonObject:
     """The nested state that these numbers (or arrays) by path came from."""
     state: Fields = {}
     for path, column in columns.items():
@@ -230,7 +230,7 @@ class Sums(Tally):
         total = kind(*map(add, values(self), values(other)))
         return total
 
-    def state(self) -> Fields:
+    def state(self) -> dict[str, Number]:
         kind: Any = type(self)
         return dict(zip(kind.__dataclass_fields__, _values(kind)(self), strict=True))
 
@@ -262,7 +262,7 @@ class Mean(Sums):
 
 
 @cache
-def _settings(kind: Any) -> tuple[str, ...]:
+def _settings(kind: type[Keyed[K, V]]) -> tuple[str, ...]:
     return tuple(setting.name for setting in fields(kind) if setting.init)
 
 
@@ -301,7 +301,7 @@ def total(tallies: Sequence[T]) -> T:
     >>> total([Confusion({("M", "M"): 3}), Confusion({("M", "M"): 1, ("M", "G"): 1})])
     {('M', 'M'): 4, ('M', 'G'): 1}
     """
-    first: Any = tallies[0]
+    first = tallies[0]
     if not isinstance(first, Keyed):
         return reduce(add, tallies)
     by_key: dict[Any, list[Any]] = {}
@@ -309,8 +309,7 @@ def total(tallies: Sequence[T]) -> T:
         for key, entry in tally.items():  # type: ignore[attr-defined]
             by_key.setdefault(key, []).append(entry)
     sums = {k: total(v) if isinstance(v[0], Keyed) else reduce(first.add, v) for k, v in by_key.items()}
-    summed: Any = first.with_items(sums)
-    return summed  # type: ignore[no-any-return]
+    return first.with_items(sums)
 
 
 @dataclass(eq=False, repr=False)
@@ -509,8 +508,8 @@ class Confusion(Keyed[tuple[str, str], Number]):
                 table[label] += changes[label]
         return table
 
-    def state(self) -> Fields:
-        table: dict[str, JsonObject] = {}
+    def state(self) -> dict[str, dict[str, Number]]:
+        table: dict[str, dict[str, Number]] = {}
         for (gold, pred), count in self.items():
             table.setdefault(gold, {})[pred] = count
         return table
@@ -555,7 +554,7 @@ class By(Keyed[K, T]):
     def value(self) -> Number:
         return self.pooled.value
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         return {str(key): tally.state() for key, tally in self.items()}
 
     def from_state(self, state: State) -> Self:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, product
 from operator import itemgetter
-from typing import Any
 
 from goldassay._support.display import Displayed
 from goldassay._support.exceptions import ConventionError, DataError, GoldassayError
@@ -238,8 +237,8 @@ def compare_metric(first: Result, other: Result, clusters: Sequence[object] | No
     if not (clusters or first.design.drafted):
         return other.difference(first, METRIC, seed=seed)
     documents = clusters or first.clusters
-    before: Any = first.zero.with_items(first.columns)
-    after: Any = other.zero.with_items(other.columns)
+    before = first.zero.with_items(first.columns)
+    after = other.zero.with_items(other.columns)
     if first.design.drafted:
         return compare_weighted(before, after, other.zero, first.design, documents)
     return paired(after, before, other.zero, clusters=documents, seed=seed)

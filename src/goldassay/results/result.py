@@ -138,7 +138,7 @@ class Result(Displayed):
         return {name: column.summed for name, column in self._weighted.items()}
 
     @cached_property
-    def _weighted(self) -> Fields:
+    def _weighted(self) -> dict[str, Tally]:
         """The columns, each example for the inputs that it stands for."""
         return {name: self.design.weighted(column) for name, column in self.columns.items()}
 
@@ -266,12 +266,12 @@ class Result(Displayed):
         """
         key = (id(other), name, test, seed)
         if key not in self._tests:
-            columns: list[Any] = [result.zero.with_items(result.columns) for result in (self, other)]
-            zero: Any = self.zero
+            columns: list[Tally] = [result.zero.with_items(result.columns) for result in (self, other)]
+            zero: Tally = self.zero
             limits = None
             if name != METRIC:
-                columns = [column[name] for column in columns]
-                zero = zero[name]
+                columns = [result.columns[name] for result in (self, other)]
+                zero = self.zero[name]
                 limits = self.measures[name].known_limits
             paired = compare(columns[0], columns[1], zero, clusters=self.clusters, bounds=limits, test=test, seed=seed)
             self._tests[key] = (other, paired)
@@ -425,7 +425,7 @@ def facts_of(facts: Counter[Hashable], kind: str) -> Counter[Any]:
     return Counter({fact[1]: n for fact, n in facts.items() if isinstance(fact, tuple) and fact[0] == kind})
 
 
-def from_columns(task: str, measures: Mapping[str, Measure], columns: Record, shared: Batches) -> Result:
+def from_columns(task: str, measures: Mapping[str, Measure], columns: Mapping[str, Tally], shared: Batches) -> Result:
     """The result of evidence: by name the tallies of every example, whose fields are arrays."""
     conventions = {name: measure.conventions for name, measure in measures.items()}
     return Result(task, dict(measures), columns, shared.gold, shared, conventions=conventions)
@@ -452,7 +452,7 @@ def breakdowns(result: Result, tables: Facets) -> JsonObject:
     ]
     shares = {}
     for kind in sorted({kind for of_example in kinds for kind in of_example}):
-        marks: Any = means([float(kind in of_example) for of_example in kinds])
+        marks = means([float(kind in of_example) for of_example in kinds])
         ends = design.interval(marks, Mean(), clusters=result.clusters, bounds=(0.0, 1.0))
         shares[kind] = {"share": ends.value, "low": ends.low, "high": ends.high}
     return {"kind": dict(sorted(shares.items(), key=lambda item: -item[1]["share"]))}

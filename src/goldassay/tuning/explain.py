@@ -66,7 +66,7 @@ from goldassay.tuning.units import (
 from goldassay.tuning.wrappers import Examples, Wrapped, output_fields, predictors
 
 LEAST_MEASURED = 10  # examples below which no unit is measured
-OutcomesWithout = Callable[[frozenset[int], range], Values]
+OutcomesWithout = Callable[[frozenset[int], range], Sequence[object]]
 """The evidence of the program without the units of these indices, on the examples at these positions."""
 
 
@@ -341,7 +341,7 @@ def explain(
         return omit(program, units, removed) if removed else program
 
     @cache
-    def measure(removed: frozenset[int], positions: range) -> Values:
+    def measure(removed: frozenset[int], positions: range) -> Sequence[object]:
         name = f"without {len(removed)} of {len(units)} units"
         run = bench.run(without(removed), [order[position] for position in positions], name)
         return [case.evidence for case in run.cases]
