@@ -122,7 +122,7 @@ class Cache:
         self.use = use
         self.store = Store(self.folder / "fetched.sqlite")
 
-    def get(self, kind: str, key: str, fetch: Callable[[], Any]) -> Fetched:
+    def get(self, kind: str, key: str, fetch: Callable[[], object]) -> Fetched:
         """The value of a key: from the folder while it is fresh, else fetched and stored.
 
         Raises:

@@ -119,7 +119,7 @@ def history_entry(lm: dspy.BaseLM, outputs: object) -> Mapping[str, Any]:
     return next((entry for entry in recent if entry.get("outputs") is outputs), {})
 
 
-def was_cut(entry: Mapping[str, Any]) -> bool:
+def was_cut(entry: Mapping[str, object]) -> bool:
     """Whether an entry of a model's history holds an answer that was cut off at ``max_tokens``."""
     response = entry.get("response")
     parts = [response, *(getattr(response, "choices", None) or ())]

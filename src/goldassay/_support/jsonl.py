@@ -84,7 +84,7 @@ def finite(digits: str) -> float:
     return number
 
 
-def whole(parsed: Any) -> Any:
+def whole(parsed: object) -> object:
     """A parsed value in which half of a character is ``\ufffd``, so that UTF-8 can hold it.
 
     >>> whole({"text": "a\\ud83d b", "n": [1, "c"]})
@@ -148,7 +148,7 @@ def _writable(value: object, depth: int = 0) -> object:
         return f"<{type(value).__name__}>"
 
 
-def jsonable(value: object) -> Any:
+def jsonable(value: object) -> object:
     """A value that JSON can write for one that it cannot: models as dicts, arrays as lists, the rest as text.
 
     >>> from dataclasses import make_dataclass
@@ -223,7 +223,7 @@ def rows_at(file: Path, offsets: Iterable[int]) -> Iterator[dict[str, object]]:
     with file.open("rb") as stream:
         for offset in offsets:
             stream.seek(offset)
-            row: dict[str, Any] = value(stream.readline(), file=file, unique=False)
+            row = value(stream.readline(), file=file, unique=False)
             yield row
 
 
@@ -250,7 +250,7 @@ class Log:
             file.parent.mkdir(parents=True, exist_ok=True)
             self._stream = file.open("ab+", buffering=0)
 
-    def add(self, row: Mapping[str, Any]) -> int:
+    def add(self, row: Mapping[str, object]) -> int:
         """Append one object; returns the byte offset of its line."""
         return self.lines([dumps(row)])
 

@@ -81,7 +81,7 @@ def models(*things: object) -> list[dspy.BaseLM]:
     >>> [lm.model for lm in models(lambda question: ask(question=question), ask)]
     ['openai/small']
     """
-    library: Any = sys.modules.get("dspy")  # where it is not loaded there are no models
+    library = sys.modules.get("dspy")  # where it is not loaded there are no models
     lms: dict[int, dspy.BaseLM] = {}
     seen: set[int] = set()
     waiting: deque[Any] = deque(things)
@@ -187,7 +187,7 @@ def scrub(value: object) -> Any:
     return [scrub(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
-def mask(value: Any) -> Any:
+def mask(value: object) -> Any:
     """A JSON value whose texts have a star for each character of a secret, so that offsets stay what they were.
 
     >>> mask({"text": "key sk-abcdef123456, Museum"})

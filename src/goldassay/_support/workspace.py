@@ -21,7 +21,7 @@ from typing import Any
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import resource
 
-DSPY_SETTINGS: dict[Path, dict[str, Any]] = {}
+DSPY_SETTINGS: dict[Path, dict[str, object]] = {}
 """The model and adapter that each loaded file gave to ``dspy.configure``."""
 IMPORT_FOLDERS: list[str] = []
 """The folders from which files import their neighbours, that of the file that was loaded last first."""
@@ -158,7 +158,7 @@ def load(file: Path) -> ModuleType:
     return sys.modules[key]
 
 
-def settings_of(file: Path | None) -> dict[str, Any]:
+def settings_of(file: Path | None) -> dict[str, object]:
     """The model and adapter in DSPy's settings; those that ``file`` configured where another file did so since."""
     settings = _dspy_settings()
     if file is None or not any(settings.get("lm") is theirs.get("lm") for theirs in DSPY_SETTINGS.values()):
@@ -166,7 +166,7 @@ def settings_of(file: Path | None) -> dict[str, Any]:
     return settings | DSPY_SETTINGS.get(file.resolve(), {})
 
 
-def _dspy_settings() -> dict[str, Any]:
+def _dspy_settings() -> dict[str, object]:
     dspy: Any = sys.modules.get("dspy")
     return {name: dspy.settings.get(name) for name in ("lm", "adapter")} if hasattr(dspy, "settings") else {}
 

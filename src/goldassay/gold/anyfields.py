@@ -70,13 +70,13 @@ def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool) -> Re
         return row
     groups = [name for name in ("inputs", "outputs") if isinstance(row[name], Mapping)]
     mapped = {path.partition(".")[0] for path in (paths or {}).values()}
-    merged: Fields = {key: row[key] for key in row if key not in groups or key in mapped}
+    merged = {key: row[key] for key in row if key not in groups or key in mapped}
     for name in groups if predicted else groups[::-1]:
         merged |= row[name]
     return merged
 
 
-def renamed(row: Record, paths: Mapping[str, str], *, predicted: bool) -> Fields:
+def renamed(row: Mapping[str, object], paths: Mapping[str, str], *, predicted: bool) -> Fields:
     """A row under the names of a mapping, which may be other names in predictions than in gold; other columns stay.
 
     Raises:
@@ -94,7 +94,7 @@ def renamed(row: Record, paths: Mapping[str, str], *, predicted: bool) -> Fields
     return record
 
 
-def objects(data: Any, field: str = "") -> Iterator[Record]:
+def objects(data: Any, field: str = "") -> Iterator[Mapping[str, object]]:
     """The records of a JSON value or of Python objects: a list, lists by split, or a data frame.
 
     A record is a dict, a pydantic model, a ``dspy.Example`` or any object with attributes. Of a data frame, which is
@@ -148,7 +148,7 @@ def _is_empty(value: object) -> bool:
     return value is None or (isinstance(value, float) and isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
 
 
-def nested(row: Record) -> Fields:
+def nested(row: Mapping[str, object]) -> Fields:
     """A row of a table as a record with its fields: dotted columns are nested, empty cells are absent.
 
     The record is the column ``record``, the columns that begin with ``record.``, or all that do not describe it.
@@ -187,7 +187,7 @@ def _lists(value: object) -> object:
     return [inner[key] for key in sorted(inner, key=int)] if listed else inner
 
 
-def fields(records: Iterable[Record]) -> dict[str, str]:
+def fields(records: Iterable[Mapping[str, object]]) -> dict[str, str]:
     """The fields of records with their types, as a DSPy signature writes them.
 
     Few texts that repeat are a Literal, unless those of most records are words of another field, as a name in a letter
@@ -214,7 +214,7 @@ def fields(records: Iterable[Record]) -> dict[str, str]:
     return types
 
 
-def texts(records: Iterable[Record]) -> list[str]:
+def texts(records: Iterable[Mapping[str, object]]) -> list[str]:
     """The fields that are texts, not labels: the likely inputs of a task of which nothing else is known.
 
     >>> texts([{"id": str(n), "body": "abcdef"[n] * 9, "team": "AB"[n % 2]} for n in range(6)])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import Faults
-from goldassay.core.fields import Fields, check_unique
+from goldassay.core.fields import Fields, JsonObject, check_unique
 from goldassay.gold import formats
 from goldassay.gold.formats import ReadOptions, Source
 from goldassay.gold.formats.jsonl import ids_of
@@ -32,7 +32,7 @@ class Pairs:
     pred: Sequence[Fields]
     warnings: list[str]
     design: Design
-    population: Sequence[Fields] = ()
+    population: Sequence[JsonObject] = ()
     unlabelled: int = 0
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ class Pairs:
 
 def pairs(
     task: str,
-    gold: Any,
+    gold: object,
     pred: Any,
     *,
     split: str | None = None,
@@ -187,7 +187,7 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
             preds.warnings.append(f"{message} are left out, as the official scorer does ({_listed(strangers)})")
             preds = preds.select(ids)
         elif form.spurious:
-            empty: list[Fields] = []  # gold for these; evidence for what is not there is left out, as DocRED does
+            empty = []  # gold for these; evidence for what is not there is left out, as DocRED does
             for record in preds.select(strangers):
                 for item in record[form.spurious]:
                     item.pop("evidence", None)

@@ -34,7 +34,7 @@ TOKENISED = ("hipe", "iob2", "conll")
 
 
 def source_of(
-    path: Any,
+    path: object,
     task: str,
     side: Side = "gold",
     format: str | None = None,
@@ -233,7 +233,7 @@ class Records(list[Fields]):
 
 
 def read(
-    place: Any,
+    place: object,
     task: str,
     side: Side = "gold",
     *,

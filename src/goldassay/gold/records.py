@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from goldassay._support.exceptions import DataError
 from goldassay._support.files import resource
-from goldassay.core.fields import as_text
+from goldassay.core.fields import JsonObject, as_text
 from goldassay.core.measure import FAILURE, NO_PREDICTION, TASKS
 from goldassay.core.shape import UNKNOWN_SHAPE
 from goldassay.gold.shapes import SHAPES, Fields, Record, Side
@@ -38,7 +38,7 @@ UNION_STEPS = re.compile(r"dict\[|list\[|function-|constrained-|(str|int|float|b
 
 
 @cache
-def adapter(task: str, side: Side = "gold") -> TypeAdapter[Fields]:
+def adapter(task: str, side: Side = "gold") -> TypeAdapter[JsonObject]:
     """The validator of a task's records; raises unless the task is a built-in one."""
     if task not in TASKS:
         raise DataError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
@@ -54,7 +54,7 @@ def schema(task: str, side: Side = "gold") -> Fields:
     return adapter(task, side).json_schema()
 
 
-def check(record: object, task: str, side: Side = "gold") -> Fields:
+def check(record: object, task: str, side: Side = "gold") -> JsonObject:
     """One record, validated; an error is one line with the field.
 
     Raises:
@@ -105,7 +105,7 @@ def problems(
         fields = record if isinstance(record, dict) else {}
         labels = LABEL_FIELDS[task]
         details = error.errors(include_url=False, include_context=False)
-        present: Any = record
+        present = record
         for detail in details:
             if detail["input"] is None:
                 empty = {**TABLE[task]["empty"], "answer": ""} if side == "pred" else {}
@@ -140,7 +140,7 @@ def problems(
         return list(errors.values())
 
 
-def _without(value: Any, path: Sequence[str | int], empty: Fields) -> Any:
+def _without(value: object, path: Sequence[str | int], empty: JsonObject) -> object:
     """A value without the null at a path, in whose place its ``empty`` value is, if it has one."""
     step, *inside = path
     if isinstance(value, dict) and step in value and value[step] is None:
@@ -155,7 +155,7 @@ def _without(value: Any, path: Sequence[str | int], empty: Fields) -> Any:
     return _without(value, inside, empty)  # the step is the name of an alternative
 
 
-def _with_calls(record: Fields) -> Fields:
+def _with_calls(record: JsonObject) -> JsonObject:
     """Gold with the calls of its messages, if it has no calls of its own."""
     messages = record.get("messages")
     if not isinstance(messages, list) or "calls" in record:
@@ -294,7 +294,7 @@ def first_acceptable(calls: Sequence[Any]) -> Sequence[Fields]:
     return calls[0] if calls and isinstance(calls[0], list) else calls
 
 
-def as_gold(output: Record, task: str) -> Fields:
+def as_gold(output: Record, task: str) -> JsonObject:
     """The answer of a system in the fields of gold, for a person to accept or correct.
 
     What gold cannot have (a span that is not in the text) is left out, and no document is judged. So are working notes
@@ -376,7 +376,7 @@ def grades(record: Record) -> dict[str, float]:
     return dict(judged) if isinstance(judged, Mapping) else dict.fromkeys(judged, 1)
 
 
-def leaves(record: object) -> list[tuple[str, Any]]:
+def leaves(record: object) -> list[tuple[str, object]]:
     """The leaf fields of a structured record with their values, as records are compared.
 
     >>> leaves({"no": "7", "lines": [{"qty": 2}, {"qty": 1}]})

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from goldassay._support import files, workspace
 from goldassay._support.exceptions import DataError, GoldassayError
@@ -274,7 +274,7 @@ class GoldSet:
 
 
 def load(
-    name_or_path: Any, *, format: str | None = None, task: str | None = None, **options: Unpack[ReadOptions]
+    name_or_path: object, *, format: str | None = None, task: str | None = None, **options: Unpack[ReadOptions]
 ) -> GoldSet:
     """A gold set by its name under ``gold/``, its folder, one file of it, or records in Python.
 
@@ -343,7 +343,7 @@ def standoff(folder: Path) -> bool:
     return not is_set(folder) and next(folder.rglob("*.ann"), None) is not None
 
 
-def card(folder: Path) -> Fields:
+def card(folder: Path) -> JsonObject:
     """The card of a set; a set without one has an empty card.
 
     Raises:
@@ -450,7 +450,7 @@ def counted(task: str, records: Sequence[Record]) -> Fields:
     >>> counted("extraction", records)
     {'records': 1, 'splits': {'train': 1}, 'languages': {'nl': 1}, 'entities': 1, 'types': {'TOP': 1}}
     """
-    counts: Fields = {"records": len(records)} | _tables(records, splits="split", languages="language")
+    counts = {"records": len(records)} | _tables(records, splits="split", languages="language")
     if task not in TABLE:  # how many records have each field, and how often each value occurs if there are few
         for name in anyfields.fields(records):
             values = [str(record[name]) for record in records if record.get(name) is not None]

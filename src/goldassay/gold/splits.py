@@ -141,7 +141,7 @@ class Split:
 
 
 def split(
-    records: Sequence[Record],
+    records: Sequence[Mapping[str, object]],
     *,
     ratios: Mapping[str, float] | None = None,
     factors: Sequence[str] | None = None,

@@ -201,7 +201,7 @@ class Study:
         """The contents of each record; None where an annotator lacks it."""
         return [[None if record is None else reading_of(record) for record in row] for row in self.rows]
 
-    def among(self, readings: Sequence[Sequence[Any]], names: Sequence[str]) -> Compared:
+    def among(self, readings: Sequence[Sequence[object]], names: Sequence[str]) -> Compared:
         """The contents of these annotators' records, of the records that all of them have."""
         columns = [self.names.index(name) for name in names]
         rows = ((row, [values[column] for column in columns]) for row, values in zip(self.rows, readings, strict=True))
@@ -297,7 +297,7 @@ class Study:
         return result
 
 
-def _units(row: Sequence[Mapping[object, object] | None]) -> list[list[Any]]:
+def _units(row: Sequence[Mapping[object, object] | None]) -> list[list[object]]:
     """The values of all annotators, place by place; None if one has no value there."""
     where = dict.fromkeys(key for values in row for key in values or ())
     return [[values.get(key) if values else None for values in row] for key in where]
@@ -338,7 +338,7 @@ def statements(record: Record) -> list[tuple[str, ...]]:
     Two are the same if they are in all parts but for case and spaces.
     """
     if "record" in record:
-        parts: list[tuple[Any, ...]] = [*shaped.leaves(record["record"])]
+        parts: list[tuple[object, ...]] = [*shaped.leaves(record["record"])]
     elif "calls" in record:
         calls = shaped.first_acceptable(record["calls"])
         parts = [(call["name"], as_text(call.get("args") or {})) for call in calls]

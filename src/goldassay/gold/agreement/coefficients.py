@@ -60,7 +60,7 @@ class Coefficient(Keyed[Any, Number]):
             raise GoldassayError(f"no level {kind!r}; there are {', '.join(LEVELS)}")
         pairs = cls(kind=kind)
         for unit in units:
-            values: list[Any] = [value for value in unit if value is not None]
+            values = [value for value in unit if value is not None]
             for value in values if kind in LEVELS[1:] else ():
                 is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
                 if not is_number or not np.isfinite(value):

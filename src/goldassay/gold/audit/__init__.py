@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Unpack
 
@@ -36,7 +36,6 @@ from goldassay.gold.audit.findings import (
     unreadable,
 )
 from goldassay.gold.formats import ReadOptions
-from goldassay.gold.shapes import Record
 
 __all__ = ["FINDING_KINDS", "Finding", "GoldAudit", "audit", "repaired"]
 
@@ -95,7 +94,7 @@ def repaired(source: Path, target: Path, findings: Iterable[Finding]) -> int:
     """
     if target.exists() or target.resolve().is_relative_to(source.resolve()):
         raise GoldassayError(f"the repaired copy needs a new place of its own, not {target}")
-    fixes: dict[Path, list[tuple[int, str, Record]]] = {}
+    fixes: dict[Path, list[tuple[int, str, Mapping[str, object]]]] = {}
     for finding in findings:
         if finding.fix and finding.line:
             file = Path(finding.file) if source.is_dir() else Path()

@@ -114,7 +114,7 @@ def mapping(value: JSON) -> Record:
     return value if isinstance(value, Mapping) else {}
 
 
-def differences(declared: JSON, counts: Record, where: str, file: str = CARD) -> Iterator[Finding]:
+def differences(declared: JSON, counts: Mapping[str, object], where: str, file: str = CARD) -> Iterator[Finding]:
     """Declared numbers, and tables of numbers, that are not the counted ones."""
     table = mapping(declared)
     names = [name for name, value in counts.items() if isinstance(table.get(name), type(value))]

@@ -95,7 +95,7 @@ class Source:
     numbered: bool = False
     """Whether ids are numbers of rows, because the file has none; set by readers of tables."""
 
-    def option(self, name: str, default: Any = None) -> Any:
+    def option(self, name: str, default: object = None) -> Any:
         """The value of an option; ``None`` counts as not set."""
         value = self.options.get(name)
         return default if value is None else value
@@ -144,7 +144,7 @@ class Format(NamedTuple):
 
     tasks: Sequence[str]
     rows: Callable[[Source], Iterator[SourceRecord]]
-    write: Callable[[str | Path, Iterable[Mapping[str, Any]], str, Side], None] | None = None
+    write: Callable[[str | Path, Iterable[Mapping[str, object]], str, Side], None] | None = None
     written: Sequence[str] = ()
     options: Sequence[str] = ()
     pair_rows: Callable[[Source, Source], tuple[Iterable[SourceRecord], Iterable[SourceRecord]]] | None = None

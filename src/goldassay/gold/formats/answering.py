@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
+from goldassay.core.fields import JsonObject
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.shapes import Fields, Record, Side
 
@@ -62,7 +62,7 @@ def _squad(source: Source) -> Iterator[SourceRecord]:
                     yield SourceRecord(record | about)
 
 
-def passages(path: str | Path) -> list[Fields]:
+def passages(path: str | Path) -> list[JsonObject]:
     """The paragraphs of a SQuAD file, once each."""
     source = Source(Path(path), "retrieval", "squad")
     return [{"id": name, "text": paragraph["context"]} for name, _, paragraph in _paragraphs(source)]
@@ -90,7 +90,7 @@ def _write_squad(path: str | Path, records: Iterable[Record], task: str, side: S
     if side == "pred":
         files.save_json(path, {record["id"]: record["answer"] for record in listed})
         return
-    articles: dict[tuple[str, str], dict[tuple[str, str], list[Any]]] = {}
+    articles: dict[tuple[str, str], dict[tuple[str, str], list[object]]] = {}
     for record in listed:
         starts = record.get("answer_starts") or [record.get("context", "").find(text) for text in record["answers"]]
         if "context" not in record or -1 in starts or len(starts) != len(record["answers"]):

@@ -44,7 +44,7 @@ def _record(file: Path, name: str, source: Source) -> Fields:
     text_file = file.with_suffix(".txt")
     gold = source.side == "gold"
     text = files.text(text_file) if gold or text_file.exists() else None
-    spans: dict[str, Fields] = {}
+    spans = {}
     triggers: dict[str, str] = {}  # the T of each E
     ids: dict[str, dict[str, list[str]]] = {}  # of each span that is linked, its ids by knowledge base
     relations: list[tuple[int, str, list[str]]] = []

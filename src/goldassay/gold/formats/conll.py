@@ -41,6 +41,7 @@ from typing import NamedTuple
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import JsonObject
 from goldassay.core.measure import check_choice
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import SPANS
@@ -102,7 +103,7 @@ class Document:
         starts = accumulate((len(token.form + token.space) for token in self.tokens), initial=0)
         return [(start, start + len(token.form)) for start, token in zip(starts, self.tokens, strict=False)]
 
-    def record(self, source: Source) -> Fields:
+    def record(self, source: Source) -> JsonObject:
         """Its id, and on gold's side language, strata, text, and its tokens if the option ``tokens`` asks for them."""
         if source.side == "pred":
             return {"id": self.id}

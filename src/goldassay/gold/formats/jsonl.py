@@ -16,6 +16,7 @@ from typing import Any
 from goldassay._support import files
 from goldassay._support import jsonl as strict
 from goldassay._support.exceptions import DataError
+from goldassay.core.fields import JsonObject
 from goldassay.core.measure import RAISED, TASKS
 from goldassay.gold.anyfields import flat, renamed
 from goldassay.gold.formats import Format, Source, SourceRecord
@@ -54,7 +55,7 @@ def _json_lines(source: Source) -> Iterator[SourceRecord]:
         raise DataError("no predictions; did every example fail?", file=file)
 
 
-def record_of(row: object, source: Source) -> dict[str, Any] | None:
+def record_of(row: object, source: Source) -> JsonObject | None:
     """The record of a run's row; None if its example failed.
 
     Raises:

@@ -22,7 +22,7 @@ from goldassay._support.exceptions import DataError
 from goldassay.core.fields import JsonObject
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import is_labelled
-from goldassay.gold.shapes import SHAPES, Fields, Record, Side
+from goldassay.gold.shapes import SHAPES, Record, Side
 
 ANNOTATED = ("entities", "label", "secondary_labels")
 SHOWN_FIELDS = ("errors", "score")  # what `goldassay runs export --format label-studio` shows people with the text
@@ -59,7 +59,7 @@ def _tasks(source: Source) -> Iterator[SourceRecord]:
 def _annotations(regions: Sequence[Record], text: str, task: str) -> JsonObject:
     """The entities or labels of regions; the offsets of an entity are proved by its words if it has them."""
     if task == "extraction":
-        spans: list[Fields] = []
+        spans = []
         for value in (region["value"] for region in regions if region["type"] == "labels"):
             start = int(value["start"])
             end = int(value["end"])
@@ -86,7 +86,7 @@ def _write(path: str | Path, records: Iterable[Record], task: str, side: Side) -
     tasks = []
     for record in records:
         text = str(record.get("text", ""))
-        exported: Fields = {"data": {key: value for key, value in record.items() if key not in ANNOTATED}}
+        exported: JsonObject = {"data": {key: value for key, value in record.items() if key not in ANNOTATED}}
         if suggestions := record.get("suggestions"):
             exported["predictions"] = [
                 {"model_version": name, "result": _regions(answer, text)} for name, answer in suggestions.items()
@@ -104,7 +104,7 @@ def _regions(record: Record, text: str) -> list[JsonObject]:
         if span["start"] is not None:
             start = span["start"]
             end = span["end"]
-            value: Fields = {"start": start, "end": end, "text": span.get("text") or text[start:end]}
+            value = {"start": start, "end": end, "text": span.get("text") or text[start:end]}
             value["labels"] = [str(span.get("type", ""))]
             names = {"from_name": "entities", "to_name": "text", "type": "labels"}
             regions.append({"id": f"p{len(regions)}", **names, "value": value})

@@ -34,11 +34,12 @@ from typing import Any
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, MissingExtra
 from goldassay._support.files import Faults
+from goldassay.core.fields import JsonObject
 from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields
 from goldassay.gold.formats import SPLIT_NAMES, Format, Source, SourceRecord, is_by_split
 from goldassay.gold.records import LABEL_FIELDS, is_labelled, schema
-from goldassay.gold.shapes import Fields, Record, Side
+from goldassay.gold.shapes import Fields, Side
 
 WRITTEN = ("classification", "answering")
 HF = "hf:"
@@ -100,7 +101,7 @@ def rows(source: Source) -> Iterator[SourceRecord]:
         raise DataError("there are no records", file=source.path)
 
 
-def _raw_rows(source: Source) -> Iterable[tuple[int | None, Any]]:
+def _raw_rows(source: Source) -> Iterable[tuple[int | None, object]]:
     """The rows with their lines, where a file has lines."""
     file = source.path
     kind = source.format
@@ -115,14 +116,14 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, Any]]:
         return [(line, {name: columns[name][i] for name in columns}) for i, (line, _) in enumerate(lines)]
     if kind == "jsonl" and "data" not in source.options:
         return files.json_lines(file)
-    records: Iterable[Any]
+    records: Iterable[object]
     if "data" in source.options:
         records = anyfields.objects(source.options["data"], BARE.get(source.task, ""))
     elif kind in ("dataset", "parquet"):
         records = _dataset(str(file), kind)
     elif kind == "json":
         content = files.json_value(file)
-        frame: list[Any] = list(content.values()) if isinstance(content, dict) else []
+        frame = list(content.values()) if isinstance(content, dict) else []
         rows = frame[0] if frame and isinstance(frame[0], dict) else {}
         if (
             rows
@@ -138,7 +139,7 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, Any]]:
     return ((None, row) for row in records)
 
 
-def _record(row: Fields, source: Source) -> Fields:
+def _record(row: JsonObject, source: Source) -> Fields:
     """A row under the names of the task's fields."""
     header = ", ".join(row) or "none"
     by_name = {name.strip().lower(): name for name in reversed(list(row))}
@@ -160,7 +161,7 @@ def _record(row: Fields, source: Source) -> Fields:
     if "reference" in record or isinstance(bare, str) or (bare is None and not drafted):
         answers = record.get("answers") or []
         record["answers"] = [answers] if isinstance(answers, str) else answers
-    shape: Any = _schema(source.task, source.side)
+    shape = _schema(source.task, source.side)
     if str(row.get("errors", "")).startswith("["):  # else a column of this name is one's own
         record["errors"] = row.pop("errors")
         if isinstance(record["errors"], str):
@@ -180,7 +181,7 @@ def _record(row: Fields, source: Source) -> Fields:
 _schema = cache(schema)
 
 
-def _value(cell: str, field: str) -> Any:
+def _value(cell: str, field: str) -> object:
     """The value of a cell."""
     if field in LIST_FIELDS:
         return several(cell)
@@ -280,10 +281,10 @@ def _typed(name: str, cells: list[str]) -> list[Any]:
     return [float(value) if float in kinds and value is not None else value for value in values]
 
 
-def _plain(value: Any, name: str) -> Any:
+def _plain(value: object, name: str) -> object:
     """A value as JSON holds it; raises for an image, bytes and the like."""
 
-    def simple(inner: Any) -> Any:
+    def simple(inner: object) -> object:
         plain = jsonl.jsonable(inner)
         if isinstance(plain, str) and not (hasattr(inner, "isoformat") or isinstance(inner, Enum)):
             message = f"{name} holds {type(inner).__name__}, which no record can hold"
@@ -322,7 +323,7 @@ def _dataset(name: str, kind: str) -> Iterator[dict[str, object]]:
             yield row
 
 
-def write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
+def write(path: str | Path, records: Iterable[Mapping[str, object]], task: str, side: Side) -> None:
     """Write a table with the columns that one of the records has; the extension says which kind.
 
     A draft has an empty column for its labels.
