@@ -134,3 +134,12 @@ def test_folders_have_names_of_their_own_and_no_gold_is_an_error(tmp_path: Path)
     with pytest.raises(GoldassayError, match="no run at"):
         Run.load(tmp_path / "nothing")
     json.dumps(evaluate(Years(), examples(4), METRIC, progress=False).summary())
+
+
+def test_scores_beyond_one_draw_a_warning() -> None:
+    def percent(gold: Any, pred: Any) -> float:
+        return 100.0 if pred.entities[0]["end"] == 7 else 30.0
+
+    (warning,) = evaluate(Years(), examples(2), percent, progress=False).warnings
+    assert warning.endswith("return shares of 1 (score / 100)")
+    assert not evaluate(Years(), examples(2), lambda gold, pred: percent(gold, pred) / 100, progress=False).warnings

@@ -100,6 +100,11 @@ class Run(Displayed):
         elif empty := [name for name, tally in self.total.items() if self.rows and not tally.weight]:
             count = ("measures", "it reads") if len(empty) == 1 else ("measure", "they read")
             warnings.append(f"{', '.join(empty)} {count[0]} nothing: no example has what {count[1]}")
+        if self.head.of_function and (best := max(self.result.scores, default=0.0)) > 1 + 1e-9:
+            warnings.append(
+                f"scores go up to {best:g}, and 1 is a right answer in error patterns, patches and demonstrations: "
+                f"return shares of 1 (score / {best:g})"
+            )
         called = self.head.model and (self.cost.get("calls") or self.cost.get("cached"))
         temperature = (self.head.model or {}).get("temperature")
         if called and self.repeats == 1 and temperature != 0:
