@@ -20,7 +20,7 @@ import pytest
 from pydantic import BaseModel
 
 from goldassay import Metric
-from goldassay._support.exceptions import ConventionError, DataError, GoldassayError, RunStopped
+from goldassay._support.exceptions import ConventionError, DataError, GoldassayError, MetricError, RunStopped
 from goldassay.measures import extraction
 from goldassay.running import Run, new_folder
 from goldassay.running.comparing import remeasured
@@ -561,3 +561,15 @@ def test_a_metric_compares_the_object_that_a_program_returned_as_in_dspy(
     if kind is not dict:
         by_method = evaluate(lambda q: kind(team=q), gold, lambda gold, pred: pred.is_for(gold.team), progress=False)
         assert by_method.value == pytest.approx(2 / 3)
+
+
+def test_a_judge_in_a_function_whose_answer_cannot_be_read_is_one_line() -> None:
+    judge = dspy.Predict("text -> verdict: bool")
+
+    def judged(gold: Any, pred: Any) -> bool:
+        with dspy.context(lm=dspy.utils.DummyLM([{"verdict": "perhaps"}] * 4)):
+            return bool(judge(text=gold.text).verdict)
+
+    advice = r"on record e0; catch it there, and return what such an example counts"
+    with pytest.raises(MetricError, match=rf"^the metric raised AdapterParseError: .* \(test_.*py:\d+\), {advice}"):
+        evaluate(right, examples(2), judged, progress=False)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import dspy
 
-from goldassay._support.dspy_compat import DSPY_ERRORS
+from goldassay._support.dspy_compat import DSPY_ERRORS, is_unavailable
 from goldassay._support.exceptions import (
     GoldassayError,
     MetricError,
@@ -29,7 +29,7 @@ from goldassay._support.exceptions import (
 from goldassay._support.jsonl import dumps
 from goldassay.core import tally
 from goldassay.core.feedback import ReviewNotes, differences, feedback
-from goldassay.core.fields import Columns, Record, names, read, sides
+from goldassay.core.fields import Columns, Record, identity, names, read, sides
 from goldassay.core.measure import (
     FAILURE,
     INVALID,
@@ -260,8 +260,13 @@ class Metric:
             return assessments, next(
                 (e.message for a in assessments.values() for e in a.errors if e.kind == INVALID), ""
             )
-        except BLAMELESS:
-            raise
+        except BLAMELESS as error:
+            if isinstance(error, GoldassayError):
+                raise
+            # of a model that the function asks
+            advice = "" if is_unavailable(error) else "; catch it there, and return what such an example counts"
+            message = f"{RAISED} {one_line(error)}{line_of(error)}, on record {identity(gold, '')}{advice}"
+            raise MetricError(message) from error
         except (Exception, SystemExit) as error:
             if failed(pred):
                 raise
