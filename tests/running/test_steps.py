@@ -21,6 +21,7 @@ from goldassay.measures import trajectories
 from goldassay.running import Run
 from goldassay.running.account import Account
 from goldassay.running.guard import PARSER_FAULT, attempt
+from goldassay.tuning import NearestDemos
 
 METRIC = Metric(trajectories.CallF1(), columns={"pred.calls": lambda pred: pred.get("calls", [])})
 AGENT = """
@@ -316,3 +317,27 @@ def test_a_value_that_cannot_be_read_is_named() -> None:
     loop.append(loop)
     assert bounded([Broken()]) == ["<Broken>"]
     assert "…" in json.dumps(bounded(loop), ensure_ascii=False)
+
+
+class TwoSteps(dspy.Module):  # type: ignore[misc]
+    """Plans, then answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plan = dspy.Predict("question -> query")
+        self.answer = dspy.ChainOfThought("question -> answer")
+
+    def forward(self, question: str) -> Any:
+        self.plan(question=question)
+        return self.answer(question=question)
+
+
+def test_predictors_of_a_copy_have_the_names_that_they_have_in_the_program(tmp_path: Path) -> None:
+    example = dspy.Example(question="2 * 2?", answer="4").with_inputs("question")
+    best = dspy.BestOfN(TwoSteps(), N=2, reward_fn=lambda args, pred: 0.0, threshold=1.0)
+    shown = NearestDemos(1).compile(TwoSteps(), trainset=[example])
+    for program, prefix, times in ((TwoSteps(), "", 1), (best, "module.", 2), (shown, "program.", 1)):
+        with dspy.context(lm=DummyLM([{"query": "q"}, {"reasoning": "r", "answer": "4"}] * 2)):
+            run = evaluate(program, [example], lambda gold, pred: 1.0, folder=tmp_path / prefix, check_leaks=False)
+        named = [step.predictor for step in run.rows[0].steps if step.kind == "model"]
+        assert named == [f"{prefix}plan", f"{prefix}answer.predict"] * times

@@ -9,9 +9,10 @@ import dspy
 import pytest
 
 from goldassay import Metric, evaluate
+from goldassay.core.measure import Error
 from goldassay.measures import answering, trajectories
-from goldassay.tuning import patterns
-from goldassay.tuning.edits import Diagnosis, propose_patches
+from goldassay.tuning import NearestDemos, patterns
+from goldassay.tuning.edits import Diagnosis, predictor_for, propose_patches
 from goldassay.tuning.instructions import rules, tool_descriptions
 from goldassay.tuning.patches import apply
 
@@ -130,3 +131,31 @@ def test_a_call_that_is_missing_is_due_to_the_predictor_of_the_call_before(
 ) -> None:
     errors = trajectories.CallF1(**OPTIONS)(GOLD[0], {"trajectory": steps}).errors
     assert [(error.kind, error.predictor) for error in errors] == [(kind, predictor)]
+
+
+def test_errors_go_to_the_predictor_that_made_them_or_wrote_the_field_last() -> None:
+    class Draft(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.draft = dspy.Predict("question -> answer")
+            self.end = dspy.Predict("question, answer -> topic")
+
+    class Revised(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = Draft()
+            self.end = dspy.Predict("question, draft -> answer")
+            self.rate = dspy.Predict("answer -> rating")
+
+    def predictor(program: Any, **fields: str) -> str:
+        error = Error("wrong_value", "answer: expected 'a', got 'b'.", **fields)
+        pattern = patterns.Pattern("wrong_value", "", "", (), (error,), (), 0.0)
+        return predictor_for(pattern, program)[0]
+
+    train = [dspy.Example(question="q", answer="a").with_inputs("question")]
+    for program in (Revised(), NearestDemos(1).compile(Revised(), trainset=train)):
+        assert predictor(program, field="answer") == "end"  # of inner.draft and end, which writes the answer last
+        assert predictor(program, predictor="end") == "end"  # not inner.end
+        assert predictor(program, predictor="inner.end") == "inner.end"
+        assert predictor(program) == "rate"
+    assert predictor(program, predictor="program.inner.draft") == "inner.draft"  # as the steps of this program have it

@@ -25,6 +25,7 @@ from goldassay._support.dspy_compat import (
     BaseCallback,
     history_entry,
     is_unavailable,
+    signature_of,
     was_cut,
 )
 from goldassay._support.exceptions import one_line
@@ -81,7 +82,7 @@ class Account(BaseCallback):  # type: ignore[misc]
         self.ended = False
         self.usage = UNUSED
         self.cut: int | None = None  # tokens after which an answer was cut off
-        self.names: Mapping[int, str] = {}  # of the program's predictors, by their identity
+        self.names: Mapping[int, str] = {}  # of the program's predictors, by their and their signatures' identity
         self.steps: list[Step] = []
         self._recorded: dict[int, Fields] = {}  # prompts and answers by the index of their step
         self._inner: set[int] = set()  # steps that call a model themselves
@@ -144,7 +145,9 @@ class Account(BaseCallback):  # type: ignore[misc]
     def on_module_start(self, call_id: str, instance: object, inputs: JsonObject) -> None:
         """A module begins."""
         name = type(instance).__name__
-        predictor = (self.names.get(id(instance)) or name) if isinstance(instance, dspy.Predict) else ""
+        predictor = ""
+        if isinstance(instance, dspy.Predict):
+            predictor = self.names.get(id(instance)) or self.names.get(id(signature_of(instance))) or name
         kind = "retriever" if isinstance(instance, dspy.Retrieve) else "module"
         self._begin(call_id, kind, predictor or name, inputs, predictor)
 

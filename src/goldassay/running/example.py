@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 import dspy
 from pydantic import TypeAdapter, ValidationError
 
-from goldassay._support.dspy_compat import HOPELESS_ERRORS, BaseCallback
+from goldassay._support.dspy_compat import HOPELESS_ERRORS, BaseCallback, signature_of
 from goldassay._support.exceptions import DataError, one_line
 from goldassay.core.fields import Fields, identity
 from goldassay.core.measure import failed
@@ -81,11 +82,14 @@ class Measuring:
     @cached_property
     def _parts(self) -> tuple[dict[int, str], dict[int, list[BaseCallback]]]:
         """The names of the program's predictors by their identity, and the callbacks of the parts that stay silent."""
-        names = self.program.named_predictors() if self.trace and isinstance(self.program, dspy.Module) else ()
+        names = self.program.named_predictors() if self.trace and isinstance(self.program, dspy.Module) else []
+        signatures = Counter(id(signature_of(predictor)) for _, predictor in names)
         parts = [dspy.settings.adapter, *(() if self.trace else modules_of(self.program))]
         lists = [getattr(part, "callbacks", None) for part in parts]
         silent = {id(callbacks): callbacks for callbacks in lists if isinstance(callbacks, list)}
-        return {id(predictor): name for name, predictor in names}, silent
+        # a copy, which BestOfN, Refine and nearest examples call, has the signature of its predictor
+        own = {id(signature_of(p)): name for name, p in names if signatures[id(signature_of(p))] == 1}
+        return own | {id(predictor): name for name, predictor in names}, silent
 
     @cached_property
     def _models(self) -> Mapping[str, Any]:

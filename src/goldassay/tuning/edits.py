@@ -222,7 +222,7 @@ def propose_patches(diagnosis: Diagnosis, edits: Sequence[Edit], most: int | Non
 
 
 def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Predict]:
-    """The predictor that the errors name, else the one that writes the field in which they are, else the last one.
+    """The predictor that the errors name, else the last that writes the field in which they are, else the last one.
 
     Raises:
         GoldassayError: The program has no predictor.
@@ -231,10 +231,13 @@ def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Predict]:
     fields = {error.field for error in pattern.errors}
     if not named:
         raise GoldassayError("this program has no predictor, so there is no prompt to patch")
+    names = [name for name, _ in program.named_predictors()]  # as steps have them, with what wraps the program
     for maker, _ in Counter(error.predictor for error in pattern.errors if error.predictor).most_common():
-        if pair := next((pair for pair in named if is_made_by(maker, pair[0])), None):
-            return pair
-    return next((pair for pair in named if fields & set(signature_of(pair[1]).output_fields)), named[-1])
+        makers = [pair for name, pair in zip(names, named, strict=True) if is_made_by(maker, name)]
+        if makers:  # "end" is not the end of "inner.end"
+            return min(makers, key=lambda pair: len(pair[0]))
+    writers = [pair for pair in named if fields & set(signature_of(pair[1]).output_fields)]
+    return (writers or named)[-1]
 
 
 def covering(diagnosis: Diagnosis, most: int = 6) -> Slots:
