@@ -97,6 +97,13 @@ def test_a_module_that_is_only_asynchronous_is_awaited() -> None:
     assert (run.value, run.failed) == (1.0, 0)
 
 
+@pytest.mark.parametrize("async_streaming", [True, False])
+def test_a_stream_is_a_failure_that_names_the_module(async_streaming: bool) -> None:
+    stream = dspy.streamify(dspy.Predict("question -> answer"), async_streaming=async_streaming)
+    message = "the program returned a stream: measure the module itself, which dspy.streamify got"
+    assert attempt(stream, {"question": "Where?"}).goldassay_failure == message
+
+
 def test_a_module_that_states_call_alone_is_called() -> None:
     class Called(dspy.Module):  # type: ignore[misc]
         def __call__(self, text: str) -> Any:

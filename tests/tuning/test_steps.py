@@ -147,7 +147,7 @@ def test_errors_go_to_the_predictor_that_made_them_or_wrote_the_field_last() -> 
             self.end = dspy.Predict("question, draft -> answer")
             self.rate = dspy.Predict("answer -> rating")
 
-    def predictor(program: Any, **fields: str) -> str:
+    def predictor(program: Any, **fields: Any) -> str:
         error = Error("wrong_value", "answer: expected 'a', got 'b'.", **fields)
         pattern = patterns.Pattern("wrong_value", "", "", (), (error,), (), 0.0)
         return predictor_for(pattern, program)[0]

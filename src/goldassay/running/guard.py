@@ -45,6 +45,8 @@ def as_prediction(output: object) -> dspy.Prediction:
         return output
     if output is None:
         return failed_with("the program returned None")
+    if inspect.isgenerator(output) or inspect.isasyncgen(output):  # calls of dspy.streamify are not heard
+        return failed_with("the program returned a stream: measure the module itself, which dspy.streamify got")
     fields = output
     if isinstance(output, (dspy.Example, BaseModel)) or is_dataclass(output):
         fields = {name: read(output, name) for name in names(output)}
