@@ -122,6 +122,7 @@ def test_usage_is_counted_per_example(learner: Any, names_program: Any, names_go
     assert run.cost["calls"] == 5
     assert all(row.usage.calls == 1 for row in run.rows)
     assert run.cost["completion_tokens"] == 25
+    assert repr(Run.load(tmp_path / "r").cost) == repr(run.cost)  # 5 calls, not 5.0
 
 
 def test_folders_have_names_of_their_own_and_no_gold_is_an_error(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from goldassay import Counts, Error, Metric
 from goldassay.core.tally import RATE_TALLIES, Confusion, Evidence
+from goldassay.measures import trajectories
 from goldassay.measures.classification import Accuracy, LabelF1
 from goldassay.measures.extraction import SemEval, SpanF1
 from goldassay.running.comparing import from_predictions
@@ -160,3 +161,18 @@ def test_the_table_says_in_which_languages_and_strata_a_pattern_stands(capsys: p
     assert "tier two 4" in output
     show(patterns(find(cases[:2])))
     assert "tier" not in capsys.readouterr().out  # two examples are no stratum
+
+
+def test_errors_of_one_tool_at_two_steps_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    from goldassay.reporting.pages import report
+    from goldassay.reporting.terminal import show
+    from goldassay.reporting.tuning import patterns
+
+    gold = [{"id": f"t{i}", "question": f"Who {i}?", "calls": [{"name": "search"}, {"name": "read"}]} for i in range(3)]
+    calls = [{"kind": "tool", "name": "read", "args": {"id": 1}, "error": "no such id"} for _ in range(2)]
+    predictions = [{"id": record["id"], "trajectory": calls} for record in gold]
+    run = from_predictions(gold, predictions, Metric(trajectories.CallF1()), name="agent")
+    show(patterns(find(run.cases)))
+    output = capsys.readouterr().out
+    assert "repeated_call read at step 2" in output
+    assert 'read <span class="quiet">step 2</span>' in report([run])

@@ -201,7 +201,8 @@ def patterns(patterns: Sequence[Pattern], most: int = 8) -> View:
     rows: list[TableRow] = []
     for pattern in patterns:
         types = " → ".join(dict.fromkeys(part for part in (pattern.gold_type, pattern.pred_type) if part))
-        name = Cell(f"{pattern.kind} {types}", detail="\n".join(f"  {text}" for text in details(pattern)))
+        step = "" if pattern.step is None else f" at step {pattern.step + 1}"
+        name = Cell(f"{pattern.kind} {types}{step}", detail="\n".join(f"  {text}" for text in details(pattern)))
         rows.append([name, pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
     columns = ["pattern, with its forms", "errors", "examples", "loss"]
     return [Table("error patterns", columns, rows, most=most) if rows else Sentence("No errors.")]

@@ -126,7 +126,7 @@ class RunHead:
     columns: dict[str, str] = field(default_factory=dict)
     process: JsonObject = field(default_factory=dict)
     started: str | None = None
-    cost: dict[str, float | Fields] = field(default_factory=dict)
+    cost: dict[str, int | float | Fields] = field(default_factory=dict)
     judge_labels: Fields = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     status: str | None = None
