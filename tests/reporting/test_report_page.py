@@ -172,6 +172,7 @@ def test_a_model_of_a_file_is_named_without_where_it_lies(two: list[Run], tmp_pa
     (place / "run.json").write_text(json.dumps(about))
     rows = [json.loads(line) for line in (place / "rows.jsonl").read_text().splitlines()]
     rows[0]["calls"] = [{"lm": about["lm"], "prompt": [], "answer": "x"}]
+    rows[0]["steps"] = [{"kind": "model", "name": about["lm"]}]
     (place / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     text = pages.report([Run.load(place)])
     assert ">local:qwen.gguf<" in text

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 
 from goldassay._support.jsonl import JSON, dumps
@@ -153,7 +154,8 @@ def example(runs: Sequence[Run], at: int, rows: Sequence[Row]) -> JsonObject:
         answer["values"] = {name: round(float(tally.value), 6) for name, tally in evidence if tally.weight > 0}
         steps, wrong = shown_steps(row)
         if steps:
-            answer |= {"steps": [step.state() for step in steps], "wrong_step": wrong}
+            named = [replace(s, name=model_name(s.name)) if s.kind == "model" else s for s in steps]
+            answer |= {"steps": [step.state() for step in named], "wrong_step": wrong}
             fields = {name: value for name, value in (row.prediction or {}).items() if name not in TRAJECTORY}
             if read(fields, "history.messages", None):  # of ReActV2, which has its steps there
                 del fields["history"]
