@@ -144,3 +144,13 @@ def test_scores_beyond_one_draw_a_warning() -> None:
     (warning,) = evaluate(Years(), examples(2), percent, progress=False).warnings
     assert warning.endswith("return shares of 1 (score / 100)")
     assert not evaluate(Years(), examples(2), lambda gold, pred: percent(gold, pred) / 100, progress=False).warnings
+
+
+def test_errors_of_form_alone_are_counted() -> None:
+    gold = [dspy.Example(text=city, city=city).with_inputs("text") for city in ("Delft", "Gouda", "Tiel", "Café")]
+    answers = {"Delft": "Delft", "Gouda": "gouda.", "Tiel": "Gouda", "Café": "Cafe\u0301"}
+    run = evaluate(
+        lambda text: {"city": answers[text]}, gold, lambda gold, pred: gold.city == pred.city, progress=False
+    )
+    assert run.value == 0.25
+    assert run.warnings == ["2 errors are of case, marks or Unicode form alone, such as 'gouda.' for 'Gouda'"]

@@ -159,3 +159,11 @@ def test_errors_go_to_the_predictor_that_made_them_or_wrote_the_field_last() -> 
         assert predictor(program, predictor="inner.end") == "inner.end"
         assert predictor(program) == "rate"
     assert predictor(program, predictor="program.inner.draft") == "inner.draft"  # as the steps of this program have it
+
+    class Agents(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = dspy.ReAct("question -> facts", tools=[search])
+            self.last = dspy.ReAct("question, facts -> answer", tools=[search])
+
+    assert predictor(Agents(), predictor="react") == "last.react"  # whose trajectory the program returns

@@ -473,21 +473,23 @@ def unlike_gold(noun: str, gold: Collection[str], predicted: Collection[str]) ->
     >>> unlike_gold("label", ["museum", "library"], ["museum", "Library"])
     ["predicted labels that differ from gold's in case, marks or Unicode form alone: 'Library' for 'library'"]
     """
-
-    def form(name: str) -> str:
-        return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", name).casefold()))
-
     unlike = [name for name in predicted if name not in gold]
     if gold and unlike and len(unlike) == len(predicted):
         return [f"no predicted {noun} occurs in gold: {', '.join(map(repr, sorted(unlike)[:3]))}"]
     forms = {form(name): name for name in gold}
-    pairs = [
-        f"{name!r} for {forms[form(name)]!r}"
-        for name in unlike
-        if form(name) in forms and any(map(str.isalpha, name))  # -1 is not 1
-    ]
+    pairs = [f"{name!r} for {forms[form(name)]!r}" for name in unlike if form(name) in forms]
     message = f"predicted {noun}s that differ from gold's in case, marks or Unicode form alone: {', '.join(pairs[:3])}"
     return [message] if pairs else []
+
+
+def form(text: str) -> str:
+    """A text's letters and digits, without case; a text without letters, such as a number, is its own form.
+
+    >>> form("E-Mail.") == form("email"), form("-1") == form("1")
+    (True, False)
+    """
+    letters = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+    return letters if any(map(str.isalpha, letters)) else text
 
 
 def valued(total: Tally) -> float | None:

@@ -234,8 +234,8 @@ def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Predict]:
     names = [name for name, _ in program.named_predictors()]  # as steps have them, with what wraps the program
     for maker, _ in Counter(error.predictor for error in pattern.errors if error.predictor).most_common():
         makers = [pair for name, pair in zip(names, named, strict=True) if is_made_by(maker, name)]
-        if makers:  # "end" is not the end of "inner.end"
-            return min(makers, key=lambda pair: len(pair[0]))
+        if makers:  # "end" is not the end of "inner.end"; of several agents the last one answers
+            return min(reversed(makers), key=lambda pair: len(pair[0]))
     writers = [pair for pair in named if fields & set(signature_of(pair[1]).output_fields)]
     return (writers or named)[-1]
 
