@@ -118,7 +118,7 @@ def test_an_interrupted_tuning_goes_on(lm: Any, reflector: Any, names_program: A
     assert set(about["dev"]["after"].values()) == {1.0}
     assert json.loads((folder / "gepa" / "corpus.json").read_text())[: len(before)] == before
     whole = tuned(tmp_path / "whole")
-    assert about["cost"]["calls"] <= whole.cost["calls"]
+    assert whole.cost["calls"] <= about["cost"]["calls"] <= 2 * whole.cost["calls"]  # of both parts
     with pytest.raises(GoldassayError, match="is finished"):
         tuned(folder, resume=True)
 

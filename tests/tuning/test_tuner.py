@@ -195,6 +195,23 @@ def test_a_metric_of_any_number_of_arguments_gets_gold_and_prediction(
     assert tuned.dev.after.value > tuned.dev.before.value
 
 
+def test_a_resumed_tuning_has_what_is_left_of_its_budget(
+    lm: Any, learner: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    def tuned(calls: int, resume: bool = False) -> tuple[Any, int]:
+        before = learner.calls
+        budget = f"calls={calls}"
+        result = tune(names_program, gold, METRIC, "patches", lm=lm, budget=budget, progress=False,
+                      folder=tmp_path / "t", resume=resume)  # fmt: skip
+        return result, learner.calls - before
+
+    first, calls = tuned(40)
+    again, calls_again = tuned(41, resume=True)
+    assert [part.stopped for part in (first, again)] == [f"the budget of {n} calls is spent" for n in (40, 41)]
+    assert [part.cost["calls"] for part in (first, again)] == [40, 41]
+    assert calls_again == calls - 40 + 1  # dev and test are measured again
+
+
 def test_a_budget_keeps_the_patches_that_were_accepted(
     patched: tuple[Tuned, Path], lm: Any, names_program: Any, gold: dict[str, list[Any]]
 ) -> None:

@@ -410,7 +410,6 @@ def optimized(
             held_out={"test": splits["test"]},
         )
         try:
-            meter.check()
             result = optimizer.optimize(job)
         except EndpointDown as down:
             raise RunStopped(str(down)) from None

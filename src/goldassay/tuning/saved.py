@@ -9,7 +9,7 @@ saved program.
 A tuned program is a folder: ``state.json``, ``tuning.json``, ``prompt.diff``, and ``patches/`` that were tried.
 ``tuning.json`` is written when a tuning starts, so that the folder says what it holds however it ended. A tuning can be
 resumed with the same program, splits, optimizer and settings only, and only by optimizers that keep a state (GEPA and
-patches); the others start again, in another folder. The cost is that of the last part (``resumed``).
+patches); the others start again, in another folder. The budget and the cost are those of all parts.
 """
 
 from __future__ import annotations

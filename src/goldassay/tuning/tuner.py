@@ -210,7 +210,11 @@ class TuningRun:
         """The result of one optimizer: its program on dev, and once on test."""
         options = self.options
         ((name, optimizer),) = self.arms.items()
-        meter = Meter(options.budget)
+        used = options.folder and options.folder / "used.jsonl"
+        if used is not None and not options.resume:
+            used.unlink(missing_ok=True)
+        meter = Share(Meter(options.budget).limits, Meter(), used)
+        meter.started -= meter.elapsed  # before the tuning was killed
         job, tuned_program, stopped = optimized(optimizer, self.program, self.splits, self.metric, options, meter)
         cost = meter.state()
 
