@@ -80,7 +80,7 @@ class Answer(dspy.Prediction):
         return answer
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name in self._store:
+        if name.startswith("_") or name in self._store or self._returned is None:
             return super().__getattr__(name)
         return getattr(self._returned, name)
 
