@@ -6,7 +6,7 @@ Besides the errors it may have what a reviewer noted about the same or similar i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -177,8 +177,16 @@ def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: l
     return attributed
 
 
-def differences(gold: object, pred: object, text: str, value: float) -> tuple[Error, ...]:
-    """The errors of a function that gives only a number: its own words, or the fields that differ from gold."""
+def differences(gold: object, pred: object, text: str, value: float, reads: Collection[str] = ()) -> tuple[Error, ...]:
+    """The errors of a function that gives only a number: its own words, or the fields that differ from gold.
+
+    Args:
+        gold: The gold example.
+        pred: The prediction.
+        text: What the function says itself.
+        value: Its number.
+        reads: The fields that it reads, if that is known: others are not its errors.
+    """
     if text:
         return (Error("low_score", text),)
     from goldassay._support.dspy_compat import input_keys  # imports DSPy
@@ -188,7 +196,8 @@ def differences(gold: object, pred: object, text: str, value: float) -> tuple[Er
     for name in names(pred):
         expected = read(gold, name, None)
         value_of_pred = read(pred, name, None)
-        if expected is not None and name not in inputs and expected != value_of_pred:
+        is_read = not reads or name in reads
+        if is_read and expected is not None and name not in inputs and expected != value_of_pred:
             message = f"{name}: expected {expected!r}, got {value_of_pred!r}."
             errors.append(Error("wrong_value", message, gold=str(expected), pred=str(value_of_pred), field=name))
     return tuple(errors) or (Error("low_score", f"The metric gives {value:.3f}."),)

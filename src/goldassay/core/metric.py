@@ -366,7 +366,7 @@ class FunctionMetric(Metric):
         self.main = measure.key
         self.targets = dict(targets or {})
         self.extra = [None] * extra_arguments(function)
-        self.takes_values = "output" not in fields_read(function)
+        self.reads = fields_read(function)
         self.alone = ""  # the name of the one value in a dict
         self.has_fixed_names = _return_type(function) in (bool, float, int)
 
@@ -405,7 +405,7 @@ class FunctionMetric(Metric):
         example = dspy.Example(gold) if type(gold) is dict else gold  # a function reads gold.label, as DSPy calls it
         prediction = Answer(pred) if type(pred) is dict else pred
         # the program returned it, and DSPy hands it over
-        plain = self.takes_values and {*names(prediction)} - {"id"} == {"output"}
+        plain = "output" not in self.reads and {*names(prediction)} - {"id"} == {"output"}
         try:
             value = self.function(example, read(prediction, "output") if plain else prediction, *self.extra)
         except (AttributeError, TypeError, LookupError) as error:
@@ -466,7 +466,7 @@ class FunctionMetric(Metric):
                 of_dict = f", or -> dict[str, {kind}] for a dict of them" if len(self.measures) == 1 else ""
                 raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}{of_dict}")
         score = float(Evidence(tallies, self.weights, worst_values(self.measures)).value)
-        errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score)
+        errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score, self.reads)
         main = Assessment(tallies[self.main], errors, (text,) if text and not errors else ())
         return {key: Assessment(entry) for key, entry in tallies.items()} | {self.main: main}
 

@@ -21,7 +21,7 @@ from goldassay.core.fields import Fields, JsonObject, Record, sides, unit
 from goldassay.core.measure import OWN_TASK, Batches, Error, Measure, Returned, parse
 from goldassay.core.tally import Evidence, Mean
 from goldassay.measures.judged import corrected
-from goldassay.results.result import Result, Values, by_key, fold, form
+from goldassay.results.result import Result, Values, by_key, facts_of, fold, form
 from goldassay.results.view import View
 from goldassay.running.folder import ROWS, run_at
 from goldassay.running.head import HEAD, NO_MEASURES, RunHead, read_head
@@ -105,10 +105,9 @@ class Run(Displayed):
                 f"scores go up to {best:g}, and 1 is a right answer in error patterns, patches and demonstrations: "
                 f"return shares of 1 (score / {best:g})"
             )
-        if forms := {pair: n for pair, n in self.result.facts.items() if isinstance(pair, tuple)}:
-            pred, gold = next(iter(forms))
-            wrong = "1 error is" if (n := sum(forms.values())) == 1 else f"{n} errors are"
-            warnings.append(f"{wrong} of case, marks or Unicode form alone, such as {pred!r} for {gold!r}")
+        if forms := facts_of(self.result.facts, "form"):
+            wrong = "1 error is" if forms.total() == 1 else f"{forms.total()} errors are"
+            warnings.append(f"{wrong} of form alone (case, marks, Unicode or type); the first: {next(iter(forms))}")
         called = self.head.model and (self.cost.get("calls") or self.cost.get("cached"))
         temperature = (self.head.model or {}).get("temperature")
         if called and self.repeats == 1 and temperature != 0:
@@ -183,7 +182,9 @@ class Run(Displayed):
                 for error in row.errors:
                     pairs = ((error.pred, error.gold), (error.pred_type, error.gold_type))
                     short = [pair for pair in pairs if pair[0] != pair[1] and len(pair[0]) < 200]  # no long texts
-                    facts.update((pred, gold) for pred, gold in short if form(pred) == form(gold))
+                    is_type = error.kind == "wrong_value" and error.pred == error.gold
+                    if is_type or any(form(pred) == form(gold) for pred, gold in short):
+                        facts["form", f"{error.message:.200}"] += 1
                 documents.append(numbers.setdefault(row.document or position, len(numbers)))
                 for name, key in row.facets.items():
                     facets.setdefault(name, {}).setdefault(key, []).append(position)
