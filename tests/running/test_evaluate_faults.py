@@ -559,8 +559,14 @@ def test_a_metric_compares_the_object_that_a_program_returned_as_in_dspy(
     stored = remeasured(Run.load(tmp_path / "run"), Metric.of(metric))
     assert run.value == stored.value == pytest.approx(2 / 3)
     if kind is not dict:
-        by_method = evaluate(lambda q: kind(team=q), gold, lambda gold, pred: pred.is_for(gold.team), progress=False)
-        assert by_method.value == pytest.approx(2 / 3)
+        for own in (
+            lambda gold, pred: pred.is_for(gold.team),
+            lambda gold, pred: isinstance(pred, kind) and pred.team == gold.team,
+            lambda gold, pred: pred["team"] == gold.team,
+            lambda gold, pred: pred.get("team") == gold.team,
+        ):
+            run = evaluate(lambda q: kind(team=q), gold, own, progress=False)
+            assert run.value == pytest.approx(2 / 3)
 
 
 def test_a_judge_in_a_function_whose_answer_cannot_be_read_is_one_line() -> None:

@@ -9,8 +9,9 @@ import threading
 import typing
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
+from types import NoneType, SimpleNamespace
 from typing import Any, TypeAlias
 
 import dspy
@@ -59,15 +60,12 @@ def failed_with(why: str) -> dspy.Prediction:
 
 
 class Answer(dspy.Prediction):
-    """The fields of an object that a program returned; it equals that object, and has its methods.
+    """The fields of what a program returned in place of a prediction, which it equals.
 
     One that was stored equals each object that is stored in the same way.
 
-    >>> from datetime import timedelta
-    >>> Answer.of(timedelta(1), {"days": 1}) == timedelta(1), Answer.of(timedelta(1), {"days": 1}).total_seconds()
-    (True, 86400.0)
-    >>> Answer({"tp": 1, "fp": 0, "fn": 2}) == Counts(1, 0, 2)
-    True
+    >>> Answer.of({"tp": {1}}, {"tp": {1}}) == {"tp": {1}}, Answer({"tp": 1, "fp": 0, "fn": 2}) == Counts(1, 0, 2)
+    (True, True)
     """
 
     _returned: object = None
@@ -78,11 +76,6 @@ class Answer(dspy.Prediction):
         answer = cls(dict(fields))
         answer._returned = returned
         return answer
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name in self._store or self._returned is None:
-            return super().__getattr__(name)
-        return getattr(self._returned, name)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, dspy.Example):
@@ -404,19 +397,24 @@ class FunctionMetric(Metric):
             }
         example = dspy.Example(gold) if type(gold) is dict else gold  # a function reads gold.label, as DSPy calls it
         prediction = Answer(pred) if type(pred) is dict else pred
-        # the program returned it, and DSPy hands it over
-        plain = "output" not in self.reads and {*names(prediction)} - {"id"} == {"output"}
+        # what the program returned comes first, as DSPy hands it over
+        forms = [prediction]
+        if "output" not in self.reads and {*names(prediction)} - {"id"} == {"output"}:
+            forms = [read(prediction, "output"), prediction]
+        elif isinstance(prediction, Answer) and not isinstance(prediction._returned, (Mapping, NoneType)):
+            forms = [prediction._returned, prediction]
         try:
-            value = self.function(example, read(prediction, "output") if plain else prediction, *self.extra)
+            value = self.function(example, forms[0], *self.extra)
         except (AttributeError, TypeError, LookupError) as error:
-            # what is stored has no plain values and no objects, which its program and `dspy.Evaluate` hand over
+            # what is stored has no objects, which its program and `dspy.Evaluate` hand over
             fields = {name: read(prediction, name) for name in names(prediction)}
-            if not plain and not any(type(field) in (dict, list) for field in fields.values()):
-                raise
-            objects = dspy.Prediction({name: _objects(field) for name, field in fields.items()})
-            try:
-                value = self.function(example, objects, *self.extra)
-            except (AttributeError, TypeError, LookupError):
+            if any(type(field) in (dict, list) for field in fields.values()):
+                forms.append(dspy.Prediction({name: _objects(field) for name, field in fields.items()}))
+            for form in forms[1:]:
+                with suppress(AttributeError, TypeError, LookupError):
+                    value = self.function(example, form, *self.extra)
+                    break
+            else:
                 raise error from None
         try:
             return self._assessments(value, gold, pred)
