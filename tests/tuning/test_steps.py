@@ -167,3 +167,25 @@ def test_errors_go_to_the_predictor_that_made_them_or_wrote_the_field_last() -> 
             self.last = dspy.ReAct("question, facts -> answer", tools=[search])
 
     assert predictor(Agents(), predictor="react") == "last.react"  # whose trajectory the program returns
+
+
+def test_a_rule_is_for_every_predictor_that_writes_the_field() -> None:
+    class Ways(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.plan = dspy.Predict("text -> way")
+            for name in ("short", "long", "other"):
+                setattr(self, name, dspy.Predict("text -> label"))
+
+    gold = [
+        dspy.Example(text=f"the {word} of {n}", label=word).with_inputs("text") for n in "abcd" for word in ("x", "y")
+    ]
+    texts = [f"{'parcel' if row.label == 'x' else 'letter'} {row.text}" for row in gold]
+    train = [
+        dspy.Example(text=text, label=row.label).with_inputs("text") for text, row in zip(texts, gold, strict=True)
+    ]
+    errors = tuple(Error("wrong_value", "", gold="x", pred="y", field="label") for _ in range(4))
+    pattern = patterns.Pattern("wrong_value", "x", "y", ("x",), errors, ("1",), 0.5)
+    (slot,) = rules(Diagnosis([pattern], Ways(), train)).values()
+    assert sorted(patch.predictor for patch in slot) == ["long", "other", "short"]
+    assert {patch.text for patch in slot} == {'A text with "parcel" is x, not y.'}

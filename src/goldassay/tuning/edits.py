@@ -191,10 +191,15 @@ def by_pattern(name: str, each: int | None = None) -> Callable[[Callable[..., li
                 except GoldassayError as error:  # the other edits may work all the same
                     diagnosis.failures.append(f"{pattern.name}: {error}")
                     continue
-                patches = [p for p in proposed if not p.text or p.text not in present.get(p.predictor, "")]
+                patches = [p for p in proposed if not p.text or p.text not in present.get(p.predictor, "")][:each]
+                last, *writers = [name for name, _ in reversed(predictors_for(pattern, diagnosis.program))]
+                words = [p for p in patches if p.action == "add_instruction" and p.predictor == last]
+                for other in writers:  # of a draft, or another way to the same answer
+                    added = [p for p in words if p.text and p.text not in present[other]]
+                    patches += [p.model_copy(update={"predictor": other}) for p in added]
                 slot = f"{name} {pattern.title}"
                 if patches and (each is None or slot not in slots):
-                    slots.setdefault(slot, []).extend(patches[:each])
+                    slots.setdefault(slot, []).extend(patches)
             return slots
 
         return edit
@@ -222,7 +227,16 @@ def propose_patches(diagnosis: Diagnosis, edits: Sequence[Edit], most: int | Non
 
 
 def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Predict]:
-    """The predictor that the errors name, else the last that writes the field in which they are, else the last one.
+    """The last of `predictors_for`, which answers.
+
+    Raises:
+        GoldassayError: The program has no predictor.
+    """
+    return predictors_for(pattern, program)[-1]
+
+
+def predictors_for(pattern: Pattern, program: Module) -> list[tuple[str, Predict]]:
+    """The predictor that the errors name, else those that write the field in which they are, else the last one.
 
     Raises:
         GoldassayError: The program has no predictor.
@@ -235,9 +249,9 @@ def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Predict]:
     for maker, _ in Counter(error.predictor for error in pattern.errors if error.predictor).most_common():
         makers = [pair for name, pair in zip(names, named, strict=True) if is_made_by(maker, name)]
         if makers:  # "end" is not the end of "inner.end"; of several agents the last one answers
-            return min(reversed(makers), key=lambda pair: len(pair[0]))
+            return [min(reversed(makers), key=lambda pair: len(pair[0]))]
     writers = [pair for pair in named if fields & set(signature_of(pair[1]).output_fields)]
-    return (writers or named)[-1]
+    return writers or named[-1:]
 
 
 def covering(diagnosis: Diagnosis, most: int = 6) -> Slots:
