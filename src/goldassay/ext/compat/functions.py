@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, Record, read
+from goldassay.core.fields import JsonObject, Record, read
 from goldassay.core.measure import Batches, check_choice
 from goldassay.core.tally import Counts
 from goldassay.measures import classification, retrieval
@@ -53,7 +53,7 @@ def token_level_metrics(
 
 def entity_level_metrics(
     pred_entities: Sequence[object], gold_entities: Sequence[object], match_type: str = "strict"
-) -> Fields:
+) -> JsonObject:
     """Precision, recall, F1 and counts of entities, strict (span and type) or partial (overlap and type).
 
     The entities are those of one document, or a list of lists, one a document: offsets of two documents never match.
@@ -146,7 +146,7 @@ def compute_ner_metrics(
 
 def type_classification_metrics(
     y_true: Sequence[str], y_pred: Sequence[str | None], labels: Sequence[str] | None = None
-) -> Fields:
+) -> JsonObject:
     """Accuracy, averages, values per class and the confusion matrix over ``labels`` (default: the 19 types).
 
     Labels outside the list, and missing predictions, are counted under OTHER, the last row and column of the
@@ -170,7 +170,7 @@ def type_classification_metrics(
     return {**value, "per_class": per_class, "confusion_matrix": confusion, "labels": list(rows)}
 
 
-def type_confusion_analysis(y_true: Sequence[str], y_pred: Sequence[str | None], top_k: int = 10) -> Fields:
+def type_confusion_analysis(y_true: Sequence[str], y_pred: Sequence[str | None], top_k: int = 10) -> JsonObject:
     """The commonest confusions, ties in the order of the labels.
 
     >>> type_confusion_analysis(["M", "M", "L"], ["G", "G", "L"])["top_confusions"]
@@ -255,8 +255,8 @@ def nil_detection_metrics(predictions: LinkRows, gold: LinkRows) -> dict[str, fl
 def _ranked(predictions: LinkRows, gold: LinkRows, measures: Record) -> dict[str, float]:
     """These measures over every gold mention, each at a place of its own: keys match them here, not offsets."""
     predicted = dict(reversed(_keyed(predictions)))  # the first prediction of a mention counts
-    links: list[Fields] = []
-    answers: list[Fields] = []
+    links = []
+    answers = []
     for number, (key, row) in enumerate(_keyed(gold)):
         span = {"start": 2 * number, "end": 2 * number + 1}
         links.append({**span, "ids": _field(row, "gold_kb_id")})
@@ -266,9 +266,9 @@ def _ranked(predictions: LinkRows, gold: LinkRows, measures: Record) -> dict[str
     return {name: value or 0.0 for name, value in values.items()}
 
 
-def _keyed(rows: LinkRows) -> list[tuple[tuple[Any, ...], Record]]:
+def _keyed(rows: LinkRows) -> list[tuple[tuple[object, ...], Mapping[str, object]]]:
     """Rows with the keys of their mentions."""
-    repeated: Counter[Any] = Counter()
+    repeated: Counter[object] = Counter()
     keyed = list[tuple[tuple[Any, ...], Record]]()
     for row in rows:
         document = next((row[name] for name in DOCUMENT if name in row), None)
@@ -281,7 +281,7 @@ def _keyed(rows: LinkRows) -> list[tuple[tuple[Any, ...], Record]]:
     return keyed
 
 
-def _field(row: Mapping[str, object], name: str) -> Any:
+def _field(row: Mapping[str, object], name: str) -> object:
     if name not in row:
         raise GoldassayError(f"a row has no {name!r}; it has {', '.join(map(str, row)) or 'nothing'}")
     return row[name]

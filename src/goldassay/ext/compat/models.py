@@ -31,7 +31,7 @@ import numpy as np
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError, one_line
 from goldassay.core.evidence import Evidences
-from goldassay.core.fields import Column, Fields, Record, read
+from goldassay.core.fields import Column, Fields, JsonObject, Record, read
 from goldassay.core.measure import Measure, check_choice
 from goldassay.judges.measures import Rubric
 from goldassay.measures.answering import (
@@ -47,7 +47,7 @@ from goldassay.measures.answering.matching import similarity
 from goldassay.measures.answering.ranking import FINAL_SCORE_VALUES, FINAL_SCORE_WEIGHTS, final_score
 from goldassay.measures.answering.records import check_texts
 from goldassay.measures.judged import can_answer
-from goldassay.models.embedding import Embedder, available, resolve
+from goldassay.models.embedding import Embedder, Vectors, available, resolve
 from goldassay.results.result import Result, valued
 from goldassay.statistics.paired import PAIRED_TESTS, classical, cohens_dz, compare
 from goldassay.text.words import found_entities
@@ -85,7 +85,9 @@ class RAGEvaluator:
         self.llm_judge = llm_judge
         self.embedder = available() if embedder == "auto" else embedder
 
-    def evaluate_answer(self, question: str, generated_answer: str, gold_answer: str, retrieved_context: str) -> Fields:
+    def evaluate_answer(
+        self, question: str, generated_answer: str, gold_answer: str, retrieved_context: str
+    ) -> JsonObject:
         """The values of one answer; ``None`` if what would give one is missing, or cannot say."""
         texts = {"question": question, "answer": generated_answer, "reference": gold_answer}
         check_texts(**{name: [text] for name, text in (texts | {"context": retrieved_context}).items()})
@@ -94,7 +96,7 @@ class RAGEvaluator:
         supports = hasattr(judge, "verdict")
         grades = supports and can_answer(judge, "rubric")
         overlap = rouge([generated_answer], [gold_answer])
-        values: dict[str, object] = {
+        values: JsonObject = {
             "rouge": {f"rouge{kind}": float(rows[0, 2]) for kind, rows in overlap.items()},
             "semantic_similarity": self._cosine(generated_answer, gold_answer),
             "faithfulness": _judged(ClaimRate("faithfulness", judge), question, prediction) if supports else None,
@@ -124,7 +126,7 @@ RANKING_COLUMNS = ("Rank", "Model", "Accuracy", "Quality", "Confidence", "Speed"
 
 def rankings(
     models: Mapping[str, Result | Mapping[str, float | None]], weights: Mapping[str, float] = FINAL_SCORE_WEIGHTS
-) -> list[Fields]:
+) -> list[JsonObject]:
     """A row for each model with the keys `RANKING_COLUMNS`; each model is given by its scorecard or by its five values.
 
     Raises:
@@ -136,13 +138,13 @@ def rankings(
     1 RoBERTa 0.852
     2 BERT-Tiny 0.765
     """
-    rows: list[Fields] = []
+    rows = []
     for name, model in models.items():
         values = model.values if isinstance(model, Result) else model
         if missing := [key for key in FINAL_SCORE_VALUES if key not in values]:
             needed = ", ".join(FINAL_SCORE_VALUES)
             raise GoldassayError(f"{name} has no {', '.join(missing)}; a ranking needs {needed} (None: unknown)")
-        row: Fields = dict.fromkeys(RANKING_COLUMNS)
+        row = dict.fromkeys(RANKING_COLUMNS)
         row |= {key.capitalize(): values[key] for key in FINAL_SCORE_VALUES}
         rows.append(row | {"Model": name, "Final_Score": final_score(values, weights)})
     finals = [row["Final_Score"] for row in rows if row["Final_Score"] is not None]
@@ -158,7 +160,7 @@ def context_entity_recall(
     retrieved_contexts_column: Column = "retrieved_contexts",
     reference_column: Column = "reference",
     extract: Callable[[str], Iterable[object]] = found_entities,
-) -> Fields:
+) -> JsonObject:
     """Context entity recall over rows of any shape.
 
     Args:
@@ -180,7 +182,7 @@ def context_entity_recall(
     measure = ContextEntityRecall(judge=extract)
     values: list[float | None] = []
     for index, row in enumerate(rows):
-        record: Fields = {}
+        record = {}
         for name, column in columns.items():
             try:  # a missing column is an error that names it, and no recall of 0
                 record[name] = (column(row) if callable(column) else read(row, column)) or ""
@@ -345,7 +347,7 @@ class ModelRanking:
         inner = resolve(self.pack.embedder) if isinstance(self.pack.embedder, str) else self.pack.embedder
         vectors = {row["Text"]: json.loads(row["Embedding"]) for row in self._read("embeddings.csv")}
 
-        def embed(texts: Sequence[str]) -> Any:
+        def embed(texts: Sequence[str]) -> Vectors:
             if new := [text for text in dict.fromkeys(texts) if text not in vectors]:
                 vectors.update({text: [float(x) for x in row] for text, row in zip(new, inner(new), strict=True)})
                 rounded = {text: json.dumps([float(f"{x:.7g}") for x in row]) for text, row in vectors.items()}
@@ -375,7 +377,7 @@ def reading(
 ) -> ReadingModel:
     """A program that searches and answers (see ``programs/answering.py``) as a reader of given contexts."""
 
-    def read(question: str, contexts: Sequence[str]) -> Any:
+    def read(question: str, contexts: Sequence[str]) -> object:
         passages = [{"id": str(index), "text": text} for index, text in enumerate(contexts)]
         with dspy.context(**({"lm": lm} if lm else {}), **({"adapter": adapter} if adapter else {})):
             reader: Any = copy.copy(program)
@@ -384,7 +386,7 @@ def reading(
     return read
 
 
-def _answer(model: ReadingModel, question: str, contexts: Sequence[str]) -> Fields:
+def _answer(model: ReadingModel, question: str, contexts: Sequence[str]) -> JsonObject:
     """One answer, and the error if the model raised one."""
     started = time.perf_counter()
     confidence: float | None = None
@@ -408,7 +410,7 @@ def significance_test(
     alpha: float = 0.05,
     *,
     seed: int = 0,
-) -> Fields:
+) -> JsonObject:
     """Whether the per-example scores of two models differ by more than chance.
 
     ``test_type``: ``paired_t``, ``wilcoxon``, ``mcnemar``, ``permutation`` or ``bootstrap``. For values that are

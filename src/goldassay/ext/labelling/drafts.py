@@ -83,7 +83,7 @@ class Pool:
 
     task: str
     inputs: dict[str, Fields]
-    answers: dict[str, dict[str, Fields]] = field(default_factory=dict)
+    answers: dict[str, dict[str, JsonObject]] = field(default_factory=dict)
     verdicts: Mapping[str, float] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -94,8 +94,8 @@ class Pool:
     def of(
         cls,
         task: str,
-        inputs: Iterable[Record],
-        answers: Mapping[str, Iterable[Record]] = {},
+        inputs: Iterable[Mapping[str, object]],
+        answers: Mapping[str, Iterable[Mapping[str, object]]] = {},
         shape: ProgramShape = UNKNOWN_SHAPE,
     ) -> Pool:
         """A pool of records and predictions, which have the same ids.
@@ -144,7 +144,7 @@ class Pool:
         """The text of an input."""
         return text_of(self.inputs[name], self.task, self.shape)
 
-    def outputs(self, name: str) -> list[Fields | None]:
+    def outputs(self, name: str) -> list[JsonObject | None]:
         """The predictions for an input; None where a system failed."""
         return [predictions.get(name) for predictions in self.answers.values()]
 
@@ -238,7 +238,7 @@ def draft(
     strata: str | None = None,
     seed: int = 0,
     fixed: bool = False,
-    drafted: Sequence[Record] = (),
+    drafted: Sequence[Mapping[str, object]] = (),
 ) -> Draft:
     """Choose the inputs to label.
 
@@ -353,7 +353,7 @@ def draft(
         if systems:  # one that failed is absent
             answered = {system: answers[name] for system, answers in pool.answers.items() if name in answers}
             record["suggestions"] = {system: output_of(answer, pool.task) for system, answer in answered.items()}
-        hidden: Fields = scrub(record)
+        hidden = scrub(record)
         return {**hidden, SAMPLING: sampling.model_dump(mode="json", exclude_none=True)}
 
     taken: Counter[str] = Counter()

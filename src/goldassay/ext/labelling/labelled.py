@@ -50,7 +50,7 @@ def value_of_choices(task: str) -> str:
 
 
 def verdict(
-    task: str, records: Sequence[Record], systems: Sequence[str], measure: str | Measure[Any] | Metric | None = None
+    task: str, records: Sequence[Record], systems: Sequence[str], measure: str | Measure | Metric | None = None
 ) -> Comparison:
     """The verdict on two systems, from the records of a draft alone.
 
@@ -95,8 +95,8 @@ def verdict(
     if by_choice:
         chosen = None
         name = value_of_choices(task)
-        zero: Any = Mean()
-        tallies: Any = [Mean.of(system in record[PREFERRED]) for system in pair for record in gold]
+        zero = Mean()
+        tallies = [Mean.of(system in record[PREFERRED]) for system in pair for record in gold]
     elif isinstance(chosen, Measure):
         name = chosen.key
         zero = chosen.zero
@@ -149,7 +149,7 @@ def ranked(verdicts: Sequence[Comparison]) -> list[Comparison]:
     return sorted(adjusted_for_pairs(verdicts), key=support)
 
 
-def decided(records: Sequence[Record], task: str, *, metric: bool = False) -> tuple[list[int], bool]:
+def decided(records: Sequence[Mapping[str, object]], task: str, *, metric: bool = False) -> tuple[list[int], bool]:
     """The places of the records that people decided, and whether systems are compared by whose answers are right.
 
     They are if people chose between answers without making gold, since gold alone would leave these records out, and
@@ -216,16 +216,16 @@ class Drafted:
 
     task: str
     pairs: Pairs
-    measures: Mapping[str, Measure[Any]]
+    measures: Mapping[str, Measure]
     file: Path
     records: Sequence[Record]
 
     @cached_property
-    def answers(self) -> dict[str, Record]:
+    def answers(self) -> dict[str, Mapping[str, object]]:
         """The predictions by id, as drafts compare them: of a task of your own the fields that were suggested."""
         group = [answer for record in self.records for answer in (record.get("suggestions") or {}).values()]
         suggested = {name for answer in group for name in answer}
-        answers: dict[str, Record] = {}
+        answers: dict[str, Mapping[str, object]] = {}
         for index, record in enumerate(self.pairs.population):
             output = output_of(record, self.task)
             fields = {key: output[key] for key in output.keys() & suggested}
@@ -360,7 +360,7 @@ def from_file(
     )
     drafted = Drafted(task, labelled, {}, file, aligned.gold)
     measured = labelled
-    values: Mapping[str, Measure[Any]] | Metric
+    values: Mapping[str, Measure] | Metric
     if by_choice:  # whether people took each answer to be right, as a classification
         outputs = OutputComparison(task, design.first.measure or None, drafted_shape(design))
         system = drafted.systems(outputs)[0]

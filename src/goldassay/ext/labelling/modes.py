@@ -51,9 +51,9 @@ class ReviewedTrace:
     """
 
     id: str
-    fields: Fields = field(default_factory=dict)
+    fields: JsonObject = field(default_factory=dict)
     output: Fields = field(default_factory=dict)
-    gold: Fields | None = None
+    gold: JsonObject | None = None
     modes: tuple[str, ...] = ()
     note: str | None = None
     grade: int | None = None
@@ -229,7 +229,7 @@ class ModeWave:
         """The share of a mode; None if it is not known."""
         return next(item.share for item in self.shares if item.mode.name == mode)
 
-    def state(self) -> Fields:
+    def state(self) -> JsonObject:
         """As JSON."""
         return {"when": self.when, "read": self.read, "modes": [share.state() for share in self.shares]}
 

@@ -29,7 +29,7 @@ from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape
 from goldassay.core.tally import Counts, Mean
 from goldassay.gold.outputs import as_text, canonical_output
 from goldassay.gold.records import empty_prediction
-from goldassay.gold.shapes import Fields, Record
+from goldassay.gold.shapes import Fields
 from goldassay.measures.retrieval.scorecard import named
 from goldassay.measures.trajectories.records import trajectory
 from goldassay.statistics.design import Design
@@ -112,7 +112,7 @@ class OutputComparison:
             return f"the same answer as {self.measure} normalises it"
         return str(OUTPUTS[self.task]["same"])
 
-    def canonical(self, prediction: Record | None) -> str:
+    def canonical(self, prediction: Mapping[str, object] | None) -> str:
         """The text that is the same for predictions that agree; None is the prediction of a program that failed."""
         if prediction is None:
             return "null"
@@ -156,7 +156,9 @@ def of_corpus(measure: Measure | None) -> bool:
     return type(measure.zero) is not Mean or measure.task in ("linking", "triples")
 
 
-def predicted(measure: Measure | None, inputs: Sequence[Record], predictions: Sequence[Record | None]) -> list[int]:
+def predicted(
+    measure: Measure | None, inputs: Sequence[Mapping[str, object]], predictions: Sequence[Mapping[str, object] | None]
+) -> list[int]:
     """How many items each prediction has as the measure counts them: its false positives against gold without any.
 
     Empty if the measure counts no items.

@@ -464,7 +464,7 @@ def prove_by_labels(
             webbrowser.open(opened.url)
             opened.server.wait()
         folder = opened.folder
-    records: list[Fields] = []
+    records: list[JsonObject] = []
     failures: dict[str, dict[str, Sequence[str]]] = {}
     if folder.is_dir():
         reviewed_folder(folder, target.task)
@@ -501,7 +501,7 @@ def _judged(
     folder: Path, model: str, plan: LabelPlan, threads: int, tell: Callable[[str], object]
 ) -> list[ShareChange]:
     """How each mode changes that has an aligned judge in a review, by its verdicts on what is answered otherwise."""
-    cases: list[tuple[Fields, Fields]] = []
+    cases: list[tuple[JsonObject, JsonObject]] = []
     for name, record in plan.pool.inputs.items():
         records = [record, *(answer or {} for answer in plan.pool.outputs(name))]
         inputs, before, after = [{key: side[key] for key in side if key not in ABOUT_RECORD} for side in records]

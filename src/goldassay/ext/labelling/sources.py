@@ -27,7 +27,7 @@ from goldassay.gold.formats import Source
 from goldassay.gold.formats.jsonl import record_of
 from goldassay.gold.outputs import OUTPUT_FIELDS
 from goldassay.gold.records import INPUT_FIELDS
-from goldassay.gold.shapes import SHAPES, Fields, Record
+from goldassay.gold.shapes import SHAPES, Fields
 from goldassay.measures.trajectories.records import TRAJECTORY
 from goldassay.running.evaluated import number
 from goldassay.running.folder import run_at
@@ -51,8 +51,8 @@ class LogSource:
 
     place: Path
     name: str = ""
-    inputs: dict[str, Fields] = field(default_factory=dict)
-    answers: dict[str, Fields] = field(default_factory=dict)
+    inputs: dict[str, JsonObject] = field(default_factory=dict)
+    answers: dict[str, JsonObject] = field(default_factory=dict)
     own_ids: bool = False
 
 
@@ -219,7 +219,7 @@ def _sources(path: Path, pool: Pool, paths: Mapping[str, str]) -> list[LogSource
     return [LogSource(path, path.stem, inputs, answers)]
 
 
-def _answer(record: Record, shape: ProgramShape) -> Fields:
+def _answer(record: Mapping[str, object], shape: ProgramShape) -> JsonObject:
     """The answer of a row of a user's task: the outputs that its program declares, or all that is not an input."""
     names = [name for name in record if name in (shape.answered or record.keys() - {*shape.asked, *ABOUT_RECORD})]
     return {name: record[name] for name in names}
@@ -305,8 +305,8 @@ def _rows(path: Path) -> list[Any]:
 
 
 def _inputs_of(
-    rows: Sequence[Any], path: Path, pool: Pool, paths: Mapping[str, str], *, alone: bool = False
-) -> dict[str, Fields]:
+    rows: Sequence[object], path: Path, pool: Pool, paths: Mapping[str, str], *, alone: bool = False
+) -> dict[str, JsonObject]:
     """The inputs of rows by id, with all fields of rows that are inputs ``alone``; none if a row has no input.
 
     Raises:
@@ -322,7 +322,7 @@ def _inputs_of(
         raise DataError(f"{question} Name the file of the program that reads them (`task={task}.py`)", file=path)
     names = {*ABOUT_RECORD[1:], *SHAPES["gold"][task].__annotations__} if task in TASKS else set()
     names -= {*GOLD_FIELDS.get(task, ()), *OUTPUT_FIELDS.get(task, ()), *ABOUT_RECORD[-2:]}
-    inputs: dict[str, Fields] = {}
+    inputs: dict[str, JsonObject] = {}
     for index, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
             return {}

@@ -203,7 +203,7 @@ def _same_arguments(how: str | Sequence[str], args: Arguments, expected: Argumen
     if how == "superset":
         return _same_arguments("subset", expected, args)
 
-    def at(value: Any, path: str) -> Any:
+    def at(value: object, path: str) -> object:
         for key in path.split("."):
             value = value.get(key) if isinstance(value, Mapping) else None
         return value
@@ -211,7 +211,7 @@ def _same_arguments(how: str | Sequence[str], args: Arguments, expected: Argumen
     return all(at(args, name) == at(expected, name) for name in how)
 
 
-def scorecard(shared: Batches, *, arguments: str = "exact", compare: Any = ()) -> Result:
+def scorecard(shared: Batches, *, arguments: str = "exact", compare: object = ()) -> Result:
     """The share of matching trajectories in each mode."""
     return fold("trajectories", [AgentMatch(mode, arguments, compare) for mode in MODES], shared)
 

@@ -117,7 +117,7 @@ def call_error(schema: Mapping[str, Any], gold: Step, pred: Step) -> str:
     return ""
 
 
-def _lists(args: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _lists(args: Mapping[str, object]) -> dict[str, list[object]]:
     return {name: acceptable if isinstance(acceptable, list) else [acceptable] for name, acceptable in args.items()}
 
 
@@ -206,7 +206,7 @@ def _dict_error(value: Mapping[str, object], acceptable: Sequence[Any]) -> str:
     return error
 
 
-def standard(value: Any) -> Any:
+def standard(value: object) -> object:
     """A text as it is compared; anything else as it is.
 
     >>> standard("April 1, 2024"), standard("it's")
@@ -304,7 +304,7 @@ def _schema_of(call: Step) -> dict[str, Any]:
 def scorecard(shared: Batches) -> Result:
     """The accuracy, also by category, and the kinds of errors with how often each occurs."""
 
-    def facts(chunk: Batches, first: AstMatch) -> Counter[Any]:
+    def facts(chunk: Batches, first: AstMatch) -> Counter[object]:
         counts = Counter[Any]()
         for gold, pred, error in zip(chunk.gold, chunk.pred, chunk.of(first), strict=True):
             category = str(read(gold, "category", None) or "none")

@@ -186,9 +186,9 @@ class Subject:
     types: Mapping[str, frozenset[str]] = field(default_factory=dict)
     key: str = ""
     fetched: tuple[str, ...] = ()
-    about: Record = field(default_factory=dict)
+    about: JsonObject = field(default_factory=dict)
 
-    def gold(self) -> list[Fields]:
+    def gold(self) -> list[JsonObject]:
         """The statements of the item as triples, without unknown values and deprecated statements.
 
         Each value of a property is listed once: Wikidata repeats it with other qualifiers (an employer left and joined

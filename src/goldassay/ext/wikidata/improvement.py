@@ -97,13 +97,13 @@ class Errors(NamedTuple):
     """Errors by article, and for each sentence (article, text) all triples that it says."""
 
     cases: list[Case]
-    sentences: dict[tuple[str, str], list[Fields]]
+    sentences: dict[tuple[str, str], list[JsonObject]]
 
 
 def from_rows(rows: Iterable[Record], table: PropertyAlignmentTable) -> Errors:
     """The errors in the rows of an evaluation: missed statements that the text says, and wrong values."""
     cases = []
-    sentences: dict[tuple[str, str], list[Fields]] = {}
+    sentences: dict[tuple[str, str], list[JsonObject]] = {}
     for row in rows:
         title = row["article_title"]
         correct = [

@@ -64,7 +64,7 @@ def load(path: str | Path) -> list[Entry]:
     return entries
 
 
-def judged(entries: Iterable[Record]) -> list[Record]:
+def judged(entries: Iterable[Mapping[str, object]]) -> list[Record]:
     """The entries that have a verdict."""
     return [entry for entry in entries if entry.get("verdict")]
 
@@ -91,7 +91,7 @@ def verdicts(path: str | Path) -> dict[VerdictKey, str]:
 def novel_report(path: str | Path) -> Fields:
     """The novel discovery rate with its interval, overall and by domain."""
     entries = load(path)
-    domains: dict[str, list[Record]] = {}
+    domains: dict[str, list[Mapping[str, object]]] = {}
     for entry in judged(entries):
         domains.setdefault(str(entry.get("domain") or "unknown"), []).append(entry)
     return {

@@ -14,7 +14,7 @@ from typing import Any
 import dspy
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, Record, read
+from goldassay.core.fields import Fields, JsonObject, Record, read
 from goldassay.measures.triples.objects import canonical, written
 from goldassay.text.normal import normal, signed
 
@@ -71,7 +71,7 @@ def resolve_subject(name: str, title: str) -> str:
     return title if tokens and title_tokens and means_title else name.strip()
 
 
-def merge(triples: Iterable[Record], title: str = "") -> list[Fields]:
+def merge(triples: Iterable[Record], title: str = "") -> list[JsonObject]:
     """Each statement once, in the order of first mention, with its highest confidence.
 
     >>> triples = [("She", "born in", "Warsaw", 0.4), ("Marie Curie", "born_in", "warsaw", 0.9)]
@@ -112,7 +112,7 @@ class ArticleReader(dspy.Module):  # type: ignore[misc]
         values = ({name: read(triple, name, None) for name in STATEMENT_FIELDS} for triple in triples)
         return dspy.Prediction(triples=merge(values, title))
 
-    def to_demo(self, example: dspy.Example) -> Fields:
+    def to_demo(self, example: dspy.Example) -> JsonObject:
         """A gold example as the reader's demonstration."""
         reader: Any = self.reader
         return dict(reader.to_demo(example))

@@ -184,7 +184,7 @@ def fold(
     metadata: Mapping[str, object],
     scoring: Scoring,
     output: Path,
-) -> Fields:
+) -> JsonObject:
     """The result of a run; the evidence of each article is written beside ``output``.
 
     Args:
@@ -238,7 +238,7 @@ def fold(
         if days >= most:
             message = f"the oldest data was fetched {days} days ago; after {most} days, fetch it again"
             fetched["warnings"] = [message]
-    intervals: Fields = {}  # 95 %, over articles
+    intervals = {}  # 95 %, over articles
     for name in RATE_NAMES if len(rows) > 1 else ():
         intervals[name] = interval(card.columns[name], card.measures[name].zero).state()
     support = Counter(
@@ -282,7 +282,7 @@ def fold(
     }
 
 
-def _values(card: Result, stored: Sequence[Record]) -> Fields:
+def _values(card: Result, stored: Sequence[Record]) -> JsonObject:
     """The values of a set of articles by name; None without evidence."""
     total = sum((row["counts"] for row in stored), Counter[str]())
     verdicts = (item["verdict"] for row in stored for item in row["triples"] if item["kind"] != EXACT)
@@ -306,10 +306,10 @@ def _counts(tally: Mapping[str, float], counts: Mapping[str, int]) -> dict[str, 
     }
 
 
-def _by_property(card: Result, stored: Sequence[Record], scoring: Scoring) -> Fields:
+def _by_property(card: Result, stored: Sequence[Record], scoring: Scoring) -> JsonObject:
     """Values by property, those with the most gold first, with sentences in which a statement was missed."""
     supported: dict[str, Counter[str]] = {name: Counter(tp=0, fp=0, fn=0) for name in card.by["property"]}
-    missed: dict[str, list[Fields]] = {name: [] for name in card.by["property"]}
+    missed: dict[str, list[JsonObject]] = {name: [] for name in card.by["property"]}
     for row in stored:
         for triple in row["triples"]:
             if triple["kind"] == EXACT and triple["statement"]["aligned"] and triple["statement"].get("supported"):
@@ -355,7 +355,7 @@ def rows_file(output: Path) -> Path:
     return output.with_name(f"{output.stem}.rows.jsonl")
 
 
-def load_rows(path: Path) -> Iterator[Fields]:
+def load_rows(path: Path) -> Iterator[JsonObject]:
     """The evidence of a result's articles, one at a time.
 
     Raises:

@@ -31,6 +31,7 @@ from goldassay import __version__
 from goldassay._support.cache import Cache
 from goldassay._support.exceptions import FetchError, GoldassayError, NotFoundError, optional
 from goldassay._support.secrets import redact
+from goldassay.core.fields import JsonObject
 
 RETRIED = (429, 500, 502, 503, 504)
 HOME = "https://pypi.org/project/goldassay/"
@@ -92,7 +93,7 @@ class Web:
         except FetchError as error:
             raise type(error)(f"{redact(url)}: {error}") from None
 
-    def _fetch(self, url: str, request: dict[str, Any]) -> Any:
+    def _fetch(self, url: str, request: dict[str, Any]) -> object:
         with self._lock:
             time.sleep(max(0.0, self._next - time.monotonic()))
             self._next = time.monotonic() + self.pause
@@ -175,7 +176,7 @@ class WikipediaClient:
             raise NotFoundError(f"{self.base} has no article {title!r}") from None
         return Article(cached.value["title"], cached.value["text"], cached.fetched)
 
-    def _fetch(self, title: str) -> dict[str, Any]:
+    def _fetch(self, title: str) -> JsonObject:
         address = f"{self.base}/w/rest.php/v1/page/{quote(title.replace(' ', '_'), safe='')}/with_html"
         page = self.web.json(address, headers={"Accept": "application/json"})
         try:

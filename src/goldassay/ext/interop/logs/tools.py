@@ -209,7 +209,7 @@ def _promptfoo(content: Content, file: Path) -> list[LogSystem]:
 
 
 def _deepeval(content: Content, file: Path) -> list[LogSystem]:
-    data: Fields = content.get("testRunData", content) if isinstance(content, dict) else {}
+    data = content.get("testRunData", content) if isinstance(content, dict) else {}
     samples: list[Sample] = []
     lower = set[str]()
     for case in data.get("testCases") or data.get("test_results") or ():
@@ -242,7 +242,7 @@ def _mlflow(content: Content, file: Path) -> list[LogSystem]:
         return []
     if not isinstance(content[0], dict) or not {"info", "assessments"} & content[0].keys():
         return []
-    runs: dict[str, list[tuple[str, Fields]]] = defaultdict(list)
+    runs = defaultdict(list)
     for trace in content:
         spans = (trace.get("data") or {}).get("spans") or trace.get("spans") or []
         if "info" in trace:  # as search_traces has it: the info, with the inputs and outputs of its first span
@@ -257,9 +257,9 @@ def _mlflow(content: Content, file: Path) -> list[LogSystem]:
         samples = []
         # traces come in any order, so a sample is named by the place of its inputs
         for index, (request, trace) in enumerate(sorted(traces, key=itemgetter(0))):
-            gold: Fields = {}
-            feedback_values: Fields = {}
-            reasons: Fields = {}
+            gold = {}
+            feedback_values = {}
+            reasons = {}
             errors = [CALL_FAILED] if trace.get("state") == "ERROR" else []
             valid = [assessment for assessment in trace.get("assessments") or () if assessment.get("valid", True)]
             for assessment in sorted(valid, key=itemgetter("assessment_name")):
@@ -292,7 +292,7 @@ def _opentelemetry(content: Content, file: Path) -> list[LogSystem]:
     exports = content if isinstance(content, list) else [content]
     if not exports or not all(isinstance(export, dict) and "resourceSpans" in export for export in exports):
         return []
-    services: dict[str, list[Fields]] = defaultdict(list)
+    services: dict[str, list[JsonObject]] = defaultdict(list)
     for resource in (item for export in exports for item in export["resourceSpans"]):
         name = _attributes(resource.get("resource", {})).get("service.name", file.stem)
         for scope in resource["scopeSpans"]:
@@ -319,9 +319,9 @@ def _exported(content: Content, file: Path) -> list[LogSystem]:
     return []
 
 
-def _with_children(runs: list[Any]) -> list[Fields]:
+def _with_children(runs: list[Any]) -> list[JsonObject]:
     """The runs of LangSmith, with those that are nested in them."""
-    spans: list[Fields] = []
+    spans = []
     waiting = runs[::-1]
     while waiting:
         run = waiting.pop()
@@ -333,9 +333,9 @@ def _with_children(runs: list[Any]) -> list[Fields]:
     return spans
 
 
-def _observations(rows: list[Any]) -> list[Fields]:
+def _observations(rows: list[Any]) -> list[JsonObject]:
     """The observations of Langfuse; a trace is the root of those that it holds."""
-    spans: list[Fields] = []
+    spans = []
     for row in rows:
         if "observations" not in row:
             spans.append(row)
@@ -430,7 +430,7 @@ def _side(value: JSON, name: str, roles: Sequence[str]) -> JsonObject:
     return as_object(value, name)
 
 
-def _attributes(holder: Record) -> Fields:
+def _attributes(holder: Record) -> JsonObject:
     """The attributes of a span, a resource or an event: an object, or a list of keys, whose value is of one type."""
     attributes = holder.get("attributes") or ()
     if isinstance(attributes, dict):
@@ -438,7 +438,7 @@ def _attributes(holder: Record) -> Fields:
     return {item["key"]: _otlp_value(item["value"]) for item in attributes}
 
 
-def _otlp_value(value: Record) -> Any:
+def _otlp_value(value: Record) -> object:
     """A value that names its type: a list, an object, or what is neither; a whole number is a text."""
     for kind, content in value.items():
         if kind == "arrayValue":

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from goldassay._support.server import LocalServer
+from goldassay.core.fields import JsonObject
 from goldassay.ext.labelling.review.app import application
 from goldassay.ext.labelling.review.folder import Folder, add_wave
 from goldassay.ext.labelling.review.session import Session
@@ -69,7 +70,7 @@ class Review:
         self.url = self.server.address
         self.folder = folder.path
 
-    def export(self) -> dict[str, Any]:
+    def export(self) -> JsonObject:
         """Write ``gold.jsonl`` and ``card.yaml`` into the folder; returns what was written and left out."""
         return self.session.export()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import uuid4
 
 from pydantic import BaseModel, ValidationError
@@ -48,7 +48,7 @@ class Guidelines(BaseModel):
 class Answer(JSONResponse):
     """JSON of whatever a review holds."""
 
-    def render(self, content: Any) -> bytes:
+    def render(self, content: object) -> bytes:
         """The JSON as UTF-8."""
         return jsonl.dumps(content).encode()
 

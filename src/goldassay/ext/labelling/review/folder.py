@@ -37,7 +37,7 @@ from goldassay import workspace
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.secrets import mask, redact
-from goldassay.core.fields import check_unique
+from goldassay.core.fields import JsonObject, check_unique
 from goldassay.core.measure import TASKS
 from goldassay.ext.labelling import REVIEW, SUFFIX
 from goldassay.ext.labelling.drafts import GOLD_FIELDS, Pool, draft, next_steps, text_of
@@ -87,8 +87,8 @@ class Suggestion:
     """A system's answer to a record: as it is, and in the fields of gold."""
 
     system: str
-    output: Fields
-    value: Fields
+    output: JsonObject
+    value: JsonObject
 
 
 @dataclass
@@ -199,7 +199,7 @@ class Folder:
             content = b"" if old.startswith(content) else content  # it has these records already, and perhaps more
         records = records_of(first, content) if content else records_of(path / DRAFT_FILE)
         sampling = Design.of(records, first if content else path / DRAFT_FILE).first
-        new: Fields = {"task": task, "created": now()}
+        new: JsonObject = {"task": task, "created": now()}
         new["sources"] = [relpath(source, path) for source in sources] if drafted else list(sampling.sources or ())
         new["map"] = anyfields.mapping(map) or sampling.map or {}
         if program and str(named).partition(":")[0].endswith(".py"):
@@ -237,7 +237,7 @@ class Folder:
         finally:
             self.close()
 
-    def append(self, records: Iterable[Record], contents: Mapping[Path, str | bytes] = {}) -> None:
+    def append(self, records: Iterable[JsonObject], contents: Mapping[Path, str | bytes] = {}) -> None:
         """Write records behind those of the draft, and other files of the folder with them.
 
         Raises:
@@ -320,7 +320,7 @@ class Folder:
         answers = {item.system: item for item in self.suggestions(index)}
         return next((answers[name] for name in self.systems if name in answers), None)
 
-    def fields(self, index: int, blind: bool = False) -> Fields:
+    def fields(self, index: int, blind: bool = False) -> JsonObject:
         """The fields of a record that a reviewer reads: its inputs, and what else is known of it.
 
         Args:
@@ -335,7 +335,7 @@ class Folder:
         extra = {name: record[name] for name in record if name not in inputs} | (record.get("meta") or {})
         return inputs | {name: value for name, value in extra.items() if name not in self._not_read}
 
-    def inputs(self, index: int) -> Fields:
+    def inputs(self, index: int) -> JsonObject:
         """The inputs of a record; of a task of your own its language may be one."""
         task = self.task
         hidden = self._not_read - ({"language"} if task not in TASKS else set())
@@ -375,7 +375,7 @@ class Folder:
     def schema(self) -> Fields | None:
         """The JSON Schema of the records to fill in."""
         file = self.path / SCHEMA_FILE
-        schema: Fields | None = files.json_value(file) if file.exists() else None
+        schema = files.json_value(file) if file.exists() else None
         return schema
 
     def place(self, item: str) -> tuple[int, str]:
@@ -389,7 +389,7 @@ class Folder:
             return int(match[1]), match[2] or "first"
         raise DataError(f"no item {item!r}")
 
-    def check(self, index: int, value: Record) -> None:
+    def check(self, index: int, value: JsonObject) -> None:
         """Check that a record with this value is gold of its task.
 
         Raises:
@@ -409,7 +409,7 @@ class Folder:
         if task in SPANS:
             prove(checked["text"], checked[SPANS[task]], SPANS[task], name)
 
-    def entry(self, entry: LabelEntry) -> Fields:
+    def entry(self, entry: LabelEntry) -> JsonObject:
         """An entry of the knowledge base for the page."""
         return {
             "id": entry.id,
@@ -485,12 +485,12 @@ def _masked(file: Path) -> bytes:
     return b"".join(lines)
 
 
-def json_lines(rows: Iterable[Record]) -> bytes:
+def json_lines(rows: Iterable[JsonObject]) -> bytes:
     """Rows as JSON Lines."""
     return "".join(f"{jsonl.dumps(row)}\n" for row in rows).encode("utf-8", "replace")
 
 
-def records_of(file: Path, content: bytes | None = None) -> list[Fields]:
+def records_of(file: Path, content: bytes | None = None) -> list[JsonObject]:
     """The records of a draft.
 
     Args:
@@ -504,7 +504,7 @@ def records_of(file: Path, content: bytes | None = None) -> list[Fields]:
     if content is not None:
         lines = enumerate(content.splitlines(), start=1)
         rows = ((number, jsonl.value(line, file=file, line=number)) for number, line in lines if line.strip())
-    records: list[Fields] = []
+    records = []
     for number, row in rows:
         suggestions = row.get(SUGGESTIONS) or {} if isinstance(row, dict) else None
         if not isinstance(suggestions, dict) or not all(isinstance(item, dict) for item in suggestions.values()):
@@ -522,7 +522,7 @@ def records_of(file: Path, content: bytes | None = None) -> list[Fields]:
     return records
 
 
-def declared(target: workspace.Target, answers: Iterable[Record]) -> Fields | None:
+def declared(target: workspace.Target, answers: Iterable[Record]) -> JsonObject | None:
     """The JSON Schema of the outputs that a program declares in its signatures; None if it declares none of them.
 
     Args:
@@ -536,7 +536,7 @@ def declared(target: workspace.Target, answers: Iterable[Record]) -> Fields | No
     for name, field in target.shape.declarations.items():
         hint = str((field.json_schema_extra or {}).get("desc") or "")
         fields[name] = (field.annotation, Field(description=None if hint.startswith("${") else hint))
-    schema: Fields = create_model("Outputs", **fields).model_json_schema()
+    schema = create_model("Outputs", **fields).model_json_schema()
     if target.task in TASKS:
         answers = [answer.get("record") or {} for answer in answers]
         schema |= schema.get("properties", {}).get("record", {"properties": {}})
@@ -567,7 +567,7 @@ def add_wave(folder: Folder, sources: Sequence[Path], *, n: int = 40, seed: int 
     if folder.mode == "compare":
         raise GoldassayError(f"{folder.path} compares systems; draft the new traces into a folder of their own")
 
-    def text(record: Record) -> str:
+    def text(record: JsonObject) -> str:
         """The key that identifies a trace."""
         hidden = (*ABOUT_RECORD, *folder.outputs)
         return redact(text_of({name: value for name, value in record.items() if name not in hidden}, folder.task))

@@ -64,10 +64,10 @@ class Session:
         self._computing = threading.Lock()
         self._pause = 0.0  # until when slow figures are not computed again
 
-    def setup(self, who: str, sitting: str) -> Fields:
+    def setup(self, who: str, sitting: str) -> JsonObject:
         """The data that a page needs once."""
         folder = self.folder
-        form: list[Fields] = []  # the fields of a task of your own, with their types
+        form = []  # the fields of a task of your own, with their types
         for name, type_ in () if folder.task in TASKS else anyfields.fields(folder.suggested).items():
             choices = list(ast.literal_eval(type_.removeprefix("Literal"))) if type_.startswith("Literal") else []
             form.append({"name": name, "type": type_.partition("[")[0], "description": "", "choices": choices})
@@ -180,7 +180,7 @@ class Session:
             if decision.decision in self.journal.changes:
                 raise DataError("this id is that of a change of the modes; send another", field="decision")
             if decision.decision not in self.journal.lines:
-                about: Fields = {"who": who, "sitting": sitting, "when": now()}
+                about: JsonObject = {"who": who, "sitting": sitting, "when": now()}
                 if decision.kind == "undo":
                     last = self.journal.lines.get(decision.undoes) if decision.undoes else self.journal.last(who)
                     if last is None or last is not self.journal.current(last.index, who, last.visit):
@@ -247,7 +247,7 @@ class Session:
         """How many records nobody has decided."""
         return len(self.folder.records) - len({line.index for line in self.journal.in_force() if line.kind != "skip"})
 
-    def progress(self, who: str, sitting: str, *, fresh: bool = False) -> Fields:
+    def progress(self, who: str, sitting: str, *, fresh: bool = False) -> JsonObject:
         """How far the review is, and how sure its result.
 
         Args:
@@ -295,7 +295,7 @@ class Session:
             "judge": self._computed.get("judge"),
         }
 
-    def search(self, text: str) -> list[Fields]:
+    def search(self, text: str) -> list[JsonObject]:
         """The entries of the knowledge base whose names are nearest to a text."""
         matches = self.folder.knowledge.best([text], 20)[0] if text.strip() and self.folder.knowledge else []
         return [self.folder.entry(self.folder.knowledge[match.id]) for match in matches]
@@ -415,7 +415,7 @@ def all_traces(folder: Path, sources: Sequence[Path] = ()) -> dict[str, tuple[Js
             raise
         raise DataError(f"its traces cannot be read; name them, too: {error}", file=folder) from None
     everything = Folder(folder, review.settings, records)
-    traces: dict[str, tuple[Fields, Fields]] = {}
+    traces = {}
     for index, record in enumerate(records):
         answer = everything.first(index)
         traces[record["id"]] = (everything.inputs(index), answer.output if answer else {})

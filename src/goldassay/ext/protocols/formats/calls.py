@@ -21,7 +21,7 @@ from typing import Any
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.gold.formats import Format, Source, SourceRecord, first_line
 
 BFCL_ANSWERS = "possible_answer"  # the folder of the acceptable answers
@@ -34,7 +34,7 @@ ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
 def _rows(source: Source) -> Iterator[SourceRecord]:
     """One record a line."""
     file = Path(source.path)
-    answers: dict[str, Any] = {}
+    answers: JsonObject = {}
     if source.side == "gold":
         if file.parent.name == BFCL_ANSWERS and (file.parent.parent / file.name).is_file():
             file = file.parent.parent / file.name
@@ -59,7 +59,7 @@ def _rows(source: Source) -> Iterator[SourceRecord]:
                 yield SourceRecord({"id": line["id"], "calls": calls}, number)
 
 
-def _gold(line: Fields, answers: Mapping[str, Any]) -> Fields:
+def _gold(line: Fields, answers: JsonObject) -> JsonObject:
     if "calls" in line:
         return line
     name = str(line["id"])
@@ -100,7 +100,7 @@ def written_calls(text: str) -> list[Fields]:
         return [{"": {"": text}}]
 
 
-def _call(node: Any) -> Fields:
+def _call(node: Any) -> JsonObject:
     return {ast.unparse(node.func): {str(item.arg): _literal(item.value) for item in node.keywords}}
 
 

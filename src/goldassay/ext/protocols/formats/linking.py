@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from goldassay._support.exceptions import DataError
 from goldassay._support.jsonl import value as parse_json
-from goldassay.core.fields import Fields, JsonObject
+from goldassay.core.fields import JsonObject
 from goldassay.gold.formats import Format, Source, SourceRecord
 
 BEGIN_DOCUMENT = "#begin document"
@@ -83,7 +83,7 @@ def _chains(cells: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
 
 def _neleval(source: Source) -> Iterator[SourceRecord]:
     """One record a document."""
-    documents: dict[str, dict[tuple[int, int], Fields]] = {}
+    documents: dict[str, dict[tuple[int, int], JsonObject]] = {}
     for number, line in source.filled_lines():
         with source.checking("unreadable", line=number):
             name, *cells = line.rstrip().split("\t")

@@ -14,14 +14,14 @@ from typing import Any
 
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields
+from goldassay.core.fields import JsonObject
 from goldassay.gold.formats import Format, Source, SourceRecord, guess, named
 from goldassay.gold.shapes import Record
 
 Items = Iterable[dict[str, Any]]
 
 
-def _hotpotqa(content: Sequence[Record]) -> Items:
+def _hotpotqa(content: Sequence[JsonObject]) -> Items:
     for item in content:
         about = {"id": item["_id"], "question": item["question"], "answers": [item["answer"]]}
         yield {**about, "supporting_facts": item["supporting_facts"]}
@@ -39,7 +39,7 @@ def _musique(content: Sequence[Record]) -> Items:
         yield {"id": name, **about, "supporting_facts": facts, "answerable": answerable}
 
 
-def _answerable(versions: Sequence[Record], answerable: Sequence[bool]) -> Record:
+def _answerable(versions: Sequence[JsonObject], answerable: Sequence[bool]) -> Record:
     """The version of a question that has an answer."""
     return versions[answerable.index(True) if True in answerable else 0]
 
@@ -58,7 +58,7 @@ def _triviaqa(content: Record) -> Items:
             yield {"id": name, "document": item["QuestionId"], "question": item["Question"], "answers": golds}
 
 
-def _nq_open(content: Sequence[Record]) -> Items:
+def _nq_open(content: Sequence[JsonObject]) -> Items:
     for question, golds in {item["question"]: item["answer"] for item in content}.items():  # the last one counts
         yield {"id": question, "question": question, "answers": golds}
 
@@ -169,7 +169,7 @@ def _questions(source: Source) -> Iterator[SourceRecord]:
     if source.format == "nq_open" and source.side == "pred" and not source.path.read_bytes().strip():
         return  # its script takes a file without a line, or with blank lines only, for no predictions
     if source.format in LINES or suffix == ".jsonl":
-        content: Any = [jsonl.value(line, file=source.path, line=number) for number, line in source.filled_lines()]
+        content: object = [jsonl.value(line, file=source.path, line=number) for number, line in source.filled_lines()]
     else:
         content = None if is_table else files.json_value(source.path)
     if is_table or _is_other(content, source):
@@ -185,7 +185,7 @@ def _questions(source: Source) -> Iterator[SourceRecord]:
         detail = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise DataError(f"not laid out as {source.format} has it: {detail}", file=source.path) from None
     if source.side == "gold" and source.format in (*ALL_COUNT, *LAST_COUNTS):
-        distinct: dict[str, Fields] = {}  # of an id that repeats the last question, or each by a name of its own
+        distinct = {}  # of an id that repeats the last question, or each by a name of its own
         numbers = Counter[str]()
         for record in records:
             name = str(record["id"])
@@ -201,7 +201,7 @@ def _questions(source: Source) -> Iterator[SourceRecord]:
     yield from map(SourceRecord, records)
 
 
-def _is_other(content: Any, source: Source) -> bool:
+def _is_other(content: object, source: Source) -> bool:
     """Whether a file holds records of ours, or SQuAD's, and not what the layout has."""
     first = content[0] if isinstance(content, list) and content else content
     if not isinstance(first, dict) or "paragraphs" in first:

@@ -87,7 +87,7 @@ def _docred(source: Source) -> Iterator[SourceRecord]:
         for label in document.get("labels", ())
         for fact in _facts(document["vertexSet"], label)
     }
-    predictions: dict[str, list[Fields]] = {}
+    predictions: dict[str, list[JsonObject]] = {}
     for number, row in enumerate(content):
         with source.checking(field=f"[{number}]"), source.checking(record=row["title"]):
             labels = row["labels"] if source.side == "gold" else [{**row, "h": row["h_idx"], "t": row["t_idx"]}]
@@ -122,7 +122,7 @@ def _carb(source: Source) -> Iterator[SourceRecord]:
     for number, line in source.filled_lines():
         with source.checking("unreadable", line=number):
             text, *cells = map(str.strip, line.strip().split("\t"))
-            triple: Fields = {"confidence": float(cells.pop(0))} if source.side == "pred" else {}
+            triple: JsonObject = {"confidence": float(cells.pop(0))} if source.side == "pred" else {}
             if not cells:
                 raise DataError("a line is a sentence and a predicate, then arguments, between tabs")
             predicate, *arguments = cells
