@@ -82,7 +82,7 @@ class Tuning:
     @property
     def corrected(self) -> Record | None:
         """The verdict on the chosen one of several optimizers, corrected for their number."""
-        audit: Record = self.about.get("audit") or {}
+        audit = self.about.get("audit") or {}
         return audit if self.about.get("arms") and self.about.get("test") and audit.get("interval") else None
 
     @property

@@ -30,7 +30,7 @@ from goldassay._support.dspy_compat import (
 )
 from goldassay._support.exceptions import one_line
 from goldassay._support.progress import WAITING
-from goldassay.core.fields import Fields, JsonObject, Record
+from goldassay.core.fields import JsonObject, Record
 from goldassay.core.steps import Step, bounded
 from goldassay.running.budget import SILENT, Meter
 from goldassay.running.rows import UNUSED, Usage
@@ -84,7 +84,7 @@ class Account(BaseCallback):  # type: ignore[misc]
         self.cut: int | None = None  # tokens after which an answer was cut off
         self.names: Mapping[int, str] = {}  # of the program's predictors, by their and their signatures' identity
         self.steps: list[Step] = []
-        self._recorded: dict[int, Fields] = {}  # prompts and answers by the index of their step
+        self._recorded: dict[int, JsonObject] = {}  # prompts and answers by the index of their step
         self._inner: set[int] = set()  # steps that call a model themselves
         self._indices: dict[str, int] = {}  # of steps by the id of their call
         self._started: dict[int, float] = {}  # when the steps began that have not ended
@@ -92,7 +92,7 @@ class Account(BaseCallback):  # type: ignore[misc]
         self._open: dict[str, _Call] = {}
         self._lock = threading.Lock()
 
-    def on_lm_start(self, call_id: str, instance: dspy.BaseLM, inputs: Fields) -> None:
+    def on_lm_start(self, call_id: str, instance: dspy.BaseLM, inputs: JsonObject) -> None:
         """A call begins, if the budget allows it."""
         self.meter.take()
         self._open[call_id] = _Call(instance, inputs, time.perf_counter())
@@ -209,7 +209,7 @@ class Account(BaseCallback):  # type: ignore[misc]
             for of_steps in (self.steps, self._recorded, self._inner, self._indices, self._started, self._makers):
                 of_steps.clear()
 
-    def recorded(self) -> tuple[tuple[Fields, ...], tuple[Step, ...]]:
+    def recorded(self) -> tuple[tuple[JsonObject, ...], tuple[Step, ...]]:
         """Prompts and answers in the order in which they were asked, and the steps of the example.
 
         What is in the row anyway is left out: the inputs and the prediction of the program itself, and the inputs of a

@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ import dspy
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import GoldassayError, one_line, optional
-from goldassay.core.fields import Fields
+from goldassay.core.fields import JsonObject
 from goldassay.core.metric import failed_with
 from goldassay.models.lm import share_among
 from goldassay.running.account import Account
@@ -161,7 +161,7 @@ class Worker:
         sys.path += [folder for folder in path if folder not in sys.path]
         self.measuring, self.context = cloudpickle.loads(inner)
 
-    def measure(self, index: int, example: dspy.Example) -> tuple[Row, Fields, Usage, tuple[bool, int, str]]:
+    def measure(self, index: int, example: dspy.Example) -> tuple[Row, JsonObject, Usage, tuple[bool, int, str]]:
         """The row, what the budget lost, calls that belong to no row, and whether models answered.
 
         Raises:
@@ -196,7 +196,7 @@ class Cluster:
         MissingExtra: Ray is not installed.
     """
 
-    def __init__(self, measuring: Measuring, context: Fields, options: RunOptions, width: int) -> None:
+    def __init__(self, measuring: Measuring, context: Mapping[str, object], options: RunOptions, width: int) -> None:
         packed = pack(measuring, context)
         ray = self.ray = join_ray(options.ray_address)
         self.measuring = measuring
@@ -204,10 +204,10 @@ class Cluster:
         self.count = min(width, options.workers or int(ray.cluster_resources().get("CPU", 1)))
         self.packed = ray.put(packed)
         self.lock = threading.Lock()
-        self.spare: Any = None
+        self.spare: object = None
         retries = {"max_restarts": -1, "max_task_retries": 1, "max_concurrency": -(-width // self.count)}
         self.actors = [self._actor(**retries) for _ in range(self.count)]
-        self.free: SimpleQueue[Any] = SimpleQueue()
+        self.free: SimpleQueue[object] = SimpleQueue()
         for number in range(width):
             self.free.put(self.actors[number % self.count])
         try:
@@ -276,7 +276,7 @@ class Cluster:
                 self.ray.kill(actor)
 
 
-def pack(measuring: Measuring, context: Fields) -> bytes:
+def pack(measuring: Measuring, context: Mapping[str, object]) -> bytes:
     """The program, its metric and its context as bytes for a worker.
 
     Workspace modules are sent by value, so that nodes need no copy of their files.
@@ -311,8 +311,8 @@ def join_ray(address: str | None) -> Any:
     ray = optional("ray", "ray")
     if ray.is_initialized():
         return ray
-    handlers: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    local: Fields = {} if address else {"include_dashboard": False, "object_store_memory": STORE}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    local = {} if address else {"include_dashboard": False, "object_store_memory": STORE}
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False, **local)
     except (ConnectionError, ValueError, RuntimeError) as error:

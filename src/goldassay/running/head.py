@@ -111,7 +111,7 @@ class RunHead:
     name: str | None = "run"
     settings: Fields = field(default_factory=dict)
     lm: str | None = None
-    model: Fields | None = None
+    model: JsonObject | None = None
     adapter: str | None = None
     seed: int | None = None
     repeats: PositiveInt = 1
@@ -126,7 +126,7 @@ class RunHead:
     columns: dict[str, str] = field(default_factory=dict)
     process: JsonObject = field(default_factory=dict)
     started: str | None = None
-    cost: dict[str, int | float | Fields] = field(default_factory=dict)
+    cost: dict[str, int | float | JsonObject] = field(default_factory=dict)
     judge_labels: Fields = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     status: str | None = None
@@ -269,7 +269,7 @@ def described_columns(metric: Metric) -> dict[str, str]:
     }
 
 
-def described(lm: dspy.BaseLM | None) -> Fields | None:
+def described(lm: dspy.BaseLM | None) -> JsonObject | None:
     """A model's settings that change its answers, without keys."""
     if lm is None:
         return None

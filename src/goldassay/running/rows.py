@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from goldassay._support import jsonl
 from goldassay._support.secrets import redact, scrub
-from goldassay.core.fields import Fields, Record, cluster, identity, read
+from goldassay.core.fields import Fields, JsonObject, Record, cluster, identity, read
 from goldassay.core.measure import Assessment, Error, Names
 from goldassay.core.steps import Step
 from goldassay.core.tally import Evidence, flat, nested
@@ -82,7 +82,7 @@ class Row:
     repeat: int | None = None
     document: str | None = None
     language: str | None = None
-    strata: Record | None = None
+    strata: JsonObject | None = None
     sampling: Mapping[str, object] | None = None
     errors: tuple[Error, ...] = ()
     latency_s: float | None = None
@@ -91,8 +91,8 @@ class Row:
     usage: Usage = UNUSED
     waited_s: float = 0.0
     truncated: bool = False
-    inputs: Fields | None = None
-    gold: Fields | None = None
+    inputs: JsonObject | None = None
+    gold: JsonObject | None = None
     calls: tuple[Fields, ...] = ()
     steps: tuple[Step, ...] = ()
     retried: bool = False
@@ -120,7 +120,7 @@ class Row:
 
     def state(self) -> Fields:
         """As JSON: what is always known, then what this row has."""
-        state: Fields = {}
+        state = {}
         for name in IN_FILE:
             value = getattr(self, name)
             if value or (name in EVEN_EMPTY and value is not None):

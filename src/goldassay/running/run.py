@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
@@ -17,7 +17,7 @@ from goldassay._support.display import Displayed
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError, optional
 from goldassay._support.extensions import of_kind, registered
 from goldassay.core.evidence import Chunks, stacked
-from goldassay.core.fields import Fields, JsonObject, Record, sides, unit
+from goldassay.core.fields import Fields, JsonObject, sides, unit
 from goldassay.core.measure import OWN_TASK, Batches, Error, Measure, Returned, parse
 from goldassay.core.tally import Evidence, Mean
 from goldassay.measures.judged import corrected
@@ -48,7 +48,7 @@ class Case:
     id: str
     evidence: Evidence
     errors: tuple[Error, ...] = ()
-    strata: Record = field(default_factory=dict)
+    strata: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(repr=False)
@@ -280,7 +280,7 @@ class Run(Displayed):
         if not self.rows or self.why_no_estimate:
             return None
         if len(weighted) != 1:
-            columns: Any = self.zero.with_items(self.result.columns)
+            columns = self.zero.with_items(self.result.columns)
             return self.design.interval(columns, self.zero, clusters=self.clusters)
         interval = self.intervals.get(weighted[0])
         worst = self.zero.worst.get(weighted[0])
@@ -366,7 +366,7 @@ class Run(Displayed):
         values = ", ".join(f"{name}={value:.4f}" for name, value in self.values.items()) if self.rows else "no rows"
         return f"Run({self.name!r}, {self.size}, {values})"
 
-    def records(self) -> list[Fields]:
+    def records(self) -> list[JsonObject]:
         """A flat record an example: id, strata, score, values, errors, seconds, tokens, inputs, gold, prediction."""
         records: list[JsonObject] = []
         for row, evidence in zip(self.rows, self.evidence, strict=True):

@@ -39,7 +39,7 @@ class DataFrameLike(Protocol):
     """A data frame, or one of its columns (pandas, polars, numpy)."""
 
     @property
-    def shape(self) -> Any: ...
+    def shape(self) -> object: ...
 
 
 Side = str | Path | Sequence[Any] | Iterator[Any] | DataFrameLike
@@ -131,7 +131,7 @@ def score(
 
 def read(
     task: str,
-    gold: Any,
+    gold: object,
     predictions: Any,
     *,
     format: str | None = None,

@@ -32,7 +32,7 @@ from pydantic import BaseModel, Field
 from goldassay._support import files
 from goldassay._support.dspy_compat import input_keys, serialize_for_json
 from goldassay._support.exceptions import DataError, GoldassayError, LeakError
-from goldassay.core.fields import Fields, Record, clusters, identity, names
+from goldassay.core.fields import JsonObject, Record, clusters, identity, names
 from goldassay.core.metric import AnyMetric
 from goldassay.gold.formats.tables import table
 from goldassay.results.comparison import Selection
@@ -73,7 +73,7 @@ class OptimizerResult(BaseModel):
     chosen: str | None = None
     documents: dict[str, str] = {}
     texts: dict[str, str] = {}
-    state: Fields | None = None
+    state: JsonObject | None = None
     repeats: int = 0
     format: str = FORMAT
 
@@ -125,7 +125,7 @@ def _by_example(scores: Mapping[Any, Any] | Sequence[Any]) -> dict[str, float | 
     return {str(key): float(getattr(score, "score", score)) for key, score in pairs}
 
 
-def _gepa(details: Record, best: object, state: Fields | None = None) -> OptimizerResult:
+def _gepa(details: Record, best: object, state: JsonObject | None = None) -> OptimizerResult:
     """GEPA's results; before 3.1 the scores of a candidate are a list."""
     candidates = [
         ScoredCandidate(name=str(at), scores=_by_example(scores), parents=[str(p) for p in parents if p is not None])

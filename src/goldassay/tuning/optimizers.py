@@ -26,7 +26,7 @@ from dspy import Example, Module, teleprompt
 from goldassay._support import extensions, jsonl
 from goldassay._support.dspy_compat import copy_program, signature_of
 from goldassay._support.exceptions import DataError, GoldassayError, MissingExtra, RunStopped, one_line
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.metric import AnyMetric, Metric
 from goldassay.results.view import p_value
 from goldassay.running.account import Account
@@ -83,7 +83,7 @@ class Job:
             raise GoldassayError(f"{name} has no option {unknown[0]!r}; {has}")
         return {**defaults, **self.settings}
 
-    def run(self, kind: Kind, *, compile_with: Record | None = None, **defaults: Any) -> Module:
+    def run(self, kind: Kind, *, compile_with: JsonObject | None = None, **defaults: Any) -> Module:
         """The program that an optimizer of this class makes.
 
         Of metric, models, threads, seed and trainset its constructor gets those that it names.
@@ -333,7 +333,7 @@ def resolve(optimizer: str | teleprompt.Teleprompter) -> Optimizer:
     others = extensions.registered("optimizers")
     if optimizer in others:
         return Optimizer(optimizer, extensions.load(others[optimizer]))
-    kind: Any = getattr(teleprompt, optimizer, None)
+    kind = getattr(teleprompt, optimizer, None)
     if isinstance(kind, type) and issubclass(kind, teleprompt.Teleprompter):
         return Optimizer(optimizer, lambda job: job.run(kind))
     names = ", ".join([*OPTIMIZERS, *others])
@@ -461,7 +461,7 @@ def check_gepa_state(folder: Path) -> bool:
 class _PlainUnpickler(pickle.Unpickler):
     """Knows no class but plain containers, so that a file from elsewhere is refused before anything in it can run."""
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         """A plain class; any other one raises an error."""
         if module == "builtins" and name in PLAIN:
             return super().find_class(module, name)

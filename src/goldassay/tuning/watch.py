@@ -136,7 +136,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
         pred_name: str | None = None,
         pred_trace: Trace | None = None,
         program_trace: Trace | None = None,
-    ) -> Any:
+    ) -> object:
         """The metric's score, called as DSPy calls it.
 
         A metric that raises is remembered, since optimizers hide it, and the example counts as failed; a metric whose
@@ -278,7 +278,7 @@ class Share(Meter):
             self.roles[role] += 1
         self._note({"role": role})
 
-    def guard(self, role: str, lm: Any) -> Any:
+    def guard(self, role: str, lm: object) -> object:
         """A copy of a model whose calls this share counts in a role, where DSPy's context does not."""
         if not isinstance(lm, dspy.BaseLM):
             return lm
