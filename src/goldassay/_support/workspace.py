@@ -158,7 +158,7 @@ def load(file: Path) -> ModuleType:
     return sys.modules[key]
 
 
-def settings_of(file: Path | None) -> dict[str, object]:
+def settings_of(file: Path | None) -> dict[str, Any]:
     """The model and adapter in DSPy's settings; those that ``file`` configured where another file did so since."""
     settings = _dspy_settings()
     if file is None or not any(settings.get("lm") is theirs.get("lm") for theirs in DSPY_SETTINGS.values()):
@@ -166,7 +166,7 @@ def settings_of(file: Path | None) -> dict[str, object]:
     return settings | DSPY_SETTINGS.get(file.resolve(), {})
 
 
-def _dspy_settings() -> dict[str, object]:
+def _dspy_settings() -> dict[str, Any]:
     dspy: Any = sys.modules.get("dspy")
     return {name: dspy.settings.get(name) for name in ("lm", "adapter")} if hasattr(dspy, "settings") else {}
 

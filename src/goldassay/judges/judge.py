@@ -310,7 +310,7 @@ class Panel(Judge):
         between = Verdict(label, reason="between the ballots" if label else "")
         return next((verdict for verdict in verdicts if label and verdict.label == label), between)
 
-    def ask(self, signature: type[dspy.Signature], check: Check | None = None, /, **inputs: str) -> Fields | None:
+    def ask(self, signature: type[dspy.Signature], check: Check | None = None, /, **inputs: str) -> JsonObject | None:
         """The fields of the first member that answers."""
         answers = (member.ask(signature, check, **inputs) for member in self.members)
         fields = next((answer for answer in answers if answer is not None), None)
@@ -350,7 +350,7 @@ class Verdicts(dict[str, Fields | None]):
     def __reduce__(self) -> tuple[type[Verdicts], tuple[Path]]:
         return Verdicts, (self.file,)  # another process reads the file anew; several may write to it
 
-    def __setitem__(self, key: str, fields: Fields | None) -> None:
+    def __setitem__(self, key: str, fields: JsonObject | None) -> None:
         super().__setitem__(key, fields)
         with jsonl.Log(self.file) as log:
             log.add({"key": key, "fields": scrub(fields)})

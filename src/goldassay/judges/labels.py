@@ -38,7 +38,7 @@ from typing import TypeVar
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core import fields
-from goldassay.core.fields import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.metric import Metric
 from goldassay.gold.reading import read as read_records
 from goldassay.judges.judge import Judge, Panel
@@ -142,7 +142,9 @@ def read(
     return LabelFile(items, narrowed, judged, str(path))
 
 
-def _parsed(path: str | Path, rows: Iterable[tuple[int | None, Fields]], parse: Callable[[Fields], In]) -> Iterator[In]:
+def _parsed(
+    path: str | Path, rows: Iterable[tuple[int | None, JsonObject]], parse: Callable[[JsonObject], In]
+) -> Iterator[In]:
     """The parsed rows; errors name file, line and record."""
     for line, row in rows:
         try:
@@ -151,7 +153,7 @@ def _parsed(path: str | Path, rows: Iterable[tuple[int | None, Fields]], parse: 
             raise error.at(file=path, line=line, record=row.get("id")) from None
 
 
-def _fields_of(row: Fields) -> Fields:
+def _fields_of(row: JsonObject) -> JsonObject:
     """The fields of a row together with its inputs."""
     inputs = row.get("inputs") or {}
     if not isinstance(inputs, Mapping):
@@ -273,7 +275,7 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
         worths[name] = YES if "yes" in worth else steps
     labels: RunLabels = {name: {} for name in judged}
 
-    def _keep(row: Fields) -> None:
+    def _keep(row: JsonObject) -> None:
         """A label, with the judge's verdict where the row brings the text that was judged and that verdict is known."""
         inputs = _fields_of(row)
         answers = [_folded(label) for label in labels_of(row).values()]

@@ -66,7 +66,7 @@ def record_of(row: object, source: Source) -> JsonObject | None:
     predicted = source.side == "pred"
     if predicted and not isinstance(row.get("prediction"), Mapping):
         return None
-    record: dict[str, object] = {}
+    record: JsonObject = {}
     for section in ("prediction",) if predicted else ("inputs", "gold"):
         if isinstance(fields := row.get(section), Mapping):
             record |= fields

@@ -294,7 +294,7 @@ def _plain(value: object, name: str) -> object:
     return value if isinstance(value, str) else json.loads(json.dumps(value, default=simple))
 
 
-def _dataset(name: str, kind: str) -> Iterator[dict[str, object]]:
+def _dataset(name: str, kind: str) -> Iterator[JsonObject]:
     """The rows of a Parquet file or of a data set; each names its split if there are several."""
     try:
         if kind == "parquet":

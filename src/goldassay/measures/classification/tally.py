@@ -9,7 +9,7 @@ import numpy as np
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Floats
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import JsonObject, Record
 from goldassay.core.measure import Names
 from goldassay.core.tally import By, Confusion, Counts, Mean, Number, Share, Sums, divide, mean, occurs, positive
 from goldassay.measures.calibration import ByConfidence, scalar
@@ -282,7 +282,7 @@ class Curves(By[str, RankedScores]):
         """The evidence of all examples together."""
         return self.with_items({label: curve.summed for label, curve in self.items()})
 
-    def to_columns(self) -> Fields:
+    def to_columns(self) -> JsonObject:
         """The rows by label."""
         return {label: curve.to_columns() for label, curve in self.items()}
 

@@ -119,7 +119,7 @@ def _offset(value: SupportsIndex) -> int:
         raise DataError(f"an offset is a whole number, not {value!r}") from None
 
 
-def items_of(record: object, field: Callable[[object, str], Any], name: str = "entities") -> Any:
+def items_of(record: object, field: Callable[[object, str], object], name: str = "entities") -> Any:
     """The list of a record, read by ``gold_field`` or ``pred_field``, or the list itself."""
     return record if isinstance(record, (list, tuple)) else field(record, name)
 

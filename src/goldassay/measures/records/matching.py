@@ -200,7 +200,7 @@ def match(read: Read, comparing: RecordComparison) -> Match:
     >>> [(leaf.gold.path, leaf.kind) for leaf in match(Read(gold, pred), RecordComparison()) if leaf.kind]
     [('lines[0].what', 'missing_item'), ('lines[0].qty', 'missing_item'), ('lines[1].qty', 'wrong_value')]
     """
-    empty: Any = [] if isinstance(read.gold, list) else {}
+    empty: object = [] if isinstance(read.gold, list) else {}
     return comparing.match(FieldItem(read.gold), FieldItem(empty if read.pred is None else read.pred))
 
 

@@ -64,7 +64,7 @@ def sides(gold: object, pred: object, schema: str = "") -> Read:
     return Read(left, None, f"does not fit the schema: {reason}") if reason else Read(left, right)
 
 
-def _value(side: object, schema: str, field: Callable[[object, str], Any]) -> Any:
+def _value(side: object, schema: str, field: Callable[[object, str], object]) -> object:
     fields = names(side)
     named = [] if "record" in fields else [name for name in expanded(schema).get("properties", {}) if name in fields]
     return {name: read(side, name) for name in named} if named else field(side, "record")
@@ -90,7 +90,7 @@ def record_of(value: object) -> JSON:
     return record
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     """Values that JSON has no form for: models and dataclasses become objects, dates texts, sets and arrays lists."""
     if hasattr(value, "tolist"):  # a number or an array of numpy
         return value.tolist()
@@ -181,7 +181,7 @@ def check(record: JSON, schema: str, name: str | int | None) -> JSON:
     return parsed
 
 
-SCALARS: dict[str, TypeAdapter[Any]] = {
+SCALARS: dict[str, TypeAdapter[object]] = {
     "number": TypeAdapter(float),
     "integer": TypeAdapter(int),
     "boolean": TypeAdapter(bool),
@@ -197,7 +197,7 @@ def _parsed(value: JSON, node: Record) -> Any:
             fields |= schema.get("properties", {})
         return {name: _parsed(inner, fields.get(name, {})) for name, inner in value.items()}
     if isinstance(value, list):
-        items: Record = next((schema["items"] for schema in nodes if isinstance(schema.get("items"), dict)), {})
+        items: JsonObject = next((schema["items"] for schema in nodes if isinstance(schema.get("items"), dict)), {})
         return [_parsed(item, items) for item in value]
     kinds: set[str] = set()
     for schema in nodes:
@@ -226,7 +226,7 @@ def expanded(schema: str) -> Fields:
             return expand(target, (*above, reference))
         return {key: expand(child, above) for key, child in node.items() if key != "$defs"}
 
-    content: Fields = expand(root)
+    content: JsonObject = expand(root)
     return content
 
 
@@ -269,14 +269,14 @@ def example(schema: str, number: int = 1) -> Any:
     {'no': 'no 1', 'tags': ['tags 1']}
     """
     day = f"2024-01-{number:02}"
-    values: Fields = {
+    values: JsonObject = {
         **{"integer": number, "number": float(number), "boolean": bool(number % 2), "null": None, "object": {}},
         **{"date": day, "date-time": f"{day}T10:00:00", "time": "10:00:00", "duration": f"PT{number}M"},
         **{"email": f"{number}@example.org", "uri": f"https://example.org/{number}"},
         "uuid": f"00000000-0000-4000-8000-{number:012}",
     }
 
-    def filled(node: Record, name: str) -> Any:
+    def filled(node: Record, name: str) -> object:
         if parts := [option for key in UNIONS for option in node.get(key, ())]:
             return filled(parts[0], name)
         if choices := node.get("enum") or [node[key] for key in ("const",) if key in node]:

@@ -188,7 +188,7 @@ def _form(pred: object) -> tuple[str, Any]:
     return "chat" if is_chat else field, listed
 
 
-def list_of(value: object, field: str) -> Sequence[Any]:
+def list_of(value: object, field: str) -> Sequence[object]:
     """A list of a prediction or a message; an empty one for None.
 
     Raises:
@@ -353,7 +353,7 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
                 step.output = text_of(call)
         if called and parts and parts[-1]["type"] == "text":  # its provider ran the tool, and the model went on
             steps.append(ANSWER if strict else Step(str(name), {}, len(steps), "model", parts[-1].get("text")))
-        results: Sequence[Any] = [part for part in parts if part["type"].endswith(RESULT_PARTS)]
+        results: Sequence[object] = [part for part in parts if part["type"].endswith(RESULT_PARTS)]
         if not results and (role in ("tool", "function") or role.endswith("_call_output")):
             results = [message]
         for result in results if waiting else ():

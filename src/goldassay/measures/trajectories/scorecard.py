@@ -25,7 +25,7 @@ def scorecard(
     pred: Examples,
     *,
     arguments: str = "exact",
-    compare: Mapping[str, Any] | Sequence[Any] = (),
+    compare: Mapping[str, object] | Sequence[object] = (),
     protocol: str = "",
 ) -> Result:
     """All values over aligned trajectories; by tool, by category where gold names it, and by the first wrong step.

@@ -172,7 +172,7 @@ def as_written(gold: object, pred: object) -> tuple[list[object], list[object]]:
     return [*filter(counts, expected)], [*filter(counts, predicted)]
 
 
-def listed(triples: Collection[Any] | None, name: str | int | None = None) -> Collection[Any]:
+def listed(triples: Collection[object] | None, name: str | int | None = None) -> Collection[Any]:
     """The triples of one side; a tuple is subject, predicate and object.
 
     Raises:
@@ -186,7 +186,7 @@ def listed(triples: Collection[Any] | None, name: str | int | None = None) -> Co
     ]
 
 
-def _triples(triples: Collection[Any] | None, comparing: TripleMatching, name: str | int | None) -> list[Triple]:
+def _triples(triples: Collection[object] | None, comparing: TripleMatching, name: str | int | None) -> list[Triple]:
     """The triples of one side, without those of excluded types."""
     rows = []
     for raw in listed(triples, name):

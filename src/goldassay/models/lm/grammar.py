@@ -70,7 +70,7 @@ class Scalar(NamedTuple):
             return NO_VALUE
         return str(value).lower() if self.kind == "boolean" else " ".join(str(value).split())
 
-    def parse(self, text: str) -> Any:
+    def parse(self, text: str) -> object:
         """The value of a line. A text that does not fit the kind stays a text: the adapter reports it."""
         text = text.strip()
         if text == NO_VALUE and self.optional:
@@ -141,10 +141,10 @@ class Lines:
             return ""
         return "\n".join([*map(line, value), NO_VALUE]) if self.listed else line(value)
 
-    def read(self, text: str) -> Fields:
+    def read(self, text: str) -> JsonObject:
         """The values of an answer; a line that lacks a part is None, or no item of a list."""
 
-        def parsed(line: str) -> Any:
+        def parsed(line: str) -> object:
             if not self.separator:
                 return self.parts[""].parse(line)
             texts = line.split(self.separator, len(self.parts) - 1)

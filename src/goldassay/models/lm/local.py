@@ -60,7 +60,7 @@ class PromptTooLongError(ModelError, ContextWindowExceededError, ValueError):  #
 class Server(NamedTuple):
     """A loaded file; ``handle`` must stay referenced, or the model goes."""
 
-    handle: Any
+    handle: object
     address: str
     key: str
     end_tokens: Sequence[int]

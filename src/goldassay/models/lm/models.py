@@ -42,7 +42,7 @@ from goldassay._support.exceptions import DataError, GoldassayError, MissingExtr
 from goldassay._support.files import yaml_value
 from goldassay._support.secrets import remember
 from goldassay._support.workspace import settings_of
-from goldassay.core.fields import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.models.lm.local import LocalLM, located
 from goldassay.models.lm.terse import TerseAdapter
 
@@ -299,7 +299,7 @@ def check_bound(program: object, lm: object) -> None:
 
 
 def for_program(
-    program: dspy.Module | Callable[..., Any],
+    program: dspy.Module | Callable[..., object],
     name: str | None = None,
     file: Path | None = None,
 ) -> Model:
@@ -349,7 +349,7 @@ def _named(name: str | None) -> tuple[str, Fields]:
     return str(entry.pop("model", name)), {**entry, **options}
 
 
-def options_of(words: Sequence[str]) -> Fields:
+def options_of(words: Sequence[str]) -> JsonObject:
     """``["temperature=0.2", "api_base=http://…"]`` as options; a value that is not JSON is a text.
 
     Raises:
@@ -370,7 +370,7 @@ def options_of(words: Sequence[str]) -> Fields:
     return options
 
 
-def _listed(name: str) -> Fields:
+def _listed(name: str) -> JsonObject:
     """The model and options of ``FILE.yaml:NAME``; empty for any other name."""
     if name.endswith(YAML):
         name = f"{name}:"

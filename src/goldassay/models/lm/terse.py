@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 import dspy
 from pydantic import PydanticUserError, create_model
@@ -53,7 +53,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         self.copied = copied
         self.others = others
 
-    def lines(self, signature: Any) -> Lines | None:
+    def lines(self, signature: object) -> Lines | None:
         """The form in lines of a signature's outputs; None if they are written as JSON."""
         form = None if self.form == "json" else _lines(signature)
         return form if form and (self.form == "lines" or form.listed) else None
@@ -61,11 +61,11 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     def __call__(
         self,
         lm: dspy.BaseLM,
-        lm_kwargs: Fields,
+        lm_kwargs: JsonObject,
         signature: type[dspy.Signature],
-        demos: list[Fields],
-        inputs: Fields,
-    ) -> list[Fields]:
+        demos: list[JsonObject],
+        inputs: JsonObject,
+    ) -> list[JsonObject]:
         """One call of the model: a local one gets a grammar, others ``others`` or what ``dspy.JSONAdapter`` sends.
 
         Args:
@@ -76,14 +76,14 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
             inputs: The values of the input fields.
         """
         if self.others is not None and not isinstance(lm, LocalLM):
-            answered_by_other: list[Fields] = self.others(lm, lm_kwargs, signature, demos, inputs)
+            answered_by_other: list[JsonObject] = self.others(lm, lm_kwargs, signature, demos, inputs)
             return answered_by_other
         options = dict(lm_kwargs)
         adapter: type[dspy.Adapter] = dspy.JSONAdapter
         if isinstance(lm, LocalLM):
             options["extra_body"] = {"grammar": self.grammar(lm, signature, inputs, demos)}
             adapter = dspy.Adapter
-        answers: list[Fields] = adapter.__call__(self, lm, options, signature, demos, inputs)
+        answers: list[JsonObject] = adapter.__call__(self, lm, options, signature, demos, inputs)
         if isinstance(lm, LocalLM):
             limits = _limits(signature, demos)
             # texts that are as long as the grammar let them be; a field is named once by the usual filter of warnings
@@ -113,7 +113,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
             return form.grammar(source, lm.items, lm.characters, lm.server.end_tokens, limits)
         return json_grammar(_schema(signature), source, lm.items, lm.characters, limits)
 
-    def format(self, signature: type[dspy.Signature], demos: list[Fields], inputs: Fields) -> list[Fields]:
+    def format(self, signature: type[dspy.Signature], demos: list[Fields], inputs: Fields) -> list[JsonObject]:
         """The messages as DSPy makes them, with a short system message."""
         first, *messages = super().format(signature, demos, inputs)
         lines = [str(signature.instructions)]  # then a line for each field that is described or is a choice of labels
@@ -129,17 +129,17 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         """The typed outputs of an answer."""
         if (form := self.lines(signature)) and "{" not in completion:
             completion = json.dumps(form.read(completion), ensure_ascii=False)
-        fields: Fields = super().parse(signature, completion)
+        fields: JsonObject = super().parse(signature, completion)
         return fields
 
     def format_user_message_content(
-        self, signature: type[dspy.Signature], inputs: dict[str, object], *_: object, **__: object
+        self, signature: type[dspy.Signature], inputs: JsonObject, *_: object, **__: object
     ) -> str:
         """The inputs, a line each."""
         return "\n".join(f"{name}: {_plain(inputs[name])}" for name in signature.input_fields if name in inputs)
 
     def format_assistant_message_content(
-        self, signature: type[dspy.Signature], outputs: dict[str, object], *_: object, **__: object
+        self, signature: type[dspy.Signature], outputs: JsonObject, *_: object, **__: object
     ) -> str:
         """The outputs that there are, as one line of JSON."""
         names = [name for name in signature.output_fields if outputs.get(name) is not None]
@@ -148,7 +148,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
 
 
 @lru_cache(maxsize=256)
-def _lines(signature: Any) -> Lines | None:
+def _lines(signature: type[dspy.Signature]) -> Lines | None:
     """The form in lines of a signature's outputs, if lines can show them."""
     try:
         return Lines.of(_schema(signature))
@@ -159,7 +159,7 @@ def _lines(signature: Any) -> Lines | None:
 def _schema(signature: type[dspy.Signature]) -> JsonObject:
     """The JSON schema of a signature's outputs, with what the signature marks as copied."""
     fields: Fields = {name: (field.annotation, ...) for name, field in signature.output_fields.items()}
-    schema: Fields = create_model("Outputs", **fields).model_json_schema()
+    schema = create_model("Outputs", **fields).model_json_schema()
     for name, field in signature.output_fields.items():
         if (field.json_schema_extra or {}).get("copied"):
             schema["properties"][name]["copied"] = True
