@@ -137,13 +137,21 @@ def test_folders_have_names_of_their_own_and_no_gold_is_an_error(tmp_path: Path)
     json.dumps(evaluate(Years(), examples(4), METRIC, progress=False).summary())
 
 
-def test_scores_beyond_one_draw_a_warning() -> None:
+def test_scores_beyond_one_and_below_a_failure_draw_a_warning() -> None:
     def percent(gold: Any, pred: Any) -> float:
         return 100.0 if pred.entities[0]["end"] == 7 else 30.0
 
     (warning,) = evaluate(Years(), examples(2), percent, progress=False).warnings
-    assert warning.endswith("return shares of 1 (score / 100)")
+    assert warning.startswith(
+        "scores go from 30 to 100; in error patterns, patches and demonstrations 1 is a right answer"
+    )
     assert not evaluate(Years(), examples(2), lambda gold, pred: percent(gold, pred) / 100, progress=False).warnings
+    # e3 fails, which counts 0 and so more than a wrong answer
+    below = evaluate(Years(), examples(4), lambda gold, pred: percent(gold, pred) / 100 - 0.5, progress=False)
+    assert [warning.split(";")[0] for warning in below.warnings] == ["scores go from -0.2 to 0.5"]
+    assert not evaluate(
+        Years(), examples(2), lambda gold, pred: percent(gold, pred) / 100 - 0.5, progress=False
+    ).warnings
 
 
 def test_errors_of_form_alone_are_counted() -> None:

@@ -100,10 +100,11 @@ class Run(Displayed):
         elif empty := [name for name, tally in self.total.items() if self.rows and not tally.weight]:
             count = ("measures", "it reads") if len(empty) == 1 else ("measure", "they read")
             warnings.append(f"{', '.join(empty)} {count[0]} nothing: no example has what {count[1]}")
-        if self.head.of_function and (best := max(self.result.scores, default=0.0)) > 1 + 1e-9:
+        scores = self.result.scores if self.head.of_function else ()
+        if scores and (max(scores) > 1 + 1e-9 or (self.failed and min(scores) < 0)):
             warnings.append(
-                f"scores go up to {best:g}, and 1 is a right answer in error patterns, patches and demonstrations: "
-                f"return shares of 1 (score / {best:g})"
+                f"scores go from {min(scores):g} to {max(scores):g}; in error patterns, patches and demonstrations 1 "
+                "is a right answer, and a failed example counts 0: return shares of 1"
             )
         if forms := facts_of(self.result.facts, "form"):
             wrong = "1 error is" if forms.total() == 1 else f"{forms.total()} errors are"
