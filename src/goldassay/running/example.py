@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from goldassay._support.dspy_compat import HOPELESS_ERRORS, BaseCallback, signature_of
 from goldassay._support.exceptions import DataError, one_line
-from goldassay.core.fields import Fields, identity
+from goldassay.core.fields import identity
 from goldassay.core.measure import failed
 from goldassay.core.metric import Metric, failed_with
 from goldassay.core.shape import shape_of
@@ -92,7 +92,7 @@ class Measuring:
         return own | {id(predictor): name for name, predictor in names}, silent
 
     @cached_property
-    def _models(self) -> Mapping[str, Any]:
+    def _models(self) -> Mapping[str, object]:
         return shape_of(self.program).models
 
     def row(self, index: int, example: dspy.Example, prediction: dspy.Prediction, seconds: float) -> Row:
@@ -121,7 +121,7 @@ def with_models(example: dspy.Example, models: Mapping[str, Any]) -> dspy.Exampl
     >>> with_models(example, shape_of(dspy.Predict("history: dspy.History, q -> answer")).models).history
     History(messages=[{'q': 'a'}])
     """
-    parsed: Fields = {}
+    parsed = {}
     for name, declared in models.items():
         value = example.get(name)
         if isinstance(value, (dict, list, str)) and not _has_path(value):

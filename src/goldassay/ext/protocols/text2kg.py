@@ -370,7 +370,7 @@ PAIRED = {
     measure.official: measure
     for measure in (WebNLG(m, rate, part) for part in WHOLE_AND_PARTS for m in MATCHINGS for rate in RATE_NAMES)
 }
-OFFICIAL: dict[str, TripleMeasure[Any, Any]] = {
+OFFICIAL: dict[str, TripleMeasure] = {
     **PAIRED,
     **{f"full_triple_{rate}": FullTriples(rate) for rate in RATE_NAMES},
 }

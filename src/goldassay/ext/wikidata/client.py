@@ -316,9 +316,7 @@ def _statement(rows: Sequence[Binding]) -> ItemStatement:
     type_ = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", row["type"]["value"].removeprefix(ONTOLOGY)).lower()
     rank = row["rank"]["value"].removeprefix(ONTOLOGY).removesuffix("Rank").lower()
     details = {item["part"]["value"]: item["detail"]["value"] for item in rows if "part" in item}
-    parts: dict[str, Any] = {
-        name: details[ONTOLOGY + suffix] for suffix, name in VALUE_PARTS.items() if ONTOLOGY + suffix in details
-    }
+    parts = {name: details[ONTOLOGY + suffix] for suffix, name in VALUE_PARTS.items() if ONTOLOGY + suffix in details}
     term = row["value"]
     text = term["value"].removeprefix(ENTITY)
     value: Any = text

@@ -271,7 +271,7 @@ class ClaimRate(JudgedMeasure):
     choices = {"rate": tuple(CLAIM_RATES)}
 
     rate: str = "faithfulness"
-    judge: Any = None
+    judge: object = None
 
     @property
     def fixed(self) -> Conventions:
@@ -355,7 +355,7 @@ class Relevance(JudgedMeasure):
     optional = True
     worth = RELEVANCE
 
-    judge: Any = None
+    judge: object = None
 
     @property
     def fixed(self) -> Conventions:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import product
-from typing import Any
 
 from goldassay.core.measure import Batches, Measure
 from goldassay.core.tally import Counts
@@ -60,7 +59,7 @@ def scorecard(gold: Examples, pred: Examples, *, protocol: str | None = None, bo
     return card
 
 
-def _facts(chunk: Batches, first: SpanF1) -> Counter[Any]:
+def _facts(chunk: Batches, first: SpanF1) -> Counter[tuple[str, str] | str]:
     """How often each type was given for each other one, and how many predicted spans are not in their text."""
     batch: SpanBatch = chunk.of(first)
     return batch.confusion + Counter(unlocated=int((batch.pred.start < 0).sum()))

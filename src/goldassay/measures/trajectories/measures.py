@@ -387,7 +387,7 @@ def _array(numbers: Iterable[float]) -> Floats:
     return np.array([*numbers], float)
 
 
-def listed(**options: Any) -> list[TrajectoryMeasure[Any]]:
+def listed(**options: Any) -> list[TrajectoryMeasure]:
     """Every measure of the scorecard, in its order, under the same conventions."""
     matches = [TrajectoryMatch(mode, **options) for mode in ("exact", "in_order", "any_order")]
     calls = [CallF1(rate, **options) for rate in RATE_TALLIES]
