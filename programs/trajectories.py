@@ -35,7 +35,8 @@ FAILING: ContextVar[set[str] | None] = ContextVar("tools that fail at their next
 
 class Answer(dspy.Signature):  # type: ignore[misc]
     """Answer the question with the help of the tools, as short as possible: a name, a date, a number or a Wikidata id.
-    Leave the answer empty if the passages do not say it. Call a tool again if it fails."""
+    Leave the answer empty if the passages do not say it. Call a tool again if it fails.
+    Write the values of its arguments alone, as in {"query": "Delft"}."""
 
     question: Asked = dspy.InputField()
     answer: Copied = dspy.OutputField()
