@@ -141,7 +141,7 @@ class Agent(dspy.Module):  # type: ignore[misc]
     def __init__(self, steps: int = 8) -> None:
         super().__init__()
         self.tools = Tools()
-        self.react = dspy.ReAct(Answer, tools=[BriefTool(tool) for tool in self.tools.all()], max_iters=steps)
+        self.react = dspy.ReAct(Answer, tools=[BriefTool(func=tool) for tool in self.tools.all()], max_iters=steps)
 
     def forward(self, question: str) -> dspy.Prediction:
         """The answer, and the trajectory that led to it."""
