@@ -30,13 +30,13 @@ from goldassay.workspace.search import BM25Index, LabelTable, tokens
 
 DEPTH = 5  # passages that a search shows
 BEGINNING = 60  # characters of a passage that a search shows
+PLAIN_ARGUMENTS = 'In `next_tool_args` write the values alone, as in {"query": "Delft"}.'
 FAILING: ContextVar[set[str] | None] = ContextVar("tools that fail at their next call", default=None)
 
 
 class Answer(dspy.Signature):  # type: ignore[misc]
     """Answer the question with the help of the tools, as short as possible: a name, a date, a number or a Wikidata id.
-    Leave the answer empty if the passages do not say it. Call a tool again if it fails.
-    Write the values of its arguments alone, as in {"query": "Delft"}."""
+    Leave the answer empty if the passages do not say it. Call a tool again if it fails."""
 
     question: Asked = dspy.InputField()
     answer: Copied = dspy.OutputField()
@@ -142,6 +142,9 @@ class Agent(dspy.Module):  # type: ignore[misc]
         super().__init__()
         self.tools = Tools()
         self.react = dspy.ReAct(Answer, tools=[BriefTool(func=tool) for tool in self.tools.all()], max_iters=steps)
+        predictor = self.react.react  # the tools are listed in its instruction with schemas, which small models copy
+        signature: Any = predictor.signature
+        predictor.signature = signature.with_instructions(f"{signature.instructions} {PLAIN_ARGUMENTS}")
 
     def forward(self, question: str) -> dspy.Prediction:
         """The answer, and the trajectory that led to it."""

@@ -52,6 +52,7 @@ def test_the_agent_calls_its_tools_and_the_metric_reads_its_trajectory(module: A
     with dspy.context(lm=lm):
         prediction = module.Agent()(question=record["question"])
     assert "Museumpark" in prediction.trajectory["observation_1"]
+    assert 'alone, as in {"query": "Delft"}' in lm.history[0]["messages"][0]["content"].rpartition("(6) finish")[2]
     score = metric(record, prediction)
     assert (score.score, bool(score), score.errors) == (1.0, True, ())
 
