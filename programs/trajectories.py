@@ -30,7 +30,6 @@ from goldassay.workspace.search import BM25Index, LabelTable, tokens
 
 DEPTH = 5  # passages that a search shows
 BEGINNING = 60  # characters of a passage that a search shows
-PLAIN_ARGUMENTS = 'In `next_tool_args` write the values alone, as in {"query": "Delft"}.'
 FAILING: ContextVar[set[str] | None] = ContextVar("tools that fail at their next call", default=None)
 
 
@@ -142,9 +141,10 @@ class Agent(dspy.Module):  # type: ignore[misc]
         super().__init__()
         self.tools = Tools()
         self.react = dspy.ReAct(Answer, tools=[BriefTool(func=tool) for tool in self.tools.all()], max_iters=steps)
-        predictor = self.react.react  # the tools are listed in its instruction with schemas, which small models copy
-        signature: Any = predictor.signature
-        predictor.signature = signature.with_instructions(f"{signature.instructions} {PLAIN_ARGUMENTS}")
+        # the instruction ends with the list of tools and the schemas of their arguments, which small models copy
+        plain = 'In `next_tool_args` write the values alone, as in {"query": "Delft"}.'
+        signature: Any = self.react.react.signature
+        self.react.react.signature = signature.with_instructions(f"{signature.instructions} {plain}")
 
     def forward(self, question: str) -> dspy.Prediction:
         """The answer, and the trajectory that led to it."""

@@ -59,19 +59,21 @@ def failed_with(why: str) -> dspy.Prediction:
     return dspy.Prediction(**{FAILURE: why})
 
 
-class Answer(dspy.Prediction):
+class ObjectPrediction(dspy.Prediction):
     """The fields of what a program returned in place of a prediction, which it equals.
 
     One that was stored equals each object that is stored in the same way.
 
-    >>> Answer.of({"tp": {1}}, {"tp": {1}}) == {"tp": {1}}, Answer({"tp": 1, "fp": 0, "fn": 2}) == Counts(1, 0, 2)
-    (True, True)
+    >>> ObjectPrediction.of({"tp": {1}}, {"tp": {1}}) == {"tp": {1}}
+    True
+    >>> ObjectPrediction({"tp": 1, "fp": 0, "fn": 2}) == Counts(1, 0, 2)
+    True
     """
 
     _returned: object = None
 
     @classmethod
-    def of(cls, returned: object, fields: Record) -> Answer:
+    def of(cls, returned: object, fields: Record) -> ObjectPrediction:
         """The answer of a program that returned this object."""
         answer = cls(dict(fields))
         answer._returned = returned
@@ -396,12 +398,12 @@ class FunctionMetric(Metric):
                 for key, measure in self.measures.items()
             }
         example = dspy.Example(gold) if type(gold) is dict else gold  # a function reads gold.label, as DSPy calls it
-        prediction = Answer(pred) if type(pred) is dict else pred
+        prediction = ObjectPrediction(pred) if type(pred) is dict else pred
         # what the program returned comes first, as DSPy hands it over
         forms = [prediction]
         if "output" not in self.reads and {*names(prediction)} - {"id"} == {"output"}:
             forms = [read(prediction, "output"), prediction]
-        elif isinstance(prediction, Answer) and not isinstance(prediction._returned, (Mapping, NoneType)):
+        elif isinstance(prediction, ObjectPrediction) and not isinstance(prediction._returned, (Mapping, NoneType)):
             forms = [prediction._returned, prediction]
         try:
             value = self.function(example, forms[0], *self.extra)

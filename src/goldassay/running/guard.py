@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from goldassay._support.dspy_compat import copy_program
 from goldassay._support.exceptions import one_line
 from goldassay.core.fields import names, read
-from goldassay.core.metric import Answer, failed_with
+from goldassay.core.metric import ObjectPrediction, failed_with
 from goldassay.running.budget import BudgetSpent
 
 Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
@@ -51,7 +51,7 @@ def as_prediction(output: object) -> dspy.Prediction:
     if isinstance(output, (dspy.Example, BaseModel)) or is_dataclass(output):
         fields = {name: read(output, name) for name in names(output)}
     if isinstance(fields, Mapping) and fields and all(isinstance(key, str) for key in fields):
-        return as_prediction(Answer.of(output, fields))
+        return as_prediction(ObjectPrediction.of(output, fields))
     return dspy.Prediction(output=output)
 
 
