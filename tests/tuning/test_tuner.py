@@ -210,6 +210,12 @@ def test_a_resumed_tuning_has_what_is_left_of_its_budget(
     assert [part.stopped for part in (first, again)] == [f"the budget of {n} calls is spent" for n in (40, 41)]
     assert [part.cost["calls"] for part in (first, again)] == [40, 41]
     assert calls_again == calls - 40 + 1  # dev and test are measured again
+    used = tmp_path / "t" / "used.jsonl"
+    text = used.read_text()
+    for damage in ("{}", '{"at": "x"}', '{"at": 1, "calls": "2"}', '{"at": 1, "cells": 2}', "x"):
+        used.write_text(f"{text}{damage}\n")
+        with pytest.raises(DataError, match=r"used\.jsonl"):
+            tuned(42, resume=True)
 
 
 def test_a_budget_keeps_the_patches_that_were_accepted(

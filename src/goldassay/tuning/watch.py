@@ -257,7 +257,12 @@ class Share(Meter):
         self.roles: Counter[str] = Counter()
         self._file = file
         self._writing = threading.Lock()
-        for row in jsonl.rows(file) if file is not None and file.is_file() else ():
+
+        def check(row: Fields) -> None:
+            sum((self.used[name] + row[name] for name in row if name not in ("at", "role")), row["at"])
+
+        what = "what a tuning used"
+        for row in jsonl.rows(file, what=what, check=check) if file is not None and file.is_file() else ():
             self.elapsed = row.pop("at")
             self.roles[row.pop("role", "")] += 1
             super().add(**row)  # what is written already
