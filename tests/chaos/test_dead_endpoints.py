@@ -124,6 +124,20 @@ def test_tuning_and_audit_end_after_a_few_calls(endpoint: Any, tmp_path: Path, m
     assert endpoint.calls < FEW
 
 
+@pytest.mark.parametrize("work", WORKS)
+def test_a_model_that_never_says_anything_is_dead(endpoint: Any, tmp_path: Path, work: str) -> None:
+    endpoint.reply = lambda messages: ""
+    with pytest.raises(RunStopped, match="a model gives no answer: its answers are empty"):
+        WORKS[work](model(endpoint), tmp_path / "r")
+    assert endpoint.calls < FEW
+
+
+def test_empty_answers_among_others_are_answers(endpoint: Any, tmp_path: Path) -> None:
+    endpoint.reply = lambda messages: found(messages) if endpoint.calls < 30 else ""
+    run = evaluate(Years(), examples(80), METRIC, lm=model(endpoint), threads=4, max_failures=1.0, progress=False)
+    assert (run.head.status, len(run.rows), run.failed > 40) == ("finished", 80, True)
+
+
 def test_a_tuning_ends_when_its_model_dies_later(endpoint: Any, tmp_path: Path) -> None:
     dies_after(endpoint, 30)
     with pytest.raises(RunStopped, match="gives no answer"):

@@ -119,7 +119,11 @@ class Account(BaseCallback):  # type: ignore[misc]
         if cached:
             self.meter.add(calls=-1, cached=1)
         elif exception is None:
-            self.meter.add_outcome(answered=True)
+            if any(outputs or ()) or self.meter.answered:
+                self.meter.add_outcome(answered=True)
+            else:  # a model that never says anything is as dead as one that cannot be reached
+                cut = f", cut off after {self.cut} tokens: give it more max_tokens" if was_cut(entry) else ""
+                self.meter.add_outcome(False, 1, f"its answers are empty{cut}")
             total = usage.get("total_tokens") or sum(tokens.values())
             usd = entry.get("cost")
             self.meter.add(tokens=total, usd=usd or 0.0, unpriced=str(call.lm.model) if total and usd is None else "")
