@@ -13,7 +13,7 @@ from tests.nightly import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold.agreement import alpha, cohen_kappa, fleiss_kappa
-from goldassay.gold.agreement.coefficients import LEVELS, Coefficient
+from goldassay.statistics.agreement import LEVELS, Coefficient
 
 N = None
 FIXTURE = list(

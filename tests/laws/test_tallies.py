@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from tests.laws.test_laws import pairs, registered, tallies
 
-import goldassay.gold.agreement.coefficients
+import goldassay.statistics.agreement
 from goldassay.core.evidence import Chunks, chosen, row, scaled, stacked
 from goldassay.core.measure import TASKS, Measure
 from goldassay.core.tally import Keyed, Mean, Tally
 
 for task in TASKS:
     importlib.import_module(f"goldassay.measures.{task}")
-assert goldassay.gold.agreement.coefficients
+assert goldassay.statistics.agreement
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ from statistics import fmean
 
 from goldassay._support.exceptions import DataError
 from goldassay.core.fields import JsonObject
-from goldassay.gold.agreement.coefficients import Coefficient
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, LabelFile
 from goldassay.judges.questions import Question, Vote
 from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View, p_value, shortened, with_interval
+from goldassay.statistics.agreement import Coefficient
 from goldassay.statistics.intervals import Bounds, Interval, interval
 from goldassay.statistics.ppi import UNBOUNDED, Corrected, corrected
 from goldassay.statistics.sampling import allocate_labels

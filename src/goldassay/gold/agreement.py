@@ -1,10 +1,25 @@
-"""Agreement of annotators' records or files: which records are compared, the figures, and the places that differ."""
+"""Agreement between annotators, with bootstrap intervals: on spans by pairwise F1, on values by kappa and alpha.
+
+Values are the label of a document, the identifier of a mention, the grade of a judgement, an answer. Secondary labels
+are a set, so they are compared by F1 like spans, if anybody gave one.
+
+Sets are spans, statements and fields: pairwise F1, where one annotator stands for gold. F1 is the same whoever stands
+for gold, and it needs no count of what nobody marked, which spans do not have; a kappa over words counts all the words
+outside as agreement and looks better than it is (Hripcsak and Rothschild 2005). The kappa is given as ``word_kappa``
+because cards promise it, and ``word_alpha`` is Krippendorff's over the words that at least one annotator marked.
+
+>>> one = [{"id": "d", "text": "Museum", "label": "M"}, {"id": "e", "text": "Archive", "label": "A"}]
+>>> two = [{"id": "d", "text": "Museum", "label": "M"}, {"id": "e", "text": "Archive", "label": "L"}]
+>>> result = agree({"Ada": one, "Bo": two}, "classification")
+>>> result.figure("observed").value, result.disagreements[0].values
+(0.5, {'Ada': 'A', 'Bo': 'L'})
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Unpack
@@ -16,21 +31,104 @@ from goldassay.core.measure import TASKS
 from goldassay.core.shape import shape_of_task
 from goldassay.core.tally import Counts, Mean
 from goldassay.gold import records as shaped
-from goldassay.gold.agreement.coefficients import Coefficient
-from goldassay.gold.agreement.results import Agreement, Disagreement, Figure
 from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.formats import ReadOptions
 from goldassay.gold.outputs import as_text, canonical_output
 from goldassay.gold.reading import read
 from goldassay.measures.extraction import Span, SpanBatch
 from goldassay.measures.extraction.records import spans
-from goldassay.statistics import interval
+from goldassay.results.view import Note, Sentence, Table, TableRow, View, bounds, number
+from goldassay.statistics import Interval, interval, wilson
+from goldassay.statistics.agreement import Coefficient, alpha, cohen_kappa, fleiss_kappa
 from goldassay.text.words import places
 
+__all__ = ["Agreement", "Disagreement", "Figure", "agree", "agree_files", "alpha", "cohen_kappa", "fleiss_kappa"]
 Records = Sequence[Record]
 Compared = list[tuple[Any, Any]]  # a record that annotators have in common, and what is compared of it
 SETS = {"extraction": "strict_f1", "triples": "triple_f1", "records": "field_f1", "trajectories": "call_f1"}
 """Tasks whose records hold a set (spans, statements, fields, calls), and the name of F1 between two annotators."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure: its name, between whom, for which type (None: all), and how many units were compared.
+
+    ``interval`` is None if the figure is not defined, because nothing was compared or nothing varies.
+    """
+
+    name: str
+    between: tuple[str, ...]
+    type: str | None
+    units: int
+    interval: Interval | None
+
+    @property
+    def value(self) -> float | None:
+        """The figure without its interval."""
+        return self.interval.value if self.interval else None
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A place in a record, and the value that each annotator gave (None: nothing)."""
+
+    record: str
+    where: str
+    values: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The agreement of several annotators on one task."""
+
+    task: str
+    annotators: tuple[str, ...]
+    records: int
+    figures: Sequence[Figure]
+    disagreements: Sequence[Disagreement]
+    warnings: Sequence[str] = field(default_factory=list)
+
+    def figure(self, name: str, between: Sequence[str] | None = None, type: str | None = None) -> Figure:
+        """A figure by its name; among all annotators unless ``between`` names some.
+
+        Raises:
+            KeyError: There is no such figure.
+        """
+        names = set(between or self.annotators)
+        for figure in self.figures:
+            if (figure.name, figure.type) == (name, type) and set(figure.between) == names:
+                return figure
+        raise KeyError(name)
+
+    def view(self) -> View:
+        """The figures with their intervals, and the disagreements."""
+        figures: list[TableRow] = []
+        for figure in self.figures:
+            between = "all" if len(figure.between) == len(self.annotators) else " – ".join(figure.between)
+            value = number(figure.value) + bounds(figure.interval)
+            figures.append([figure.name, between, figure.type or "", figure.units, value])
+        title = f"{self.task}, {self.records} records, {', '.join(self.annotators)}"
+        view: View = [Table(title, ["figure", "between", "type", "units", "value [95 %]"], figures, left=3)]
+        for figure in [figure for figure in self.figures if figure.value == 1.0 and figure.name == "observed"][:1]:
+            low = wilson(self.records, self.records)[0]
+            on = f" on {figure.type}" if figure.type else ""
+            agree = f"All {self.records} records agree{on}, so the bootstrap has no width"
+            view.append(Sentence(f"{agree}; Wilson's interval is [{low:.4f}, 1]."))
+        if any(figure.name == "word_kappa" for figure in self.figures):
+            outside = "word_kappa counts every word outside of spans as agreement, so it is too high"
+            view.append(Sentence(f"{outside}; use F1."))
+        rows: list[TableRow] = []
+        for disagreement in self.disagreements:
+            values = disagreement.values
+            labels = [(values[name] or "–") if name in values else "" for name in self.annotators]
+            rows.append([disagreement.record, disagreement.where, *labels])
+        columns = ["record", "where", *self.annotators]
+        title = f"{len(rows)} disagreements"
+        return [*view, Table(title, columns, rows, left=len(columns), most=20), *map(Note, self.warnings)]
+
+    def state(self) -> JsonObject:
+        """As JSON."""
+        return asdict(self)
 
 
 def agree(
@@ -220,7 +318,7 @@ class Study:
         bounds = None
         if tallies:
             records, evidence = zip(*tallies, strict=True)
-            zero = Coefficient(kind=evidence[0].kind) if isinstance(evidence[0], Coefficient) else type(evidence[0])()
+            zero = evidence[0].from_state({})
             total = sum(evidence, zero)
             if total.defined is not None if isinstance(total, Coefficient) else total.weight:
                 documents = clusters([next(filter(None, row)) for row in records])
@@ -280,8 +378,7 @@ class Study:
             (row, [unit for unit in _units(values) if any(tag not in ("O", None) for tag in unit)])
             for row, values in zip(self.rows, tags, strict=True)
         ]
-        coefficients = [(row, Coefficient.of(values, "nominal")) for row, values in marked]
-        self.add("word_alpha", self.names, coefficients, sum(len(values) for _, values in marked))
+        self.add_coefficient("word_alpha", self.names, marked, "nominal")
 
     def disagreements(self, task: str) -> list[Disagreement]:
         """Each place or statement for which the annotators of a record do not all give the same value."""
