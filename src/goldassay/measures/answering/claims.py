@@ -392,7 +392,6 @@ def _below(value: float | None, enough: float, error: Error) -> tuple[Error, ...
     return () if value is None or value >= enough else (error,)
 
 
-@dataclass(frozen=True)
 class CitationRate(Assessed[JudgedMean]):
     """Citation ``recall``, the share of sentences that their citations support, or ``precision``.
 

@@ -31,7 +31,6 @@ Matchings = list[MatchedTriples]
 """The matching of each example, which `tally` gets."""
 
 
-@dataclass(frozen=True)
 class TripleMeasure(TaskMeasure[T, B]):
     """A measure of statements."""
 
@@ -50,8 +49,7 @@ MATCHED = {
 """The conventions of every measure on the one-to-one matching."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Matched(TripleMatching, TripleMeasure[T, Matchings]):
+class Matched(TripleMatching, TripleMeasure[T, Matchings], kw_only=True):
     """A measure on the one-to-one matching, whose options say how statements compare (`TripleMatching`).
 
     Source: Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one
@@ -89,8 +87,7 @@ class Matched(TripleMatching, TripleMeasure[T, Matchings]):
         return {**super().chosen, **{name: f"{len(rows)} rows" if rows else "none" for name, rows in tables.items()}}
 
 
-@dataclass(frozen=True, kw_only=True)
-class F1(Matched[Counts]):
+class F1(Matched[Counts], kw_only=True):
     """F1 (or ``rate`` precision, recall) of statements, closed world: what gold does not have is wrong.
 
     Precision is over the aligned predictions (for the open world see `PrecisionBound`), recall over the gold statements
@@ -139,8 +136,7 @@ class F1(Matched[Counts]):
         return self.zero.from_state(counts.state())
 
 
-@dataclass(frozen=True, kw_only=True)
-class MacroF1(Matched[Macro]):
+class MacroF1(Matched[Macro], kw_only=True):
     """The mean F1 (or ``rate``) over the properties that gold has: rare properties count as much as common ones.
 
     Formula: mean of the rate over properties with gold, one-to-one on subject, aligned predicate and object by
@@ -199,8 +195,7 @@ BOUNDS = {"min": (Known, "false"), "max": (KnownOrUnknown, "true")}
 """The tally, and what an unknown statement is taken for."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PrecisionBound(Matched[Known]):
+class PrecisionBound(Matched[Known], kw_only=True):
     """The least (``bound="min"``) or greatest (``"max"``) precision in an open world, where gold is not complete.
 
     A statement that gold does not have is unknown: the least precision takes it as false, the greatest as true.
@@ -236,8 +231,7 @@ class PrecisionBound(Matched[Known]):
         return type(self.zero)(len(matching.pairs) + truths.count(True), truths.count(False), truths.count(None))
 
 
-@dataclass(frozen=True, kw_only=True)
-class NovelDiscovery(Matched[PrecisionCounts]):
+class NovelDiscovery(Matched[PrecisionCounts], kw_only=True):
     """NDR: correct / (correct + incorrect) among the annotated predictions that gold does not have.
 
     Formula: correct / (correct + incorrect) over annotated unmatched predictions
@@ -263,8 +257,7 @@ class NovelDiscovery(Matched[PrecisionCounts]):
         return PrecisionCounts(verdicts.count("correct"), verdicts.count("incorrect"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Calibration(CalibrationMeasure, Matched[Any]):
+class Calibration(CalibrationMeasure, Matched[Any], kw_only=True):
     """How well confidence says whether a statement is right, over four bins: 0–.25–.5–.75–1.
 
     ``statistic``: ``pearson`` as the specification asks; ``ece``, ``brier`` and their complements ``calibration``
@@ -307,7 +300,6 @@ def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[s
     return {"novel_discovery_rate": rate, "low": low, "high": high} | {name: float(counts[name]) for name in VERDICTS}
 
 
-@dataclass(frozen=True)
 class OntologyConformance(TripleMeasure[Mean, Any]):
     """The share of predicted statements whose relation the ontology has.
 
@@ -339,7 +331,6 @@ class OntologyConformance(TripleMeasure[Mean, Any]):
         return {"ontology": f"{len(self.relations)} relations" if self.relations else "none"}
 
 
-@dataclass(frozen=True)
 class RelationHallucination(OntologyConformance):
     """The share of predicted statements whose relation the ontology lacks: 1 − ontology conformance.
 
@@ -359,7 +350,6 @@ class RelationHallucination(OntologyConformance):
         return Mean(conformant.weight - conformant.total, conformant.weight)
 
 
-@dataclass(frozen=True)
 class Hallucination(TripleMeasure[Mean, Any]):
     """The share of predicted subjects (or objects) that do not occur in the text.
 
