@@ -89,3 +89,20 @@ def test_the_proof_of_a_tuning_holds_on_gold_without_splits(tmp_path: Path, monk
     assert run(*check).strip() == "The proof holds."
     (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows[:30]))
     assert "the gold changed" in run(*check, code=1)
+
+
+def test_a_saved_program_that_is_pruned_is_saved_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "labels.py").write_text(f"{PROGRAM}{METRIC}")
+    rows = [example.toDict() | {"split": "dev"} for example in examples(World(0.16, 12, seed=0))]
+    (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    monkeypatch.chdir(tmp_path)
+    model = dspy.LM("scripted/old", engine=Obedient(), cache=False)
+    monkeypatch.setattr("goldassay.models.lm.models.resolve", lambda name=None, **_: model)
+    saved = dspy.Predict("text -> label")
+    saved.signature = saved.signature.with_instructions("Of the saved program.\nAnother line of it.")
+    saved.save("saved.json")
+    told = ("--gold", "gold.jsonl", "--metric", "labels.py:metric", "--state", "saved.json", "--margin", 1, "--json")
+    result = json.loads(run("explain", "labels.py:program", *told, "--prune"))
+    shorter = dspy.Predict("text -> label")
+    shorter.load(Path(result["pruned"]["files"][-1]).name)
+    assert shorter.signature.instructions == dspy.Signature("text -> label").instructions

@@ -24,6 +24,7 @@ from goldassay.tuning.saved import TUNING_FILE, load_state, read_about
 from goldassay.tuning.systems import examples, indexed
 from goldassay.tuning.tuner import splits_of
 from goldassay.tuning.units import check_proof, proof_places, write_proof
+from goldassay.tuning.wrappers import saveable
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,11 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
         test = data.gold.split("test") if "test" in data.gold.splits else []
         with interruptible(FROM_CACHE), terminal.working("the shortest prompt"):
             pruned = prune(module, first, gold, metric, test, options)
-        more |= {"pruned": {**pruned.state(), "files": [str(write(patch, patches)) for patch in pruned.patches]}}
+        files = [write(patch, patches) for patch in pruned.patches]
+        if files and patches != target.patches:  # `patch apply` edits the program of the file, not one that was saved
+            files.append(patches.with_name("pruned.json"))
+            saveable(pruned.program).save(str(files[-1]))
+        more |= {"pruned": {**pruned.state(), "files": [*map(str, files)]}}
         view += pruned.view()
     if json:
         terminal.answer(first.state() | more)
