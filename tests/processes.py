@@ -20,7 +20,7 @@ Done = subprocess.CompletedProcess[str]
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     ["goldassay.cli.program", "goldassay.cli.evaluate", "goldassay.cli.tune", "goldassay.ext.labelling.extension",
-     "goldassay.ext.labelling.drafting", "goldassay.ext.protocols.formats", "goldassay.ext.wikidata.extension",
+     "goldassay.ext.labelling.review.folder", "goldassay.ext.protocols.formats", "goldassay.ext.wikidata.extension",
      "scipy.special", "uvicorn", "starlette.applications", "jinja2"]
 )  # fmt: skip
 

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import json as jsons
 import sys
 import webbrowser
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from os.path import relpath
 from pathlib import Path
 from typing import Annotated
 
+from goldassay import workspace
+from goldassay._support import files
 from goldassay._support import options as use
+from goldassay._support.exceptions import GoldassayError
 from goldassay._support.options import shell_line
-from goldassay.ext.labelling.drafting import draft_sources
+from goldassay.core.fields import Fields
+from goldassay.ext.interop.logs.tools import rows_of_table
+from goldassay.ext.labelling import SUFFIX
+from goldassay.ext.labelling.drafts import draft as choose
 from goldassay.ext.labelling.drafts import next_steps
 from goldassay.ext.labelling.mode_judges import suggest_modes
 from goldassay.ext.labelling.modes import ModeTable, over, read_modes
 from goldassay.ext.labelling.review import Review
 from goldassay.ext.labelling.review.folder import Folder, add_wave, task_of
 from goldassay.ext.labelling.review.session import Session, reviewed_traces
-from goldassay.gold import anyfields
+from goldassay.ext.labelling.sources import pool_of
+from goldassay.gold import anyfields, read, write
 from goldassay.judges.tuning import panel
 from goldassay.reporting import terminal
+from goldassay.statistics.design import SAMPLING
 
 
 @dataclass(frozen=True)
@@ -149,14 +160,56 @@ def draft(
     """Choose the inputs to label for a question; each has the answers of the sources and how it was chosen."""
     if options.more is None:
         use.check_new(out, force)
+    program = workspace.own_program(task)
+    name = program.task if program else task
+    columns = anyfields.mapping(options.map) or {}
     with terminal.working("reading"):
-        chosen, pool, drafted = draft_sources(sources, task, out, seed=seed, **vars(options))
+        form = "label-studio" if out.suffix == ".json" else None
+        continued = (".jsonl", ".csv", ".json")
+        if options.more and out.suffix not in continued and not out.is_dir():
+            message = f"a draft is continued in {', '.join(continued)}, not in {out}; draft into one of these"
+            raise GoldassayError(message)
+        drafted: Sequence[Mapping[str, object]] = ()
+        if options.more:
+            drafted = read(out, name, format=form, drafts=True)
+        rule = options.strata if ".py" in (options.strata or "") else None
+        pool = pool_of(sources, task, map=options.map, verdicts=options.verdicts, rule=rule)
+        chosen = choose(
+            pool,
+            options.question,
+            n=options.more or options.n,
+            measure=options.measure,
+            strata=None if rule else options.strata,
+            seed=seed,
+            fixed=options.fixed,
+            drafted=drafted,
+        )
+        about: Fields = {"sources": [relpath(source, out.with_suffix(SUFFIX)) for source in sources]}
+        about |= {"map": columns} if columns else {}
+        records = [{**record, SAMPLING: {**record[SAMPLING], **about}} for record in chosen.records]
+        if not drafted:
+            write(out, records, format=form, task=name)
+        elif out.is_dir():
+            Folder.read(out).append(records)
+        else:  # behind those that are there, which stay as they are, with all that people added
+            new = out.with_name(f".{out.stem}.more{out.suffix}")
+            try:
+                write(new, records, format=form, task=name)
+                if form:
+                    tasks = [*files.json_value(out), *files.json_value(new)]
+                    text = jsons.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
+                elif out.suffix == ".csv":
+                    text = files.csv_of_records([*rows_of_table(out), *rows_of_table(new)])
+                else:
+                    text = "".join(f"{line}\n" for file in (out, new) for line in files.lines(file))
+                files.save(out, text)
+            finally:
+                new.unlink(missing_ok=True)
     terminal.output(chosen, json)
     if not json:
-        terminal.line(f"{out}: {drafted + len(chosen.records)} records; label them from the top, then go on:")
-        named = None if task_of(chosen.records) == pool.task else task
-        terminal.echo(shell_line("goldassay review", out, task=named))
-        terminal.echo(*next_steps(chosen.question, task, out, pool.files, anyfields.mapping(options.map) or {}))
+        terminal.line(f"{out}: {len(drafted) + len(records)} records; label them from the top, then go on:")
+        terminal.echo(shell_line("goldassay review", out, task=None if task_of(records) == pool.task else task))
+        terminal.echo(*next_steps(chosen.question, task, out, pool.files, columns))
 
 
 def modes(
