@@ -15,10 +15,12 @@ import pytest
 
 from goldassay import workspace
 from goldassay._support.exceptions import GoldassayError
-from goldassay.ext.labelling.proof import LabelPlan, of_labels, plan_labels, prove_by_labels
+from goldassay.ext.labelling.labelled import verdict as verdict_of
+from goldassay.ext.labelling.proof import LabelPlan, Proof, plan_labels, prove_by_labels
 from goldassay.measures.extraction import SpanF1
 from goldassay.statistics.sampling import sign_test
 from goldassay.tuning.options import TuneOptions
+from goldassay.tuning.verdict import Audit
 
 SETTINGS = TuneOptions(progress=False)
 
@@ -46,14 +48,19 @@ def labelled(plan: LabelPlan, step: int) -> list[Any]:
     return [row | {"label": "M" if int(row["text"]) % step == 0 else "L"} for row in plan.draft.records]
 
 
+def of_labels(plan: LabelPlan, records: list[Any]) -> Audit:
+    verdict = verdict_of(plan.draft.task, records, plan.draft.systems)
+    return Proof(Path("draft.jsonl"), plan.population, verdict).audit("before.json", "after.json")
+
+
 def test_what_differs_is_drafted_and_the_verdict_has_the_sign_of_the_better() -> None:
     plan = planned(3, 2)  # 2, 3, 4, 8, 9, 10 … : half of the inputs
     assert (plan.disagreements, plan.population) == (150, 300)
     for step, verdict in ((2, "better"), (3, "worse")):
-        audit = of_labels("classification", labelled(plan, step), "before.json", "after.json")
+        audit = of_labels(plan, labelled(plan, step))
         assert (audit.verdict, audit.baseline, audit.examples) == (verdict, "before.json", 300)
         assert audit.gain == pytest.approx(0.5 if step == 2 else -0.5)
-    untold = of_labels("classification", plan.draft.records, "before.json", "after.json")
+    untold = of_labels(plan, plan.draft.records)
     assert (untold.verdict, untold.gain) == ("open", None)
     with pytest.raises(GoldassayError, match="agree on all 300 inputs"):
         planned(3, 3)
@@ -90,7 +97,7 @@ def test_spans_take_labels_of_agreements_too_and_any_prefix_is_enough() -> None:
     ]
     truth = sum(tallies[400:], SpanF1().zero).value - sum(tallies[:400], SpanF1().zero).value
     for labels in (12, 40):
-        audit = of_labels("extraction", [*rows[:labels], *plan.draft.records[labels:]], "before.json", "after.json")
+        audit = of_labels(plan, [*rows[:labels], *plan.draft.records[labels:]])
         assert audit.interval is not None
         assert audit.interval[0] <= truth <= audit.interval[1]
     assert audit.verdict == "better"

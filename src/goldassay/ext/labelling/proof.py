@@ -60,7 +60,7 @@ from goldassay.statistics.design import SAMPLING, Design
 from goldassay.tuning.acceptance import ALPHA, MARGIN
 from goldassay.tuning.measuring import resumable
 from goldassay.tuning.options import TuneOptions
-from goldassay.tuning.verdict import Audit, of_comparison
+from goldassay.tuning.verdict import Audit
 from goldassay.tuning.wrappers import Examples
 from goldassay.workspace import Target
 
@@ -261,45 +261,6 @@ def plan_labels(
     return LabelPlan(chosen, gains, differ, len(pool.inputs), pool)
 
 
-def of_labels(
-    task: str, records: Sequence[JsonObject], before: str, after: str, metric: Metric | str | None = None
-) -> Audit:
-    """The verdict on two programs, from the labelled records of a draft.
-
-    Args:
-        task: The task.
-        records: The records of the draft, labelled or not.
-        before: The program as it was, in words.
-        after: The other.
-        metric: The metric, or the name of a measure; by default the task's.
-
-    Raises:
-        GoldassayError: The records have no sampling, or not two systems.
-        DataError: The design is broken.
-    """
-    design = Design.of(records)
-    result = verdict(task, records, design.systems, metric)
-    return audit_of(result, design.population if design.drafted else len(records), before, after)
-
-
-def audit_of(result: Comparison, population: int, before: str, after: str) -> Audit:
-    """The verdict of labels, as one on an optimizer's result.
-
-    Args:
-        result: The verdict of the labels.
-        population: How many inputs they stand for.
-        before: The program as it was, in words.
-        after: The other.
-    """
-    details: JsonObject = {"labels": result.label_state()}
-    about: Fields = {"baseline": before, "chosen": after, "source": f"{result.n} labels"}
-    about |= {"findings": (result.sentence, *result.details, *result.warnings), "details": details}
-    if result.labels is None or result.interval is None:
-        return Audit(None, examples=population, clusters=population, **about)
-    audit = of_comparison(result.gain, examples=population, **about)
-    return replace(audit, clusters=population, needed=result.labels.needed, more=None, fresh=None, target=None)
-
-
 JUDGED_CHANGES = ".judged.json"  # beside a draft: what judges of modes say of it
 
 
@@ -366,21 +327,25 @@ class Proof:
         Raises:
             GoldassayError: Nothing is labelled of a draft that was there before.
         """
-        if self.verdict is not None:
-            return audit_of(self.verdict, self.population, before, after)
         plan = self.plan
+        result = self.verdict
+        about: Fields = {"baseline": before, "chosen": after}
+        about |= {"examples": self.population, "clusters": self.population}
+        if result is not None:
+            about |= {"source": f"{result.n} labels", "details": {"labels": result.label_state()}}
+            about["findings"] = (result.sentence, *result.details, *result.warnings)
+            if result.labels is None or result.interval is None:
+                return Audit(None, **about)
+            gain = result.gain
+            return Audit(gain, naive_gain=gain.difference, needed=result.labels.needed, **about)
         if plan is not None:
             needed = plan.needed
             drafted = f"{len(plan.draft.records)} are drafted in {self.draft}"
             then = f"{drafted}: label them from the top ({self.review}), and run the same command"
-            gain, count = next(iter(needed.items()), (None, None))
-            details: JsonObject = {
-                "draft": plan.draft.state(),
-                "labels_needed": {f"{g:g}": n for g, n in needed.items()},
-            }
-            about: Fields = {"needed": count, "target": gain, "baseline": before, "chosen": after}
+            target, count = next(iter(needed.items()), (None, None))
+            details = {"draft": plan.draft.state(), "labels_needed": {f"{g:g}": n for g, n in needed.items()}}
             about |= {"source": "inputs without gold", "findings": (plan.sentence, then), "details": details}
-            return Audit(None, examples=plan.population, clusters=plan.population, **about)
+            return Audit(None, needed=count, target=target, **about)
         raise GoldassayError(
             f"nothing is labelled yet in {self.draft}: label it from the top ({self.review}), and run the same command"
         )
