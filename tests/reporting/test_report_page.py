@@ -217,9 +217,11 @@ def test_the_comparison_in_the_terminal_ends_with_the_sentence_of_the_report(two
     _, (difference,), _ = differences([RunSummary(run) for run in two], ["thirds", "fifths"])
     folders = [str(run.folder) for run in two]
     result = CliRunner().invoke(app, ["compare", *folders])
-    assert " ".join(result.output.split()).endswith(difference.sentence)
+    assert " ".join(result.output.split()).endswith(difference.spoken.sentence)
     answer = json.loads(CliRunner().invoke(app, ["compare", *folders, "--json"]).stdout)
-    assert answer["verdicts"] == [{"run": "fifths", "verdict": difference.verdict, "sentence": difference.sentence}]
+    assert answer["verdicts"] == [
+        {"run": "fifths", "verdict": difference.spoken.verdict, "sentence": difference.spoken.sentence}
+    ]
 
 
 def test_parts_differ_with_an_interval_and_small_ones_are_grey(two: list[Run]) -> None:

@@ -118,18 +118,18 @@ def test_the_first_screen_holds_the_verdict_its_interval_and_what_was_lost(
 ) -> None:
     page = opened(file, width=1440, charts=False).page
     _, (difference,), _ = differences([RunSummary(run) for run in two], ["thirds", "fifths"])
-    assert page.inner_text(".sentence") == typeset(difference.sentence)
-    assert difference.sentence.startswith("It is open whether fifths differs from thirds: +")
+    assert page.inner_text(".sentence") == typeset(difference.spoken.sentence)
+    assert difference.spoken.sentence.startswith("It is open whether fifths differs from thirds: +")
     for part in (".sentence", "svg.gap", "text=What moved most", "text=Lost examples", "#runs tbody tr >> nth=1"):
         box = page.query_selector(part).bounding_box()
         assert box["y"] + box["height"] < 900, part
     drawn = page.get_attribute("svg.gap", "aria-label")
     assert f"{difference.overall.difference:+.3f}" in drawn
     assert page.inner_text("#runs tbody tr >> nth=1").split()[1] == f"{two[1].value:.3f}"
-    if difference.lost:
+    if difference.overall.lost:
         page.click("#verdict .links a >> nth=0")
         first = page.inner_text("#verdict .links a >> nth=0").partition("−")[0]
-        assert first in difference.lost  # all lost as much, so their order is open
+        assert first in difference.overall.lost  # all lost as much, so their order is open
         page.wait_for_selector(f"#detail h2:has-text('{first}')")
 
 

@@ -168,7 +168,8 @@ def _show(
             "runs": [{**run.summary(), "available": run.available} for run in runs],
             "comparisons": [comparison.state() for comparison in comparisons],
             "verdicts": [
-                {"run": verdict.name, "verdict": verdict.verdict, "sentence": verdict.sentence} for verdict in verdicts
+                {"run": item.name, "verdict": item.spoken.verdict, "sentence": item.spoken.sentence}
+                for item in verdicts
             ],
             "ranks": {
                 name: {
@@ -188,9 +189,9 @@ def _show(
     if ranking:
         terminal.show(ranking[0].view() if ranking[0] else [])
         terminal.echo(f"Written: {', '.join(map(str, ranking[1]))}")
-    for verdict in verdicts:
-        terminal.line(verdict.sentence, style=verdict.verdict if verdict.verdict in ("better", "worse") else "bold")
-        terminal.line(*verdict.spoken.details)
+    for spoken in (item.spoken for item in verdicts):
+        terminal.line(spoken.sentence, style=spoken.verdict if spoken.verdict in ("better", "worse") else "bold")
+        terminal.line(*spoken.details)
     for pair in comparisons.pairs:
         if pair.systems[0] != comparisons.baseline.name and pair.measure == comparisons.pairs[0].measure:
             terminal.line(pair.sentence, style="bold")

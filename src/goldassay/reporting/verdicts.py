@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,57 +48,31 @@ class PartDifference(NamedTuple):
         return "worse" if self.high < 0 else ""
 
 
+@dataclass(frozen=True)
 class Difference:
     """A run against the baseline on the same examples: by the metric, by each measure and part.
 
-    ``changes`` holds each example's id and change, the largest gain first; ``won`` and ``lost`` are the ids of those
-    that are better and worse. ``kinds`` are the kinds of error whose number changed, before and after.
-
     Args:
-        runs: The baseline and the run.
-        names: What the sentence calls them.
+        run: The run.
+        baseline: What the sentence calls the baseline.
+        name: What it calls the run.
         overall: How they differ by the metric; on drafted gold, by the first measure that the labels can estimate.
         spoken: The same as a sentence says it.
         measures: How they differ by each measure.
-        types: How they differ by type.
+        changes: The id of each example and the change of its score, the largest gain first.
+        parts: How they differ by type and stratum.
+        kinds: The kinds of error whose number changed, before and after.
     """
 
-    def __init__(
-        self,
-        runs: tuple[Run, Run],
-        names: tuple[str, str],
-        overall: Comparison,
-        spoken: Comparison,
-        measures: Sequence[Comparison],
-        types: Sequence[PartDifference] = (),
-    ) -> None:
-        first, self.run = runs
-        self.baseline, self.name = names
-        self.measures = measures
-        self.overall = overall
-        self.spoken = spoken
-        scores = [[float(row.score) for row in run.rows] for run in runs]
-        changes = [(str(row.id), new - old) for row, old, new in zip(first.rows, *scores, strict=True)]
-        self.changes = sorted(changes, key=lambda pair: -pair[1])
-        self.won = overall.won
-        self.lost = overall.lost
-        same = same_metric(first.result, self.run.result)
-        parts = [*types, *(_strata(first, self.run) if same else ())]
-        self.parts = [] if first.design.drafted else parts  # which nothing weighs
-        old = _kinds(first)
-        new = _kinds(self.run)
-        kinds = [(kind, old[kind], new[kind]) for kind in old | new if old[kind] != new[kind]]
-        self.kinds = sorted(kinds, key=lambda change: (-abs(change[2] - change[1]), change[0]))
-
-    @property
-    def verdict(self) -> str:
-        """``better``, ``worse``, ``same`` or ``open``."""
-        return self.spoken.verdict.value
-
-    @property
-    def sentence(self) -> str:
-        """The difference in one sentence."""
-        return self.spoken.sentence
+    run: Run
+    baseline: str
+    name: str
+    overall: Comparison
+    spoken: Comparison
+    measures: Sequence[Comparison]
+    changes: Sequence[tuple[str, float]]
+    parts: Sequence[PartDifference]
+    kinds: Sequence[tuple[str, int, int]]
 
     @property
     def moved(self) -> list[PartDifference]:
@@ -131,13 +106,25 @@ def differences(
 
 def against(runs: Sequence[Run], comparisons: Comparisons, types: Sequence[PartDifference] = ()) -> list[Difference]:
     """Each compared run against the baseline, with its strata, and with how it differs by type."""
-    names = comparisons.names
-    compared = zip(runs[1:], names[1:], comparisons.overall, comparisons.spoken, comparisons.groups, strict=True)
-    return [
-        Difference((runs[0], run), (names[0], name), overall, spoken, group, types)
-        for run, name, overall, spoken, group in compared
-        if overall and spoken  # else the labels say nothing about this run, and `notes` say why
-    ]
+    first, *others = runs
+    baseline, *names = comparisons.names
+    old = _kinds(first)
+    compared = []
+    by_run = zip(others, names, comparisons.overall, comparisons.spoken, comparisons.groups, strict=True)
+    for run, name, overall, spoken, measures in by_run:
+        if not (overall and spoken):  # the labels say nothing about this run, and `notes` say why
+            continue
+        pairs = zip(first.rows, run.rows, strict=True)
+        changes = [(str(before.id), float(after.score) - float(before.score)) for before, after in pairs]
+        changes.sort(key=lambda change: -change[1])
+        parts: list[PartDifference] = []
+        if not first.design.drafted:  # whose parts nothing weighs
+            parts += [*types, *(_strata(first, run) if same_metric(first.result, run.result) else ())]
+        new = _kinds(run)
+        kinds = [(kind, old[kind], new[kind]) for kind in old | new if old[kind] != new[kind]]
+        kinds.sort(key=lambda change: (-abs(change[2] - change[1]), change[0]))
+        compared.append(Difference(run, baseline, name, overall, spoken, measures, changes, parts, kinds))
+    return compared
 
 
 def _kinds(run: Run) -> Counter[str]:
