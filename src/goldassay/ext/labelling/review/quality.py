@@ -222,24 +222,23 @@ class Quality:
             "decided": len(design.systems) - 1 in wins.values(),
         }
 
-    def judged(self, index: int) -> float | None:
-        """A judge's verdict of the answer to a record, where one was asked."""
-        sampling = self.folder.records[index].get("sampling") or {}
-        return sampling.get("verdict")
+    def judgements(self, line: Line) -> tuple[bool, float] | None:
+        """Whether a person takes the first answer to be good, and a judge's verdict of it; None without one of them.
 
-    def is_good(self, line: Line) -> bool | None:
-        """Whether a person takes the first answer to be good: as they say, or because they left it as it was."""
-        if line.good is not None or line.value is None:
-            return line.good
+        A person says so, or left the answer as it was.
+        """
+        good = line.good
         first = self.folder.first(line.index)
-        return None if first is None else canonical(first.value) == canonical(line.value)
+        if good is None and line.value is not None and first is not None:
+            good = canonical(first.value) == canonical(line.value)
+        verdict = (self.folder.records[line.index].get("sampling") or {}).get("verdict")
+        return None if good is None or verdict is None else (good, verdict)
 
     def judge(self, firsts: Iterable[Line]) -> Fields | None:
         """A judge compared with people: agreement, sensitivity and specificity, each with its interval."""
         if not self.folder.settings.judge:
             return None
-        pairs = [(self.is_good(line), self.judged(line.index)) for line in firsts]
-        votes = Counter((good, verdict >= GOOD) for good, verdict in pairs if good is not None and verdict is not None)
+        votes = Counter((good, verdict >= GOOD) for good, verdict in filter(None, map(self.judgements, firsts)))
         n = votes.total()
         good = votes[True, True] + votes[True, False]
         rates = {

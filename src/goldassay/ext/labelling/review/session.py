@@ -202,11 +202,9 @@ class Session:
             item = undone.item if undone else line.item
             ahead = self.queue.next(who, sitting)
             judged = None  # a judge's verdict of the answer, now that a person has decided, and whether they agree
-            if self.folder.settings.judge and line.kind == "label":
-                verdict = self.quality.judged(line.index)
-                good = self.quality.is_good(line)
-                if verdict is not None and good is not None:
-                    judged = {"verdict": verdict, "agrees": (verdict >= GOOD) == good}
+            if self.folder.settings.judge and line.kind == "label" and (both := self.quality.judgements(line)):
+                good, verdict = both
+                judged = {"verdict": verdict, "agrees": (verdict >= GOOD) == good}
             return {
                 "decision": line.decision,
                 "item": item,
@@ -349,9 +347,8 @@ class Session:
         }
         verdicts: dict[str, Fields] = {}
         for line in lines:
-            good = self.quality.is_good(line)
-            verdict = self.quality.judged(line.index)
-            if line.visit == "first" and good is not None and verdict is not None:
+            if line.visit == "first" and (both := self.quality.judgements(line)):
+                good, verdict = both
                 row = verdicts.setdefault(line.record, {"id": line.record, "verdict": verdict >= GOOD, "labels": {}})
                 row["labels"][line.who] = good
         judged = list(verdicts.values())
