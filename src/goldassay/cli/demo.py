@@ -12,7 +12,6 @@ from __future__ import annotations
 import difflib
 import logging
 import time
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -101,7 +100,30 @@ def run(*, runs: Path = Path("runs"), limit: int | None = None, no_model: bool =
         with terminal.working("testing patches of the prompt on dev"), terminal.quiet():
             trainset = demonstrations(program, train)
             tuned = unguarded(campaign.compile(guarded(program), trainset=trainset, valset=dev))
-        _print_campaign(campaign, program, tuned, dev, model.adapter)
+        ledger = campaign.ledger
+        costliest = ledger.patterns[0] if ledger.patterns else []
+        terminal.line("\nThe costliest errors:", style="bold")
+        for pattern in costliest[:3]:
+            terminal.echo(f"  {pattern.name}: {pattern.count} times, loss {pattern.loss:.3f}")
+        if costliest:
+            error = costliest[0].errors[0]
+            name = costliest[0].documents[0]
+            terminal.echo(f"One of them, in {name}: {error.message}")
+            inputs = dict(next(example for example in dev if str(example["id"]) == name).inputs())
+            old = rendered(program, model.adapter, inputs).splitlines()
+            new = rendered(tuned, model.adapter, inputs).splitlines()
+            lines = list(difflib.unified_diff(old, new, "zero-shot", "patched", lineterm="", n=1))
+            terminal.line("\nThe patch, as the prompt for that text:", style="bold")
+            for line in lines[:16]:
+                terminal.echo(f"  {line}")
+            terminal.echo(f"  {len(lines)} lines in all")
+        terminal.line("\nThe verdicts on dev, cross-fitted, in a fixed order:", style="bold")
+        for entry in ledger.entries:
+            numbers = ""
+            if effect := entry.get("train+dev"):
+                numbers = "{before:.3f} → {after:.3f}, {difference:+z.3f}, n {n}: ".format(**effect)
+            terminal.echo(f"  {entry['candidate']}: {numbers}{entry['status']} ({entry['reason']})")
+        terminal.echo(f"  {ledger.verdict.sentence}")
     # the answers of the tuned program are in DSPy's cache when it is measured together with the patterns
     together = module.Together(tuned, patterns)
     candidates = {"patterns (no model)": patterns, "zero-shot": program, "tuned": tuned, "patterns + tuned": together}
@@ -137,37 +159,3 @@ def _rules(diagnosis: Diagnosis) -> Slots:
     texts = {"places": "TOP after te, uit, bei, aus, am, à, près de.", "archives": "GRP.HER.ARC also archief, archiv."}
     texts["libraries"] = "GRP.HER.LIB also bibliotheek, bibliothek, médiathèque."
     return {name: [diagnosis.draft(action="add_instruction", text=text)] for name, text in texts.items()}
-
-
-def _print_campaign(
-    campaign: Patches,
-    before: dspy.Module,
-    after: dspy.Module,
-    dev: Sequence[dspy.Example],
-    adapter: dspy.Adapter | None,
-) -> None:
-    """The costliest errors, one of them, the prompt for its text before and after, and all verdicts."""
-    ledger = campaign.ledger
-    patterns = ledger.patterns[0] if ledger.patterns else []
-    terminal.line("\nThe costliest errors:", style="bold")
-    for pattern in patterns[:3]:
-        terminal.echo(f"  {pattern.name}: {pattern.count} times, loss {pattern.loss:.3f}")
-    if patterns:
-        error = patterns[0].errors[0]
-        name = patterns[0].documents[0]
-        terminal.echo(f"One of them, in {name}: {error.message}")
-        inputs = dict(next(example for example in dev if str(example["id"]) == name).inputs())
-        old = rendered(before, adapter, inputs).splitlines()
-        new = rendered(after, adapter, inputs).splitlines()
-        lines = list(difflib.unified_diff(old, new, "zero-shot", "patched", lineterm="", n=1))
-        terminal.line("\nThe patch, as the prompt for that text:", style="bold")
-        for line in lines[:16]:
-            terminal.echo(f"  {line}")
-        terminal.echo(f"  {len(lines)} lines in all")
-    terminal.line("\nThe verdicts on dev, cross-fitted, in a fixed order:", style="bold")
-    for entry in ledger.entries:
-        numbers = ""
-        if effect := entry.get("train+dev"):
-            numbers = "{before:.3f} → {after:.3f}, {difference:+z.3f}, n {n}: ".format(**effect)
-        terminal.echo(f"  {entry['candidate']}: {numbers}{entry['status']} ({entry['reason']})")
-    terminal.echo(f"  {ledger.verdict.sentence}")
