@@ -13,7 +13,7 @@ import pytest
 from goldassay import Metric
 from goldassay.measures import answering, classification, trajectories
 from goldassay.reporting import pages
-from goldassay.reporting.pages.data import example, shown_steps
+from goldassay.reporting.pages.report_page import example, shown_steps
 from goldassay.reporting.summary import step_view
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
