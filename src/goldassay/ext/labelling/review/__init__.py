@@ -1,8 +1,8 @@
 """Gold made by people on a local page: drafts are labelled, sides compared, conflicts settled.
 
-`review` opens the page. The folder of a review is in `folder`, its decisions are in `journal`, the order in which
-records come in `queue`, what went wrong in `modes`; `session` is a review at work, which writes the gold, and `app`
-its HTTP side; `quality` measures the reviewers.
+`review` opens the page. The folder of a review is in `folder`, its decisions and what went wrong are in `journal`, the
+order in which records come in `queue`; `session` is a review at work, which writes the gold, and `app` its HTTP side;
+`quality` measures the reviewers.
 """
 
 from __future__ import annotations

@@ -24,8 +24,7 @@ from goldassay.core.measure import TASKS
 from goldassay.ext.labelling.drafts import draft
 from goldassay.ext.labelling.modes import ReviewedTrace, read_modes
 from goldassay.ext.labelling.review.folder import Folder, Suggestion, json_lines
-from goldassay.ext.labelling.review.journal import Decision, Journal, Line, NothingToUndoError, canonical
-from goldassay.ext.labelling.review.modes import Modes
+from goldassay.ext.labelling.review.journal import Decision, Journal, Line, Modes, NothingToUndoError, canonical
 from goldassay.ext.labelling.review.quality import GOOD, Quality
 from goldassay.ext.labelling.review.queue import Queue
 from goldassay.gold import anyfields
