@@ -106,9 +106,9 @@ def run(*, runs: Path = Path("runs"), limit: int | None = None, no_model: bool =
         for pattern in costliest[:3]:
             terminal.echo(f"  {pattern.name}: {pattern.count} times, loss {pattern.loss:.3f}")
         if costliest:
-            error = costliest[0].errors[0]
+            mistake = costliest[0].errors[0]
             name = costliest[0].documents[0]
-            terminal.echo(f"One of them, in {name}: {error.message}")
+            terminal.echo(f"One of them, in {name}: {mistake.message}")
             inputs = dict(next(example for example in dev if str(example["id"]) == name).inputs())
             old = rendered(program, model.adapter, inputs).splitlines()
             new = rendered(tuned, model.adapter, inputs).splitlines()
