@@ -110,7 +110,7 @@ class AgentMatch(TaskMeasure[Mean, list[TurnPair]]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        pairs = self.compare.items() if isinstance(self.compare, Mapping) else self.compare
+        pairs = dict(self.compare).items()
         chosen = [(str(tool), how if isinstance(how, str) else tuple(map(str, how))) for tool, how in pairs]
         for tool, how in chosen:
             if isinstance(how, str) and how not in ARGUMENTS:
