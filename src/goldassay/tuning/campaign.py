@@ -277,7 +277,7 @@ class Campaign:
             return
         self.proposed = [self._proposed_for(edits, fold) for fold in range(self.options.folds + 1)]
         slots = list(self.proposed[-1])
-        patches = self._patches(self.proposed[-1])
+        patches = self._patches(slots)
         ids = {patch.id for patch in patches}  # an edit that is tried again has one verdict, the last
         earlier = [patch for patch in self.ledger.patches if patch.id not in ids]
         self.ledger.patches[:] = [*earlier, *patches]
@@ -343,7 +343,7 @@ class Campaign:
         Their cases, compared with those of the program as it was, say whether it is proven; nothing new is measured.
         """
         self.cases = cases
-        new = self._patches(self.proposed[-1], slots)
+        new = self._patches(slots)
         program = self.programs[-1]
         for patch in new:
             patch.program = fingerprint(program)  # edits build on each other
@@ -378,7 +378,7 @@ class Campaign:
         With ``dropping``, the slots are measured ``against`` the bundle that has that slot, too, and accepted if they
         are no worse. The ledger says why.
         """
-        patches = self._patches(self.proposed[-1], [dropping] if dropping else slots)
+        patches = self._patches([dropping] if dropping else slots)
         programs = self._programs(slots)
         note = partial(self.ledger.note, self.round, name, patches)
         # Candidates are told apart by the fingerprints of their programs, of all folds and the final one. Those of what
@@ -426,16 +426,15 @@ class Campaign:
         note("better" if name.endswith(" alone") else "kept", f"better, {how}", effect)
         return result
 
-    @staticmethod
-    def _patches(bundle: Slots, slots: Sequence[str] | None = None) -> list[Patch]:
-        """The patches of a bundle, or of some slots of it."""
-        return [patch for slot in (bundle if slots is None else slots) for patch in bundle.get(slot, ())]
+    def _patches(self, slots: Sequence[str], fold: int = -1) -> list[Patch]:
+        """The patches in some slots of the bundle that is tested now: those of a fold, or of the final program."""
+        return [patch for slot in slots for patch in self.proposed[fold].get(slot, ())]
 
     def _programs(self, slots: Sequence[str]) -> list[Module]:
         """The programs of all folds, and the final one, with these slots on top of what is kept."""
         programs = []
-        for program, bundle in zip(self.programs, self.proposed, strict=True):
-            for patch in self._patches(bundle, slots):
+        for fold, program in enumerate(self.programs):
+            for patch in self._patches(slots, fold):
                 program = self._with(program, patch)
             programs.append(program)
         return programs

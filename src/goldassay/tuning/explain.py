@@ -46,8 +46,7 @@ from goldassay.running.budget import BudgetSpent, EndpointDown, Meter
 from goldassay.running.hashing import fingerprint, gold_hash
 from goldassay.running.options import RunOptions
 from goldassay.running.summary import model_name
-from goldassay.statistics import PairedTest, compare
-from goldassay.statistics.intervals import Interval
+from goldassay.statistics import Interval, PairedTest, compare
 from goldassay.tuning.acceptance import ALPHA, EARLY, MARGIN, Effect, Status
 from goldassay.tuning.measuring import QUIET_OPTIONS, Bench, effect, failure
 from goldassay.tuning.patches import Patch
@@ -105,12 +104,10 @@ class Ablation:
     def without(self, removed: Sequence[int], level: float = 1 - ALPHA) -> PairedTest:
         """The whole program against the one without these units: what they are worth together."""
         every = range(self.n)
-        return self._test(self.measure(frozenset(), every), self.measure(frozenset(removed), every), level)
+        return self._test(self.measure(frozenset(), every), self.measure(frozenset(removed), every), level, every)
 
-    def _test(self, a: Values, b: Values, level: float, positions: Sequence[int] | None = None) -> PairedTest:
-        names = None
-        if self.clusters is not None:
-            names = [self.clusters[position] for position in (range(self.n) if positions is None else positions)]
+    def _test(self, a: Values, b: Values, level: float, positions: Sequence[int]) -> PairedTest:
+        names = self.clusters and [self.clusters[position] for position in positions]
         return compare(a, b, self.zero, clusters=names, level=level, resamples=self.resamples, seed=self.seed)
 
     def judged(self, units: Sequence[Unit], chosen: Sequence[int] | None = None, alpha: float = ALPHA) -> list[Unit]:
@@ -205,7 +202,7 @@ class Ablation:
         level = 1 - ALPHA / max(1, len(units))
         averaged = []
         for unit, with_it, without_it in zip(units, with_unit, hidden, strict=True):
-            test = replace(self, n=n, clusters=names)._test(with_it, without_it, level)
+            test = replace(self, clusters=names)._test(with_it, without_it, level, range(n))
             averaged.append(replace(unit, halves=(test.difference, *test.interval.ends)))
         return averaged
 

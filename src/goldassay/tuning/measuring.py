@@ -102,7 +102,7 @@ class Bench:
         """
         version = fingerprint(program)
         new = [index for index in indices if (version, index) not in self._rows]
-        if not new and not getattr(self.scorer, "has_fixed_names", True):
+        if not new and not self.scorer.has_fixed_names:
             names = {name for index in indices for name in self._rows[version, index].tallies}
             if names - self.zero.keys():  # a function's values are known after it was called once
                 new = [*indices[:1]]
@@ -386,8 +386,7 @@ def spare(train: Examples, measured: Examples) -> list[Example]:
     """The train examples that are not measured and share no document with one that is."""
     ids = {id(example) for example in measured}
     documents = {read(example, "document", None) for example in measured} - {None}
-    left = [example for example in train if id(example) not in ids]
-    return [example for example in left if read(example, "document", None) not in documents]
+    return [item for item in train if id(item) not in ids and read(item, "document", None) not in documents]
 
 
 def race_calls(left: int, sets: int = 6) -> int:

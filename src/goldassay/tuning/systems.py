@@ -42,7 +42,6 @@ from goldassay.tuning.saved import (
     read_about,
     state_names,
 )
-from goldassay.tuning.tuner import splits_of as splits_of
 from goldassay.tuning.tuner import tune
 from goldassay.tuning.wrappers import Splits
 from goldassay.workspace import Target

@@ -30,8 +30,7 @@ from goldassay._support.exceptions import DataError, GoldassayError, one_line
 from goldassay.core.fields import JsonObject
 from goldassay.results.comparison import ComparisonVerdict
 from goldassay.results.view import Cell, Chart, Note, Point, Sentence, Table, View
-from goldassay.statistics import PairedTest, examples_needed
-from goldassay.statistics.intervals import Interval
+from goldassay.statistics import Interval, PairedTest, examples_needed
 from goldassay.text.near import NEAR_DUPLICATE
 from goldassay.text.normal import plain
 from goldassay.text.statements import statements, without
