@@ -48,15 +48,6 @@ def test_no_majority_and_no_quorum_are_unknown_and_counted() -> None:
     assert Panel([Fixed("yes"), Fixed("yes"), Fixed(None)]).verdict("criterion", **ASKED).label == "yes"
 
 
-def test_mean_falls_on_the_label_between() -> None:
-    panel = Panel([Fixed("full"), Fixed("none")], how="mean")
-    item = panel.verdict("relevance", question="q", answer="a")
-    assert (item.label, item.reason) == ("partial", "between the ballots")  # mean of 1 and 0
-    levels = {"Poor": "says little", "Good": "says it", "Best": "says it well"}
-    three = Panel([Fixed("best"), Fixed("Best."), Fixed("poor")], how="mean")
-    assert three.verdict("rubric", levels=levels, question="q", answer="a").label == "Good"
-
-
 def test_what_cannot_be_voted_on_is_the_first_members_that_answers() -> None:
     panel = Panel([Fixed("yes"), Fixed("yes", claims=["a"]), Fixed("yes", claims=["b"])])
     assert panel.claims("text") == ["a"]
@@ -105,5 +96,3 @@ def test_samples_of_one_model() -> None:
 def test_refusals() -> None:
     with pytest.raises(GoldassayError, match="a panel has members"):
         Panel([])
-    with pytest.raises(GoldassayError, match="majority or mean"):
-        Panel([Fixed("yes")], how="median")

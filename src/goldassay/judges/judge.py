@@ -286,29 +286,27 @@ def _invented(kind: str, quotes: Sequence[str], text: str) -> str:
 
 
 class Panel(Judge):
-    """Judges that vote; ``how`` their verdicts are counted is ``majority`` or ``mean``.
+    """Judges that vote: the verdict is that of the majority.
 
     ``Panel([Judge(lm, sample=n) for n in range(5)])`` asks one model five times.
     """
 
-    def __init__(self, members: Sequence[Judge], *, how: str = "majority") -> None:
-        if not members or how not in ("majority", "mean"):
-            raise GoldassayError("a panel has members, Panel([Judge(lm=…), Judge(lm=…)]), and how is majority or mean")
+    def __init__(self, members: Sequence[Judge]) -> None:
+        if not members:
+            raise GoldassayError("a panel has members: Panel([Judge(lm=…), Judge(lm=…)])")
         super().__init__(members[0].lm)
         self.members = tuple(members)
-        self.how = how
 
     def __str__(self) -> str:
         samples = [f"{member}#{member.sample}" if member.sample else str(member) for member in self.members]
-        return f"panel({', '.join(samples)}; {self.how})"
+        return f"panel({', '.join(samples)}; majority)"
 
     def _verdict(self, question: Question, inputs: Record) -> Verdict:
-        """The first member's verdict that is the panel's; the mean may be a label that no member named."""
+        """The first member's verdict that is the panel's."""
         verdicts = [member._verdict(question, inputs) for member in self.members]
-        label = count([verdict.label for verdict in verdicts], question.worth, self.how).label
+        label = count([verdict.label for verdict in verdicts]).label
         self.settle(f"{question.name} {inputs}", label is not None)
-        between = Verdict(label, reason="between the ballots" if label else "")
-        return next((verdict for verdict in verdicts if label and verdict.label == label), between)
+        return next((verdict for verdict in verdicts if label and verdict.label == label), Verdict(None))
 
     def ask(self, signature: type[dspy.Signature], check: Check | None = None, /, **inputs: str) -> JsonObject | None:
         """The fields of the first member that answers."""

@@ -344,7 +344,7 @@ def poll(
         if isinstance(judge, Panel):
             judge.settle(item.id, True)
         ballots = [None if label is None else question.counted(label) for label in verdicts]
-        return count(ballots, question.worth, getattr(judge, "how", "majority"))
+        return count(ballots, question.worth)
 
     return in_threads(vote, items, threads, on_vote)
 

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, multimode
 from typing import Any, Literal
 
 import dspy
@@ -309,12 +309,8 @@ class Vote:
         return self.known.count(label) / len(self.known) if self.known else None
 
 
-def count(ballots: Sequence[str | None], worth: Mapping[str, float] | None = None, how: str = "majority") -> Vote:
-    """The vote of ballots; ``worth`` turns labels into numbers.
-
-    * ``majority``: the label of most known ballots;
-    * ``mean``: the label whose worth is nearest to the mean worth of the known ballots; of labels as near, the one
-      that more ballots named.
+def count(ballots: Sequence[str | None], worth: Mapping[str, float] | None = None) -> Vote:
+    """The vote of ballots: the label of most of the known ones; ``worth`` turns labels into numbers, for the mean.
 
     A draw between two labels is unknown, and so is a vote of which fewer than half of the ballots are known.
 
@@ -323,17 +319,11 @@ def count(ballots: Sequence[str | None], worth: Mapping[str, float] | None = Non
     ('yes', 0.333, ['yes', 'no', 'yes'])
     >>> count(["yes", "no"]).label, count(["yes", None, None]).label
     (None, None)
-    >>> count(["full", "none"], {"full": 1.0, "partial": 0.5, "none": 0.0}, "mean").label
-    'partial'
+    >>> count(["full", "none"], {"full": 1.0, "partial": 0.5, "none": 0.0}).mean
+    0.5
     """
     cast = [ballot for ballot in ballots if ballot is not None]
-    mean = None
-    ranks = Counter(cast)
-    if worth and cast:
-        mean = fmean(worth[ballot] for ballot in cast)
-        if how == "mean":
-            gaps = {label: round(abs(value - mean), 12) for label, value in worth.items()}
-            ranks = Counter({label: ranks[label] for label, gap in gaps.items() if gap == min(gaps.values())})
-    first = [label for label, votes in ranks.items() if votes == max(ranks.values())]
+    first = multimode(cast)
     decided = len(first) == 1 and 2 * len(cast) >= len(ballots)
+    mean = fmean(worth[ballot] for ballot in cast) if worth and cast else None
     return Vote(first[0] if decided else None, tuple(ballots), mean)
