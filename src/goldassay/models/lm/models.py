@@ -119,6 +119,7 @@ def _bucket(per_minute: float | None, burst: int) -> Limiter | None:
     return Limiter(SingleBucketFactory(StateBucket([rate], algorithm=TokenBucket()), schedule_leak=False))
 
 
+@dataclass(eq=False)
 class RateLimit(BaseCallback):  # type: ignore[misc]
     """The callback that makes a model keep to its limits.
 
@@ -129,16 +130,14 @@ class RateLimit(BaseCallback):  # type: ignore[misc]
     RateLimit(rpm=60, tpm=None)
     """
 
-    def __init__(self, rpm: float | None = None, tpm: float | None = None) -> None:
-        for name, value in (("rpm", rpm), ("tpm", tpm)):
+    rpm: float | None = None
+    tpm: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("rpm", self.rpm), ("tpm", self.tpm)):
             if value is not None and (isinstance(value, bool | str) or not value > 0):
                 raise GoldassayError(f"{name}: expected a number above 0 (a minute), got {value!r}")
-        self.rpm = rpm
-        self.tpm = tpm
         self.calls: dict[str, tuple[dspy.BaseLM, float]] = {}
-
-    def __repr__(self) -> str:
-        return f"RateLimit(rpm={self.rpm}, tpm={self.tpm})"
 
     def endpoint(self, lm: dspy.BaseLM) -> EndpointLimit:
         """The limit of the model's endpoint in this process."""
