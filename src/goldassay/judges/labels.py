@@ -271,7 +271,7 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
     worths = {}
     for name, measure in judged.items():
         worth = getattr(measure, "worth", YES)
-        steps = {level.casefold().replace(" ", "_"): value for level, value in worth.items()}
+        steps = {_folded(level): value for level, value in worth.items()}
         worths[name] = YES if "yes" in worth else steps
     labels: RunLabels = {name: {} for name in judged}
 
