@@ -119,8 +119,8 @@ def headroom(program: Module, examples: Examples, metric: AnyMetric, base: Run, 
     read = [evidence for evidence, wrong in zip(base.evidence, failed, strict=True) if not wrong]
     best = float(sum(read, base.zero).value)
     low, high = wilson(sum(failed), len(failed))
-    share = sum(failed) / len(failed)
-    probes = [Probe("all answers readable", best, best - base.value, 0.0, low * best, high * best)] if share else []
+    form = Probe("all answers readable", best, best - base.value, 0.0, low * best, high * best)
+    probes = [form] if any(failed) else []
     lm = options.lm or dspy.settings.lm
     if not isinstance(lm, dspy.BaseLM):
         return probes

@@ -43,7 +43,7 @@ from goldassay.tuning.units import PROOF, prove_patched
 from goldassay.tuning.wrappers import Examples, demonstrations, saveable
 
 APPLIED = "applied.json"
-SPLITS = ("dev", "test")
+
 WORD_EDITS: tuple[Edit, ...] = (rules, covering)  # those that need no model
 
 
@@ -210,7 +210,7 @@ class PatchFolder:
             GoldassayError: There is nothing to measure, a patch is applied, or none could be measured.
             LeakError: A patch shows an example of the split.
         """
-        if split not in (*SPLITS, REVIEWED_SPLIT):
+        if split not in ("dev", "test", REVIEWED_SPLIT):
             raise GoldassayError(f"patches are tested on dev, and on test for the final proof, not on {split}")
         files = [self.find(name) for name in names] or [file for file, patch in self.all() if patch.status != "applied"]
         if not files:

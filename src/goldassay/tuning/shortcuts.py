@@ -102,11 +102,11 @@ def shortcuts(examples: Sequence[object], fields: Collection[str] = ()) -> list[
             labels[name] = [str(value) for value in values]
     labels = {name: labels[name] for name in labels if name in fields} or labels
     features = {name: values for name, values in _features(sample, texts, labels).items() if len(set(values)) > 1}
-    tests = []
-    for field, values in labels.items():
-        for feature, marks in features.items():
-            if feature != field:
-                tests.append((feature, field, *_information(marks, values)))
+    tests = [
+        (feature, field, *_information(marks, values))
+        for field, values in labels.items()
+        for feature, marks in features.items()
+    ]
     strongest: dict[str, Shortcut] = {}  # by feature: fields of gold often go together
     for (feature, field, explained, _), p in zip(tests, holm([test[3] for test in tests]), strict=True):
         if p < 0.01 and explained >= max(LARGE, strongest[feature].explained if feature in strongest else 0.0):
