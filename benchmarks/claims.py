@@ -30,7 +30,7 @@ import numpy as np
 from scipy import stats
 
 from goldassay import Metric
-from goldassay.models.lm.terse import TerseAdapter
+from goldassay.models.lm import TerseAdapter
 from goldassay.results.comparison import ComparisonVerdict
 from goldassay.running.options import RunOptions
 from goldassay.statistics import compare, wilson

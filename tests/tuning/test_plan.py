@@ -12,7 +12,7 @@ import pytest
 from goldassay import Metric
 from goldassay._support.exceptions import GoldassayError, LeakError
 from goldassay.measures import extraction
-from goldassay.models.lm.terse import TerseAdapter
+from goldassay.models.lm import TerseAdapter
 from goldassay.running.options import RunOptions
 from goldassay.tuning import tune
 from goldassay.tuning.plan import Plan, from_pilot, from_sizes

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import dspy
 import pytest
 
-from goldassay.models.lm.terse import TerseAdapter
+from goldassay.models.lm import TerseAdapter
 from goldassay.running.hashing import fingerprint
 from goldassay.tuning.edits import Diagnosis
 from goldassay.tuning.instructions import answer_form

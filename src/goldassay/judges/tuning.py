@@ -26,7 +26,7 @@ from goldassay.judges.questions import Question, question, rubric, scale
 from goldassay.measures.classification import Accuracy, LabelF1
 from goldassay.models.lm import models
 from goldassay.running.leaks import text_of
-from goldassay.tuning import TuneOptions, Tuned, load_state, tune
+from goldassay.tuning import Tuned, TuneOptions, load_state, tune
 
 RATIOS = {"train": 0.4, "dev": 0.3, "test": 0.3}
 JUDGE_FILE = "judge.json"

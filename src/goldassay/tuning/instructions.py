@@ -19,7 +19,7 @@ from goldassay._support import files
 from goldassay._support.dspy_compat import signature_of
 from goldassay._support.exceptions import GoldassayError, one_line
 from goldassay.core.fields import Fields, read
-from goldassay.models.lm.terse import TerseAdapter
+from goldassay.models.lm import TerseAdapter
 from goldassay.tuning.edits import Diagnosis, LabelWords, Slots, by_pattern, predictor_for
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern

@@ -22,7 +22,7 @@ from goldassay._support.exceptions import GoldassayError, user_code
 from goldassay.core.feedback import similarity_to
 from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.shape import DSPY_NOTES
-from goldassay.models.lm.terse import TerseAdapter
+from goldassay.models.lm import TerseAdapter
 
 ANSWER_FORMS = ("json", "lines")
 Examples = Sequence[Any]

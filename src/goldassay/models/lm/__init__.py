@@ -8,7 +8,7 @@ even a very small model returns what parses. Files of models and rate limits are
 
 from goldassay._support.exceptions import ModelError
 from goldassay.models.lm.grammar import Asked, Copied
-from goldassay.models.lm.local import LocalLM
+from goldassay.models.lm.local import LocalLM, TerseAdapter
 from goldassay.models.lm.models import (
     DEFAULT_MODEL,
     EndpointLimit,
@@ -24,7 +24,6 @@ from goldassay.models.lm.models import (
     share_among,
     watch,
 )
-from goldassay.models.lm.terse import TerseAdapter
 
 __all__ = [
     "DEFAULT_MODEL",

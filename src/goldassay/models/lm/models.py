@@ -43,8 +43,7 @@ from goldassay._support.files import yaml_value
 from goldassay._support.secrets import remember
 from goldassay._support.workspace import settings_of
 from goldassay.core.fields import Fields, JsonObject
-from goldassay.models.lm.local import LocalLM, located
-from goldassay.models.lm.terse import TerseAdapter
+from goldassay.models.lm.local import LocalLM, TerseAdapter, located
 
 _limits: dict[tuple[str, str], EndpointLimit] = {}
 _lock = threading.Lock()
