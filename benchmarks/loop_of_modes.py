@@ -33,8 +33,8 @@ from goldassay.ext.labelling.review.journal import Decision
 from goldassay.ext.labelling.review.session import Session, labels_of, reviewed_traces
 from goldassay.gold import write
 from goldassay.statistics import wilson
+from goldassay.tuning import TuneOptions
 from goldassay.tuning.acceptance import Status
-from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.service import PatchFolder
 
 LOOPS = 500

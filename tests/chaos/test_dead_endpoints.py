@@ -20,9 +20,8 @@ from goldassay.cli import app
 from goldassay.ext.labelling.proof import plan_labels, prove_by_labels
 from goldassay.measures import extraction
 from goldassay.running.evaluate import evaluate
-from goldassay.tuning import tune
+from goldassay.tuning import TuneOptions, tune
 from goldassay.tuning.audit import prove
-from goldassay.tuning.options import TuneOptions
 from goldassay.workspace import target
 
 pytestmark = pytest.mark.filterwarnings("ignore:the program has failed on every example")

@@ -18,9 +18,9 @@ from goldassay.models.lm import for_program
 from goldassay.reporting import terminal
 from goldassay.reporting.pages import report
 from goldassay.running import Run
+from goldassay.tuning import TuneOptions
 from goldassay.tuning.audit import audit as audit_results
 from goldassay.tuning.audit import prove
-from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.systems import examples, prepared
 from goldassay.tuning.verdict import LUCK_WARNING
 

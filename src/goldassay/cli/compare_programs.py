@@ -26,8 +26,8 @@ from goldassay.running.evaluate import evaluate
 from goldassay.running.folder import earlier_folder, locked, safe_name
 from goldassay.running.leaks import find_leaks, leak_warning
 from goldassay.running.run import open_runs
+from goldassay.tuning import TuneOptions
 from goldassay.tuning import systems as library
-from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.systems import SplitExamples, System
 from goldassay.tuning.tuner import splits_of
 from goldassay.tuning.watch import shares

@@ -32,10 +32,10 @@ from goldassay.results.view import Sentence
 from goldassay.running import Run
 from goldassay.running.hashing import fingerprint
 from goldassay.running.options import RunOptions
+from goldassay.tuning import TuneOptions
 from goldassay.tuning.acceptance import REVIEWED_SPLIT
 from goldassay.tuning.edits import Edit
 from goldassay.tuning.instructions import reflection
-from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.patches import Patch, view_of
 from goldassay.tuning.patterns import find
 from goldassay.tuning.service import WORD_EDITS, PatchFolder

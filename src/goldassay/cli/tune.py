@@ -28,10 +28,9 @@ from goldassay.reporting import tuning as tables
 from goldassay.results.view import Sentence
 from goldassay.running.folder import new_folder, run_at
 from goldassay.running.options import RunOptions
-from goldassay.tuning import load_state
+from goldassay.tuning import TuneOptions, load_state
 from goldassay.tuning import tune as tune_program
 from goldassay.tuning.optimizers import resolve
-from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.plan import from_pilot, from_sizes
 from goldassay.tuning.saved import TUNING_FILE, Tuned, conclude, read_about
 from goldassay.tuning.systems import indexed, task_gold

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from goldassay.tuning.acceptance import Effect
     from goldassay.tuning.campaign import Patches, PatchOptions
+    from goldassay.tuning.measuring import TuneOptions
     from goldassay.tuning.optimizers import OPTIMIZERS, Accept
-    from goldassay.tuning.options import TuneOptions
     from goldassay.tuning.patches import Patch
     from goldassay.tuning.saved import Arm, Trial, Tuned, load_state
     from goldassay.tuning.tuner import atune, tune
@@ -25,7 +25,7 @@ _HOME = {
     "PatchOptions": "campaign",
     "Patches": "campaign",
     "Trial": "saved",
-    "TuneOptions": "options",
+    "TuneOptions": "measuring",
     "Tuned": "saved",
     "atune": "tuner",
     "load_state": "saved",

@@ -42,8 +42,7 @@ from goldassay.running.folder import run_at
 from goldassay.running.leaks import Leak, check_examples, find_leaks, text_of
 from goldassay.running.rows import UNUSED
 from goldassay.running.run import logged_runs, open_runs
-from goldassay.tuning.measuring import resumable
-from goldassay.tuning.options import TuneOptions
+from goldassay.tuning.measuring import TuneOptions, resumable
 from goldassay.tuning.saved import TUNING_FILE, Tuned, diff, read_about, reading
 from goldassay.tuning.verdict import FRESH, LUCK_WARNING, Audit, judge, of_arms, of_runs, of_scores
 from goldassay.tuning.wrappers import Examples, saveable

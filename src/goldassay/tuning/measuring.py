@@ -1,4 +1,4 @@
-"""Measuring programs on the same examples, each answer once and paired.
+"""Measuring programs on the same examples, each answer once and paired; the options of a tuning.
 
 A `Bench` keeps what was measured, by the program's prompts and the example, on disk too if it has a journal: a tuning
 that was killed resumes without asking anything twice. A candidate is measured on documents in a random order; at each
@@ -14,18 +14,19 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from typing import Any
 
+import dspy
 import numpy as np
 from dspy import Example, Module
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import GoldassayError, RunStopped
 from goldassay.core.evidence import contributions
-from goldassay.core.fields import clusters, read, shuffled_documents
+from goldassay.core.fields import Record, clusters, read, shuffled_documents
 from goldassay.core.metric import AnyMetric, Metric
 from goldassay.core.tally import Evidence
 from goldassay.running import Run
@@ -41,13 +42,62 @@ from goldassay.statistics.design import SIMPLE, Design
 from goldassay.statistics.labels import compare_weighted
 from goldassay.statistics.sequential import FIRST_LOOK, sequential_test, stages
 from goldassay.tuning.acceptance import ALPHA, EARLY, REVIEWED_SPLIT, CandidateResult, Effect, Outcome, ended_early
-from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.wrappers import Examples
 
 LEAST_WINS = 5  # examples: with fewer wins and no loss no test at .05 shows anything (2^-5 = .031)
 COSTS = ("calls", "cached", "prompt_tokens", "completion_tokens", "seconds")
 JOURNAL_CHUNK = 8  # examples between two lines of the journal, and between two lines of progress
 QUIET_OPTIONS = RunOptions(progress=False, max_failures=1.0)
+
+
+@dataclass(frozen=True)
+class TuneOptions:
+    """The options of `tune`.
+
+    Args:
+        settings: The optimizer's own settings, such as ``{"k": 8}``.
+        lm: The language model (or its name) that runs the examples; by default the one that DSPy is configured with.
+        adapter: How prompts are written and answers read.
+        reflection_lm: The model that writes instructions; by default ``lm``, with room for that.
+        budget: What the tuning may use, such as ``"calls=200,minutes=5"``. When it is spent, the result is the best
+            program that was evaluated on the whole dev split.
+        seed: Of everything that is drawn at random.
+        threads: How many examples are in flight at once.
+        repeats: How often each example is asked before and after, without a cache. Optimizers ask once.
+        folder: Where everything is saved.
+        resume: Resume a tuning that was interrupted or stopped in ``folder`` (see `goldassay.tuning.saved`).
+        test: Report on the test split.
+        race: Of several optimizers: give each a quarter of its share of the budget first, and the rest to those that
+            are not shown to be worse.
+        progress: Show a bar.
+    """
+
+    settings: Record = field(default_factory=dict)
+    lm: dspy.BaseLM | str | None = None
+    adapter: dspy.Adapter | None = None
+    reflection_lm: dspy.BaseLM | str | None = None
+    budget: str | None = None
+    seed: int = 0
+    threads: int = 1
+    repeats: int = 1
+    folder: Path | None = None
+    resume: bool = False
+    test: bool = True
+    race: bool = False
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise GoldassayError(f"a seed is not negative: {self.seed}")
+        if self.resume and self.folder is None:
+            raise GoldassayError("to resume a tuning, name its folder")
+
+    def resolved(self) -> TuneOptions:
+        """These options with the models and the adapter that names stand for."""
+        running = RunOptions(lm=self.lm, adapter=self.adapter).resolved()
+        reflection = RunOptions(lm=self.reflection_lm).resolved().lm
+        folder = None if self.folder is None else Path(self.folder).absolute()
+        return replace(self, lm=running.lm, adapter=running.adapter, reflection_lm=reflection, folder=folder)
 
 
 @dataclass

@@ -36,8 +36,7 @@ from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import check_program
 from goldassay.statistics.sequential import Bets
 from goldassay.tuning.campaign import Patches, PatchOptions
-from goldassay.tuning.measuring import MOST_MEASURED, QUIET_OPTIONS, evaluated, race_calls
-from goldassay.tuning.options import TuneOptions
+from goldassay.tuning.measuring import MOST_MEASURED, QUIET_OPTIONS, TuneOptions, evaluated, race_calls
 from goldassay.tuning.patches import Ledger
 from goldassay.tuning.watch import REFERENCE, Credit, Unreachable, Watch
 from goldassay.tuning.wrappers import NearestDemos, check_shown, demonstrations

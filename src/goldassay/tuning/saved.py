@@ -46,7 +46,7 @@ from goldassay.running.summary import breakdown_tables, noise_lines, run_value, 
 from goldassay.statistics import PairedTest
 from goldassay.tuning.acceptance import MARGIN
 from goldassay.tuning.explain import lm_name
-from goldassay.tuning.options import TuneOptions
+from goldassay.tuning.measuring import TuneOptions
 from goldassay.tuning.patches import Ledger, view_of, write
 from goldassay.tuning.units import PROOF, PromptProof, prove_patched
 from goldassay.tuning.verdict import Audit, of_comparison, of_runs

@@ -30,8 +30,8 @@ from goldassay.running import Run, new_folder, summary
 from goldassay.running.evaluate import evaluate
 from goldassay.running.guard import Program
 from goldassay.running.options import RunOptions
+from goldassay.tuning.measuring import TuneOptions
 from goldassay.tuning.optimizers import resolve
-from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import (
     STATE,

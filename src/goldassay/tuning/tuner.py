@@ -48,9 +48,8 @@ from goldassay.statistics.design import SAMPLING, Design
 from goldassay.tuning import plan as preflight
 from goldassay.tuning import saved
 from goldassay.tuning.acceptance import ALPHA, CampaignVerdict
-from goldassay.tuning.measuring import measured
+from goldassay.tuning.measuring import TuneOptions, measured
 from goldassay.tuning.optimizers import OPTIMIZERS, Optimizer, optimized, resolve
-from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.saved import Arm, Trial, Tuned
 from goldassay.tuning.shortcuts import shortcuts
 from goldassay.tuning.verdict import Audit, of_arms

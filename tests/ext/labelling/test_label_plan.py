@@ -19,7 +19,7 @@ from goldassay.ext.labelling.labelled import verdict as verdict_of
 from goldassay.ext.labelling.proof import LabelPlan, Proof, plan_labels, prove_by_labels
 from goldassay.measures.extraction import SpanF1
 from goldassay.statistics.sampling import sign_test
-from goldassay.tuning.options import TuneOptions
+from goldassay.tuning import TuneOptions
 from goldassay.tuning.verdict import Audit
 
 SETTINGS = TuneOptions(progress=False)

@@ -57,9 +57,9 @@ from goldassay.results.comparison import Comparison
 from goldassay.results.view import p_value, signed
 from goldassay.statistics import Interval, holm
 from goldassay.statistics.design import SAMPLING, Design
+from goldassay.tuning import TuneOptions
 from goldassay.tuning.acceptance import ALPHA, MARGIN
 from goldassay.tuning.measuring import resumable
-from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.verdict import Audit
 from goldassay.tuning.wrappers import Examples
 from goldassay.workspace import Target
