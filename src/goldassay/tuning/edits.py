@@ -37,7 +37,16 @@ from goldassay.running.run import Case
 from goldassay.tuning.measuring import Race
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import PRED_KINDS, Pattern
-from goldassay.tuning.wrappers import Examples, NearestDemos, fits, inmost, predictors, shows_nearest
+from goldassay.tuning.wrappers import (
+    Examples,
+    NearestDemos,
+    fits,
+    inmost,
+    output_fields,
+    predictors,
+    shows_nearest,
+    signatures,
+)
 
 LABEL_SPREAD = 0.5  # the weight of the spread over labels
 LENGTH = 0.05  # the price of an example of mean length
@@ -60,7 +69,7 @@ class LabelWords:
     def __init__(self, program: Module, train: Examples) -> None:
         self.train = train
         self.words = dict(getattr(inmost(program), "type_words", {}))
-        outputs = {key for predictor in program.predictors() for key in signature_of(predictor).output_fields}
+        outputs = output_fields(program)
         self.written: set[str] = set()
         pairs: dict[str, set[str]] = {}
         for example in train:
@@ -182,7 +191,7 @@ def by_pattern(name: str, each: int | None = None) -> Callable[[Callable[..., li
         @wraps(propose)
         def edit(diagnosis: Diagnosis, patterns: int | None = None, each: int | None = each, **options: Any) -> Slots:
             slots = Slots()
-            present = {key: signature_of(p).instructions for key, p in predictors(diagnosis.program).items()}
+            present = {key: signature.instructions for key, signature in signatures(diagnosis.program).items()}
             for pattern in diagnosis.patterns:
                 if len(slots) == patterns:
                     break
@@ -226,7 +235,7 @@ def propose_patches(diagnosis: Diagnosis, edits: Sequence[Edit], most: int | Non
     return chosen
 
 
-def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Predict]:
+def predictor_for(pattern: Pattern, program: Module) -> tuple[str, type[dspy.Signature]]:
     """The last of `predictors_for`, which answers.
 
     Raises:
@@ -235,13 +244,15 @@ def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Predict]:
     return predictors_for(pattern, program)[-1]
 
 
-def predictors_for(pattern: Pattern, program: Module) -> list[tuple[str, Predict]]:
+def predictors_for(pattern: Pattern, program: Module) -> list[tuple[str, type[dspy.Signature]]]:
     """The predictor that the errors name, else those that write the field in which they are, else the last one.
+
+    Each has its name and its signature.
 
     Raises:
         GoldassayError: The program has no predictor.
     """
-    named = list(predictors(program).items())
+    named = list(signatures(program).items())
     fields = {error.field for error in pattern.errors}
     if not named:
         raise GoldassayError("this program has no predictor, so there is no prompt to patch")
@@ -250,7 +261,7 @@ def predictors_for(pattern: Pattern, program: Module) -> list[tuple[str, Predict
         makers = [pair for name, pair in zip(names, named, strict=True) if is_made_by(maker, name)]
         if makers:  # "end" is not the end of "inner.end"; of several agents the last one answers
             return [min(reversed(makers), key=lambda pair: len(pair[0]))]
-    writers = [pair for pair in named if fields & set(signature_of(pair[1]).output_fields)]
+    writers = [pair for pair in named if fields & pair[1].output_fields.keys()]
     return writers or named[-1:]
 
 
@@ -263,12 +274,13 @@ def covering(diagnosis: Diagnosis, most: int = 6) -> Slots:
         return {}
     patches = []
     for name, predictor in predictors(diagnosis.program).items():
-        keys = list(signature_of(predictor).input_fields)
+        signature = signature_of(predictor)
+        keys = list(signature.input_fields)
         present = [[str(demo.get(key)) for key in keys] for demo in predictor.demos or []]
         pool = [
             example
             for example in diagnosis.train
-            if fits(example, signature_of(predictor)) and [str(example.get(key)) for key in keys] not in present
+            if fits(example, signature) and [str(example.get(key)) for key in keys] not in present
         ]
         # the example that covers most is last, next to the question
         for example in reversed(cover(pool, diagnosis.patterns, predictor, most)):
@@ -285,8 +297,7 @@ def counter_example(diagnosis: Diagnosis) -> Slots:
     empty: tuple[object, ...] = ([], "", {}, None)
     if not any(pattern.kind in added for pattern in diagnosis.patterns):
         return {}
-    for name, predictor in predictors(diagnosis.program).items():
-        signature = signature_of(predictor)
+    for name, signature in signatures(diagnosis.program).items():
         pool = [
             example
             for example in diagnosis.train
@@ -398,7 +409,7 @@ def leaves(value: object) -> Iterator[str]:
 
 def _show(diagnosis: Diagnosis, name: str, example: Example, proposer: str, why: str) -> Patch:
     """The patch that adds an example to a predictor's demonstrations."""
-    keys = [key for key in signature_of(predictors(diagnosis.program)[name]).fields if example.get(key) is not None]
+    keys = [key for key in signatures(diagnosis.program)[name].fields if example.get(key) is not None]
     return diagnosis.draft(
         predictor=name,
         action="add_example",

@@ -62,7 +62,7 @@ from goldassay.tuning.units import (
     unmeasured_parts,
     view_of,
 )
-from goldassay.tuning.wrappers import Examples, Wrapped, output_fields, predictors
+from goldassay.tuning.wrappers import Examples, Wrapped, output_fields, predictors, signatures
 
 LEAST_MEASURED = 10  # examples below which no unit is measured
 OutcomesWithout = Callable[[frozenset[int], range], Sequence[object]]
@@ -591,11 +591,11 @@ def prune(
     dev = Effect(split="dev", difference=-lost.difference, p=lost.p, n=lost.n, chosen=True)
     # what leaves units out: a patch for each instruction and demonstration, one for examples that all predictors show
     patches: list[Patch] = []
-    after = predictors(pruned)
+    after = signatures(pruned)
     about: Fields = {"proposer": "explain", "program": fingerprint(program)}
     for name, predictor in predictors(program).items():
         old = signature_of(predictor).instructions
-        new = signature_of(after[name]).instructions
+        new = after[name].instructions
         gone = [units[index] for index in sorted(removed) if units[index].predictor == name]
         if old != new:
             text = f"dev can spare: {'; '.join(short(unit.text, 60) for unit in gone)}"

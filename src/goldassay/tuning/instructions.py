@@ -16,14 +16,13 @@ import dspy
 from pydantic import BaseModel
 
 from goldassay._support import files
-from goldassay._support.dspy_compat import signature_of
 from goldassay._support.exceptions import GoldassayError, one_line
 from goldassay.core.fields import Fields, read
 from goldassay.models.lm import TerseAdapter
 from goldassay.tuning.edits import Diagnosis, LabelWords, Slots, by_pattern, predictor_for
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern
-from goldassay.tuning.wrappers import Examples, Wrapped, fits, predictors
+from goldassay.tuning.wrappers import Examples, Wrapped, fits, signatures
 
 RULES: dict[str, Fields] = files.resource("rules.json")
 """Rules for each kind of error in a field of a record and in names and answers (these are left out if there is no
@@ -92,7 +91,7 @@ def tool_descriptions(diagnosis: Diagnosis, pattern: Pattern) -> list[Patch]:
     if not text:
         return []
     tool = pattern.gold_type or pattern.pred_type
-    written = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
+    written = predictor_for(pattern, diagnosis.program)[1].instructions
     described = re.search(rf"\) {re.escape(tool)}, whose description is <desc>.*?(?=</desc>)", written, re.DOTALL)
     if described is None:
         return []
@@ -160,8 +159,7 @@ def _names(train: Examples, label: str | None) -> list[str]:
 def list_length(diagnosis: Diagnosis) -> Slots:
     """How long a list may be: train's 95th percentile, if too much is predicted (slot ``bound``)."""
     many = [pattern for pattern in diagnosis.patterns if pattern.kind in ("spurious", "not_in_text", "duplicate")]
-    for name, predictor in predictors(diagnosis.program).items() if many else ():
-        signature = signature_of(predictor)
+    for name, signature in signatures(diagnosis.program).items() if many else ():
         for key in signature.output_fields:
             lists = (example.get(key) for example in diagnosis.train if fits(example, signature))
             sizes = sorted(len(items) for items in lists if isinstance(items, list))
@@ -228,7 +226,7 @@ def _ask(
     Raises:
         GoldassayError: The model failed, or its answer cannot be read: a message with ``failure``.
     """
-    text = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
+    text = predictor_for(pattern, diagnosis.program)[1].instructions
     try:
         with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
             return text, dspy.Predict(question)(instruction=text, tried=list(diagnosis.tried[-12:]), **inputs)
@@ -269,11 +267,11 @@ def rewritten(diagnosis: Diagnosis, lm: dspy.BaseLM) -> Slots:
 def answer_form(diagnosis: Diagnosis) -> Slots:
     """The other form than the one in which answers are written now, JSON or lines (slot ``form of the answer``)."""
     adapter = dspy.settings.adapter
-    signatures = [signature_of(predictor) for predictor in predictors(diagnosis.program).values()]
+    asked = signatures(diagnosis.program).values()
     formed = isinstance(diagnosis.program, Wrapped) and diagnosis.program.form
-    if formed or not isinstance(adapter, TerseAdapter) or not any(map(TerseAdapter("lines").lines, signatures)):
+    if formed or not isinstance(adapter, TerseAdapter) or not any(map(TerseAdapter("lines").lines, asked)):
         return {}
-    now, other = ("lines", "json") if any(map(adapter.lines, signatures)) else ("json", "lines")
+    now, other = ("lines", "json") if any(map(adapter.lines, asked)) else ("json", "lines")
     why = f"answers are written as {now} now"
     return {"form of the answer": [diagnosis.draft(proposer="form", action="set_form", text=other, rationale=why)]}
 

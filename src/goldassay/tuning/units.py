@@ -36,7 +36,7 @@ from goldassay.text.normal import plain
 from goldassay.text.statements import statements, without
 from goldassay.text.words import NEGATIONS, statement
 from goldassay.tuning.patches import Patch
-from goldassay.tuning.wrappers import Wrapped, predictors
+from goldassay.tuning.wrappers import Wrapped, predictors, signatures
 from goldassay.workspace import Target
 
 
@@ -150,7 +150,7 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
             lines = "\n".join(_lines({key: demo[key] for key in signature.fields if key in demo}))
             units.append(Unit(lines, "demonstration", name, index, tokens(lines)))
     if isinstance(program, Wrapped):  # the examples besides the predictors' own
-        fields = {key for predictor in named.values() for key in signature_of(predictor).fields}
+        fields = {key for signature in signatures(program).values() for key in signature.fields}
         shown_to_all = [
             "\n".join(_lines({key: value for key, value in example.items() if key in fields}))
             for example in program.examples
@@ -198,8 +198,7 @@ def unmeasured_parts(program: Module) -> list[str]:
     ['# Rules (self)', 'field text (self)', 'field label (self)']
     """
     parts = []
-    for name, each in predictors(program).items():
-        signature = signature_of(each)
+    for name, signature in signatures(program).items():
         texts = [part.text for part in statements(signature.instructions) if part.heads]
         for key, about in signature.fields.items():
             description = str((about.json_schema_extra or {}).get("desc", "")).replace(f"${{{key}}}", "")

@@ -182,9 +182,14 @@ def predictors(program: Module) -> dict[str, dspy.Predict]:
     return dict(inmost(program).named_predictors())
 
 
+def signatures(program: Module) -> dict[str, type[dspy.Signature]]:
+    """The signatures of the predictors, by the same names."""
+    return {name: signature_of(predictor) for name, predictor in predictors(program).items()}
+
+
 def output_fields(program: Module) -> set[str]:
     """The fields that the predictors of a program write."""
-    return {name for predictor in predictors(program).values() for name in signature_of(predictor).output_fields}
+    return {name for signature in signatures(program).values() for name in signature.output_fields}
 
 
 def fits(example: Example | Mapping[str, object], signature: type[dspy.Signature]) -> bool:
@@ -283,14 +288,14 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
         """
         if shows_nearest(student):
             raise GoldassayError("this program is shown its nearest examples already; tune it with another optimizer")
-        signatures = [signature_of(predictor) for predictor in predictors(student).values()]
         examples = [
             {key: serialize_for_json(value) for key, value in example.items()}
             for example in demonstrations(student, trainset)
         ]
         check_fits(student, examples)
-        keys = list(input_keys(trainset[0]) or signatures[0].input_fields)
-        fields = {field for signature in signatures for field in signature.fields}.union(keys)
+        asked = list(signatures(student).values())
+        keys = list(input_keys(trainset[0]) or asked[0].input_fields)
+        fields = {field for signature in asked for field in signature.fields}.union(keys)
         tuned = wrapped(student)
         tuned.learn([{key: example[key] for key in example if key in fields} for example in examples], keys, self.k)
         return tuned
@@ -306,13 +311,12 @@ def demonstrations(program: Module, examples: Examples) -> list[Example]:
     if to_demo is None:
         return list(examples)
     demos = []
-    signatures = [signature_of(predictor) for _, predictor in program.named_predictors()]
     for example in examples:
         try:
             with user_code("to_demo"):
                 fields = dict(to_demo(example))
         except GoldassayError:
-            if not any(fits(example, signature) for signature in signatures):
+            if not any(fits(example, signature) for signature in signatures(program).values()):
                 raise
             fields = {}  # what was labelled on a form has the predictor's fields, and not those of the gold
         for name in [name for name in fields if name in example]:

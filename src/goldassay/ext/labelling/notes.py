@@ -18,7 +18,7 @@ from dspy import Example
 
 from goldassay import workspace
 from goldassay._support import jsonl
-from goldassay._support.dspy_compat import serialize_for_json, signature_of
+from goldassay._support.dspy_compat import serialize_for_json
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.measure import Error
@@ -275,8 +275,7 @@ def wrong_and_right(diagnosis: Diagnosis, pattern: Pattern, wrong: Mapping[str, 
         wrong: The wrong answers, as examples by id.
     """
     right = {str(example.get("id")): example for example in diagnosis.train}
-    name, predictor = predictor_for(pattern, diagnosis.program)
-    signature = signature_of(predictor)
+    name, signature = predictor_for(pattern, diagnosis.program)
     patches = []
     for key in pattern.documents:
         if key not in right or key not in wrong:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from goldassay._support.exceptions import DataError
 from goldassay.core.fields import Fields, JsonObject, Record
@@ -185,7 +185,7 @@ def sentences(diagnosis: Diagnosis, pattern: Pattern, errors: Errors) -> list[Pa
 
 def _example(pattern: Pattern, program: dspy.Module, errors: Errors) -> JsonObject | None:
     """A sentence with all that it says, in the predictor's fields; one that names its subjects comes first."""
-    signature: Any = predictor_for(pattern, program)[1].signature
+    _, signature = predictor_for(pattern, program)
     contexts = {error.context for error in pattern.errors}
     candidates = [key for key in errors.sentences if key[0] in pattern.documents and key[1] in contexts]
     if not candidates or list(signature.input_fields) != ["text"] or len(signature.output_fields) != 1:
