@@ -481,7 +481,6 @@ def plan(labels: LabelFile, votes: Sequence[Vote], count: int, *, seed: int = 0)
         variance += share * chance * (1 - chance)
     if not any(free.values()):
         raise DataError("every item with a verdict has a label already", file=labels.source or None)
-    count = min(count, sum(map(len, free.values())))
     shares = {stratum: error / sum(spread.values()) for stratum, error in spread.items()}
     most = {stratum: there[stratum] + len(ids) for stratum, ids in free.items()}
     order = allocate_labels(shares, most, there, count)
@@ -489,5 +488,5 @@ def plan(labels: LabelFile, votes: Sequence[Vote], count: int, *, seed: int = 0)
     chosen = [next(waiting[stratum]) for stratum in order]
     sizes = {stratum: order.count(stratum) for stratum in free}
     width = math.sqrt(sum(spread[name] ** 2 / max(there[name] + size, 1) for name, size in sizes.items()))
-    at_random = math.sqrt(variance / (count + sum(there.values())))
+    at_random = math.sqrt(variance / (len(order) + sum(there.values())))
     return NextLabels(chosen, sizes, WIDTH * width, WIDTH * at_random)

@@ -255,10 +255,12 @@ class Judge:
                     raise ModelError(self._broken) from None
             else:
                 self._answered = True
-                outputs = signature.output_fields
-                fields = {name: prediction.get(name) for name in outputs}
-                optional = {name for name in outputs if type(None) in get_args(outputs[name].annotation)}
-                missing = [name for name in outputs if fields[name] is None and name not in optional]
+                fields = {}
+                missing = []
+                for name, field in signature.output_fields.items():
+                    fields[name] = prediction.get(name)
+                    if fields[name] is None and type(None) not in get_args(field.annotation):  # it is not optional
+                        missing.append(name)
                 problem = f"the verdict lacks {', '.join(missing)}" if missing else ""
                 if check is not None and not problem:
                     problem = check(fields)
