@@ -16,7 +16,6 @@ goldassay, results of ``dspy.Evaluate`` and logs of other tools are runs (`golda
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +28,7 @@ import scipy
 from dspy import Example, Module
 from pydantic import BaseModel, Field
 
-from goldassay._support import files
+from goldassay._support import files, jsonl
 from goldassay._support.dspy_compat import input_keys, serialize_for_json
 from goldassay._support.exceptions import DataError, GoldassayError, LeakError
 from goldassay.core.fields import JsonObject, Record, clusters, identity, names
@@ -197,7 +196,7 @@ def save_result(program: object, file: Path | str) -> Path:
     """
     path = Path(file)
     content = from_program(program).model_dump(exclude_defaults=True) | {"format": FORMAT}
-    files.save(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    files.save(path, jsonl.dumps(content, indent=1) + "\n")
     return path
 
 

@@ -484,7 +484,7 @@ def save(
             write(patch, folder / "patches")
         jsonl.replace(folder / "ledger.jsonl", "".join(f"{jsonl.dumps(scrub(entry))}\n" for entry in ledger.entries))
         patterns = [[pattern.state() for pattern in bundle] for bundle in ledger.patterns]
-        jsonl.replace(folder / "patterns.json", json.dumps(patterns, ensure_ascii=False, indent=1))
+        jsonl.replace(folder / "patterns.json", jsonl.dumps(patterns, indent=1))
         about["kept"] = ledger.verdict.state()
         about["failed_proposals"] = ledger.failures
         about["patches"] = ledger.statuses

@@ -6,7 +6,6 @@ the program with them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -339,4 +338,4 @@ class PatchFolder:
         saveable(program).save(str(self.folder / STATE))
         prove_patched(program, applied, self.folder / PROOF)
         rows = [patch.model_dump(mode="json", exclude_none=True) for patch in applied]
-        jsonl.replace(self.folder / APPLIED, f"{json.dumps(rows, ensure_ascii=False, indent=1)}\n")
+        jsonl.replace(self.folder / APPLIED, f"{jsonl.dumps(rows, indent=1)}\n")

@@ -21,7 +21,6 @@ minibatches and frontier, SIMBA's buckets and ReAnchor's averages see these numb
 from __future__ import annotations
 
 import io
-import json
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -196,8 +195,8 @@ class Watch(BaseCallback):  # type: ignore[misc]
         texts = {name: str(signature_of(predictor).instructions) for name, predictor in program.named_predictors()}
         self.candidates.append((texts, value))
         if self.journal is not None:
-            unique = {json.dumps(candidate): (candidate, value) for candidate, value in self.candidates}
-            jsonl.replace(self.journal, json.dumps(list(unique.values()), ensure_ascii=False, indent=1))
+            unique = {jsonl.dumps(candidate): (candidate, value) for candidate, value in self.candidates}
+            jsonl.replace(self.journal, jsonl.dumps(list(unique.values()), indent=1))
         if self.best is None or value > self.best[0]:
             self.best = (value, copy_program(program))  # some optimizers go on writing on the program
             self.show(f"best on dev {value:.4f}")
@@ -292,7 +291,7 @@ class Share(Meter):
     def _note(self, row: Mapping[str, float | str]) -> None:
         if self._file is not None:
             with self._writing, jsonl.Log(self._file) as log:
-                log.lines([jsonl.dumps({**row, "at": round(monotonic() - self.started, 3)})])
+                log.add({**row, "at": round(monotonic() - self.started, 3)})
 
 
 class CallGuard(BaseCallback):  # type: ignore[misc]
