@@ -190,8 +190,7 @@ class Journal:
         self.changes_in_force: list[ModeLine] = []
         self.order: dict[str, int] = {}
         self._undone: set[str] = set()
-        self._history: dict[tuple[int, str, str], list[Line]] = {}
-        self._current: dict[int, dict[tuple[str, str], Line]] = {}
+        self._histories: dict[int, dict[tuple[str, str], list[Line]]] = {}  # of each record, the last decided last
         file = folder.path / "labels.jsonl"
         if file.exists():
             for line, _ in jsonl.parsed_rows(file, parsed, what="a decision"):
@@ -241,17 +240,15 @@ class Journal:
         if line.kind == "reveal":
             return
         subject = self.lines[str(line.undoes)] if line.kind == "undo" else line
-        key = (subject.who, subject.visit)
-        history = self._history.setdefault((subject.index, *key), [])
+        histories = self._histories.setdefault(subject.index, {})
+        history = histories.pop((subject.who, subject.visit), [])
         if line.kind == "undo":
             self._undone.add(subject.decision)
             history.remove(subject)
         else:
             history.append(line)
-        current = self._current.setdefault(subject.index, {})
-        current.pop(key, None)
         if history:
-            current[key] = history[-1]
+            histories[subject.who, subject.visit] = history
 
     def current(self, index: int, who: str, visit: str = "first") -> Line | None:
         """The last decision of a reviewer on a visit to a record that was not undone."""
@@ -259,11 +256,11 @@ class Journal:
 
     def decisions(self, index: int) -> Mapping[tuple[str, str], Line]:
         """The decisions on a record that are in force, by reviewer and visit."""
-        return self._current.get(index, {})
+        return {key: history[-1] for key, history in self._histories.get(index, {}).items()}
 
     def in_force(self) -> list[Line]:
         """All decisions that are in force, in the order of the records."""
-        return [line for index in sorted(self._current) for line in self._current[index].values()]
+        return [line for index in sorted(self._histories) for line in self.decisions(index).values()]
 
     def last(self, who: str) -> Line | None:
         """The decision that a reviewer's next undo takes back."""
