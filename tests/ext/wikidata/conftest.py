@@ -64,6 +64,7 @@ class Sources:
     """Both clients in one: articles and items in dictionaries; what is absent fails as a fetch fails."""
 
     endpoint = "test"
+    language = "en"
 
     def __init__(self, texts: Mapping[str, str], items: Mapping[str, Item], names: Mapping[str, Sequence[str]]) -> None:
         self.texts = dict(texts)

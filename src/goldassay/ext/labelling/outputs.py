@@ -93,12 +93,12 @@ class OutputComparison:
     @cached_property
     def _normalise(self) -> Callable[[str], str]:
         """The normalization of an answer before the measure reads it."""
-        rules: dict[str, Callable[[str], str]] = {"squad": normal.squad}
         measure: Any = self.asked
-        if self.task == "answering" and type(measure).__name__ in ("ExactMatch", "F1") and measure.empty == "skip":
-            rules["unicode"] = partial(normal.unicode, articles=measure.articles)
-            return rules.get(measure.normalisation, str)
-        return str
+        if self.task != "answering" or type(measure).__name__ not in ("ExactMatch", "F1") or measure.empty != "skip":
+            return str
+        rules: dict[str, Callable[[str], str]] = {"squad": normal.squad}
+        rules["unicode"] = partial(normal.unicode, articles=measure.articles)
+        return rules.get(measure.normalisation, str)
 
     @property
     def words(self) -> str:

@@ -70,9 +70,8 @@ class SourceOptions:
 def fetch(articles: SourceOptions) -> None:
     """Fetch a benchmark's articles and items into the cache, from which evaluate --cache-only takes them, offline."""
     refs, _ = articles.refs()
-    language = articles.language or "en"
-    sources = evaluation.open_sources(language=language, endpoint=articles.endpoint)
-    fetched = list(evaluation.fetch_articles(refs, sources, language, RunOptions(max_failures=1.0)))
+    sources = evaluation.open_sources(language=articles.language or "en", endpoint=articles.endpoint)
+    fetched = list(evaluation.fetch_articles(refs, sources, RunOptions(max_failures=1.0)))
     failed = 0
     for ref, article in zip(refs, fetched, strict=True):
         if isinstance(article, FetchError):

@@ -212,11 +212,11 @@ def read_triples(program: Program, text: str, title: str) -> list[object]:
     return list(triples)
 
 
-def fetch_article(ref: ArticleRef, sources: ArticleSources, language: str = "en") -> Subject:
+def fetch_article(ref: ArticleRef, sources: ArticleSources) -> Subject:
     """An article with its text, its item and the names of the item's values."""
     page = sources.wikipedia.article(ref.title)
     wikidata = sources.wikidata
-    item = wikidata.item_of(page.title, language)
+    item = wikidata.item_of(page.title, sources.wikipedia.language)
     redirects = {ref.title: page.title} if page.title != ref.title else {}
     about: JsonObject = {"redirected_to": page.title} if redirects else {}
     if ref.qid and ref.qid != item.id:
@@ -231,29 +231,28 @@ def fetch_article(ref: ArticleRef, sources: ArticleSources, language: str = "en"
 
 
 def fetch_articles(
-    refs: Sequence[ArticleRef], sources: ArticleSources, language: str = "en", options: RunOptions | None = None
+    refs: Sequence[ArticleRef], sources: ArticleSources, options: RunOptions
 ) -> Iterator[Subject | FetchError]:
     """The articles in their order; one that cannot be fetched is its error.
 
     Raises:
         RunStopped: Too many fetches fail.
     """
-    settings = options or RunOptions()
 
     def fetch(ref: ArticleRef) -> Subject | FetchError:
         try:
-            return fetch_article(ref, sources, language)
+            return fetch_article(ref, sources)
         except FetchError as error:
             return error
 
     console = standard_error()
     failures = 0
-    pool = ThreadPoolExecutor(settings.threads)
+    pool = ThreadPoolExecutor(options.threads)
     try:
         articles = track(pool.map(fetch, refs), "fetching", len(refs), console=console, disable=not console.is_terminal)
         for count, article in enumerate(articles, start=1):
             failures += isinstance(article, FetchError)
-            if count >= ENOUGH and failures > settings.max_failures * count:
+            if count >= ENOUGH and failures > options.max_failures * count:
                 raise RunStopped(f"stopped: {failures} of {count} articles could not be fetched, the last: {article}")
             yield article
     finally:
@@ -292,7 +291,7 @@ def evaluate_articles(
     started = time.perf_counter()
     settings = options or RunOptions()
     scoring = profile.scoring(verdicts)
-    fetched = list(zip(refs, fetch_articles(refs, sources, profile.language, settings), strict=True))
+    fetched = list(zip(refs, fetch_articles(refs, sources, settings), strict=True))
     articles = [article for _, article in fetched if isinstance(article, Subject)]
     failed = [
         {"article_title": ref.title, "domain": ref.domain, "stage": "fetch", "error": f"FetchError: {article}"}

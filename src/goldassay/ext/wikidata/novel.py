@@ -72,7 +72,7 @@ def judged(entries: Iterable[Mapping[str, object]]) -> list[Record]:
 def save(path: str | Path, entries: Sequence[Mapping[str, object]]) -> None:
     """Writes entries with their counts; other metadata of the file is preserved."""
     head = kits.load(path, "annotations")[1] if Path(path).exists() else {}
-    rate = _rate(judged(entries))
+    rate = _rate(entries)
     metadata = {**head.get("metadata", {}), "total_annotations": len(entries)}
     metadata |= {name: int(rate[name] or 0) for name in VERDICTS}
     if rate["novel_discovery_rate"] is not None:
@@ -91,19 +91,19 @@ def verdicts(path: str | Path) -> dict[VerdictKey, str]:
 def novel_report(path: str | Path) -> Fields:
     """The novel discovery rate with its interval, overall and by domain."""
     entries = load(path)
-    domains: dict[str, list[Mapping[str, object]]] = {}
+    domains: dict[str, list[Record]] = {}
     for entry in judged(entries):
         domains.setdefault(str(entry.get("domain") or "unknown"), []).append(entry)
     return {
         "annotations": len(entries),
         "judged": len(judged(entries)),
-        **_rate(judged(entries)),
-        "by_domain": {name: _rate(judged_here) for name, judged_here in sorted(domains.items())},
+        **_rate(entries),
+        "by_domain": {name: _rate(group) for name, group in sorted(domains.items())},
     }
 
 
 def _rate(entries: Iterable[Record]) -> dict[str, float | None]:
-    return novel_discovery_rate(entry["verdict"] for entry in entries)
+    return novel_discovery_rate(entry["verdict"] for entry in judged(entries))
 
 
 def annotate(path: Path, annotator: str) -> None:

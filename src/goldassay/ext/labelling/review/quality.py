@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import combinations
 from math import exp, log, sqrt
 
@@ -57,7 +58,6 @@ class Quality:
     def __init__(self, journal: Journal) -> None:
         self.folder = journal.folder
         self.journal = journal
-        self._canonical: dict[int, dict[str, str]] = {}
 
     def state(self, lines: Sequence[Line], settled: Sequence[Line | None], hidden: bool = False) -> Fields:
         """Everything that can be computed, as the page shows it.
@@ -83,7 +83,7 @@ class Quality:
         same = Counter[bool]()
         counts = Counter[bool]()
         for line in firsts:
-            suggested = set(self._answers(line.index).values())
+            suggested = set(self._answers[line.index].values())
             if line.value is not None and suggested:
                 counts[line.blind] += 1
                 same[line.blind] += self._meaning(line.value) in suggested
@@ -164,16 +164,15 @@ class Quality:
         shape = drafted_shape(self.folder.design)
         return canonical(value and {name: value[name] for name in shape.scored(value)})
 
-    def _answers(self, index: int) -> dict[str, str]:
-        """The canonical text of each system's answer to a record."""
-        if index not in self._canonical:
-            suggestions = self.folder.suggestions(index)
-            self._canonical[index] = {item.system: self._meaning(item.value) for item in suggestions}
-        return self._canonical[index]
+    @cached_property
+    def _answers(self) -> list[dict[str, str]]:
+        """The canonical text of each system's answer to each record."""
+        suggestions = map(self.folder.suggestions, range(len(self.folder.records)))
+        return [{item.system: self._meaning(item.value) for item in answers} for answers in suggestions]
 
     def preferred(self, line: Line) -> list[str]:
         """The systems whose answers a decision takes to be right."""
-        answers = self._answers(line.index)
+        answers = self._answers[line.index]
         if line.choice in ("both", "neither"):
             return list(answers) if line.choice == "both" else []
         by_number = {str(number): name for number, name in enumerate(line.shown, start=1)}
