@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from goldassay import Metric
 from goldassay._support.exceptions import ConventionError, GoldassayError, RunStopped
 from goldassay._support.secrets import redact, remember
 from goldassay.measures import extraction
+from goldassay.results.of_metric import fold_metric
 from goldassay.running import Run, new_folder
 from goldassay.running.evaluate import evaluate
 
@@ -176,3 +178,18 @@ def test_errors_of_form_alone_are_counted() -> None:
     first = "the first: city: expected 'Gouda', got 'gouda.'."
     assert warning == f"3 errors are of form alone (case, marks, Unicode or type); {first}"
     assert {error.field for row in run.rows for error in row.errors} == {"city"}  # the metric reads no note
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred"), [(True, "yes"), ("", None), (None, ""), ("5.00", 5.0), ("5.00", Decimal(5)), ("a", "```\na\n```")]
+)
+def test_values_of_another_type_are_errors_of_form_alone(gold: object, pred: object) -> None:
+    def same(gold: Any, pred: Any) -> bool:
+        return bool(gold.value == pred.value)
+
+    examples = [dspy.Example(text="a", value=gold).with_inputs("text")]
+    run = evaluate(lambda text: {"value": pred}, examples, same, progress=False)
+    result = fold_metric(Metric.of(same), [{"value": gold}], [{"value": pred}])
+    first = f"the first: value: expected {gold!r}, got {pred!r}."
+    for warnings in (run.warnings, result.notes):
+        assert warnings == [f"1 error is of form alone (case, marks, Unicode or type); {first}"]

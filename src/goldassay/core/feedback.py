@@ -192,12 +192,13 @@ def differences(gold: object, pred: object, text: str, value: float, reads: Coll
     from goldassay._support.dspy_compat import input_keys  # imports DSPy
 
     inputs = input_keys(gold) or ()
+    fields = names(gold)
     errors = []
     for name in names(pred):
         expected = read(gold, name, None)
         value_of_pred = read(pred, name, None)
         is_read = not reads or name in reads
-        if is_read and expected is not None and name not in inputs and expected != value_of_pred:
+        if is_read and (expected is not None or name in fields) and name not in inputs and expected != value_of_pred:
             message = f"{name}: expected {expected!r}, got {value_of_pred!r}."
             errors.append(Error("wrong_value", message, gold=str(expected), pred=str(value_of_pred), field=name))
     return tuple(errors) or (Error("low_score", f"The metric gives {value:.3f}."),)

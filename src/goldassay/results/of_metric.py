@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -10,7 +11,7 @@ from goldassay.core.fields import Columns, Fields, JsonObject, identity, sides
 from goldassay.core.measure import OWN_TASK, RAISED, Batches, Measure, failed, raised_notes
 from goldassay.core.metric import Assessments, FunctionMetric, Metric
 from goldassay.core.tally import Counts
-from goldassay.results.result import Result, breakdowns, by_key, form_notes, from_columns
+from goldassay.results.result import Result, breakdowns, by_key, form_alone, form_notes, form_warning, from_columns
 
 
 def fold_metric(metric: Metric, gold: Sequence[object], pred: Sequence[object], task: str = OWN_TASK) -> Result:
@@ -51,6 +52,9 @@ def fold_metric(metric: Metric, gold: Sequence[object], pred: Sequence[object], 
         tables = {"field": partial(_by_name, metric.main)}
     result.by = breakdowns(result, tables)
     result.notes += form_notes(result.by)
+    errors = (error for assessments in assessed for assessment in assessments.values() for error in assessment.errors)
+    if forms := Counter(form_alone(errors)):
+        result.notes.append(form_warning(forms))
     if unmeasured := [reason for reason in reasons if not reason[1].startswith(RAISED)]:
         which = f"{len(unmeasured)} of {len(gold)} predictions cannot be measured, so their gold counts as missed"
         result.notes.append(f"{which}; the first: record {': '.join(unmeasured[0])}")

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -26,7 +27,7 @@ from goldassay._support.display import Displayed
 from goldassay._support.exceptions import GoldassayError, optional
 from goldassay.core.evidence import Chunks, chosen, means, scaled
 from goldassay.core.fields import Fields, JsonObject, Record, clusters, identity, shared_text, unit
-from goldassay.core.measure import Batches, Measure, gold_field
+from goldassay.core.measure import Batches, Error, Measure, gold_field
 from goldassay.core.tally import Counts, Evidence, Mean, Tally, flat
 from goldassay.results.comparison import METRIC
 from goldassay.results.tables import result_view
@@ -482,14 +483,34 @@ def unlike_gold(noun: str, gold: Collection[str], predicted: Collection[str]) ->
     return [message] if pairs else []
 
 
-def form(text: str) -> str:
-    """A text's letters and digits, without case; a text without letters, such as a number, is its own form.
+def form_alone(errors: Iterable[Error]) -> Iterator[str]:
+    """The messages of errors whose texts differ in case, marks, Unicode form or type alone."""
+    for error in errors:
+        pairs = ((error.pred, error.gold), (error.pred_type, error.gold_type))
+        short = [pair for pair in pairs if pair[0] != pair[1] and len(pair[0]) < 200]  # no long texts
+        is_type = error.kind == "wrong_value" and error.pred == error.gold
+        if is_type or any(form(pred) == form(gold) for pred, gold in short):
+            yield f"{error.message:.200}"
 
-    >>> form("E-Mail.") == form("email"), form("-1") == form("1")
-    (True, False)
+
+def form_warning(forms: Counter[str]) -> str:
+    """How many errors are of form alone, by their messages."""
+    wrong = "1 error is" if forms.total() == 1 else f"{forms.total()} errors are"
+    return f"{wrong} of form alone (case, marks, Unicode or type); the first: {next(iter(forms))}"
+
+
+def form(text: str) -> str:
+    """A text's letters and digits, without case, or its number; yes is true, and none is empty.
+
+    >>> form("E-Mail.") == form("email"), form("-1") == form("1"), form("5.00") == form("5"), form("None") == form("")
+    (True, False, True, True)
     """
     letters = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
-    return letters if any(map(str.isalpha, letters)) else text
+    if any(map(str.isalpha, letters)):
+        return {"yes": "true", "no": "false", "none": ""}.get(letters, letters)
+    with suppress(ValueError):
+        return str(float(text))
+    return text
 
 
 def valued(total: Tally) -> float | None:

@@ -21,7 +21,7 @@ from goldassay.core.fields import Fields, JsonObject, sides, unit
 from goldassay.core.measure import OWN_TASK, Batches, Error, Measure, Returned, parse
 from goldassay.core.tally import Evidence, Mean
 from goldassay.measures.judged import corrected
-from goldassay.results.result import Result, Values, by_key, facts_of, fold, form
+from goldassay.results.result import Result, Values, by_key, facts_of, fold, form_alone, form_warning
 from goldassay.results.view import View
 from goldassay.running.folder import ROWS, run_at
 from goldassay.running.head import HEAD, NO_MEASURES, RunHead, read_head
@@ -107,8 +107,7 @@ class Run(Displayed):
                 "is a right answer, and a failed example counts 0: return shares of 1"
             )
         if forms := facts_of(self.result.facts, "form"):
-            wrong = "1 error is" if forms.total() == 1 else f"{forms.total()} errors are"
-            warnings.append(f"{wrong} of form alone (case, marks, Unicode or type); the first: {next(iter(forms))}")
+            warnings.append(form_warning(forms))
         called = self.head.model and (self.cost.get("calls") or self.cost.get("cached"))
         temperature = (self.head.model or {}).get("temperature")
         if called and self.repeats == 1 and temperature != 0:
@@ -180,12 +179,7 @@ class Run(Displayed):
             for position, row in enumerate(chunk, start):
                 facts.update(name for name in ("error", "truncated", SAMPLING) if getattr(row, name))
                 scores.append(float(row.score))
-                for error in row.errors:
-                    pairs = ((error.pred, error.gold), (error.pred_type, error.gold_type))
-                    short = [pair for pair in pairs if pair[0] != pair[1] and len(pair[0]) < 200]  # no long texts
-                    is_type = error.kind == "wrong_value" and error.pred == error.gold
-                    if is_type or any(form(pred) == form(gold) for pred, gold in short):
-                        facts["form", f"{error.message:.200}"] += 1
+                facts.update(("form", message) for message in form_alone(row.errors))
                 documents.append(numbers.setdefault(row.document or position, len(numbers)))
                 for name, key in row.facets.items():
                     facets.setdefault(name, {}).setdefault(key, []).append(position)
