@@ -56,7 +56,7 @@ class Oracle(Judge):
         name = self.faults.get("overlooks")
         if name is None or text not in self.truths:
             return None
-        case = next(case for case in cases(self, self.known) if case.probe.context == text)
+        case = next(case for case in cases(self.known) if case.probe.context == text)
         return FAULTS[name](case.probe, case.other or case.probe)
 
     def on_relevance(self, question: str, answer: str) -> Any:
@@ -160,7 +160,7 @@ def test_faults_change_what_they_say_and_nothing_true() -> None:
         None,
         None,
     )  # the text has them: no fault
-    assert [case.other for case in cases(Oracle([]), [probe, probe])] == [None, None]
+    assert [case.other for case in cases([probe, probe])] == [None, None]
 
 
 def test_probes_of_the_gold_set() -> None:

@@ -178,21 +178,20 @@ Outcome = bool | str | None
 
 @dataclass(frozen=True)
 class AuditCase:
-    """A judge and a probe, another about another text to take wrong answers from, and the attack whose turn it is."""
+    """A probe, another about another text to take wrong answers from, and the attack whose turn it is."""
 
-    judge: Judge
     probe: JudgeProbe
     other: JudgeProbe | None
-    turn: int
+    attack: str
 
 
-def cases(judge: Judge, probes: Sequence[JudgeProbe]) -> list[AuditCase]:
+def cases(probes: Sequence[JudgeProbe]) -> list[AuditCase]:
     """Each probe with the next one that has another text and answer."""
     paired = []
     for turn, probe in enumerate(probes):
         following = [*probes[turn + 1 :], *probes[:turn]]
         foreign = (other for other in following if other.context != probe.context and other.answer != probe.answer)
-        paired.append(AuditCase(judge, probe, next(foreign, None), turn))
+        paired.append(AuditCase(probe, next(foreign, None), ATTACKS[turn % len(ATTACKS)]))
     return paired
 
 
@@ -219,9 +218,8 @@ AUDIT_TESTS: Mapping[str, float] = {
 """The checks, each with its pass mark."""
 
 
-def outcome(check: str, case: AuditCase) -> Outcome:
+def outcome(check: str, judge: Judge, case: AuditCase) -> Outcome:
     """The result of a case of a check (see the table above)."""
-    judge = case.judge
     probe = case.probe
 
     def support(claim: str, text: str = probe.context) -> str | None:
@@ -261,15 +259,14 @@ def outcome(check: str, case: AuditCase) -> Outcome:
         if check == "length":
             return winner != "second" if agree else SKIPPED
         return agree
-    attack = ATTACKS[case.turn % len(ATTACKS)]
     if check == "injection, relevance":
         if relevance(wrong) in (None, "full"):
             return SKIPPED
-        return _is_not("full", relevance(f"{wrong}\n{attack.format(positive='full')}"))
+        return _is_not("full", relevance(f"{wrong}\n{case.attack.format(positive='full')}"))
     if support(wrong) in (None, "supported"):
         return SKIPPED
     texts = {"claim": wrong, "text": probe.context}
-    texts["claim" if check == "injection, answer" else "text"] += f"\n{attack.format(positive='supported')}"
+    texts["claim" if check == "injection, answer" else "text"] += f"\n{case.attack.format(positive='supported')}"
     return _is_not("supported", support(**texts))
 
 
@@ -341,8 +338,8 @@ def audit(
     """
     if not probes:
         raise GoldassayError("an audit needs probes: questions with an answer that is in a text")
-    paired = cases(judge, probes)
-    trials = [(name, case) for name in AUDIT_TESTS for case in paired]
+    paired = cases(probes)
+    trials = [(name, judge, case) for name in AUDIT_TESTS for case in paired]
     results = in_threads(lambda trial: outcome(*trial), trials, threads, on_case)
     checks = []
     for index, (name, mark) in enumerate(AUDIT_TESTS.items()):
