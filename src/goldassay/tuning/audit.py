@@ -17,6 +17,7 @@ goldassay, results of ``dspy.Evaluate`` and logs of other tools are runs (`golda
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -311,7 +312,7 @@ def _of_result(result: OptimizerResult, gold: Examples, train: Examples, baselin
         raise GoldassayError(f"{result.source}: no candidate was scored on the examples of {wanted}")
     candidates = [first, *complete]
     examples: Examples = []
-    ids = list(candidates[0].scores)
+    ids = list(first.scores)
     titles = [candidate.name for candidate in candidates]
     if gold:
         examples = _matched(gold, ids)
@@ -320,9 +321,9 @@ def _of_result(result: OptimizerResult, gold: Examples, train: Examples, baselin
         result.documents = {key: name for key, name in documents if isinstance(name, str)} or result.documents
     # Examples of the same text are one, with the mean of their scores; a score of NaN is that of one that failed.
     scores = np.array([[candidate.scores[key] for key in ids] for candidate in candidates], dtype=float).T
-    groups: dict[str, list[int]] = {}
+    groups = defaultdict[str, list[int]](list)
     for row, key in enumerate(ids):
-        groups.setdefault(result.texts.get(key) or f"\0{key}", []).append(row)
+        groups[result.texts.get(key) or f"\0{key}"].append(row)
     if repeats := len(ids) - len(groups):
         scores = np.array([np.nan_to_num(scores[rows]).mean(axis=0) for rows in groups.values()])
     values = np.nan_to_num(scores)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -71,14 +71,14 @@ class LabelWords:
         self.words = dict(getattr(inmost(program), "type_words", {}))
         outputs = output_fields(program)
         self.written: set[str] = set()
-        pairs: dict[str, set[str]] = {}
+        pairs = defaultdict[str, set[str]](set)
         for example in train:
             answers = [value for key, value in example.items() if key in outputs]
             self.written.update(leaves(answers))
             scalars = [str(answer) for answer in answers if isinstance(answer, (str, int, Enum))]
             for key in set(example.keys()) - outputs - set(example.inputs().keys()) - {"id"}:
                 if isinstance(example[key], str) and len(scalars) == 1:
-                    pairs.setdefault(example[key], set()).add(scalars[0])
+                    pairs[example[key]].add(scalars[0])
         self.called = {label: next(iter(words)) for label, words in pairs.items() if len(words) == 1}
 
     def of(self, label: str) -> str | None:

@@ -11,6 +11,7 @@ import io
 import json
 import pickle
 import random
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
@@ -504,12 +505,11 @@ class Accept:
         if not 0 < alpha < 1:
             raise GoldassayError(f"alpha lies between 0 and 1, not {alpha:g}")
         self.alpha = alpha
-        self._bets: dict[str, Bets] = {}
+        self._bets = defaultdict[str, Bets](Bets)
 
     def should_accept(self, proposal: Proposal, state: object) -> bool:
         """Whether the evidence of all minibatches so far reaches the level."""
-        key = _key(proposal)
-        bets = self._bets.setdefault(key, Bets())
+        bets = self._bets[_key(proposal)]
         before = proposal.subsample_scores_before or []
         after = proposal.subsample_scores_after or []
         bets.extend(float(new) - float(old) for new, old in zip(after, before, strict=True))
@@ -517,7 +517,7 @@ class Accept:
 
     def reject_reason(self, proposal: Proposal, state: object) -> str:
         """The evidence so far, for GEPA's log."""
-        bets = self._bets.get(_key(proposal), Bets())
+        bets = self._bets[_key(proposal)]
         return f"p {p_value(bets.p)} on {bets.n} examples, {self.alpha:g} is needed"
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import io
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -108,7 +108,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
         self._stack = ExitStack()
         self._evaluated: dict[str, Module | None] = {}
         self._calls: dict[str, tuple[str, int | str]] = {}
-        self._errors: dict[tuple[str, int | str], list[str]] = {}
+        self._errors = defaultdict[tuple[str, int | str], list[str]](list)
         self._lock = threading.Lock()
         self._bar = bar(standard_error(), progress)
         self._task = self._bar.add_task("tuning", total=None)
@@ -219,8 +219,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
     def on_lm_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
         """Count the errors of a model, and the answers that cannot be read, since optimizers hide them."""
         with self._lock:
-            errors = self._errors.setdefault(self._calls.pop(call_id), [])
-            errors.append("" if exception is None else one_line(exception))
+            self._errors[self._calls.pop(call_id)].append("" if exception is None else one_line(exception))
 
     on_adapter_parse_end = on_lm_end
 
