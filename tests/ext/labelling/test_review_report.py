@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
         names = [name for name, failed in ((HOSTILE, often), ("slow", place % 20 == 19)) if failed]
         sent = decision(str(place), value={"label": "museum"}, modes=names, grade=2 if often else None)
         session.decide(Decision.model_validate(sent), "ann", "")
-    session.modes.change(ModeChange(change="d", kind="describe", mode="slow", description=HOSTILE), "ann")
+    session.journal.change_modes(ModeChange(change="d", kind="describe", mode="slow", description=HOSTILE), "ann")
     session.close()
     patch = {"when": "2026-03-12T10:00:00+00:00", "patch": "rule: name the total", "mode": HOSTILE}
     back = {"when": "2026-03-17T10:00:00+00:00", "patch": "rule: name the total", "change": "reverted"}

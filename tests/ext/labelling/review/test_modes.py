@@ -232,7 +232,7 @@ def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_pat
                 session.decide(Decision(decision=identity, kind="undo"), who, "")
         elif kind == "undo modes":
             if model.undo(who, modes=True):
-                session.modes.change(ModeChange(change=identity, kind="undo"), who)
+                session.journal.change_modes(ModeChange(change=identity, kind="undo"), who)
         else:
             mode = rng.choice([*names, None]) if kind == "move" else rng.choice(names)
             items = [str(rng.randrange(6)) for _ in range(3)]
@@ -245,13 +245,13 @@ def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_pat
             }
             made = ModeChange.model_validate({"change": identity, **sent})
             try:
-                session.modes.change(made, who)
+                session.journal.change_modes(made, who)
                 model.lines.append((kind, who, made))
             except DataError:
                 return
 
     def folded(session: Session) -> dict[str, set[str]]:
-        return {trace.id: set(trace.modes) for trace in session.modes.traces()}
+        return {trace.id: set(trace.modes) for trace in session.journal.traces()}
 
     for _ in range(6):
         with closing(Session(folder)) as session:
@@ -261,23 +261,23 @@ def test_any_sequence_is_what_folding_its_lines_from_the_beginning_gives(tmp_pat
                 assert folded(session) == model.state()
                 if rng.random() < 0.2 and file.exists():
                     stale = file.read_bytes()
-            listed = session.modes.listed(session.modes.traces())
+            listed = session.journal.listed_modes(session.journal.traces())
         with (folder.path / "labels.jsonl").open("a") as stream:
             stream.write('{"change": "x", "kind": "rena')  # killed while it wrote
         if stale:
             file.write_bytes(stale)  # and before it wrote this one
         with closing(Session(folder, read_only=True)) as again:
-            assert again.modes.listed(again.modes.traces()) == listed
+            assert again.journal.listed_modes(again.journal.traces()) == listed
     with closing(Session(folder)) as session:
         for who in ("ann", "bo"):
             while model.undo(who, modes=True):
-                session.modes.change(ModeChange(change=str(uuid.uuid4()), kind="undo"), who)
+                session.journal.change_modes(ModeChange(change=str(uuid.uuid4()), kind="undo"), who)
             while model.undo(who, modes=False):
                 session.decide(Decision(decision=str(uuid.uuid4()), kind="undo"), who, "")
         with pytest.raises(NothingToUndoError):
-            session.modes.change(ModeChange(change="last", kind="undo"), "ann")
+            session.journal.change_modes(ModeChange(change="last", kind="undo"), "ann")
         assert folded(session) == {}
-        assert session.modes.listed([]) == []
+        assert session.journal.listed_modes([]) == []
 
 
 def test_exported_gold_has_its_errors_in_every_format(start: Start, tmp_path: Path) -> None:

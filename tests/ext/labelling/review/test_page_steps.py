@@ -78,7 +78,7 @@ def test_one_key_marks_the_first_wrong_step_and_modes_belong_to_it(start: Start,
     assert "search → read" in tables
     assert "start → search" in tables
     assert screen.console == []
-    traces = review.session.modes.save()
+    traces = review.session.journal.save_modes()
     assert [(trace.step, trace.transition) for trace in traces] == [
         (4, ("search", "read")),
         (2, ("start", "search")),

@@ -145,9 +145,9 @@ async def modes(request: Request) -> Response:
     if request.method == "POST":
         change = validated(ModeChange, await body(request))
         check_id(change.change)
-        return Answer(await run_in_threadpool(session.modes.change, change, who(request)["who"]))
+        return Answer(await run_in_threadpool(session.journal.change_modes, change, who(request)["who"]))
     with session.journal.lock:
-        return Answer(session.modes.state(session.modes.traces()))
+        return Answer(session.journal.mode_state(session.journal.traces()))
 
 
 async def write_gold(request: Request) -> Response:

@@ -172,7 +172,7 @@ def parsed(row: Mapping[str, JSON]) -> Line | ModeLine:
 
 
 class Journal:
-    """The decisions of a review: what was written, what is in force, and what is settled.
+    """The decisions of a review: what was written, what is in force, what is settled, and what went wrong (the modes).
 
     Args:
         folder: The folder of the review; the file of the lines is made if there is none.
@@ -316,23 +316,6 @@ class Journal:
             return False
         return len({line.meaning for line in labels}) > 1 or any(line.kind == "unsure" for line in lines)
 
-    def close(self) -> None:
-        """Close the file."""
-        if self._log:
-            self._log.close()
-
-
-class Modes:
-    """The modes of a review.
-
-    Args:
-        journal: The decisions.
-    """
-
-    def __init__(self, journal: Journal) -> None:
-        self.folder = journal.folder
-        self.journal = journal
-
     def traces(self) -> list[ReviewedTrace]:
         """The traces that somebody has read, in that order.
 
@@ -340,15 +323,15 @@ class Modes:
         and grade. A repeated visit measures the reviewer, and is left out.
         """
         folder = self.folder
-        order = self.journal.order
+        order = self.order
         traces: list[tuple[int, ReviewedTrace]] = []
         for index, record in enumerate(folder.records):
-            decisions = self.journal.decisions(index).values()
+            decisions = self.decisions(index).values()
             lines = [line for line in decisions if line.kind != "skip" and line.visit != "repeat"]
             if not lines:
                 continue
             lines.sort(key=lambda line: order[line.decision])
-            settled = self.journal.settled(index)
+            settled = self.settled(index)
             answer = folder.first(index)
             sampling = sampling_of(record[SAMPLING]) if record.get(SAMPLING) else None
             trace = ReviewedTrace(
@@ -356,7 +339,7 @@ class Modes:
                 folder.inputs(index),
                 answer.output if answer else {},
                 settled.value if settled else None,
-                tuple(dict.fromkeys(mode for line in lines for mode in self.journal.modes(line))),
+                tuple(dict.fromkeys(mode for line in lines for mode in self.modes(line))),
                 next((line.note for line in reversed(lines) if line.note), None),
                 next((line.grade for line in reversed(lines) if line.grade), None),
                 sampling,
@@ -366,17 +349,17 @@ class Modes:
             traces.append((order[lines[0].decision], trace))
         return [trace for _, trace in sorted(traces, key=itemgetter(0))]
 
-    def listed(self, traces: Sequence[ReviewedTrace]) -> list[Mode]:
+    def listed_modes(self, traces: Sequence[ReviewedTrace]) -> list[Mode]:
         """The modes that a trace has, and those that somebody described, with the first traces that have them."""
-        return examples_of(traces, self.journal.descriptions() | self._edited())
+        return examples_of(traces, self.descriptions() | self._edited_modes())
 
-    def _edited(self) -> dict[str, str]:
+    def _edited_modes(self) -> dict[str, str]:
         """The descriptions in the file that the journal never had."""
-        texts = {"", *(change.description for change in self.journal.changes.values())}
+        texts = {"", *(change.description for change in self.changes.values())}
         modes = {mode.name: redact(mode.description) for mode in read_modes(self.folder.path)}
         return {name: text for name, text in modes.items() if text not in texts}
 
-    def save(self) -> list[ReviewedTrace]:
+    def save_modes(self) -> list[ReviewedTrace]:
         """Write ``modes.yaml`` and ``reviewed.jsonl``; returns the traces that were read.
 
         Raises:
@@ -384,11 +367,11 @@ class Modes:
             StorageError: A file cannot be written.
         """
         traces = self.traces()
-        modes = self.listed(traces)
-        for name, text in self._edited().items():
-            about = {"change": f"{MODES_FILE} {len(self.journal.order)}", "who": MODES_FILE, "when": now()}
+        modes = self.listed_modes(traces)
+        for name, text in self._edited_modes().items():
+            about = {"change": f"{MODES_FILE} {len(self.order)}", "who": MODES_FILE, "when": now()}
             edit = {**about, "kind": "describe", "mode": name, "description": text}
-            self.journal.add(files.validated(ModeLine, edit, self.folder.path / MODES_FILE))
+            self.add(files.validated(ModeLine, edit, self.folder.path / MODES_FILE))
         contents = {TRACES_FILE: traces_as_text(traces)}
         if modes or (self.folder.path / MODES_FILE).exists():
             state = [{**asdict(mode), "examples": list(mode.examples)} for mode in modes]
@@ -396,7 +379,7 @@ class Modes:
         files.save_all({self.folder.path / name: text for name, text in contents.items()})
         return traces
 
-    def state(self, traces: Sequence[ReviewedTrace]) -> JsonObject:
+    def mode_state(self, traces: Sequence[ReviewedTrace]) -> JsonObject:
         """The modes as the page shows them."""
         items = {str(record["id"]): str(index) for index, record in enumerate(self.folder.records)}
 
@@ -412,13 +395,13 @@ class Modes:
                 for trace in chosen
             ]
 
-        state = ModeTable.of(traces, self.listed(traces)).state()
+        state = ModeTable.of(traces, self.listed_modes(traces)).state()
         for mode in state["modes"]:
             mode["examples"] = listed(trace for trace in traces if mode["name"] in trace.modes)
             mode["cost"] = mode["cost"] and mode["cost"]["value"]
         return {**state, "untagged": listed(trace for trace in traces if trace.note and not trace.modes)}
 
-    def change(self, change: ModeChange, who: str) -> JsonObject:
+    def change_modes(self, change: ModeChange, who: str) -> JsonObject:
         """Write a change of the modes; returns them as the page shows them.
 
         Args:
@@ -430,32 +413,33 @@ class Modes:
             NothingToUndoError: There is nothing to undo.
             StorageError: The change cannot be written.
         """
-        journal = self.journal
-        with journal.lock:
+        with self.lock:
             records = [self.folder.records[self.folder.place(item)[0]]["id"] for item in change.items]
-            if change.change in journal.lines:
+            if change.change in self.lines:
                 raise DataError("this id is that of a decision; send another", field="change")
-            traces = self.save()  # what was edited by hand came before this change
-            if change.change not in journal.changes:
-                own_ids = [line.change for line in journal.changes_in_force if line.who == who]
-                self._check(change, own_ids, [mode.name for mode in self.listed(traces)])
+            traces = self.save_modes()  # what was edited by hand came before this change
+            if change.change not in self.changes:
+                own_ids = [line.change for line in self.changes_in_force if line.who == who]
+                names = [mode.name for mode in self.listed_modes(traces)]
+                needed = {"rename": ("mode", "to"), "merge": ("mode", "to"), "move": ("to",), "describe": ("mode",)}
+                if change.kind == "undo" and not own_ids:
+                    raise NothingToUndoError("there is no change of the modes to undo")
+                for field in needed.get(change.kind, ()):
+                    if getattr(change, field) is None:
+                        raise DataError(f"to {change.kind} a mode, name it", field=field)
+                if change.mode not in (None, *names) and change.kind != "describe":
+                    raise DataError(f"no mode {change.mode!r}; there are {', '.join(names) or 'none'}", field="mode")
+                if change.kind == "rename" and change.to in names:
+                    raise DataError(f"there is a mode {change.to!r} already; merge the two", field="to")
                 undoes = own_ids[-1] if change.kind == "undo" else None
                 about = {"who": who, "when": now(), "records": records, "undoes": undoes}
-                journal.add(ModeLine.model_validate(change.model_dump(exclude={"items"}) | about))
-                traces = self.save()
-            undone = journal.changes.get(journal.changes[change.change].undoes or "")
+                self.add(ModeLine.model_validate(change.model_dump(exclude={"items"}) | about))
+                traces = self.save_modes()
+            undone = self.changes.get(self.changes[change.change].undoes or "")
             taken_back = undone and {"change": undone.kind, "mode": undone.mode, "to": undone.to}
-            return {**self.state(traces), "undone": taken_back}
+            return {**self.mode_state(traces), "undone": taken_back}
 
-    def _check(self, change: ModeChange, own_ids: Sequence[str], names: Sequence[str]) -> None:
-        """Check that a reviewer with these changes can make one of the modes of these names."""
-        if change.kind == "undo" and not own_ids:
-            raise NothingToUndoError("there is no change of the modes to undo")
-        needed = {"rename": ("mode", "to"), "merge": ("mode", "to"), "move": ("to",), "describe": ("mode",)}
-        for field in needed.get(change.kind, ()):
-            if getattr(change, field) is None:
-                raise DataError(f"to {change.kind} a mode, name it", field=field)
-        if change.mode not in (None, *names) and change.kind != "describe":
-            raise DataError(f"no mode {change.mode!r}; there are {', '.join(names) or 'none'}", field="mode")
-        if change.kind == "rename" and change.to in names:
-            raise DataError(f"there is a mode {change.to!r} already; merge the two", field="to")
+    def close(self) -> None:
+        """Close the file."""
+        if self._log:
+            self._log.close()

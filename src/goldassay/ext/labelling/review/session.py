@@ -24,7 +24,7 @@ from goldassay.core.measure import TASKS
 from goldassay.ext.labelling.drafts import draft
 from goldassay.ext.labelling.modes import ReviewedTrace, read_modes
 from goldassay.ext.labelling.review.folder import Folder, Suggestion, json_lines
-from goldassay.ext.labelling.review.journal import Decision, Journal, Line, Modes, NothingToUndoError, canonical
+from goldassay.ext.labelling.review.journal import Decision, Journal, Line, NothingToUndoError, canonical
 from goldassay.ext.labelling.review.quality import GOOD, Quality
 from goldassay.ext.labelling.review.queue import Queue
 from goldassay.gold import anyfields
@@ -58,7 +58,6 @@ class Session:
         self.journal = Journal(folder, read_only=read_only)
         self.queue = Queue(self.journal, None if read_only else folder.path / ".leases.json")
         self.quality = Quality(self.journal)
-        self.modes = Modes(self.journal)
         self._computed: Fields = {}
         self._computing = threading.Lock()
         self._pause = 0.0  # until when slow figures are not computed again
@@ -77,7 +76,7 @@ class Session:
                     for name in VOCABULARY.keys() & holder.keys():
                         values = holder[name] if isinstance(holder[name], list) else [holder[name]]
                         words[VOCABULARY[name]].update(str(word) for word in values if word is not None)
-            modes = self.modes.listed(self.modes.traces())
+            modes = self.journal.listed_modes(self.journal.traces())
             return {
                 "title": folder.path.stem,
                 "task": folder.task,
@@ -316,7 +315,7 @@ class Session:
         with self.journal.lock:
             settled = self.journal.all_settled()
             lines = self.journal.in_force()
-            traces = {trace.id: trace for trace in self.modes.save()}
+            traces = {trace.id: trace for trace in self.journal.save_modes()}
         records = self.quality.records(settled)
         if folder.design.question == "errors" or any(trace.modes for trace in traces.values()):
             for index, record in enumerate(records):
@@ -386,9 +385,9 @@ def reviewed_traces(folder: Path) -> list[ReviewedTrace]:
     """
     with closing(Session(Folder.read(folder), read_only=True)) as session:
         try:
-            return session.modes.save()
+            return session.journal.save_modes()
         except StorageError:  # whoever may only read the folder may count what is in it
-            return session.modes.traces()
+            return session.journal.traces()
 
 
 def all_traces(folder: Path, sources: Sequence[Path] = ()) -> dict[str, tuple[JsonObject, JsonObject]]:
@@ -428,6 +427,6 @@ def labels_of(folder: Path) -> tuple[list[Fields], dict[str, dict[str, Sequence[
     """
     with closing(Session(Folder.read(folder), read_only=True)) as session:
         settled = session.journal.all_settled()
-        modes = {trace.id: trace.modes for trace in session.modes.traces()}
+        modes = {trace.id: trace.modes for trace in session.journal.traces()}
         failures = {line.record: session.quality.failures(line, modes[line.record]) for line in settled if line}
         return session.quality.records(settled), failures
