@@ -352,9 +352,15 @@ def _by_answer_type(card: Result) -> Mapping[str, object] | None:
 
 
 MEASURES: tuple[Measure, ...] = (
-    *(Drop("exact"), Drop(), Kilt(), Kilt("recall@5"), Kilt("rouge_l")),
+    Drop("exact"),
+    Drop(),
+    Kilt(),
+    Kilt("recall@5"),
+    Kilt("rouge_l"),
     *(SupportingFacts(rate, of) for rate, of in (("f1", "facts"), ("exact", "facts"), ("f1", "answer"))),
-    *(SupportingFacts("f1", "joint"), Conditional(ExactMatch()), Conditional(F1(), "answerable")),
+    SupportingFacts("f1", "joint"),
+    Conditional(ExactMatch()),
+    Conditional(F1(), "answerable"),
 )
 _DROP = {"em": Drop("exact"), "f1": Drop()}
 _KILT: dict[str, Measure] = {

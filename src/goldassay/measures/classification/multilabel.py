@@ -289,6 +289,10 @@ def ranked(positive: str = "") -> list[Measure]:
 CALIBRATED = (LabelCalibration(statistic="ece"), LabelCalibration(statistic="brier"))
 LABEL_SETS = (
     *(SetF1(average, rate) for average in SET_AVERAGES for rate in RATE_TALLIES),
-    *(SubsetAccuracy(), HammingLoss(tuple(institutions())), RankingPrecision()),
-    *(TopK(1), *ranked(), *CALIBRATED),
+    SubsetAccuracy(),
+    HammingLoss(tuple(institutions())),
+    RankingPrecision(),
+    TopK(1),
+    *ranked(),
+    *CALIBRATED,
 )

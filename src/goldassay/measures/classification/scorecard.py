@@ -77,11 +77,17 @@ def scorecard(
             tree = tuple((group, tuple(members)) for group, members in hierarchy.items())
         numbers = len(seen) > 1 and all(label.removeprefix("-").isdecimal() for label in seen)
         measures: list[Measure] = [
-            *(Accuracy(), LabelF1(labels=listed), LabelF1(over="supported", labels=listed)),
-            *(LabelF1("weighted", labels=listed), LabelF1(rate="precision", labels=listed)),
-            *(LabelF1(rate="recall", labels=listed), LabelF1(over="supported", rate="recall", labels=listed)),
+            Accuracy(),
+            LabelF1(labels=listed),
+            LabelF1(over="supported", labels=listed),
+            LabelF1("weighted", labels=listed),
+            LabelF1(rate="precision", labels=listed),
+            LabelF1(rate="recall", labels=listed),
+            LabelF1(over="supported", rate="recall", labels=listed),
             *((Accuracy("group", tree), HierarchyGap(tree)) if tree else ()),
-            *(Kappa(), MCC(), LabelF1("micro")),
+            Kappa(),
+            MCC(),
+            LabelF1("micro"),
             *((Kappa("linear"), Kappa("quadratic"), OrdinalError()) if numbers else ()),
             *([Accuracy("any")] if stated["secondary_labels"] else ()),
             *(multilabel.ranked(positive) if probable else ()),

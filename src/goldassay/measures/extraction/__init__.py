@@ -1,14 +1,14 @@
 """Extraction: spans of a text with a type.
 
-Read in this order: `records` (what a span is, and where it comes from), `matching` (which spans are pairs), `batch`
-(every count of many documents), `measures` (what is reported), `mistakes` (errors in words), `scorecard` (everything
-over a set); and `tags` (tag sequences).
+Read in this order: `records` (what a span is, and where it comes from), `matching` (which spans are pairs, and every
+count of many documents), `measures` (what is reported), `mistakes` (errors in words), `scorecard` (everything over a
+set); and `tags` (tag sequences).
 """
 
 from __future__ import annotations
 
 from goldassay.measures import misspelled
-from goldassay.measures.extraction.batch import SpanBatch
+from goldassay.measures.extraction.matching import SpanBatch
 from goldassay.measures.extraction.measures import SemEval, SpanF1
 from goldassay.measures.extraction.records import Span, sides, spans
 from goldassay.measures.extraction.scorecard import listed, scorecard

@@ -25,8 +25,7 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.core.measure import NO_EVIDENCE, Conventions, Review, check_choice
 from goldassay.core.tally import RATE_TALLIES, Macro, Mean, T
 from goldassay.measures import Examples, TaskMeasure
-from goldassay.measures.extraction.batch import SpanBatch
-from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts, SemEvalPrecision, SemEvalRecall
+from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts, SemEvalPrecision, SemEvalRecall, SpanBatch
 
 SPAN_MATCHES = {
     "strict": "span+type",

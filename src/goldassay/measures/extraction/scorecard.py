@@ -9,8 +9,7 @@ from itertools import product
 from goldassay.core.measure import Batches, Measure
 from goldassay.core.tally import Counts
 from goldassay.measures import Examples
-from goldassay.measures.extraction.batch import MISSED_LABEL, SpanBatch
-from goldassay.measures.extraction.matching import SCHEMAS, drop_unknown_types
+from goldassay.measures.extraction.matching import MISSED_LABEL, SCHEMAS, SpanBatch, drop_unknown_types
 from goldassay.measures.extraction.measures import AVERAGED, SPAN_AVERAGES, SPAN_MATCHES, SemEval, SpanF1
 from goldassay.measures.protocols import official_result
 from goldassay.results.result import RATE_NAMES, Result, Sections, Values, fold, rates

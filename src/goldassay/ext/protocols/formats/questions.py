@@ -23,8 +23,12 @@ Items = Iterable[dict[str, Any]]
 
 def _hotpotqa(content: Sequence[JsonObject]) -> Items:
     for item in content:
-        about = {"id": item["_id"], "question": item["question"], "answers": [item["answer"]]}
-        yield {**about, "supporting_facts": item["supporting_facts"]}
+        yield {
+            "id": item["_id"],
+            "question": item["question"],
+            "answers": [item["answer"]],
+            "supporting_facts": item["supporting_facts"],
+        }
 
 
 def _musique(content: Sequence[Record]) -> Items:
@@ -74,8 +78,13 @@ def _drop(content: Record) -> Items:
                 golds.append(spans or [" ".join(str(date[unit]) for unit in ("day", "month", "year"))])
                 kind = "number" if gold.get("number") else ("date", "span", "spans")[min(len(spans), 2)]
                 kinds.append(kind)
-            about = {"id": item["query_id"], "document": name, "question": item.get("question", "")}
-            yield {**about, "answers": golds, "meta": {"answer_types": kinds}}
+            yield {
+                "id": item["query_id"],
+                "document": name,
+                "question": item.get("question", ""),
+                "answers": golds,
+                "meta": {"answer_types": kinds},
+            }
 
 
 def _quoref(content: Record) -> Items:
