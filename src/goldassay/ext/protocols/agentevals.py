@@ -18,9 +18,8 @@ Source: agentevals 0.0.9, ``create_trajectory_match_evaluator``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, pairwise
 from typing import Any, ClassVar, NamedTuple
 
 from goldassay._support.exceptions import GoldassayError
@@ -39,19 +38,8 @@ from goldassay.results.result import Result, fold
 MODES = ("strict", "unordered", "subset", "superset")
 ROLES = {"ai": "assistant", "human": "user"}  # LangChain's names
 Arguments = Mapping[str, Any]
-
-
-class Turns(NamedTuple):
-    """Messages in columns, which cost the garbage collector nothing: who wrote each, its number of calls, all calls."""
-
-    roles: tuple[str, ...]
-    sizes: tuple[int, ...]
-    calls: tuple[Step, ...]
-
-    @classmethod
-    def of_calls(cls, calls: Sequence[Step]) -> Turns:
-        """A turn for each call."""
-        return cls(("assistant",) * len(calls), (1,) * len(calls), tuple(calls))
+Turns = list[tuple[str, list[Step]]]
+"""Messages: who wrote each, and its calls."""
 
 
 def turns(record: object) -> Turns | None:
@@ -63,19 +51,24 @@ def turns(record: object) -> Turns | None:
         messages = messages.get("messages")
     if not isinstance(messages, Sequence) or isinstance(messages, str):
         return None
-    roles = []
-    sizes = []
-    calls: list[Step] = []
+    listed: Turns = []
     for message in messages:
         get = message.get if type(message) is dict else partial(read, message, default=None)
         role = get("role") or get("type")
         if role is None:
             return None  # steps
-        listed = list(map(call_of, list_of(get("tool_calls"), "tool_calls")))
-        roles.append(ROLES.get(str(role), str(role)))
-        sizes.append(len(listed))
-        calls += listed
-    return Turns(tuple(roles), tuple(sizes), tuple(calls))
+        calls = [*map(call_of, list_of(get("tool_calls"), "tool_calls"))]
+        listed.append((ROLES.get(str(role), str(role)), calls))
+    return listed
+
+
+def _one_by_one(calls: Iterable[Step]) -> Turns:
+    """A turn for each call."""
+    return [("assistant", [call]) for call in calls]
+
+
+def _all_calls(turns: Turns) -> list[Step]:
+    return [call for _, calls in turns for call in calls]
 
 
 class TurnPair(NamedTuple):
@@ -125,11 +118,11 @@ class AgentMatch(TaskMeasure[Mean, list[TurnPair]]):
             taken = turns(prediction)
             if expected is None:
                 alternatives = reference(example).alternatives
-                references = [Turns.of_calls([*map(_with_first_values, calls)]) for calls in alternatives]
+                references = [_one_by_one(map(_with_first_values, calls)) for calls in alternatives]
             else:
-                references = [expected if taken else Turns.of_calls(expected.calls)]
+                references = [_one_by_one(_all_calls(expected)) if taken is None else expected]
             if expected is None or taken is None:
-                taken = Turns.of_calls(trajectory(prediction).calls)
+                taken = _one_by_one(trajectory(prediction).calls)
             pairs.append(TurnPair(references, taken, failed(prediction) or ""))
         return pairs
 
@@ -146,13 +139,14 @@ class AgentMatch(TaskMeasure[Mean, list[TurnPair]]):
 
         def matches(pred: Turns, gold: Turns) -> bool:
             if self.mode == "strict":
-                ends = [*accumulate(pred.sizes, initial=0)]
-                return (pred.roles, pred.sizes) == (gold.roles, gold.sizes) and all(
-                    _covered(pred.calls[start:end], gold.calls[start:end], same) for start, end in pairwise(ends)
-                )
-            if self.mode != "subset" and not _covered(gold.calls, pred.calls, flipped):
+                shapes = [[(role, len(calls)) for role, calls in turns] for turns in (pred, gold)]
+                pairs = zip(pred, gold, strict=False)
+                return shapes[0] == shapes[1] and all(_covered(taken, due, same) for (_, taken), (_, due) in pairs)
+            expected = _all_calls(gold)
+            calls = _all_calls(pred)
+            if self.mode != "subset" and not _covered(expected, calls, flipped):
                 return False
-            return self.mode == "superset" or _covered(pred.calls, gold.calls, flipped)
+            return self.mode == "superset" or _covered(calls, expected, flipped)
 
         return means(
             float(not pair.failure and any(matches(pair.prediction, gold) for gold in pair.references))
@@ -164,8 +158,8 @@ class AgentMatch(TaskMeasure[Mean, list[TurnPair]]):
         batch = self.batch([gold], [pred])
         if self.tallies(batch).value == 1:
             return (), ()
-        expected = "; ".join(map(in_words, batch[0].references[0].calls))
-        calls = "; ".join(map(in_words, batch[0].prediction.calls))
+        expected = "; ".join(map(in_words, _all_calls(batch[0].references[0])))
+        calls = "; ".join(map(in_words, _all_calls(batch[0].prediction)))
         return (Error(f"no_{self.key}", f"expected {expected or 'no call'}.", expected, calls, field="calls"),), ()
 
 

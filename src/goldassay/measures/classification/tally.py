@@ -160,7 +160,6 @@ class Gap(Sums):
         return divide(self.group - self.exact, self.n)
 
 
-@dataclass(frozen=True, slots=True)
 class RootMean(Mean):
     """``value`` is the root of the mean."""
 

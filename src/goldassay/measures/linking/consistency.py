@@ -59,7 +59,6 @@ class Consistency(Sums):
         return divide(self.consistent + self.inconsistent + self.partial, self.entities, empty=1.0)
 
 
-@dataclass(frozen=True, slots=True)
 class Identified(Consistency):
     """The same evidence; ``value`` is the share of entities with an id."""
 

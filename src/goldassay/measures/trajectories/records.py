@@ -116,17 +116,14 @@ def trajectory(pred: object) -> Trajectory:
     if failure := failed(pred):
         return Trajectory(finished=False, failure=failure)
     form, listed = _form(pred)
-    if form in ("react", "history"):
-        steps = _of_react(listed) if form == "react" else _of_history(listed)
+    if form in READERS:
+        steps = of_messages(listed, strict=True) if form == "chat" else READERS[form](listed)
         calls = [step for step in steps if step.kind == "tool"]
         is_code = bool(calls) and calls[-1].name == PYTHON  # CodeAct has no tool with which it ends
-        reason = read(pred, "termination_reason", SUBMIT)
-        return Trajectory(tuple(calls), len(calls), (is_code or len(calls) < len(steps)) and reason == SUBMIT)
-    if form == "chat":
-        steps = of_messages(listed, strict=True)
-        calls = [step for step in steps if step.kind == "tool"]
-        waits = not listed or (steps and steps[-1].kind == "tool")
-        return Trajectory(tuple(calls), len(calls), not waits)
+        finished = (is_code or len(calls) < len(steps)) and read(pred, "termination_reason", SUBMIT) == SUBMIT
+        if form == "chat":
+            finished = bool(listed) and not (steps and steps[-1].kind == "tool")
+        return Trajectory(tuple(calls), len(calls), finished)
     if not form:
         if all(read(pred, name, ...) is ... for name in (*TRAJECTORY, "history")):
             pred_field(pred, TRAJECTORY[0])  # an error that lists the fields that there are
@@ -154,12 +151,7 @@ def steps_of(pred: object, *, strict: bool = False) -> list[Step]:
     steps: list[Step] = []
     with nullcontext() if strict else suppress(DataError):
         form, listed = _form(pred)
-        readers: dict[str, Callable[[Any], list[Step]]] = {
-            "react": _of_react,
-            "history": _of_history,
-            "chat": of_messages,
-        }
-        steps = readers.get(form, _of_list)(listed)
+        steps = READERS.get(form, _of_list)(listed)
     longest = 2 * STEP_CHARACTERS  # what was cut when it was recorded stays as it is, with its notes
     for step in steps:
         step.args = bounded(step.args, longest)
@@ -370,6 +362,14 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             pair[1].output = None if strict else text_of(result)
             pair[1].error = str(error or "")
     return steps
+
+
+READERS: dict[str, Callable[[Any], list[Step]]] = {
+    "react": _of_react,
+    "history": _of_history,
+    "chat": of_messages,
+}
+"""The steps of each form that is not a list of steps or calls."""
 
 
 def _part(part: Record) -> Fields:

@@ -184,7 +184,6 @@ class Known(Sums):
         return divide(self.true + self.credit * self.unknown, self.weight, empty=1.0)
 
 
-@dataclass(frozen=True, slots=True)
 class KnownOrUnknown(Known):
     """The same evidence; ``value`` is the greatest precision."""
 
