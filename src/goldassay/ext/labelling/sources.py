@@ -20,7 +20,7 @@ from goldassay.core.measure import TASKS
 from goldassay.core.shape import ProgramShape
 from goldassay.core.steps import Step
 from goldassay.ext.interop.logs.tools import rows_of_table, systems_in
-from goldassay.ext.labelling.drafts import GOLD_FIELDS, Pool, text_of
+from goldassay.ext.labelling.drafts import Pool, text_of
 from goldassay.gold import read
 from goldassay.gold.anyfields import ABOUT_RECORD, flat, mapping, renamed
 from goldassay.gold.formats import Source
@@ -47,6 +47,7 @@ class LogSource:
         inputs: What it was asked, if that is stored.
         answers: The predictions that did not fail.
         own_ids: Whether the ids are those of a tool, which no other file has.
+        names: The pool's id of each input by its own.
     """
 
     place: Path
@@ -54,6 +55,7 @@ class LogSource:
     inputs: dict[str, JsonObject] = field(default_factory=dict)
     answers: dict[str, JsonObject] = field(default_factory=dict)
     own_ids: bool = False
+    names: dict[str, str] = field(default_factory=dict)
 
 
 def pool_of(
@@ -87,13 +89,11 @@ def pool_of(
     if program and pool.task not in TASKS:
         pool.shape = program.shape
     sources = [source for path in places for source in _sources(Path(path), pool, mapping(map) or {})]
-    ids: dict[int, dict[str, str]] = {}  # of each source, the pool's id by its own
     texts: dict[str, str] = {}  # the id of each text, as the sources so far have it
     for source in sorted(sources, key=lambda source: source.own_ids):  # the ids of files come first
         seen = texts if source.own_ids or not repeats else {}
-        named = {source_id: _id(pool, source, source_id, record, seen) for source_id, record in source.inputs.items()}
-        texts = {**{pool.text(item): item for item in named.values()}, **texts}
-        ids[id(source)] = named
+        source.names = {name: _id(pool, source, name, record, seen) for name, record in source.inputs.items()}
+        texts = {**{pool.text(item): item for item in source.names.values()}, **texts}
     systems = [source for source in sources if source.name]
     same_names = Counter(source.name for source in systems)
     same_stems = Counter((source.name, source.place.stem) for source in systems)
@@ -102,8 +102,7 @@ def pool_of(
         if same_names[name] > 1:  # told apart by their places
             name += f" ({source.place.stem if same_stems[name, source.place.stem] == 1 else source.place})"
         name = name.replace("=", "-").replace("|", "-")  # which say who agrees with whom
-        named = ids[id(source)]
-        pool.answers[name] = {named.get(source_id, source_id): answer for source_id, answer in source.answers.items()}
+        pool.answers[name] = {source.names.get(item, item): answer for item, answer in source.answers.items()}
         pool.files += [] if source.own_ids else [source.place]
         absent = next((item for item in pool.answers[name] if item not in pool.inputs), None)
         if absent is not None:
@@ -320,8 +319,8 @@ def _inputs_of(
         )
         question = f"which of {', '.join(columns)} are inputs?"
         raise DataError(f"{question} Name the file of the program that reads them (`task={task}.py`)", file=path)
-    names = {*ABOUT_RECORD[1:], *SHAPES["gold"][task].__annotations__} if task in TASKS else set()
-    names -= {*GOLD_FIELDS.get(task, ()), *OUTPUT_FIELDS.get(task, ()), *ABOUT_RECORD[-2:]}
+    # the pool leaves out gold
+    names = set() if is_own_task else {*ABOUT_RECORD, *SHAPES["gold"][task].__annotations__} - {"preferred"}
     inputs: dict[str, JsonObject] = {}
     for index, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
