@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from tests.nightly import by_day
 from tests.simulations.labels import QUICK, TABLES, decided, drawn, labelled, mended
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.ext.labelling import proof
 from goldassay.ext.labelling.drafts import Pool, draft
 from goldassay.ext.labelling.labelled import verdict
+from goldassay.ext.labelling.proof import Proof
 from goldassay.measures import classification
 from goldassay.results.comparison import Comparison, adjusted_for_pairs
 from goldassay.statistics import Interval
@@ -269,7 +270,7 @@ def test_one_p_decides_the_word_the_interval_the_state_and_the_audit() -> None:
         shown = labels.p <= 0.05
         interval = ends(result)
         state = result.label_state()
-        audit = proof.of_labels("classification", records, "a", "b")
+        audit = Proof(Path("draft.jsonl"), 120, result).audit("a", "b")
         assert result.p == labels.p
         assert (not interval.low <= 0 <= interval.high) == shown == result.proven == (result.change != "")
         assert ("is not proven" not in result.sentence) == shown == state["proven"] == (state["better"] is not None)
