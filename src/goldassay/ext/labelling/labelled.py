@@ -85,28 +85,28 @@ def verdict(
     labelled, by_choice = decided(records, task, metric=not by_name)
     gold = [records[index] for index in labelled]
     answers = [[_suggested(record, name, task) for record in gold] for name in pair]
-    answered = [(record, answer) for system in answers for record, answer in zip(gold, system, strict=True)]
+    twice = [*gold, *gold]  # each record with the answer of either system
+    answered = [*answers[0], *answers[1]]
     outputs = OutputComparison(task, measure if isinstance(measure, str) else None, drafted_shape(population))
     suggested = (_suggested(record, name, task) for record in records for name in pair)
     chosen: Any = outputs.headline(suggested) if by_name else measure
-    if not by_choice:
-        chosen = chosen or workspace.metric(task)
     raised: list[str] = []
+    zero: Any = Mean()
     if by_choice:
         chosen = None
         name = value_of_choices(task)
-        zero = Mean()
         tallies = [Mean.of(system in record[PREFERRED]) for system in pair for record in gold]
     elif isinstance(chosen, Measure):
         name = chosen.key
         zero = chosen.zero
-        tallies = chosen.tallies(chosen.batch([record for record, _ in answered], [answer for _, answer in answered]))
+        tallies = chosen.tallies(chosen.batch(twice, answered))
     else:
-        name = next(iter(chosen.measures))
-        zero = chosen.zero[name]
-        assessed = [chosen.assess_or_fail(record, answer or {}) for record, answer in answered]
+        metric = chosen or workspace.metric(task)
+        name = next(iter(metric.measures))
+        zero = metric.zero[name]
+        assessed = [metric.assess_or_fail(record, answer) for record, answer in zip(twice, answered, strict=True)]
         tallies = [assessments[name].tally for assessments, _ in assessed]
-        reasons = [(identity(record, ""), why) for (record, _), (_, why) in zip(answered, assessed, strict=True)]
+        reasons = [(identity(record, ""), why) for record, (_, why) in zip(twice, assessed, strict=True)]
         raised = raised_notes(reasons, f"{len(reasons)} answers")
         if raised and all(why.startswith(RAISED) for _, why in reasons):
             raise GoldassayError(f"the labels cannot be measured: {raised[0]}")
