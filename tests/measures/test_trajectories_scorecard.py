@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from goldassay import score
 from goldassay._support.exceptions import FieldError
 from goldassay.measures.trajectories import scorecard
 
@@ -52,3 +53,9 @@ def test_a_prediction_without_a_field_of_steps_is_an_error_that_names_what_it_ha
     with pytest.raises(FieldError, match="no field 'trajectory'; it has steps"):
         scorecard([{"calls": [A]}], [{"steps": [A]}])
     assert scorecard([{"calls": [A]}], [{"history": {"messages": []}}]).values["call_recall"] == 0
+
+
+def test_what_a_tool_returned_may_be_any_object() -> None:
+    gold = [{"id": "1", "calls": [{"name": "look"}]}]
+    trajectory = {"tool_name_0": "look", "tool_args_0": {}, "observation_0": {"page": object()}}
+    assert score("trajectories", gold, [{"id": "1", "trajectory": trajectory}]).values["call_f1"] == 1

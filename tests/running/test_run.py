@@ -14,7 +14,7 @@ import pytest
 from goldassay import Metric
 from goldassay._support.exceptions import ConventionError, GoldassayError, RunStopped
 from goldassay._support.secrets import redact, remember
-from goldassay.measures import extraction
+from goldassay.measures import extraction, trajectories
 from goldassay.results.of_metric import fold_metric
 from goldassay.running import Run, new_folder
 from goldassay.running.evaluate import evaluate
@@ -193,3 +193,11 @@ def test_values_of_another_type_are_errors_of_form_alone(gold: object, pred: obj
     first = f"the first: value: expected {gold!r}, got {pred!r}."
     for warnings in (run.warnings, result.notes):
         assert warnings == [f"1 error is of form alone (case, marks, Unicode or type); {first}"]
+
+
+def test_a_spurious_none_is_not_an_empty_value() -> None:
+    calls = [{"name": "none", "args": {}}]
+    examples = [dspy.Example(text="a", calls=[]).with_inputs("text")]
+    run = evaluate(lambda text: {"trajectory": calls}, examples, Metric(trajectories.CallF1()), progress=False)
+    assert [error.pred for row in run.rows for error in row.errors] == ["none()"]
+    assert not [warning for warning in run.warnings if "form alone" in warning]

@@ -89,7 +89,7 @@ def rows(source: Source) -> Iterator[SourceRecord]:
                 plain = {}
                 for name, value in row.items():
                     with suppress(DataError) if name not in (paths or row) else nullcontext():
-                        plain[str(name)] = _plain(value, str(name))
+                        plain[str(name)] = _plain(value, str(name), predicted)
                 row = plain
             record = anyfields.nested(row) if source.task == "records" else row
             record = _record(record, source) if source.task in TASKS else record
@@ -281,12 +281,12 @@ def _typed(name: str, cells: list[str]) -> list[Any]:
     return [float(value) if float in kinds and value is not None else value for value in values]
 
 
-def _plain(value: object, name: str) -> object:
-    """A value as JSON holds it; raises for an image, bytes and the like."""
+def _plain(value: object, name: str, predicted: bool) -> object:
+    """A value as JSON holds it; of gold raises for an image, bytes and the like, which are predicted as their text."""
 
     def simple(inner: object) -> object:
         plain = jsonl.jsonable(inner)
-        if isinstance(plain, str) and not (hasattr(inner, "isoformat") or isinstance(inner, Enum)):
+        if isinstance(plain, str) and not (predicted or hasattr(inner, "isoformat") or isinstance(inner, Enum)):
             message = f"{name} holds {type(inner).__name__}, which no record can hold"
             raise DataError(f'{message}; name the fields you want (`map={{"NAME": "PATH"}}`)')
         return plain
