@@ -36,7 +36,7 @@ from goldassay.core.fields import read
 from goldassay.core.measure import Assessment, Conventions, Error, Names
 from goldassay.core.tally import divide, harmonic
 from goldassay.measures.answering.matching import Assessed
-from goldassay.measures.answering.records import AnswerPair, FieldValue, extra
+from goldassay.measures.answering.records import AnswerPair, extra, number_of
 from goldassay.measures.judged import UNKNOWN_COUNTS, ClaimJudge, JudgedMean, JudgedMeasure, Verdict, unknown
 
 BY_GOLD = "answer_by_gold"
@@ -370,8 +370,8 @@ class Relevance(JudgedMeasure):
         text = pair.answer
         about = f"“{question}”" if question else "the question"
         if self.judge is None:
-            number = FieldValue(pred, "relevance", pair.evidence("relevance"))
-            value = number.number("a judge's number from 0 to 1", 1.0)
+            stated = pair.evidence("relevance")
+            value = number_of(pred, "relevance", stated, "a judge's number from 0 to 1", 1.0)
             error = Error("irrelevant", f"The answer does not answer {about}.", pred=text, field="answer")
             return Assessment(JudgedMean() if value is None else JudgedMean.of(value), _below(value, 0.5, error))
         if not question or read(gold, "answers", None) in ([], ()):

@@ -31,7 +31,7 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.core.measure import Assessment, Conventions, Error, Limits, Measure
 from goldassay.core.tally import By, Mean, Number, Sums, divide, positive
 from goldassay.measures.answering.matching import ROUGE_RATES, AnswerBatch, AnswerMeasure, Assessed, Baseline, empty
-from goldassay.measures.answering.records import AnswerPair, FieldValue, extra
+from goldassay.measures.answering.records import AnswerPair, extra, number_of
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.models.embedding import DEFAULT_EMBEDDER
 
@@ -197,7 +197,7 @@ class Speed(AnswerMeasure[Mean]):
     def tally(self, pair: AnswerPair) -> Mean:
         """The rule for one answer."""
         latency = None if extra(pair.pred, "warmup") else extra(pair.pred, "latency_ms")
-        ms = FieldValue(pair.pred, "latency_ms", latency).number("milliseconds, 0 or more")
+        ms = number_of(pair.pred, "latency_ms", latency, "milliseconds, 0 or more")
         return Mean() if ms is None else Mean.of(max(0.0, 1.0 - ms / self.limit))
 
 

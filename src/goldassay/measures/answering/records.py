@@ -13,57 +13,52 @@ from goldassay.measures import Examples
 Texts = tuple[str, ...]
 
 
-class FieldValue(NamedTuple):
-    """A field of a record with its value, which is checked as it is read."""
+def texts_of(record: object, field: str, value: object) -> Texts:
+    """A field as a list of texts (or numbers), also SQuAD's ``{"text": […], …}``; a text that is not empty is one.
 
-    record: object
-    field: str
-    value: object
+    Raises:
+        DataError: it is none, or one of them is not a text.
+    """
+    text = as_text(value)
+    if isinstance(text, str):
+        return (text,) if text else ()
+    if isinstance(value, Mapping) and "text" in value:
+        return texts_of(record, field, value["text"])
+    if not isinstance(value, (list, tuple)):
+        raise _wrong(record, field, value, "a list of texts")
+    for index, text in enumerate(texts := tuple(map(as_text, value))):
+        if not isinstance(text, str):
+            raise _wrong(record, f"{field}[{index}]", text, "text")
+    return texts
 
-    def texts(self) -> Texts:
-        """A list of texts (or numbers), also SQuAD's ``{"text": […], …}``; one that is not empty is a list of one.
 
-        Raises:
-            DataError: it is none, or one of them is not a text.
-        """
-        text = as_text(self.value)
-        if isinstance(text, str):
-            return (text,) if text else ()
-        if isinstance(self.value, Mapping) and "text" in self.value:
-            return self._replace(value=self.value["text"]).texts()
-        if not isinstance(self.value, (list, tuple)):
-            raise self._wrong("a list of texts")
-        for index, text in enumerate(texts := tuple(map(as_text, self.value))):
-            if not isinstance(text, str):
-                raise FieldValue(self.record, f"{self.field}[{index}]", text)._wrong("text")
-        return texts
+def text_of(record: object, field: str, value: object, expected: str = "text") -> str:
+    """A field as a text; empty for ``None``.
 
-    def text(self, expected: str = "text") -> str:
-        """A text; empty for ``None``.
+    Raises:
+        DataError: it is not a text.
+    """
+    text = as_text(value)
+    if text is not None and not isinstance(text, str):
+        raise _wrong(record, field, value, expected)
+    return text or ""
 
-        Raises:
-            DataError: it is not a text.
-        """
-        text = as_text(self.value)
-        if text is not None and not isinstance(text, str):
-            raise self._wrong(expected)
-        return text or ""
 
-    def number(self, expected: str, most: float = float("inf")) -> float | None:
-        """A number from 0 up to ``most``; ``None`` stays.
+def number_of(record: object, field: str, value: object, expected: str, most: float = float("inf")) -> float | None:
+    """The value of a record's field as a number from 0 up to ``most``; ``None`` stays.
 
-        Raises:
-            DataError: it is none; the message says what was ``expected``.
-        """
-        if self.value is None:
-            return None
-        if isinstance(self.value, bool) or not isinstance(self.value, (int, float)) or not 0 <= self.value <= most:
-            raise self._wrong(expected)
-        return float(self.value)
+    Raises:
+        DataError: it is none; the message says what was ``expected``.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
+        raise _wrong(record, field, value, expected)
+    return float(value)
 
-    def _wrong(self, expected: str) -> DataError:
-        message = f"expected {expected}, found {self.value!r:.60}"
-        return DataError(message, record=read(self.record, "id", None), field=self.field)
+
+def _wrong(record: object, field: str, value: object, expected: str) -> DataError:
+    return DataError(f"expected {expected}, found {value!r:.60}", record=read(record, "id", None), field=field)
 
 
 def answers(gold: object) -> Texts:
@@ -77,12 +72,12 @@ def answers(gold: object) -> Texts:
     texts = gold_field(gold, "answers", None)
     if texts is None:
         texts = reference(gold) if read(gold, "reference", None) is not None else gold_field(gold, "answers") or ()
-    return FieldValue(gold, "answers", texts).texts()
+    return texts_of(gold, "answers", texts)
 
 
 def reference(gold: object) -> str:
     """The long answer, or an empty text."""
-    return FieldValue(gold, "reference", gold_field(gold, "reference", None)).text()
+    return text_of(gold, "reference", gold_field(gold, "reference", None))
 
 
 def extra(record: object, name: str) -> Any:
@@ -130,13 +125,13 @@ class AnswerPair(NamedTuple):
         """The answer; empty if the program abstained or failed."""
         text = pred_field(self.pred, "answer")
         record = self.gold if read(self.pred, "id", None) is None else self.pred
-        return "" if self.failed else FieldValue(record, "answer", text).text("text (empty to abstain)")
+        return "" if self.failed else text_of(record, "answer", text, "text (empty to abstain)")
 
     @property
     def confidence(self) -> float | None:
         """How sure the program was, from 0 to 1; ``None`` if it does not say."""
         value = pred_field(self.pred, "confidence", None)
-        return FieldValue(self.pred, "confidence", value).number("a number from 0 to 1", 1.0)
+        return number_of(self.pred, "confidence", value, "a number from 0 to 1", 1.0)
 
     @property
     def contexts(self) -> Texts | None:
@@ -144,7 +139,7 @@ class AnswerPair(NamedTuple):
         rows = pred_field(self.pred, "retrieved_contexts", None)
         if isinstance(rows, (list, tuple)):
             rows = [row if isinstance(row, str) else read(row, "text", row) for row in rows]
-        return None if rows is None else FieldValue(self.pred, "retrieved_contexts", rows).texts()
+        return None if rows is None else texts_of(self.pred, "retrieved_contexts", rows)
 
     @property
     def name(self) -> str | int | None:

@@ -64,7 +64,11 @@ def _clue(text: str, code: str) -> tuple[str, Place]:
     """
     most = 3  # words that are named as evidence
     margin = 30  # characters of the text on each side
-    matches = signs(text, code)
+    label = institutions().get(code)
+    spoken = label.words if label else frozenset()
+    folded = text.lower()  # of ASCII lower case is all that is folded, and most texts have no word of a label
+    possible = spoken and (not text.isascii() or any(word.lower() in folded for word in spoken))
+    matches = list(_pattern(spoken).finditer(text)) if possible else []
     if not matches:
         return "", (None, None, "")
     words = list(dict.fromkeys(match[0] for match in matches))[:most]
@@ -76,27 +80,11 @@ def _clue(text: str, code: str) -> tuple[str, Place]:
     return clause, (start, end, f"{'…' if before else ''}{around}{'…' if after < len(text) else ''}")
 
 
-def signs(text: str, code: str) -> list[re.Match[str]]:
-    """The words of a text that speak for an institution type, in the order of the text.
-
-    >>> [match[0] for match in signs("Het Stadsarchief bewaart akten", "A")]
-    ['Stadsarchief', 'akten']
-    """
-    label = institutions().get(code)
-    if not label or not label.words:
-        return []
-    lowered, pattern = _searched(label.words)
-    folded = text.lower()  # of ASCII lower case is all that is folded, and most texts have no word of a label
-    if text.isascii() and not any(word in folded for word in lowered):
-        return []
-    return list(pattern.finditer(text))
-
-
 @cache
-def _searched(words: frozenset[str]) -> tuple[list[str], re.Pattern[str]]:
-    """Words in lower case, and the pattern that finds them; a long one also inside a compound ("Stadsarchief")."""
+def _pattern(words: frozenset[str]) -> re.Pattern[str]:
+    """The pattern that finds words; a long one also inside a compound ("Stadsarchief")."""
     long = 5
     ordered = sorted(words, key=lambda word: (-len(word), word))
     edges = {word: r"\w*" if len(word) >= long else r"\b" for word in ordered}
     pattern = "|".join(f"{edge}{re.escape(word)}{edge}" for word, edge in edges.items())
-    return [word.lower() for word in words], re.compile(pattern, re.IGNORECASE)
+    return re.compile(pattern, re.IGNORECASE)
