@@ -16,7 +16,7 @@ from tests.nightly import drawn
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold.audit import FINDING_KINDS, GoldAudit, audit, repaired
-from goldassay.gold.audit.findings import Finding
+from goldassay.gold.audit.records import Finding
 from goldassay.results.view import Table
 
 Sets = dict[str, Any]  # file name to rows; the card under "card.yaml"

@@ -7,8 +7,7 @@ import random
 import pytest
 from rapidfuzz import fuzz, process
 
-from goldassay.gold.audit.findings import LocatedRecord
-from goldassay.gold.audit.records import duplicates
+from goldassay.gold.audit.records import LocatedRecord, duplicates
 from goldassay.gold.splits import grouped
 from goldassay.running.leaks import _near
 from goldassay.text import near as similarity
