@@ -137,9 +137,7 @@ class Comparison:
         """
         if self.test is None:
             raise GoldassayError(self.sentence)
-        if not self.lower_is_better:
-            return self.test
-        return replace(self.test, difference=-self.test.difference, interval=self.test.interval.reversed)
+        return -self.test if self.lower_is_better else self.test
 
     @property
     def verdict(self) -> ComparisonVerdict:

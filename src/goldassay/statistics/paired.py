@@ -92,8 +92,7 @@ class PairedTest:
 
     def __neg__(self) -> PairedTest:
         """B − A, by a permutation test."""
-        ends = replace(self.interval, value=-self.difference, low=-self.interval.high, high=-self.interval.low)
-        return replace(self, difference=-self.difference, interval=ends, effect=-self.effect)
+        return replace(self, difference=-self.difference, interval=self.interval.reversed, effect=-self.effect)
 
     def state(self) -> JsonObject:
         """As JSON; an effect without bound, and what cannot be estimated, is null."""

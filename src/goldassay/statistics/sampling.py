@@ -164,11 +164,31 @@ def estimate(
             raise GoldassayError(f"a stratum of {stratum.size} examples has no label, so nothing is known of it")
     is_rate = isinstance(evidences.zero, Mean) and systems == 1
     is_rate = is_rate and all((stratum.evidence[:, 1] == 1).all() for stratum in strata)
-    if is_rate and bounds:
-        inputs = sum(stratum.size for stratum in strata)
-        labels = sum(len(stratum.evidence) for stratum in strata)
-        if any(stratum.size * labels > SPARSE * inputs * len(stratum.evidence) for stratum in strata):
-            return _mover(strata, bounds, level)
+    inputs = sum(stratum.size for stratum in strata)
+    rows = sum(len(stratum.evidence) for stratum in strata)
+    sparse = any(stratum.size * rows > SPARSE * inputs * len(stratum.evidence) for stratum in strata)
+    if is_rate and bounds and sparse:
+        value, low, high = _mover(strata, bounds, level)
+    else:
+        value, low, high = _linearised(strata, evidences, level, systems, bounds)
+    labels = sum(stratum.labels for stratum in strata)
+    result = Interval(value, low, high, level, labels, "design, wilson" if bounds else "design, t")
+    if high <= low or all(stratum.verdicts is None for stratum in strata):
+        return result
+    if is_rate and bounds and len(strata) > 1:
+        width = _width_at_random(strata, value, bounds, level)
+    else:
+        unjudged = [replace(stratum, verdicts=None) for stratum in strata]
+        alone = estimate(unjudged, evidences, level=level, systems=systems, bounds=bounds)
+        width = alone.high - alone.low
+    # as many labels as give such an interval, where these alone give one of that width
+    return replace(result, effective=labels * (width / (high - low)) ** 2)
+
+
+def _linearised(
+    strata: Sequence[Stratum], evidences: Evidences, level: float, systems: int, bounds: Bounds | None
+) -> tuple[float, float, float]:
+    """The value and the ends of its interval, by the derivative at the totals."""
     parts = [_Part.of(stratum, evidences.paths, systems) for stratum in strata]
     totals = np.sum([estimated.totals for estimated in parts], axis=0)
     if systems == 1:
@@ -203,30 +223,15 @@ def estimate(
     doubt = sum(phase**2 / max(degrees, 1) for phase, degrees in phases)  # Satterthwaite
     degrees = max(2.0, variance**2 / doubt) if doubt > 0 else 2.0
     quantile = float(scipy.special.stdtrit(degrees, (1 + level) / 2))
-    labels = sum(stratum.labels for stratum in strata)
     value += judged
-    half = quantile * math.sqrt(variance)
-    low = value - half
-    high = value + half
     if bounds is not None:
-        low, high = bounded_ends(value, variance, labels, quantile, bounds)
-    result = Interval(value, low, high, level, labels, "design, wilson" if bounds else "design, t")
-    if high <= low or all(stratum.verdicts is None for stratum in strata):
-        return result
-    if is_rate and bounds and len(strata) > 1:
-        return _worth(result, _width_at_random(strata, value, bounds, level))
-    unjudged = [replace(stratum, verdicts=None) for stratum in strata]
-    alone = estimate(unjudged, evidences, level=level, systems=systems, bounds=bounds)
-    return _worth(result, alone.high - alone.low)
+        return value, *bounded_ends(value, variance, sum(stratum.labels for stratum in strata), quantile, bounds)
+    half = quantile * math.sqrt(variance)
+    return value, value - half, value + half
 
 
-def _worth(result: Interval, width: float) -> Interval:
-    """The interval with how many labels would give it, where these labels alone give one of this width."""
-    return replace(result, effective=result.n * (width / (result.high - result.low)) ** 2)
-
-
-def _mover(strata: Sequence[Stratum], bounds: Bounds, level: float) -> Interval:
-    """The mean over several strata of values between bounds, whose evidence is (value, 1).
+def _mover(strata: Sequence[Stratum], bounds: Bounds, level: float) -> tuple[float, float, float]:
+    """The mean over strata of values between bounds, whose evidence is (value, 1), and the ends of its interval.
 
     The lower end is the value less the root of the sum of squares of W_h (mean_h − low_h), the upper end likewise, with
     Wilson's ends of each stratum at the number of labels that its labels are worth, and of all inputs at theirs.
@@ -265,13 +270,7 @@ def _mover(strata: Sequence[Stratum], bounds: Bounds, level: float) -> Interval:
     squares += (mean - np.array(wilson_ends(mean, total, z))) ** 2 + z**2 * products
     below, above = np.sqrt(squares).tolist()
     width = most - least
-    low = least + width * max(0.0, mean - below)
-    high = least + width * min(1.0, mean + above)
-    number = sum(stratum.labels for stratum in strata)
-    result = Interval(least + width * mean, low, high, level, number, "design, wilson")
-    if high <= low or all(stratum.verdicts is None for stratum in strata):
-        return result
-    return _worth(result, _width_at_random(strata, result.value, bounds, level))
+    return least + width * mean, least + width * max(0.0, mean - below), least + width * min(1.0, mean + above)
 
 
 def _width_at_random(strata: Sequence[Stratum], value: float, bounds: Bounds, level: float) -> float:
