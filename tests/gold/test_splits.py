@@ -31,7 +31,7 @@ def unlike(number: int) -> str:
 strata = st.fixed_dictionaries({"country": st.sampled_from(["NL", "BE", "DE"]), "tier": st.integers(1, 3)})
 rows = st.lists(st.tuples(strata, st.integers(0, 8)), min_size=1, max_size=30).map(
     lambda found: [
-        {"id": f"d{i}", "text": unlike(i), "strata": facts, "place": f"g{group}"}
+        {"id": f"d{i}", "text": unlike(i), "strata": facts, "document": f"g{group}"}
         for i, (facts, group) in enumerate(found)
     ]
 )
@@ -40,16 +40,16 @@ rows = st.lists(st.tuples(strata, st.integers(0, 8)), min_size=1, max_size=30).m
 @drawn(60)
 @given(rows, st.integers(0, 3))
 def test_every_record_has_one_side_and_groups_stay_whole(records: list[dict[str, Any]], seed: int) -> None:
-    division = split(records, factors=["country", "tier"], group="place", seed=seed)
+    division = split(records, factors=["country", "tier"], seed=seed)
     assert list(division.of) == [record["id"] for record in records]
     assert set(division.of.values()) <= set(DATASET_SPLITS)
     assert sum(division.sizes.values()) == len(records)
     sides: dict[str, set[str]] = {}
     for record in records:
-        sides.setdefault(record["place"], set()).add(division.of[record["id"]])
+        sides.setdefault(record["document"], set()).add(division.of[record["id"]])
     assert all(len(names) == 1 for names in sides.values())
-    assert division == split(records, factors=["country", "tier"], group="place", seed=seed)
-    for members in grouped(records, group="place"):
+    assert division == split(records, factors=["country", "tier"], seed=seed)
+    for members in grouped(records):
         assert len({division.of[records[index]["id"]] for index in members}) == 1
 
 
@@ -151,11 +151,9 @@ def test_shares_add_up(ratios: dict[str, float]) -> None:
         split([{"id": "a", "text": "x"}], ratios=ratios)
 
 
-def test_no_records_and_no_group() -> None:
+def test_no_records() -> None:
     with pytest.raises(GoldassayError, match="nothing to split"):
         split([])
-    with pytest.raises(GoldassayError, match="record a has no 'place' to group by"):
-        split([{"id": "a", "text": "x"}], group="place")
 
 
 def test_no_side_is_empty_while_there_are_groups_for_it() -> None:

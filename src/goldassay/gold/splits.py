@@ -146,7 +146,6 @@ def split(
     ratios: Mapping[str, float] | None = None,
     factors: Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
-    group: str | None = None,
     near: float = NEAR_DUPLICATE,
     seed: int = 0,
 ) -> Split:
@@ -159,7 +158,6 @@ def split(
             those of ``STRATIFICATION_FACTORS`` that any record has, and where none has any, the labels.
         inputs: The fields whose text says whether two records are near duplicates; by default the text, the query or
             the question, and of records that have none of these all texts.
-        group: A field whose value stays on one side, as the documents that questions are about do.
         near: From how many per cent of similar characters two texts stay together.
         seed: Seeds the order of groups and ties.
 
@@ -184,7 +182,7 @@ def split(
         labels = Counter(str(record["label"]) for record in records if record.get("label") is not None)
         if labels and 2 * len(labels) <= labels.total():  # else they are numbers or texts
             used = ["label"]
-    groups = grouped(records, inputs, group=group, near=near)
+    groups = grouped(records, inputs, near)
     facts = [[(factor, str(value)) for factor in used if (value := value_of(r, factor)) is not None] for r in records]
     contents = [Counter(fact for index in members for fact in facts[index]) for members in groups]
     sizes = [len(members) for members in groups]
@@ -236,20 +234,13 @@ def value_of(record: Mapping[str, object], factor: str) -> object:
 
 
 def grouped(
-    records: Sequence[Record],
-    inputs: Sequence[str] | None = None,
-    *,
-    group: str | None = None,
-    near: float = NEAR_DUPLICATE,
+    records: Sequence[Record], inputs: Sequence[str] | None = None, near: float = NEAR_DUPLICATE
 ) -> list[list[int]]:
     """Records that must stay together, as lists of their places.
 
-    Records are connected by a common document, by the value of ``group`` and by (nearly) the same text; what is
-    connected, also over several steps, is one group. A record without a ``document`` may be one: those that name its id
-    belong to it. The id of a record with a document names nothing else.
-
-    Raises:
-        GoldassayError: A record lacks the field to group by.
+    Records are connected by a common document and by (nearly) the same text; what is connected, also over several
+    steps, is one group. A record without a ``document`` may be one: those that name its id belong to it. The id of a
+    record with a document names nothing else.
     """
     first: dict[tuple[str, str], int] = {}
     edges: list[tuple[int, int]] = []
@@ -258,11 +249,6 @@ def grouped(
         name = str(record["id"])
         ties = [("record", name), ("document", document if isinstance(document, str) else name)]
         ties += [(kind, str(other)) for other in record.get("documents") or () for kind in ("record", "document")]
-        if group is not None:
-            value = value_of(record, group)
-            if value is None:
-                raise GoldassayError(f"record {record['id']} has no {group!r} to group by")
-            ties.append(("group", str(value)))
         edges += [(first.setdefault(tie, index), index) for tie in ties]
     names = inputs or [name for name in CONTENT if any(record.get(name) for record in records)]
     names = names or anyfields.texts(records)

@@ -165,7 +165,7 @@ judge says of the answer that people saw, where that is not the answer of this r
 
 
 def corrected(
-    labels: JudgeLabels, ids: Sequence[str], tallies: Mapping[str, Sequence[JudgedMean]], level: float = 0.95
+    labels: JudgeLabels, ids: Sequence[str], tallies: Mapping[str, Sequence[JudgedMean]]
 ) -> dict[str, Corrected]:
     """The corrected value of each judged measure that people have labelled.
 
@@ -173,7 +173,6 @@ def corrected(
         labels: people's labels.
         ids: the id of each row.
         tallies: the evidence of each row, by measure.
-        level: of the intervals.
 
     Raises:
         GoldassayError: a label is of no value that a judge gives here, or is not a number from 0 to 1.
@@ -202,5 +201,5 @@ def corrected(
                 verdicts.append(float(verdict))
         if len(people) > 1 and judgements:
             unlabelled = list(judgements.values())
-            values[name] = by_labels(people, verdicts, unlabelled, level=level, bounds=(0.0, 1.0))
+            values[name] = by_labels(people, verdicts, unlabelled, bounds=(0.0, 1.0))
     return values

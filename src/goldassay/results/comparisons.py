@@ -119,7 +119,7 @@ class Comparisons(list[Comparison], Displayed):
             if len(tests) == len(numbers):  # `notes` say which pairs the labels cannot decide
                 results = [tests[pair] for pair in numbers]
                 lowest_first = name not in first.zero.worst  # the tests are of B less A
-                by_name[name] = places(results, numbers, len(self.results), lower_is_better=lowest_first)
+                by_name[name] = places(results, len(self.results), lower_is_better=lowest_first)
         return by_name
 
     def view(self) -> View:

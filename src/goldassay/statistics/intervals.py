@@ -146,7 +146,7 @@ def interval(
     if method == "t" and n < 2:
         raise GoldassayError("a t interval needs at least two examples")
     if by_t:
-        return student(value, math.sqrt(variance), n, level, limits)
+        return student(value, math.sqrt(variance), n, limits, level)
     if n < 2:
         return Interval(value, *limits, level, n, "effective")  # one document says nothing of others
     low, high = bounded_ends(value, variance, n, float(scipy.special.stdtrit(n - 1, (1 + level) / 2)), limits)
@@ -159,7 +159,7 @@ def interval(
     return Interval(value, low, high, level, n, "macro")
 
 
-def student(value: float, error: float, n: int, level: float, bounds: Bounds, method: str = "t") -> Interval:
+def student(value: float, error: float, n: int, bounds: Bounds, level: float = 0.95, method: str = "t") -> Interval:
     """Student's interval of a value with this standard error, cut at its bounds.
 
     Values that are all alike would be certain: between finite bounds their interval is that of a rate.
@@ -168,8 +168,8 @@ def student(value: float, error: float, n: int, level: float, bounds: Bounds, me
         value: The value.
         error: Its standard error.
         n: Of how many examples.
-        level: The level of the interval.
         bounds: The ends of the scale.
+        level: The level of the interval.
         method: What the interval is called.
     """
     if n < 2:
@@ -300,7 +300,7 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
     return wilson_ends(successes / n, n, float(scipy.special.ndtri((1 + level) / 2)))
 
 
-def share_difference(a: tuple[int, int], b: tuple[int, int], level: float = 0.95) -> Interval:
+def share_difference(a: tuple[int, int], b: tuple[int, int]) -> Interval:
     """The difference of two independent shares, each as (successes, n), with Newcombe's interval (1998, method 10).
 
     >>> gain = share_difference((56, 70), (48, 80))
@@ -309,12 +309,12 @@ def share_difference(a: tuple[int, int], b: tuple[int, int], level: float = 0.95
     """
     first = a[0] / a[1]
     second = b[0] / b[1]
-    first_low, first_high = wilson(*a, level)
-    second_low, second_high = wilson(*b, level)
+    first_low, first_high = wilson(*a)
+    second_low, second_high = wilson(*b)
     value = first - second
     below = math.hypot(first - first_low, second_high - second)
     above = math.hypot(first_high - first, second - second_low)
-    return Interval(value, value - below, value + above, level, a[1] + b[1], "newcombe")
+    return Interval(value, value - below, value + above, n=a[1] + b[1], method="newcombe")
 
 
 def wilson_ends(p: float, n: float, z: float) -> tuple[float, float]:

@@ -90,7 +90,7 @@ def not_worse(gains: Floats, margin: float, alpha: float = 0.05) -> NotWorse:
 
 
 def cheapest_not_worse(
-    gains: Sequence[Sequence[Floats]], costs: Sequence[float], margin: float, alpha: float = 0.05
+    gains: Sequence[Sequence[Floats]], costs: Sequence[float], margin: float
 ) -> tuple[int | None, dict[int, NotWorse]]:
     """The cheapest of several systems that is not worse than any other by more than a margin, and all tests.
 
@@ -98,12 +98,12 @@ def cheapest_not_worse(
         gains: ``gains[i][j]``: the paired gains of system i over system j.
         costs: The cost of each system.
         margin: The loss that is tolerated.
-        alpha: The chance of naming a system that is worse than the best by the margin or more.
 
-    The test of a system is the one against the system that it is hardest to hold against.
+    The chance of naming a system that is worse than the best by the margin or more is 5 % at most. The test of a system
+    is the one against the system that it is hardest to hold against.
     """
     count = len(costs)
-    level = alpha / max(1, count - 1)
+    level = 0.05 / max(1, count - 1)
     tests = {
         i: max(
             (not_worse(gains[i][j], margin, level) for j in range(count) if j != i),

@@ -305,7 +305,6 @@ def ranks(
     zero: Tally | None = None,
     *,
     clusters: Sequence[object] | None = None,
-    level: float = 0.95,
     lower_is_better: bool = False,
     resamples: int = 5000,
     seed: int = 0,
@@ -316,7 +315,6 @@ def ranks(
         systems: For each system its tallies or numbers.
         zero: An empty tally of the kind compared; none for plain numbers.
         clusters: The document (or another cluster) of each example; whole clusters are resampled.
-        level: With which probability no difference that is called sure is chance.
         lower_is_better: Whether the lowest value is first.
         seed: Of everything that is drawn at random.
 
@@ -324,35 +322,27 @@ def ranks(
     >>> [str(rank) for rank in ranks([strong, weak, strong], resamples=500)]
     ['1–2', '3', '1–2']
     """
-    n = len(systems)
-    pairs = list(combinations(range(n), 2))
     results = [
-        compare(systems[a], systems[b], zero, clusters=clusters, resamples=resamples, seed=seed) for a, b in pairs
+        compare(a, b, zero, clusters=clusters, resamples=resamples, seed=seed) for a, b in combinations(systems, 2)
     ]
-    return places(results, pairs, n, level=level, lower_is_better=lower_is_better)
+    return places(results, len(systems), lower_is_better=lower_is_better)
 
 
-def places(
-    results: Sequence[PairedTest],
-    pairs: Sequence[tuple[int, int]],
-    n: int,
-    *,
-    level: float = 0.95,
-    lower_is_better: bool = False,
-) -> list[Rank]:
+def places(results: Sequence[PairedTest], n: int, *, lower_is_better: bool = False) -> list[Rank]:
     """The ranks of n systems that the comparisons of their pairs leave open, corrected for their number.
 
+    With probability .95 no difference that is called sure is chance.
+
     Args:
-        results: The comparison of each pair, the first less the second.
-        pairs: The numbers of the systems of each pair.
+        results: The comparison of each pair, in the order of `itertools.combinations`, the first less the second.
         n: How many systems there are.
-        level: With which probability no difference that is called sure is chance.
         lower_is_better: Whether the lowest value is first.
     """
     better = [0] * n
     worse = [0] * n
+    pairs = combinations(range(n), 2)
     for (a, b), result, p in zip(pairs, results, holm([result.p for result in results]), strict=True):
-        if p <= 1 - level and result.difference:
+        if p <= 1 - 0.95 and result.difference:
             first, second = (a, b) if (result.difference > 0) != lower_is_better else (b, a)
             worse[first] += 1
             better[second] += 1

@@ -58,7 +58,6 @@ def corrected(
     verdicts: Sequence[float],
     unlabelled: Sequence[float],
     *,
-    level: float = 0.95,
     bounds: Bounds | None = None,
     origin: str = "unknown",
 ) -> Corrected:
@@ -68,7 +67,6 @@ def corrected(
         GoldassayError: There are too few labels, or something is not a number.
 
     Args:
-        level: The level of the interval, such as 0.95.
         bounds: The ends of the scale: no value and no interval leaves it.
         origin: How the labelled items were chosen: at ``random`` among these, by the ``verdict``, ``elsewhere``, or
             ``unknown``.
@@ -101,20 +99,20 @@ def corrected(
         more = np.append(y, [1, 1, 0, 0])
         _, variance = _trust(more, np.append(f, [1, 0, 1, 0]), g)
         size = n * max(1.0, float(more.var(ddof=1)) / len(more) / variance)
-        estimate = Interval(value, *wilson(value * size, size, level), level, n + len(g), "ppi++, wilson")
+        estimate = Interval(value, *wilson(value * size, size), n=n + len(g), method="ppi++, wilson")
         method = "auto"
         limits = (0.0, 1.0)
     else:
-        estimate = replace(student(value, float(np.sqrt(variance)), n, level, limits, "ppi++"), n=n + len(g))
+        estimate = replace(student(value, float(np.sqrt(variance)), n, limits, method="ppi++"), n=n + len(g))
         method = "t"
-    naive = interval(everything, method=method, bounds=limits, level=level)
-    people = interval(y, method=method, bounds=limits, level=level)
+    naive = interval(everything, method=method, bounds=limits)
+    people = interval(y, method=method, bounds=limits)
     p = exchangeable(f, g)
     if method == "t":  # numbers, for which there is no other estimator
-        why = "the labelled items are not like the others, and nothing corrects that" if p < 1 - level else ""
+        why = "the labelled items are not like the others, and nothing corrects that" if p < 1 - estimate.level else ""
         return Corrected(estimate, naive, people, trust, p, chosen=estimate, why=why)
-    rogan = rogan_gladen(y, f, g, level)
-    strata = by_verdict(y, f, g, level)
+    rogan = rogan_gladen(y, f, g)
+    strata = by_verdict(y, f, g)
     return Corrected(estimate, naive, people, trust, p, rogan, strata, *_choose(origin, p, estimate, rogan, strata))
 
 
@@ -149,14 +147,13 @@ def exchangeable(labelled: Vector, unlabelled: Vector) -> float:
     return float(result.pvalue)
 
 
-def rogan_gladen(y: Vector, f: Vector, g: Vector, level: float = 0.95) -> Interval | None:
+def rogan_gladen(y: Vector, f: Vector, g: Vector) -> Interval | None:
     """The rate among other items, by the judge's sensitivity and specificity; None if it is no better than chance.
 
     Args:
         y: Labels, 0 or 1.
         f: The verdicts on the same items.
         g: The verdicts on the others.
-        level: The level of the interval.
 
     >>> labels, verdicts = np.array([1] * 40 + [0] * 40), np.array([1] * 36 + [0] * 4 + [1] * 8 + [0] * 32)
     >>> rate = rogan_gladen(labels, verdicts, np.array([1] * 340 + [0] * 660))      # (.34 + .8 - 1) / (.9 + .8 - 1)
@@ -173,12 +170,12 @@ def rogan_gladen(y: Vector, f: Vector, g: Vector, level: float = 0.95) -> Interv
     rates = np.linspace(0, 1, 2001)
     gaps = q - (rates * right + (1 - rates) * (1 - left))
     errors = np.sqrt(spread + rates**2 * of_right + (1 - rates) ** 2 * of_left)
-    fit = rates[np.abs(gaps) <= scipy.special.ndtri((1 + level) / 2) * errors]
+    fit = rates[np.abs(gaps) <= scipy.special.ndtri(0.975) * errors]
     low, high = (float(fit[0]), float(fit[-1])) if len(fit) else (0.0, 1.0)
-    return Interval(value, min(low, value), max(high, value), level, len(y) + len(g), "rogan-gladen")
+    return Interval(value, min(low, value), max(high, value), n=len(y) + len(g), method="rogan-gladen")
 
 
-def by_verdict(y: Vector, f: Vector, g: Vector, level: float = 0.95) -> Interval | None:
+def by_verdict(y: Vector, f: Vector, g: Vector) -> Interval | None:
     """The rate from the labels of each verdict; None if a verdict that is given has no label."""
     everything = np.concatenate([f, g])
     share = float(everything.mean())
@@ -192,7 +189,7 @@ def by_verdict(y: Vector, f: Vector, g: Vector, level: float = 0.95) -> Interval
     variance = sum(weight**2 * spread for (weight, _), (_, spread) in zip(parts, rates, strict=True))
     variance += (rates[0][0] - rates[-1][0]) ** 2 * share * (1 - share) / n
     size = middle * (1 - middle) / variance
-    return Interval(value, *wilson(value * size, size, level), level, n, "by verdict")
+    return Interval(value, *wilson(value * size, size), n=n, method="by verdict")
 
 
 def _plus_one(values: Vector) -> tuple[float, float]:

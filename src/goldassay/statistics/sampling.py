@@ -364,7 +364,7 @@ def sign_test(differences: Floats) -> float:
     return float(scipy.stats.binomtest(wins, wins + losses, 0.5).pvalue) if wins + losses else 1.0
 
 
-def swap_test(differences: Floats, resamples: int = 10_000, seed: int = 0) -> float:
+def swap_test(differences: Floats, resamples: int = 10_000) -> float:
     """The two-sided p-value of their sum if each sign is a fair coin; of differences of one size the exact sign test.
 
     Otherwise (b + 1) / (resamples + 1), where b random choices of signs give a sum at least as far from 0.
@@ -375,7 +375,7 @@ def swap_test(differences: Floats, resamples: int = 10_000, seed: int = 0) -> fl
     moved = differences[differences != 0]
     if not len(moved) or np.ptp(np.abs(moved)) < 1e-9 * np.abs(moved).max():
         return sign_test(moved)
-    signs = np.random.default_rng(seed).integers(0, 2, (resamples, len(moved)), dtype=np.int8) * 2 - 1
+    signs = np.random.default_rng(0).integers(0, 2, (resamples, len(moved)), dtype=np.int8) * 2 - 1
     as_far = int((np.abs(signs @ moved) >= abs(float(moved.sum())) * (1 - 1e-9)).sum())
     return (as_far + 1) / (resamples + 1)
 

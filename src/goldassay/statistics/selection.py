@@ -26,6 +26,7 @@ from goldassay.core.evidence import Floats, Ints
 FOLDS = 10
 ROUNDS = 10
 FLIPS = 4000
+LEVEL = 0.95  # of the intervals
 FLOOR = 0.25  # of an example: the least standard error, for gains that are the same in all
 
 
@@ -54,7 +55,6 @@ def select(
     weights: Floats | None = None,
     chosen: Ints | None = None,
     flips: int = FLIPS,
-    level: float = 0.95,
     seed: int = 0,
 ) -> Selection:
     """Correct the gain of the chosen candidate of each matrix.
@@ -65,7 +65,6 @@ def select(
         weights: These w of the rows, whose mean is 1; by default all rows weigh the same.
         chosen: The column of each matrix that was chosen, or −1; by default the one with the largest mean above 0.
         flips: How many flips of the signs are drawn.
-        level: Of the intervals.
         seed: Of what is drawn.
 
     >>> noise = np.random.default_rng(2).normal(size=(1, 60, 20))
@@ -96,11 +95,11 @@ def select(
     # lower end is `critical` errors below the mean, never fewer than Student's; one that excludes 0 although the test
     # does not reject (the two quantiles are of different rows) is moved to 0. The upper end is Student's: having been
     # chosen only makes a mean too high. The cross-fitted estimate is kept within both ends.
-    student = float(scipy.special.stdtrit(max(n - 1, 1), (1 + level) / 2))
-    critical = np.maximum(np.quantile(_largest(signs, centred, floor), level, axis=0), student)
+    student = float(scipy.special.stdtrit(max(n - 1, 1), (1 + LEVEL) / 2))
+    critical = np.maximum(np.quantile(_largest(signs, centred, floor), LEVEL, axis=0), student)
     low = naive - critical * error
     high = naive + student * error
-    low = np.where(p > 1 - level, np.minimum(low, 0.0), low)
+    low = np.where(p > 1 - LEVEL, np.minimum(low, 0.0), low)
     folds = min(FOLDS, n)
     held_out = np.concatenate([np.eye(folds)[:, rng.permutation(n) % folds] for _ in range(ROUNDS)])
     outside = _times(held_out.astype(np.float32), rows)
