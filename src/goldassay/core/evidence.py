@@ -125,7 +125,7 @@ def _matrix(tallies: Values | Tally) -> tuple[list[Path], Floats]:
         raise GoldassayError("no evidence: there are no examples")
     kind = type(tallies[0])
     if issubclass(kind, Sums) and all(type(tally) is kind for tally in tallies):
-        names = sorted(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+        names = sorted(kind.__dataclass_fields__)
         rows = np.array(list(map(attrgetter(*names), tallies)), dtype=float)
         return [(name,) for name in names], rows.reshape(len(tallies), len(names))
     states = [flat(tally.state()) for tally in tallies]

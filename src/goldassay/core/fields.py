@@ -59,7 +59,7 @@ def read(record: object, path: str, default: object = ABSENT) -> Any:
     return value
 
 
-def _step(record: Any, key: str) -> Any:
+def _step(record: Any, key: str) -> object:
     if is_example(record) or isinstance(record, Mapping):
         return record.get(key, ABSENT)
     if key.startswith("_") or record is None or isinstance(record, (str, bytes, int, float, list, tuple)):
@@ -68,7 +68,7 @@ def _step(record: Any, key: str) -> Any:
     return ABSENT if callable(value) else value
 
 
-def without_enums(value: Any) -> Any:
+def without_enums(value: object) -> Any:
     """The value of a member of an ``Enum``, also in a list; anything else as it is.
 
     >>> from enum import Enum
@@ -218,7 +218,7 @@ def shared_text(records: Iterable[object], outputs: Collection[str] = ()) -> str
     return f"{shared} of {len(texts)} examples {what}"
 
 
-class Renamed(Mapping[str, Any]):
+class Renamed(Mapping[str, object]):
     """A record seen through ``columns``: the measure's names for the program's fields.
 
     >>> Renamed({"rag": {"ctx": ["a"]}, "id": 7}, {"retrieved_contexts": "rag.ctx"})["retrieved_contexts"]
@@ -230,7 +230,7 @@ class Renamed(Mapping[str, Any]):
         self.columns = columns
         self.absent = absent or {}  # columns of which it has neither name
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> object:
         column = self.columns.get(key)
         if column is None:
             value = read(self.record, key, None)
@@ -246,7 +246,7 @@ class Renamed(Mapping[str, Any]):
         return len(list(iter(self)))
 
 
-def sides(columns: Columns | None, gold: object, pred: object) -> tuple[Any, Any]:
+def sides(columns: Columns | None, gold: object, pred: object) -> tuple[object, object]:
     """Gold and prediction as a measure reads them.
 
     A key ``gold.NAME`` or ``pred.NAME`` renames on that side alone. A bare key renames on the prediction, and on the

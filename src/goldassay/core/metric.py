@@ -467,8 +467,8 @@ class FunctionMetric(Metric):
                 raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}{of_dict}")
         score = float(Evidence(tallies, self.weights, worst_values(self.measures)).value)
         errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score, self.reads)
-        main = Assessment(tallies[self.main], errors, (text,) if text and not errors else ())
-        return {key: Assessment(entry) for key, entry in tallies.items()} | {self.main: main}
+        reported = Assessment(tallies[self.main], errors, (text,) if text and not errors else ())
+        return {key: Assessment(entry) for key, entry in tallies.items()} | {self.main: reported}
 
     @staticmethod
     def _returned(key: str, value: Tally | float, worst: Mapping[str, float | None]) -> Returned:
@@ -483,7 +483,7 @@ class FunctionMetric(Metric):
 AnyMetric: TypeAlias = Metric | Callable[..., Any]  # what may stand for a metric: see `Metric.of`
 
 
-def _objects(value: Any) -> Any:
+def _objects(value: object) -> object:
     """Stored objects with their fields as attributes, as the program made them."""
     if isinstance(value, list):
         return [_objects(item) for item in value]
@@ -501,11 +501,11 @@ def _number(value: Any) -> float:
     return number
 
 
-def _overall(parts: Sequence[Any]) -> Any:
+def _overall(parts: Sequence[Tally | float]) -> Tally | float:
     """The value of a dict without one of its own: the sum of evidence of one kind, else the mean."""
     if isinstance(parts[0], Counts) and all(type(value) is type(parts[0]) for value in parts):
         return sum(parts[1:], parts[0])
-    return sum(value if isinstance(value, float) else float(value.value) for value in parts) / len(parts)
+    return sum(float(value.value) if isinstance(value, Tally) else value for value in parts) / len(parts)
 
 
 def _return_type(function: Callable[..., object]) -> object:

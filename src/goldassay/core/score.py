@@ -49,7 +49,7 @@ class Total:
     factor: float = 1.0
     failed: int = 0
     failure: str = ""
-    _next: list[Any] = field(default_factory=list, init=False, compare=False)
+    _next: list[tuple[Score, Total]] = field(default_factory=list, init=False, compare=False)
     """The score that was added last, and the sum with it.
 
     ``Evaluate`` sums all scores again after every example. A sum that knows the next one does not add up the same
@@ -58,10 +58,9 @@ class Total:
 
     def __add__(self, other: object) -> Total:
         if isinstance(other, Score):
-            if not self._next or self._next[0] is not other:
-                self._next[:] = other, self + other.total
-            total: Total = self._next[1]
-            return total
+            if not self._next or self._next[0][0] is not other:
+                self._next[:] = [(other, self + other.total)]
+            return self._next[0][1]
         if isinstance(other, (int, float)):
             return replace(self, plain=self.plain + other) if other else self
         if type(other) is not Total:

@@ -67,7 +67,7 @@ class ProgramShape:
     declarations: Mapping[str, Any] = field(default_factory=dict, repr=False)
     measured: tuple[str, ...] = field(default=(), repr=False)
     intermediate: tuple[str, ...] = field(default=(), repr=False)
-    models: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    models: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
         inputs: The fields that it reads, if its file says so.
     """
     signature = _signature(program)
-    named_predictors: Any = getattr(program, "named_predictors", None)
+    named_predictors = getattr(program, "named_predictors", None)
     pairs: Any = named_predictors() if callable(named_predictors) else ()
     predictors = [_signature(predictor) for _, predictor in pairs]
     signatures = [item for item in [signature, *predictors] if item is not None]

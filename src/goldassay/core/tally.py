@@ -14,11 +14,11 @@ from __future__ import annotations
 import statistics
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, fields
+from dataclasses import Field, InitVar, dataclass, field, fields
 from functools import cache, reduce
 from operator import add, attrgetter
 from types import MappingProxyType
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 from typing_extensions import TypeVar
 
@@ -212,7 +212,7 @@ def occurs(amount: Number) -> bool:
 
 
 @cache
-def _values(kind: Any) -> Callable[[object], tuple[Number, ...]]:
+def _values(kind: type[Sums]) -> Callable[[object], tuple[Number, ...]]:
     """A function that reads the fields of a tally of this kind, in their order."""
     return attrgetter(*kind.__dataclass_fields__)
 
@@ -221,6 +221,7 @@ class Sums(Tally):
     """Adds field by field; the fields of the dataclass are the evidence."""
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]
 
     def __add__(self, other: Self, /) -> Self:
         if type(other) is not type(self):
@@ -231,8 +232,7 @@ class Sums(Tally):
         return total
 
     def state(self) -> dict[str, Number]:
-        kind: Any = type(self)
-        return dict(zip(kind.__dataclass_fields__, _values(kind)(self), strict=True))
+        return dict(zip(self.__dataclass_fields__, _values(type(self))(self), strict=True))
 
     def from_state(self, state: State) -> Self:
         return type(self)(**state)

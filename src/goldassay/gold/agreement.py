@@ -29,7 +29,7 @@ from goldassay.core.evidence import row as row_of
 from goldassay.core.fields import JsonObject, Record, check_unique, clusters, identity
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import shape_of_task
-from goldassay.core.tally import Counts, Mean
+from goldassay.core.tally import Counts, Mean, total
 from goldassay.gold import records as shaped
 from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.formats import ReadOptions
@@ -318,9 +318,9 @@ class Study:
         bounds = None
         if tallies:
             records, evidence = zip(*tallies, strict=True)
-            zero = evidence[0].from_state({})
-            total = sum(evidence, zero)
-            if total.defined is not None if isinstance(total, Coefficient) else total.weight:
+            together = total(evidence)
+            if together.defined is not None if isinstance(together, Coefficient) else together.weight:
+                zero = together.from_state({})
                 documents = clusters([next(filter(None, row)) for row in records])
                 bounds = interval(evidence, zero, clusters=documents, method="bootstrap", **self.draws)
         self.figures.append(Figure(name, tuple(between), type_, units, bounds))

@@ -24,7 +24,7 @@ from typing import Any
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError
-from goldassay.core.fields import Fields, Record, names
+from goldassay.core.fields import Fields, JsonObject, Record, names
 from goldassay.core.fields import read as field_at
 from goldassay.gold.formats import SPLIT_NAMES, is_by_split
 
@@ -76,7 +76,7 @@ def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool) -> Re
     return merged
 
 
-def renamed(row: Mapping[str, object], paths: Mapping[str, str], *, predicted: bool) -> Fields:
+def renamed(row: Mapping[str, object], paths: Mapping[str, str], *, predicted: bool) -> JsonObject:
     """A row under the names of a mapping, which may be other names in predictions than in gold; other columns stay.
 
     Raises:
@@ -148,7 +148,7 @@ def _is_empty(value: object) -> bool:
     return value is None or (isinstance(value, float) and isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
 
 
-def nested(row: Mapping[str, object]) -> Fields:
+def nested(row: Mapping[str, object]) -> JsonObject:
     """A row of a table as a record with its fields: dotted columns are nested, empty cells are absent.
 
     The record is the column ``record``, the columns that begin with ``record.``, or all that do not describe it.

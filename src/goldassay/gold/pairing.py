@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import Faults
@@ -42,7 +42,7 @@ class Pairs:
 def pairs(
     task: str,
     gold: object,
-    pred: Any,
+    pred: object,
     *,
     split: str | None = None,
     format: str | None = None,

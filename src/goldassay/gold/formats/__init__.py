@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from os import PathLike
 from os.path import exists
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, TypeGuard
+from typing import Any, NamedTuple, TypedDict
+
+from typing_extensions import TypeIs
 
 from goldassay._support import extensions, files
 from goldassay._support.exceptions import DataError, GoldassayError
@@ -156,7 +158,7 @@ class Format(NamedTuple):
     spurious: str = ""
 
 
-def is_file(path: object) -> TypeGuard[str | Path]:
+def is_file(path: object) -> TypeIs[str | Path]:
     """Whether this names a file, and is not the records themselves."""
     return isinstance(path, (str, PathLike))
 
@@ -205,7 +207,7 @@ def is_run(path: object) -> bool:
     return (file / "rows.jsonl").is_file() or (file.name == "rows.jsonl" and '"tallies":' in _head(file))
 
 
-def guess(path: str | Path, task: str, otherwise: str = "") -> str:
+def guess(path: object, task: str, otherwise: str = "") -> str:
     """The format that a file's name, its beginning and the task suggest; ``otherwise`` if they suggest none.
 
     That of records in Python is ``data``.

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from goldassay._support import files
 from goldassay._support import jsonl as strict
@@ -104,10 +103,9 @@ def dumps(records: Iterable[Mapping[str, object]]) -> str:
     lines = []
     at_the_end = ("strata", "meta")
     for record in records:
-        row: dict[str, Any] = {key: value for key, value in record.items() if key not in at_the_end}
-        if isinstance(row.get("relevant"), Mapping):
-            grades = row["relevant"].items()
-            row["relevant"] = {key: int(grade) if float(grade).is_integer() else grade for key, grade in grades}
+        row = {key: value for key, value in record.items() if key not in at_the_end}
+        if isinstance(grades := row.get("relevant"), Mapping):
+            row["relevant"] = {key: int(grade) if float(grade).is_integer() else grade for key, grade in grades.items()}
         row |= {key: record[key] for key in at_the_end if key in record}
         try:
             text = json.dumps(row, ensure_ascii=False, allow_nan=False)

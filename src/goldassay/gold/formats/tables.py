@@ -22,7 +22,7 @@ import re
 import sys
 import warnings
 from ast import literal_eval
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from enum import Enum
 from functools import cache
@@ -93,10 +93,10 @@ def rows(source: Source) -> Iterator[SourceRecord]:
                 row = plain
             record = anyfields.nested(row) if source.task == "records" else row
             record = _record(record, source) if source.task in TASKS else record
-            name = record.pop("id", None)
-            source.numbered = source.numbered or name in (None, "")
+            own_id = record.pop("id", None)
+            source.numbered = source.numbered or own_id in (None, "")
             split = {} if record.get("split") is None else {"split": str(record["split"])}
-            yield SourceRecord({"id": str(number if name in (None, "") else name), **record, **split}, line)
+            yield SourceRecord({"id": str(number if own_id in (None, "") else own_id), **record, **split}, line)
     if empty:
         raise DataError("there are no records", file=source.path)
 
@@ -139,7 +139,7 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, object]]:
     return ((None, row) for row in records)
 
 
-def _record(row: JsonObject, source: Source) -> Fields:
+def _record(row: JsonObject, source: Source) -> JsonObject:
     """A row under the names of the task's fields."""
     header = ", ".join(row) or "none"
     by_name = {name.strip().lower(): name for name in reversed(list(row))}
@@ -235,9 +235,13 @@ def table(
     usual = "," if Path(path).suffix.lower() == ".csv" else "\t"
     first = content.partition("\n")[0]
     separator = usual if usual in first else max((usual, "\t", ";", ",", "|"), key=first.count)
-    quoting: Any = csv.QUOTE_MINIMAL if quoted or (quoted is None and separator != "\t") else csv.QUOTE_NONE
     csv.field_size_limit(sys.maxsize)
-    reader = csv.reader(io.StringIO(content), delimiter=separator, quoting=quoting, strict=not quoted)
+    reader = csv.reader(
+        io.StringIO(content),
+        delimiter=separator,
+        quoting=csv.QUOTE_MINIMAL if quoted or (quoted is None and separator != "\t") else csv.QUOTE_NONE,
+        strict=not quoted,
+    )
     try:
         header = list(map(files.csv_cell, next(reader)))
         rows = [(reader.line_num, list(map(files.csv_cell, cells))) for cells in reader if any(map(str.strip, cells))]
@@ -263,7 +267,7 @@ def _cell_value(cell: str) -> Any:
         return literal_eval(cell)
 
 
-def _typed(name: str, cells: list[str]) -> list[Any]:
+def _typed(name: str, cells: list[str]) -> Sequence[object]:
     """A column as numbers, truth values, lists or objects, if all its cells read so; an empty cell is None then."""
     try:
         values = [_cell_value(cell) for cell in cells]
