@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from goldassay import workspace
+from goldassay.core.fields import Record
 from goldassay.gold import read
-from goldassay.gold.shapes import Record
 
 SEED = 14
 Tags = list[list[str]]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from goldassay.gold.shapes import Record
+from goldassay.core.fields import Record
 from goldassay.judges.audit import changed_digit, negated, swapped_name
 from goldassay.measures.answering import found_entities
 from goldassay.text.words import sentences

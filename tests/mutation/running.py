@@ -21,8 +21,8 @@ from tests.mutation.damages import Damage
 from tests.perfect import perfect_for
 
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError
+from goldassay.core.fields import Record
 from goldassay.core.measure import TASKS, Measure, registered
-from goldassay.gold.shapes import Record
 from goldassay.models.embedding import Embedder, available, register
 
 FACTS = (

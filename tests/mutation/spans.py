@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.mutation.damages import Apply, Damage, each, listed
 
-from goldassay.gold.shapes import Record
+from goldassay.core.fields import Record
 from goldassay.judges.audit import changed_digit
 
 OTHER_TYPE = {

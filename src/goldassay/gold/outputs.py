@@ -17,11 +17,10 @@ from operator import itemgetter
 
 import numpy as np
 
-from goldassay.core.fields import JsonObject
+from goldassay.core.fields import JsonObject, Record
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape
 from goldassay.gold.records import LABEL_FIELDS
-from goldassay.gold.shapes import Record
 from goldassay.measures.extraction.records import spans
 from goldassay.measures.linking.records import sides as link_sides
 from goldassay.measures.retrieval.records import scores

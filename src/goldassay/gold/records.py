@@ -19,10 +19,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from goldassay._support.exceptions import DataError
 from goldassay._support.files import resource
-from goldassay.core.fields import JsonObject, as_text
+from goldassay.core.fields import Fields, JsonObject, Record, as_text
 from goldassay.core.measure import FAILURE, NO_PREDICTION, TASKS
 from goldassay.core.shape import UNKNOWN_SHAPE
-from goldassay.gold.shapes import SHAPES, Fields, Record, Side
+from goldassay.gold.shapes import SHAPES, Side
 
 SAMPLING = "sampling"  # the field of `goldassay.statistics.design`, which loads numpy
 SPANS = {"extraction": "entities", "linking": "links"}

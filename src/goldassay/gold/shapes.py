@@ -13,9 +13,7 @@ from typing import Annotated, Literal, NotRequired, Required
 from pydantic import BeforeValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from goldassay.core.fields import Fields as Fields
-from goldassay.core.fields import JsonObject, as_text
-from goldassay.core.fields import Record as Record
+from goldassay.core.fields import Fields, JsonObject, as_text
 from goldassay.core.measure import TASKS
 
 Id = Annotated[str, Field(min_length=1, coerce_numbers_to_str=True)]

@@ -29,7 +29,7 @@ import numpy as np
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.options import shell_line
 from goldassay._support.secrets import redact, scrub
-from goldassay.core.fields import JsonObject, identity
+from goldassay.core.fields import Fields, JsonObject, Record, identity
 from goldassay.core.measure import TASKS, Measure, check_choice
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape, input_text
 from goldassay.ext.labelling import SUFFIX
@@ -37,7 +37,7 @@ from goldassay.ext.labelling.outputs import OutputComparison, of_corpus, predict
 from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.outputs import output_of
 from goldassay.gold.records import INPUT_FIELDS, LABEL_FIELDS, SPANS, empty_prediction, is_labelled
-from goldassay.gold.shapes import SHAPES, Fields, Record
+from goldassay.gold.shapes import SHAPES
 from goldassay.gold.splits import TUNING_SPLITS, grouped, split, value_of
 from goldassay.results.view import Note, Sentence, Table, TableRow, View
 from goldassay.statistics.design import SAMPLING, Sampling, sampling_of

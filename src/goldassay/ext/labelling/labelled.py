@@ -21,14 +21,13 @@ from goldassay import workspace
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.secrets import scrub
 from goldassay.core.evidence import Evidences
-from goldassay.core.fields import JsonObject, clusters, identity
+from goldassay.core.fields import JsonObject, Record, clusters, identity
 from goldassay.core.measure import RAISED, TASKS, Measure, raised_notes
 from goldassay.core.tally import Mean
 from goldassay.ext.labelling.outputs import OutputComparison, drafted_shape, measure_named, predicted
 from goldassay.gold import Pairs
 from goldassay.gold.outputs import output_of
 from goldassay.gold.records import empty_prediction, is_labelled
-from goldassay.gold.shapes import Record
 from goldassay.results.comparison import Comparison, adjusted_for_pairs
 from goldassay.running.comparing import measured_by, of_pairs
 from goldassay.running.scoring import read

@@ -20,8 +20,7 @@ from typing_extensions import TypedDict
 
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import JsonObject
-from goldassay.gold.shapes import Fields
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.measures.trajectories.records import CALLING, steps_of
 from goldassay.measures.trajectories.scorecard import AT_END, START
 from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View

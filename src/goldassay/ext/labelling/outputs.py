@@ -24,12 +24,12 @@ import numpy as np
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay._support.files import resource
+from goldassay.core.fields import Fields
 from goldassay.core.measure import TASKS, Measure, parse, registered
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape
 from goldassay.core.tally import Counts, Mean
 from goldassay.gold.outputs import as_text, canonical_output
 from goldassay.gold.records import empty_prediction
-from goldassay.gold.shapes import Fields
 from goldassay.measures.retrieval.scorecard import named
 from goldassay.measures.trajectories.records import trajectory
 from goldassay.statistics.design import Design

@@ -14,7 +14,7 @@ from typing import Any
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import JsonObject, identity
+from goldassay.core.fields import Fields, JsonObject, identity
 from goldassay.core.fields import read as field_at
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import ProgramShape
@@ -27,7 +27,7 @@ from goldassay.gold.formats import Source
 from goldassay.gold.formats.jsonl import record_of
 from goldassay.gold.outputs import OUTPUT_FIELDS
 from goldassay.gold.records import INPUT_FIELDS
-from goldassay.gold.shapes import SHAPES, Fields
+from goldassay.gold.shapes import SHAPES
 from goldassay.measures.trajectories.records import TRAJECTORY
 from goldassay.running.evaluated import number
 from goldassay.running.folder import run_at

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import JsonObject
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.gold.formats import Format, Source, SourceRecord
-from goldassay.gold.shapes import Fields, Record, Side
+from goldassay.gold.shapes import Side
 
 
 def _squad(source: Source) -> Iterator[SourceRecord]:

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
+from goldassay.core.fields import Fields, Record
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import SPANS, candidates, covered, span_fault
-from goldassay.gold.shapes import Fields, Record, Side
+from goldassay.gold.shapes import Side
 
 SPACE = re.compile(r"\s")
 UNSAFE = re.compile(r"^[/\\]|(?:^|[/\\])\.\.(?:[/\\]|$)|^[A-Za-z]:|\0")

@@ -41,11 +41,11 @@ from typing import NamedTuple
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError
-from goldassay.core.fields import JsonObject
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.measure import check_choice
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import SPANS
-from goldassay.gold.shapes import Fields, Record, Side
+from goldassay.gold.shapes import Side
 from goldassay.text import spans as tagging
 from goldassay.text import words
 

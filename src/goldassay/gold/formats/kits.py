@@ -18,8 +18,8 @@ import yaml
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay.core.fields import Fields
 from goldassay.gold.formats import Format, Source, SourceRecord
-from goldassay.gold.shapes import Fields
 
 KIT_LISTS = {"benchmark": "articles", "annotations": "annotations", "alignment": "alignments"}
 KIND_OF_TASK = {"linking": "benchmark", "triples": "annotations"}

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import JsonObject
+from goldassay.core.fields import JsonObject, Record
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import is_labelled
-from goldassay.gold.shapes import SHAPES, Record, Side
+from goldassay.gold.shapes import SHAPES, Side
 
 ANNOTATED = ("entities", "label", "secondary_labels")
 SHOWN_FIELDS = ("errors", "score")  # what `goldassay runs export --format label-studio` shows people with the text

@@ -34,12 +34,12 @@ from typing import Any
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, MissingExtra
 from goldassay._support.files import Faults
-from goldassay.core.fields import JsonObject
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields
 from goldassay.gold.formats import SPLIT_NAMES, Format, Source, SourceRecord, is_by_split
 from goldassay.gold.records import LABEL_FIELDS, is_labelled, schema
-from goldassay.gold.shapes import Fields, Side
+from goldassay.gold.shapes import Side
 
 WRITTEN = ("classification", "answering")
 HF = "hf:"

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
+from goldassay.core.fields import Fields, Record
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import grades
-from goldassay.gold.shapes import Fields, Record, Side
+from goldassay.gold.shapes import Side
 
 
 def _queries(source: Source) -> Iterator[SourceRecord]:

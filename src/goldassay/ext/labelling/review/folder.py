@@ -37,7 +37,7 @@ from goldassay import workspace
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.secrets import mask, redact
-from goldassay.core.fields import JsonObject, check_unique
+from goldassay.core.fields import Fields, JsonObject, Record, check_unique
 from goldassay.core.measure import TASKS
 from goldassay.ext.labelling import REVIEW, SUFFIX
 from goldassay.ext.labelling.drafts import GOLD_FIELDS, Pool, draft, next_steps, text_of
@@ -46,7 +46,7 @@ from goldassay.gold import anyfields, formats, reading
 from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.formats import HEAD_BYTES, TASK_OF_FIELD
 from goldassay.gold.records import SPANS, as_gold, candidate_ids, problems, prove
-from goldassay.gold.shapes import SHAPES, Fields, Record
+from goldassay.gold.shapes import SHAPES
 from goldassay.running.head import now
 from goldassay.statistics.design import SAMPLING, Design
 from goldassay.workspace import own_program

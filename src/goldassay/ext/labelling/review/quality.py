@@ -19,14 +19,13 @@ from functools import cached_property
 from itertools import combinations
 from math import exp, log, sqrt
 
-from goldassay.core.fields import JsonObject
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.measure import TASKS
 from goldassay.ext.labelling.drafts import GOLD_FIELDS
 from goldassay.ext.labelling.labelled import PREFERRED, ranked, verdict
 from goldassay.ext.labelling.outputs import drafted_shape
 from goldassay.ext.labelling.review.journal import Journal, Line, canonical
 from goldassay.gold.agreement import agree
-from goldassay.gold.shapes import Fields
 from goldassay.results.comparison import ComparisonVerdict
 from goldassay.statistics.intervals import share_difference, wilson
 

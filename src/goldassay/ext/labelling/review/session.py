@@ -19,7 +19,7 @@ import yaml
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError, GoldassayError, StorageError
-from goldassay.core.fields import JsonObject
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.measure import TASKS
 from goldassay.ext.labelling.drafts import draft
 from goldassay.ext.labelling.modes import ReviewedTrace, read_modes
@@ -29,7 +29,6 @@ from goldassay.ext.labelling.review.quality import GOOD, Quality
 from goldassay.ext.labelling.review.queue import Queue
 from goldassay.gold import anyfields
 from goldassay.gold.records import candidate_ids
-from goldassay.gold.shapes import Fields, Record
 from goldassay.measures.trajectories.records import TRAJECTORY, steps_of
 from goldassay.running.head import now
 

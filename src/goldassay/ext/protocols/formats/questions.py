@@ -14,9 +14,8 @@ from typing import Any
 
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import JsonObject
+from goldassay.core.fields import JsonObject, Record
 from goldassay.gold.formats import Format, Source, SourceRecord, guess, named
-from goldassay.gold.shapes import Record
 
 Items = Iterable[dict[str, Any]]
 

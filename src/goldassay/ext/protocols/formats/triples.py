@@ -33,9 +33,8 @@ from xml.etree import ElementTree
 
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields, JsonObject
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.gold.formats import Format, Source, SourceRecord, first_line
-from goldassay.gold.shapes import Record
 
 NUMBER = re.compile(r"[+-]?\d*\.?\d+(?:[eE][+-]?\d+)?")
 SHORT_FIELDS = {"subject": "sub", "predicate": "rel", "object": "obj"}
