@@ -113,6 +113,11 @@ def test_what_was_measured_does_not_stay_with_another_edit(tmp_path: Path) -> No
     [
         ("predictor: x\naction: add_instruction\n", "add_instruction needs text"),
         ("predictor: x\naction: add_instruction\ntext: ' '\n", "add_instruction needs text"),
+        ("predictor: x\naction: show_nearest\nexample: {keys: [t], examples: []}\n", "needs an example with k"),
+        (
+            "predictor: x\naction: show_nearest\nexample: {k: four, keys: [t], examples: []}\n",
+            "needs an example with k",
+        ),
         ("predictor: x\naction: explode\ntext: y\n", "action"),
         ("- a list\n", "a patch is a mapping"),
         ("predictor: [x\n", "not YAML"),

@@ -90,8 +90,9 @@ class Patch(BaseModel):
         blank = self.section == "system"  # an instruction of blanks is none
         if missing := [name for name, value in values.items() if value is None or (blank and not value.strip())]:
             raise ValueError(f"{self.action} needs {' and '.join(missing)}")
-        if self.action == "show_nearest" and not {"keys", "examples"} <= (self.example or {}).keys():
-            raise ValueError("show_nearest needs an example with k, keys and examples")
+        shown = self.example or {}
+        if self.action == "show_nearest" and not ({"keys", "examples"} <= shown.keys() and type(shown.get("k")) is int):
+            raise ValueError("show_nearest needs an example with k (a whole number), keys and examples")
         if self.action == "set_form" and self.text not in ANSWER_FORMS:
             raise ValueError(f"no form of answers {self.text!r}; there are {', '.join(ANSWER_FORMS)}")
         return self
@@ -113,7 +114,7 @@ class Patch(BaseModel):
     def edit(self) -> str:
         """The edit in one line, for a table."""
         if self.action == "show_nearest" and self.example:
-            k = int(self.example.get("k", 4))
+            k = self.example["k"]
             count = len(self.example["examples"])
             if not count:
                 return "no examples besides those of the prompt"
@@ -178,7 +179,7 @@ def apply(program: Module, patch: Patch, *, any_version: bool = False) -> Module
         if patch.action == "set_form":
             wrapper.form = patch.text or ""
         elif example := patch.example:
-            wrapper.learn([dict(demo) for demo in example["examples"]], example["keys"], int(example.get("k", 4)))
+            wrapper.learn([dict(demo) for demo in example["examples"]], example["keys"], example["k"])
         return wrapper
     copy = copy_program(program)
     named = predictors(copy)
