@@ -5,7 +5,7 @@ estimate, with a two-sided p of ``KEEP`` at most. It may be luck, and has no int
 interval of what was kept holds the truth in six of ten campaigns (docs/power.md). *Proven* is said of a program, and of
 a patch only if it was tested alone. It rests on evidence that the choice had no part in:
 
-* one look at a held-out test split (`is_better`, the verdict of a `Comparison`); or, if there is none,
+* one look at a held-out test split (`after_test`, the verdict of a `Comparison`); or, if there is none,
 * the campaign's own hypotheses in a fixed order, each tested at the full level and only if all before it were shown
   (Maurer, Hothorn, Lehmacher 1995), so that the chance of proving anything when no edit helps is ``ALPHA`` at most. One
   hypothesis is tested twice (`is_proven`): by betting at every look, at ``EARLY`` of the level, and by the paired
@@ -158,11 +158,6 @@ def is_proven(result: CandidateResult, alpha: float = ALPHA) -> bool:
     return result.sequential_p <= EARLY * alpha or at_the_end
 
 
-def is_better(difference: float, p: float) -> bool:
-    """The rule of one look at examples that had no part in the choice: better, with a two-sided p of ``ALPHA``."""
-    return difference > 0 and p <= ALPHA
-
-
 @dataclass(frozen=True)
 class CampaignVerdict:
     """The end of a campaign: whether anything is kept, its effect, whether the program is proven, and by which test."""
@@ -203,10 +198,11 @@ class CampaignVerdict:
 
 
 def after_test(difference: float, p: float, split: str, before: Status) -> tuple[Status, str]:
-    """The status of a patch that was measured alone on a split, and the reason.
+    """The status of a patch after one look at examples that had no part in choosing it, measured alone; the reason.
 
-    It is kept if dev or reviewed records show it better, and proven if test does; what dev rejected, test cannot prove.
-    Reviewed records are few: one that may be better by them stays as it was.
+    A two-sided p of ``ALPHA`` at most shows a gain. A patch is kept if dev or reviewed records show it better, and
+    proven if test does; what dev rejected, test cannot prove. Reviewed records are few: one that may be better by them
+    stays as it was.
 
     Args:
         difference: Its gain.
@@ -215,7 +211,7 @@ def after_test(difference: float, p: float, split: str, before: Status) -> tuple
         before: The status that it had.
     """
     reason = f"corrected p {p_value(p)} on {split}"
-    if not is_better(difference, p):
+    if not (difference > 0 and p <= ALPHA):
         open_ = split == REVIEWED_SPLIT and difference > 0
         return (before if open_ else Status.REJECTED), reason
     if split != "test":

@@ -176,16 +176,15 @@ class Ablation:
         first = self._smallest(removed + second, candidates[:half], bool(second))
         return first + second
 
-    def in_halves(self, units: Sequence[Unit], n: int, blocks: int = 32) -> list[Unit]:
+    def in_halves(self, units: Sequence[Unit], n: int) -> list[Unit]:
         """The units with their mean effects among random halves of the others, corrected for their number.
 
         Args:
             units: The units.
             n: How many examples are answered, twice each.
-            blocks: Into how many blocks they are divided, at most; a block counts as one example.
         """
         draw = np.random.default_rng(self.seed)
-        blocks = min(blocks, n)
+        blocks = min(32, n)  # a block counts as one example
         starts = [n * block // blocks for block in range(blocks + 1)]
         names = [block for block, ends in enumerate(pairwise(starts)) for _ in range(*ends)]
         with_unit: list[list[object]] = [[] for _ in units]
