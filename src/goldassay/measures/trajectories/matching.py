@@ -51,8 +51,8 @@ class CallComparison:
         for name, expected in gold.args.items():
             if name in args:
                 chosen = compare.get(f"{gold.name}.{name}") or compare.get(name) if compare else None
-                acceptable = [expected, *expected] if isinstance(expected, list) else [expected]
-                if not any(same(item, args[name], chosen) for item in acceptable):
+                acceptable = expected if isinstance(expected, list) else ()
+                if not same(expected, args[name], chosen) and not any(same(x, args[name], chosen) for x in acceptable):
                     wrong.append(name)
             elif self.arguments != "subset" and not may_be_absent(expected):
                 wrong.append(name)
