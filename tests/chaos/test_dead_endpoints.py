@@ -118,7 +118,7 @@ WORKS: dict[str, Callable[..., object]] = {
 )
 def test_tuning_and_audit_end_after_a_few_calls(endpoint: Any, tmp_path: Path, mode: str, work: str) -> None:
     endpoint.mode = mode
-    with pytest.raises(RunStopped, match="a model gives no answer: LM"):
+    with pytest.raises(RunStopped, match="a model gives no answer: .*openai/m"):
         WORKS[work](model(endpoint), tmp_path / "r")
     assert endpoint.calls < FEW
 
@@ -126,7 +126,7 @@ def test_tuning_and_audit_end_after_a_few_calls(endpoint: Any, tmp_path: Path, m
 @pytest.mark.parametrize("work", WORKS)
 def test_a_model_that_never_says_anything_is_dead(endpoint: Any, tmp_path: Path, work: str) -> None:
     endpoint.reply = lambda messages: ""
-    with pytest.raises(RunStopped, match="a model gives no answer: its answers are empty"):
+    with pytest.raises(RunStopped, match="a model gives no answer: openai/m: its answers are empty"):
         WORKS[work](model(endpoint), tmp_path / "r")
     assert endpoint.calls < FEW
 

@@ -123,13 +123,15 @@ class Account(BaseCallback):  # type: ignore[misc]
                 self.meter.add_outcome(answered=True)
             else:  # a model that never says anything is as dead as one that cannot be reached
                 cut = f", cut off after {self.cut} tokens: give it more max_tokens" if was_cut(entry) else ""
-                self.meter.add_outcome(False, 1, f"its answers are empty{cut}")
+                self.meter.add_outcome(False, 1, f"{call.lm.model}: its answers are empty{cut}")
             total = usage.get("total_tokens") or sum(tokens.values())
             usd = entry.get("cost")
             self.meter.add(tokens=total, usd=usd or 0.0, unpriced=str(call.lm.model) if total and usd is None else "")
         elif is_unavailable(exception):
             silent = SILENT if isinstance(exception, HOPELESS_ERRORS) else 1
-            self.meter.add_outcome(False, silent, one_line(exception))
+            message = one_line(exception)
+            named = str(call.lm.model) in message  # as errors of DSPy 3.4 do
+            self.meter.add_outcome(False, silent, message if named else f"{call.lm.model}: {message}")
         account = self.run if self.ended and self.run is not None else self
         account.add(Usage(int(not cached), **tokens, cached=int(cached)))
         if step := self._end(call_id, None, exception):
