@@ -64,11 +64,7 @@ def _clue(text: str, code: str) -> tuple[str, Place]:
     """
     most = 3  # words that are named as evidence
     margin = 30  # characters of the text on each side
-    label = institutions().get(code)
-    spoken = label.words if label else frozenset()
-    folded = text.lower()  # of ASCII lower case is all that is folded, and most texts have no word of a label
-    possible = spoken and (not text.isascii() or any(word.lower() in folded for word in spoken))
-    matches = list(_pattern(spoken).finditer(text)) if possible else []
+    matches = signs(text, code)
     if not matches:
         return "", (None, None, "")
     words = list(dict.fromkeys(match[0] for match in matches))[:most]
@@ -78,6 +74,19 @@ def _clue(text: str, code: str) -> tuple[str, Place]:
     after = end + margin
     around = " ".join(text[before:after].split())
     return clause, (start, end, f"{'…' if before else ''}{around}{'…' if after < len(text) else ''}")
+
+
+def signs(text: str, code: str) -> list[re.Match[str]]:
+    """The words of a text that speak for an institution type, in the order of the text; a program uses them, too.
+
+    >>> [match[0] for match in signs("Het Stadsarchief bewaart akten", "A")]
+    ['Stadsarchief', 'akten']
+    """
+    label = institutions().get(code)
+    spoken = label.words if label else frozenset()
+    folded = text.lower()  # of ASCII lower case is all that is folded, and most texts have no word of a label
+    possible = spoken and (not text.isascii() or any(word.lower() in folded for word in spoken))
+    return list(_pattern(spoken).finditer(text)) if possible else []
 
 
 @cache
