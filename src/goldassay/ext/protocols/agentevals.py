@@ -103,7 +103,7 @@ class AgentMatch(TaskMeasure[Mean, list[TurnPair]]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        pairs = dict(self.compare).items()
+        pairs = self.compare.items() if isinstance(self.compare, Mapping) else self.compare
         chosen = [(str(tool), how if isinstance(how, str) else tuple(map(str, how))) for tool, how in pairs]
         for tool, how in chosen:
             if isinstance(how, str) and how not in ARGUMENTS:

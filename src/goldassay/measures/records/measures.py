@@ -72,8 +72,9 @@ class RecordMeasure(TaskMeasure[T, RecordBatch], kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        pairs = self.compare.items() if isinstance(self.compare, Mapping) else self.compare
         lists = self.ordered if isinstance(self.ordered, str) else tuple(self.ordered)
-        settled = {"schema": schema_text(self.schema), "compare": tuple(dict(self.compare).items()), "ordered": lists}
+        settled = {"schema": schema_text(self.schema), "compare": tuple(map(tuple, pairs)), "ordered": lists}
         for name, value in settled.items():
             object.__setattr__(self, name, value)
         for _, chosen in self.compare:

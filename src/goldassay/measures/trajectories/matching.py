@@ -12,7 +12,7 @@ length of the longest common beginning; where it does not, the first call that c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from goldassay._support.jsonl import JSON
@@ -50,9 +50,12 @@ class CallComparison:
         args = pred.args
         for name, expected in gold.args.items():
             if name in args:
+                value = args[name]
+                if not compare and type(expected) is type(value) and type(value) in (str, int) and expected == value:
+                    continue  # as most are
                 chosen = compare.get(f"{gold.name}.{name}") or compare.get(name) if compare else None
                 acceptable = expected if isinstance(expected, list) else ()
-                if not same(expected, args[name], chosen) and not any(same(x, args[name], chosen) for x in acceptable):
+                if not same(expected, value, chosen) and not any(same(item, value, chosen) for item in acceptable):
                     wrong.append(name)
             elif self.arguments != "subset" and not may_be_absent(expected):
                 wrong.append(name)
@@ -96,6 +99,15 @@ class Alignment:
     pred: tuple[Step, ...]
     comparing: CallComparison
     ordered: bool
+    _compared: dict[int, bool] = field(default_factory=dict, init=False)
+
+    def is_right(self, i: int, j: int) -> bool:
+        """Whether gold's call is the predicted one, by their numbers."""
+        cell = i * len(self.pred) + j  # a number: the garbage collector would look at every tuple
+        right = self._compared.get(cell)
+        if right is None:
+            right = self._compared[cell] = self.comparing.right(self.gold[i], self.pred[j])
+        return right
 
     @cached_property
     def beginning(self) -> int:
@@ -107,16 +119,26 @@ class Alignment:
     @cached_property
     def right(self) -> dict[int, int]:
         """The number of the predicted call of each gold call that is right."""
-        if len(self.gold) == self.beginning:  # most lists need no search
+        # Most lists need no search: each gold call takes the first right call that is free, and that is what `assign`
+        # does, too, unless a call that is taken already would be right as well.
+        if len(self.gold) == self.beginning:
             return {i: i for i in range(self.beginning)}
-        return assign(dict(enumerate(self.candidates)))
-
-    @cached_property
-    def candidates(self) -> list[list[int]]:
-        """The numbers of the predicted calls that are right for each gold call."""
-        wrong = self.comparing.wrong_arguments
-        calls = list(enumerate(self.pred))
-        return [[j for j, call in calls if call.name == gold.name and not wrong(gold, call)] for gold in self.gold]
+        named: dict[str, list[int]] = {}
+        for j, call in enumerate(self.pred):
+            named.setdefault(call.name, []).append(j)
+        namesakes = [named.get(call.name, ()) for call in self.gold]
+        owner: dict[int, int] = {}
+        for i, numbers in enumerate(namesakes):
+            for j in numbers:
+                if j not in owner and self.is_right(i, j):
+                    owner[j] = i
+                    break
+            else:
+                if any(self.is_right(i, j) for j in numbers if j in owner):
+                    return assign(
+                        {i: [j for j in numbers if self.is_right(i, j)] for i, numbers in enumerate(namesakes)}
+                    )
+        return {i: j for j, i in owner.items()}
 
     @cached_property
     def by_name(self) -> dict[int, int]:
@@ -150,7 +172,7 @@ class Alignment:
     def keeps_order(self) -> bool:
         """Whether the right calls are in the order of gold."""
         left = iter(range(len(self.pred)))
-        return all(any(j in self.candidates[i] for j in left) for i in self.right)
+        return all(any(self.is_right(i, j) for j in left) for i in self.right)
 
     @property
     def any_order(self) -> bool:
@@ -175,9 +197,8 @@ class Alignment:
         if self.ordered:
             return self.beginning
         # predicted calls are served in order here: the first without a call of gold finds none that is left
-        numbers = range(len(self.pred))
-        assigned = assign({j: [i for i, right in enumerate(self.candidates) if j in right] for j in numbers})
-        return next((j for j in numbers if j not in assigned), len(self.pred))
+        assigned = assign({j: [i for i in range(len(self.gold)) if self.is_right(i, j)] for j in range(len(self.pred))})
+        return next((j for j in range(len(self.pred)) if j not in assigned), len(self.pred))
 
 
 @dataclass

@@ -12,7 +12,6 @@ names are equal. deepeval's ToolCorrectness compares names only, by default: `To
 from __future__ import annotations
 
 import inspect
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -54,7 +53,7 @@ class TrajectoryMeasure(TaskMeasure[T, list[CallPair]], kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        pairs = dict(self.compare).items()
+        pairs = self.compare.items() if isinstance(self.compare, Mapping) else self.compare
         object.__setattr__(self, "compare", tuple((str(name), str(how)) for name, how in pairs))
         for _, how in self.compare:
             comparator(how)
@@ -186,15 +185,24 @@ class ByTool(TrajectoryMeasure):
 
     def tallies(self, batch: list[CallPair]) -> Tally:
         """The counts of each pair by tool."""
-        columns: dict[str, Floats] = defaultdict(lambda: np.zeros((3, len(batch))))  # of each tool tp, fp, fn
+        size = len(batch)
+        first_cell: dict[str, int] = {}  # of each tool, in a table of tools and pairs
+        cells: tuple[list[int], list[int], list[int]] = ([], [], [])
+        tp, fp, fn = cells
         for number, pair in enumerate(batch):
             best = pair.best
-            taken = {*best.right.values()}
             for i, call in enumerate(best.gold):
-                columns[call.name][0 if i in best.right else 2, number] += 1
-            for j, call in enumerate(best.pred):
-                columns[call.name][1, number] += j not in taken
-        return By({tool: Counts(*columns[tool]) for tool in sorted(columns)})
+                cell = first_cell.setdefault(call.name, len(first_cell) * size) + number
+                (tp if i in best.right else fn).append(cell)
+            if len(best.right) < len(best.pred):
+                taken = {*best.right.values()}
+                for j, call in enumerate(best.pred):
+                    if j not in taken:
+                        fp.append(first_cell.setdefault(call.name, len(first_cell) * size) + number)
+        shape = (len(first_cell), size)
+        tables = [np.bincount(np.array(c, int), minlength=len(first_cell) * size).reshape(shape) + 0.0 for c in cells]
+        by_tool = dict(zip(first_cell, zip(*tables, strict=True), strict=True))
+        return By({tool: Counts(*by_tool[tool]) for tool in sorted(by_tool)})
 
 
 class ArgumentAccuracy(TrajectoryMeasure[Mean]):
