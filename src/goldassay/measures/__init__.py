@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, dataclass_transform
+from dataclasses import dataclass
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from goldassay.core.measure import B, Measure, spelled
 from goldassay.core.tally import Mean, T
@@ -16,19 +16,9 @@ Examples = Sequence[object]
 """Gold examples or predictions, aligned."""
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 @dataclass(frozen=True)
 class TaskMeasure(Measure[T, B]):
-    """A measure of a task; its evidence is a mean unless it says something else.
-
-    Its subclasses in the library are frozen dataclasses without a decorator. A user's own has the decorator, as a
-    subclass of `Measure` has.
-    """
-
-    def __init_subclass__(cls, *, kw_only: bool = False) -> None:
-        super().__init_subclass__()
-        if cls.__module__.startswith("goldassay."):
-            dataclass(frozen=True, kw_only=kw_only)(cls)
+    """A measure of a task; its evidence is a mean unless it says something else."""
 
     @property
     def zero(self) -> Any:

@@ -14,16 +14,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from goldassay.core.evidence import LEVEL_COLUMN, Floats
-from goldassay.core.measure import B, Limits, Names
+from goldassay.core.measure import B, Limits, Measure, Names
 from goldassay.core.tally import Bins, Keyed, Mean, Number, Share, State, divide
-from goldassay.measures import TaskMeasure
 
 Confidences = tuple[int, Sequence[tuple[int, float, float]]]
 """How many examples there are; and of each prediction with a confidence the example, the confidence, 1 if correct."""
@@ -154,7 +153,8 @@ class Risk(ByConfidence):
 Calibrated = Bins | Mean | Risk
 
 
-class CalibrationMeasure(TaskMeasure[Calibrated, B]):
+@dataclass(frozen=True)
+class CalibrationMeasure(Measure[Calibrated, B]):
     """A ``statistic`` of confidence and correctness; a task says which predictions count (`confidences`).
 
     ``brier_skill`` and ``calibration`` are 1 − Brier and 1 − ECE, ``aurc`` is the area under risk–coverage: the mean

@@ -19,16 +19,17 @@ Source: agentevals 0.0.9, ``create_trajectory_match_evaluator``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import means
 from goldassay.core.fields import read
-from goldassay.core.measure import Batches, Conventions, Error, Names, Review, failed
+from goldassay.core.measure import Batches, Conventions, Error, Measure, Names, Review, failed
 from goldassay.core.steps import Step
 from goldassay.core.tally import Mean
-from goldassay.measures import Examples, TaskMeasure
+from goldassay.measures import Examples
 from goldassay.measures.protocols import Protocol
 from goldassay.measures.trajectories.matching import ARGUMENTS, may_be_absent
 from goldassay.measures.trajectories.mistakes import in_words
@@ -79,7 +80,8 @@ class TurnPair(NamedTuple):
     failure: str
 
 
-class AgentMatch(TaskMeasure[Mean, list[TurnPair]]):
+@dataclass(frozen=True)
+class AgentMatch(Measure[Mean, list[TurnPair]]):
     """The share of trajectories that match the reference as agentevals matches them.
 
     Formula: matching trajectories / all trajectories
@@ -94,6 +96,7 @@ class AgentMatch(TaskMeasure[Mean, list[TurnPair]]):
     task = "trajectories"
     name = "{mode}_match"
     choices: ClassVar[Mapping[str, tuple[object, ...]]] = {"mode": MODES, "arguments": ARGUMENTS}
+    zero: ClassVar[Mean] = Mean()  # type: ignore[misc]
     in_key: ClassVar[Names] = ("mode",)  # type: ignore[misc]
     fixed: ClassVar[Conventions] = {"assignment": "greedy", "acceptable values": "the first"}  # type: ignore[misc]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, product
 from typing import ClassVar
@@ -70,6 +71,7 @@ def _answer(pair: AnswerPair) -> Sequence[float]:
     return best
 
 
+@dataclass(frozen=True)
 class SupportingFacts(AnswerMeasure[Mean]):
     """HotpotQA: supporting facts as sets (``facts``), the words of the ``answer``, or the product of both (``joint``).
 
@@ -152,6 +154,7 @@ def drop(predicted: Spans, gold: Spans) -> tuple[float, float]:
     return float(exact), float(np.round(best.mean(), 2))
 
 
+@dataclass(frozen=True)
 class Drop(AnswerMeasure[Mean]):
     """DROP's and Quoref's exact match (``exact``) or F1 of answers that may have several spans, best gold answer.
 
@@ -238,6 +241,7 @@ def _recall(sets: Sequence[set[str]], ids: Sequence[str]) -> float:
     return places[:5].count("whole") / (len(distinct) or 1)
 
 
+@dataclass(frozen=True)
 class Kilt(AnswerMeasure[Mean]):
     """KILT: R-precision of the best set of gold documents in the results, ``recall@5`` of all sets, or ``rouge_l``.
 
@@ -306,6 +310,7 @@ def rouge_l(predicted: str, gold: str) -> float:
     return 2 * precision * recall / (precision + recall + 1e-8)
 
 
+@dataclass(frozen=True)
 class Conditional(Gated):
     """The value of another measure of answering, or 0 unless more than the answer is right.
 

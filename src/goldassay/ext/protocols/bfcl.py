@@ -24,16 +24,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from goldassay._support.exceptions import DataError
 from goldassay.core.evidence import means
 from goldassay.core.fields import identity, read
-from goldassay.core.measure import Batches, Conventions, Error, Review
+from goldassay.core.measure import Batches, Conventions, Error, Measure, Review
 from goldassay.core.steps import Step
 from goldassay.core.tally import Mean
-from goldassay.measures import Examples, TaskMeasure
+from goldassay.measures import Examples
 from goldassay.measures.protocols import Protocol
 from goldassay.measures.trajectories.mistakes import in_words
 from goldassay.measures.trajectories.records import reference, trajectory
@@ -215,7 +215,8 @@ def standard(value: object) -> object:
     return IGNORED.sub("", value).lower().replace("'", '"') if isinstance(value, str) else value
 
 
-class AstMatch(TaskMeasure[Mean, list[str]]):
+@dataclass(frozen=True)
+class AstMatch(Measure[Mean, list[str]]):
     """The share of predictions whose calls the checker of BFCL accepts.
 
     Formula: accepted predictions / all predictions
@@ -229,6 +230,7 @@ class AstMatch(TaskMeasure[Mean, list[str]]):
 
     task = "trajectories"
     name = "ast_accuracy"
+    zero: ClassVar[Mean] = Mean()  # type: ignore[misc]
     fixed: ClassVar[Conventions] = {"language": "Python", "order": "any where parallel"}  # type: ignore[misc]
 
     def batch(self, gold: Examples, pred: Examples) -> list[str]:

@@ -216,6 +216,7 @@ def _lea(n: float, size: float, other: float) -> float:
     return size * (other <= 1)
 
 
+@dataclass(frozen=True)
 class Clusters(LinkMeasure[Clusterings | Overlaps]):
     """How far the clusters of mentions agree: coreference, and entities in no knowledge base.
 

@@ -75,6 +75,7 @@ class Unseen(Sums):
         return harmonic(precision, recall) + (self.weight == 0)
 
 
+@dataclass(frozen=True)
 class DocRED(TripleMeasure[Counts | Unseen, Matchings]):
     """F1 over the corpus of ``relations``, without the facts of the training set (``ign``), or of their ``evidence``.
 
@@ -211,6 +212,7 @@ class Thresholds(Confusion):
         return scalar(np.where(gold > 0, value, 1.0))
 
 
+@dataclass(frozen=True)
 class CaRB(TripleMeasure[Thresholds, Steps]):
     """CaRB's precision, recall or F1 at the confidence where F1 is best, or the area under the curve (``auc``).
 

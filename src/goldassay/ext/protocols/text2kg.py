@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache, partial
 from itertools import permutations
@@ -130,6 +131,7 @@ def sentence(gold: object, pred: object, ontology: Ontology) -> dict[str, float]
     return dict(zip(VALUES, map(float, values), strict=True))
 
 
+@dataclass(frozen=True)
 class Official(TripleMeasure[Mean, Numbers]):
     """One of the benchmark's numbers: its mean over sentences.
 
@@ -258,6 +260,7 @@ class Laid(NamedTuple):
     shared: bool
 
 
+@dataclass(frozen=True)
 class WebNLG(TripleMeasure[Mean, Totals]):
     """Precision, recall or F1 of paired triples in one of WebNLG's matchings.
 
@@ -318,6 +321,7 @@ class WebNLG(TripleMeasure[Mean, Totals]):
         return Mean(sums[1 + [*PAIRED].index(self.official)], sums[0])
 
 
+@dataclass(frozen=True)
 class FullTriples(TripleMeasure[Macro, Examples]):
     """WebNLG's "Full triple scores": every triple, as written in lower case, is a class; the mean over the classes.
 

@@ -10,6 +10,7 @@ Source: Rajpurkar, Jia and Liang, ACL 2018 (evaluation script 2.0)
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -22,6 +23,7 @@ from goldassay.measures.answering.records import AnswerPair, extra
 from goldassay.measures.calibration import ByConfidence, scalar
 
 
+@dataclass(frozen=True)
 class Gated(AnswerMeasure[Mean]):
     """The value of another measure of answering where a condition holds, which a subclass states in `holds`."""
 
@@ -59,6 +61,7 @@ class Gated(AnswerMeasure[Mean]):
         return Mean(tally.total * right, tally.weight * counted)
 
 
+@dataclass(frozen=True)
 class Attempted(Gated):
     """The value of another measure over the questions that have a prediction; one whose program failed counts 0.
 
@@ -114,6 +117,7 @@ class Thresholded(ByConfidence):
         return scalar(divide(best, n.sum(axis=0) * positive(placed.sum(axis=0)), empty=1.0))
 
 
+@dataclass(frozen=True)
 class BestThreshold(AnswerMeasure[Thresholded]):
     """Exact match (``exact``) or F1 by SQuAD's rules at the best threshold of ``na_prob``, else of 1 − confidence.
 

@@ -392,6 +392,7 @@ def _below(value: float | None, enough: float, error: Error) -> tuple[Error, ...
     return () if value is None or value >= enough else (error,)
 
 
+@dataclass(frozen=True)
 class CitationRate(Assessed[JudgedMean]):
     """Citation ``recall``, the share of sentences that their citations support, or ``precision``.
 

@@ -144,6 +144,7 @@ def negations(words: Sequence[str]) -> int:
     return sum(word in NEGATIONS for word in words) - closed
 
 
+@dataclass(frozen=True)
 class LexicalSupport(Assessed[Mean]):
     """Lexical support of the answer by ``retrieved_contexts``; an empty answer and absent contexts are left out.
 
@@ -261,6 +262,7 @@ def _texts(rows: Examples, name: str, record: str | int | None = None) -> list[s
     return texts
 
 
+@dataclass(frozen=True)
 class FactualAccuracy(Assessed[Mean]):
     """The share of the answer's verifiable ``claims`` that the gold facts say; mean over claims.
 
@@ -300,6 +302,7 @@ class FactualAccuracy(Assessed[Mean]):
         return Assessment(Mean(float(len(outcomes) - len(errors)), float(len(outcomes))), errors)
 
 
+@dataclass(frozen=True)
 class LostByRetrieval(AnswerMeasure[Mean]):
     """The share of wrong answers whose passage was not retrieved; lower is better, at 0 the reader is to blame.
 

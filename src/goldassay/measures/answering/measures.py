@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import or_
 from typing import ClassVar
@@ -65,6 +66,7 @@ EMPTY_ANSWERS = {
 }
 
 
+@dataclass(frozen=True)
 class ExactMatch(AnswerMeasure[Mean]):
     """The share of questions whose answer equals an acceptable one after normalisation.
 
@@ -160,6 +162,7 @@ class ExactMatch(AnswerMeasure[Mean]):
         return reviews
 
 
+@dataclass(frozen=True)
 class F1(ExactMatch):
     """The F1 of words with the nearest acceptable answer, after normalisation (see `ExactMatch`).
 
@@ -177,6 +180,7 @@ class F1(ExactMatch):
     column = 1
 
 
+@dataclass(frozen=True)
 class ROUGE(AnswerMeasure[Mean]):
     """ROUGE-1, 2, L or Lsum: precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
 
@@ -219,6 +223,7 @@ class ROUGE(AnswerMeasure[Mean]):
         return batch.best(rows[:, ROUGE_RATES.index(self.part)], by=rows[:, 2])
 
 
+@dataclass(frozen=True)
 class ANLS(AnswerMeasure[Mean]):
     """How near an answer is to the nearest acceptable one, letter by letter; 0 beyond a distance of ``threshold``.
 
@@ -299,6 +304,7 @@ class NGrams(By[str, Mean]):
         return scalar(brevity * np.exp(logs / ORDERS) * positive(matches) + (1.0 - positive(self.weight)))
 
 
+@dataclass(frozen=True)
 class BLEU(AnswerMeasure[NGrams]):
     """BLEU of the corpus; an unanswerable question is left out, a program that failed gave no word.
 
@@ -349,6 +355,7 @@ class CharacterGrams(By[str, Counts]):
         return scalar(divide(5.0 * p * r, 4.0 * p + r) + (1.0 - positive(self.weight)))
 
 
+@dataclass(frozen=True)
 class ChrF(AnswerMeasure[CharacterGrams]):
     """chrF of the corpus, for each question the gold answer with the highest chrF.
 

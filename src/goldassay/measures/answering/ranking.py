@@ -61,6 +61,7 @@ def final_score(values: Mapping[str, float | None], weights: Mapping[str, float]
     return sum(weights[name] * (value or 0.0) for name, value in numbers.items()) / sum(weights.values())
 
 
+@dataclass(frozen=True)
 class SemanticSimilarity(AnswerMeasure[Mean]):
     """The cosine between the answer and the nearest of the answers and the reference; from −1 to 1.
 
@@ -83,6 +84,7 @@ class SemanticSimilarity(AnswerMeasure[Mean]):
         return batch.best(batch.cosines(self.embedder))
 
 
+@dataclass(frozen=True)
 class BERTScore(AnswerMeasure[Mean]):
     """BERTScore's precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
 
@@ -140,6 +142,7 @@ class Owned(Sums):
         return divide(self.total, self.n, empty=1.0)
 
 
+@dataclass(frozen=True)
 class Confidence(Assessed[Owned]):
     """The ranking's confidence: does the program admit that there is no answer? It never looks at correctness.
 
@@ -179,6 +182,7 @@ class Confidence(Assessed[Owned]):
         return Assessment(Owned(0.6 if sure <= 0.5 else 0.2, 1.0, said=1.0), (error,))
 
 
+@dataclass(frozen=True)
 class Speed(AnswerMeasure[Mean]):
     """The ranking's speed, from the prediction's ``latency_ms``; left out without one, and for a ``warmup``.
 
@@ -201,6 +205,7 @@ class Speed(AnswerMeasure[Mean]):
         return Mean() if ms is None else Mean.of(max(0.0, 1.0 - ms / self.limit))
 
 
+@dataclass(frozen=True)
 class Robustness(AnswerMeasure[Mean]):
     """The ranking's robustness: no errors, no essays, nothing where there is no answer.
 
@@ -245,6 +250,7 @@ class Five(By[str, Any]):
         return sum(FINAL_SCORE_WEIGHTS[name] * tally.value for name, tally in self.items())
 
 
+@dataclass(frozen=True)
 class FinalScore(AnswerMeasure[Five]):
     """The weighted mean of the five; no value if one of them is missing, since a partial sum compares with nothing.
 
@@ -275,6 +281,7 @@ class FinalScore(AnswerMeasure[Five]):
         return Five({name: measure.tallies(batch) for name, measure in zip(FINAL_SCORE_VALUES, parts, strict=True)})
 
 
+@dataclass(frozen=True)
 class Calibration(CalibrationMeasure, AnswerMeasure[Any]):
     """Calibration of the questions answered with a confidence: ``statistic`` ``brier``, ``ece`` (ten bins) or ``aurc``.
 

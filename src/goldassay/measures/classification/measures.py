@@ -131,6 +131,7 @@ def indicators(pairs: Sequence[tuple[str, str] | None]) -> dict[tuple[str, str],
     return {pair: (codes == code).astype(np.int8) for pair, code in numbers.items()}
 
 
+@dataclass(frozen=True)
 class ClassificationMeasure(TaskMeasure[T, LabelBatch]):
     """A measure of classification: its batch reads what measures need."""
 
@@ -146,6 +147,7 @@ class ClassificationMeasure(TaskMeasure[T, LabelBatch]):
         return LabelBatch(gold, pred)
 
 
+@dataclass(frozen=True)
 class LabelMeasure(ClassificationMeasure[T]):
     """A measure of one label an example, whose errors are put in words.
 
@@ -157,6 +159,7 @@ class LabelMeasure(ClassificationMeasure[T]):
         return batch.reviews
 
 
+@dataclass(frozen=True)
 class AgreementMeasure(LabelMeasure[AgreementCounts]):
     """A value of the pairs of gold labels and predicted ones."""
 
@@ -166,6 +169,7 @@ class AgreementMeasure(LabelMeasure[AgreementCounts]):
         return zero.with_items(batch.pairs)
 
 
+@dataclass(frozen=True)
 class Accuracy(LabelMeasure[Mean]):
     """The share of examples whose label is right.
 
@@ -209,6 +213,7 @@ class Accuracy(LabelMeasure[Mean]):
         )
 
 
+@dataclass(frozen=True)
 class LabelF1(LabelMeasure[Labelled | Counts]):
     """F1, precision or recall of labels.
 
@@ -283,6 +288,7 @@ class LabelF1(LabelMeasure[Labelled | Counts]):
         return f"{self.key}[labels={plain(self.labels)}, {average}, case=as written, zero_division=0, missing=error]"
 
 
+@dataclass(frozen=True)
 class HierarchyGap(LabelMeasure[Gap]):
     """Category accuracy minus accuracy: the share of examples with the right group and the wrong label (0 is best).
 
@@ -304,6 +310,7 @@ class HierarchyGap(LabelMeasure[Gap]):
         return Gap(group.total, exact.total, exact.weight)
 
 
+@dataclass(frozen=True)
 class Kappa(AgreementMeasure):
     """Cohen's κ: agreement beyond what the two label distributions give by chance.
 
@@ -342,6 +349,7 @@ class Kappa(AgreementMeasure):
         return {**order, "case": "as written", "missing": missing, "one label throughout": "1"}
 
 
+@dataclass(frozen=True)
 class MCC(AgreementMeasure):
     """Matthews' correlation coefficient, for any number of labels (Gorodkin's R_K).
 
@@ -362,6 +370,7 @@ class MCC(AgreementMeasure):
     }
 
 
+@dataclass(frozen=True)
 class OrdinalError(AgreementMeasure):
     """The mean absolute distance of labels that are numbers, or of their places in the order ``labels``.
 
@@ -387,6 +396,7 @@ class OrdinalError(AgreementMeasure):
         return AgreementCounts({}, "mae", self.labels)
 
 
+@dataclass(frozen=True)
 class Cost(LabelMeasure[Mean]):
     """The mean cost of taking one label for another; a pair that ``costs`` does not name costs 1, a right label 0.
 
@@ -414,6 +424,7 @@ class Cost(LabelMeasure[Mean]):
         return means(table.get((pair.gold, pair.pred), float(pair.gold != pair.pred)) for pair in batch.labels)
 
 
+@dataclass(frozen=True)
 class Correlation(ClassificationMeasure[Correlated]):
     """Pearson's r, Spearman's ρ or Kendall's τ_b of gold's and the program's numbers, over the corpus.
 
@@ -447,6 +458,7 @@ class Correlation(ClassificationMeasure[Correlated]):
         return self.zero.with_items(indicators(pairs))
 
 
+@dataclass(frozen=True)
 class GradedError(ClassificationMeasure[Mean]):
     """The mean absolute error (``mae``), or the root of the mean squared one (``rmse``).
 

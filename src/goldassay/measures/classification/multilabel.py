@@ -9,6 +9,7 @@ failed has none: its label is in no top k, its Brier loss is 2, and every curve 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +27,7 @@ SET_AVERAGES = ("micro", "macro", "samples")
 CURVES = ("auroc", "average_precision")
 
 
+@dataclass(frozen=True)
 class SetMeasure(ClassificationMeasure[T]):
     """A measure of sets of labels: its errors are put in words.
 
@@ -54,6 +56,7 @@ class SetMeasure(ClassificationMeasure[T]):
         return reviews
 
 
+@dataclass(frozen=True)
 class SetF1(SetMeasure[Counts | Macro | Mean]):
     """F1, precision or recall of sets of labels.
 
@@ -99,6 +102,7 @@ class SetF1(SetMeasure[Counts | Macro | Mean]):
         return counts if self.average == "micro" else Mean(counts.value, np.ones(len(batch.sets)))
 
 
+@dataclass(frozen=True)
 class SubsetAccuracy(SetMeasure[Mean]):
     """The share of examples whose set of labels is right as a whole.
 
@@ -115,6 +119,7 @@ class SubsetAccuracy(SetMeasure[Mean]):
         return means(float(g == p) for g, p in batch.sets)
 
 
+@dataclass(frozen=True)
 class HammingLoss(SetMeasure[Mean]):
     """The share of (example, label) that is wrong, over all ``labels`` of the list.
 
@@ -137,6 +142,7 @@ class HammingLoss(SetMeasure[Mean]):
         return means(len(g ^ p) / len(self.labels) for g, p in batch.sets)
 
 
+@dataclass(frozen=True)
 class RankingPrecision(ClassificationMeasure[Mean]):
     """Label ranking average precision: of each gold label, the share of gold among the labels that are as probable.
 
@@ -164,6 +170,7 @@ class RankingPrecision(ClassificationMeasure[Mean]):
         return means(values)
 
 
+@dataclass(frozen=True)
 class TopK(LabelMeasure[Mean]):
     """The share of examples whose gold label is among the ``k`` most probable ones.
 
@@ -183,6 +190,7 @@ class TopK(LabelMeasure[Mean]):
         return means(float(gold in first) for gold, first in ranked)
 
 
+@dataclass(frozen=True)
 class MulticlassBrier(LabelMeasure[Mean]):
     """Brier's score over all labels: the mean of Σ (p − y)², from 0 to 2, y being 1 for the gold label and 0 elsewhere.
 
@@ -206,6 +214,7 @@ class MulticlassBrier(LabelMeasure[Mean]):
         )
 
 
+@dataclass(frozen=True)
 class LabelCalibration(CalibrationMeasure[LabelBatch], LabelMeasure[Calibrated]):
     """Calibration of the predicted label: ``statistic`` ``ece`` (ten bins), ``brier`` and so on.
 
@@ -232,6 +241,7 @@ class LabelCalibration(CalibrationMeasure[LabelBatch], LabelMeasure[Calibrated])
         return len(batch.labels), rows
 
 
+@dataclass(frozen=True)
 class Curve(LabelMeasure[Curves]):
     """How well the probability of each label ranks the examples: the mean over labels, each against all others.
 

@@ -18,7 +18,7 @@ does not depend on order (`matching`), or in the order of the official HIPE scor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from goldassay._support.exceptions import GoldassayError
@@ -42,6 +42,7 @@ REPEATED_SPANS = "each counts"  # so a span that is predicted twice is spurious 
 SEMEVAL_RATES = {"f1": SemEvalCounts, "precision": SemEvalPrecision, "recall": SemEvalRecall}
 
 
+@dataclass(frozen=True)
 class SpanMeasure(TaskMeasure[T, SpanBatch]):
     """A measure of extraction: spans of both sides are read, matched, and their errors put in words.
 
@@ -68,6 +69,7 @@ class SpanMeasure(TaskMeasure[T, SpanBatch]):
         return batch.reviews
 
 
+@dataclass(frozen=True)
 class SpanF1(SpanMeasure):
     """F1, precision or recall of spans.
 
@@ -164,6 +166,7 @@ class SpanF1(SpanMeasure):
         return {name: value for name, value in conventions.items() if value}
 
 
+@dataclass(frozen=True)
 class SemEval(SpanMeasure[SemEvalCounts]):
     """F1, precision or recall of SemEval'13 task 9 in one of its four schemas.
 

@@ -133,6 +133,7 @@ def _by_base(entity: Entity) -> Bases:
     return bases
 
 
+@dataclass(frozen=True)
 class ConsistencyRate(LinkMeasure[Consistency]):
     """The share of predicted links with ids in several knowledge bases whose ids belong together.
 
@@ -169,6 +170,7 @@ class ConsistencyRate(LinkMeasure[Consistency]):
         return type(self.zero)(*_count(map(_by_base, named), table))
 
 
+@dataclass(frozen=True)
 class CoverageRate(ConsistencyRate):
     """The share of predicted links that carry an id; for how many gold mentions have an answer see `Coverage`.
 

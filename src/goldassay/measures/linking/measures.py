@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from hashlib import sha256
 from typing import ClassVar
 
@@ -37,6 +37,7 @@ LINK_NAMES = {
 }  # by match
 
 
+@dataclass(frozen=True)
 class LinkMeasure(TaskMeasure[T, MentionBatch]):
     """A measure over the mentions and answers of a document.
 
@@ -111,6 +112,7 @@ class LinkMeasure(TaskMeasure[T, MentionBatch]):
         return values
 
 
+@dataclass(frozen=True)
 class _Ranked(LinkMeasure[Mean]):
     """A mean over the gold mentions that count."""
 
@@ -132,6 +134,7 @@ class _Ranked(LinkMeasure[Mean]):
         return Mean(sum((float(self.gain(matching, i)) for i in mentions), 0.0), len(mentions))
 
 
+@dataclass(frozen=True)
 class HitsAt(_Ranked):
     """The share of gold mentions with the right id among the first ``k`` candidates.
 
@@ -152,6 +155,7 @@ class HitsAt(_Ranked):
         return 0 < matching.ranks[mention] <= self.k
 
 
+@dataclass(frozen=True)
 class MRR(_Ranked):
     """The mean over gold mentions of 1 / rank of the right candidate; 0 if it is not listed.
 
@@ -170,6 +174,7 @@ class MRR(_Ranked):
         return 1 / rank if rank else 0.0
 
 
+@dataclass(frozen=True)
 class Coverage(_Ranked):
     """The share of gold mentions that have any answer, even NIL; to be read with hits and MRR.
 
@@ -187,6 +192,7 @@ class Coverage(_Ranked):
         return mention in matching.answered
 
 
+@dataclass(frozen=True)
 class _Counted(LinkMeasure[Counts]):
     """Precision, recall or F1 of counts; ``rate`` says which."""
 
@@ -196,6 +202,7 @@ class _Counted(LinkMeasure[Counts]):
         return RATE_TALLIES[self.rate]()
 
 
+@dataclass(frozen=True)
 class NILF1(_Counted):
     """F1 (or ``rate`` precision, recall) of finding the mentions that are in no knowledge base.
 
@@ -221,6 +228,7 @@ class NILF1(_Counted):
         return type(self.zero)(hits, answers - hits, mentions - hits)
 
 
+@dataclass(frozen=True)
 class LinkF1(_Counted):
     """F1 (or ``rate`` precision, recall) of links, a mention with the right id among the first ``k`` candidates.
 
@@ -266,6 +274,7 @@ class LinkF1(_Counted):
         return self.zero.from_state(counts.state())
 
 
+@dataclass(frozen=True)
 class MacroDocLink(LinkMeasure[Mean]):
     """The mean over documents of the precision, recall or F1 of their links, by overlap or on the span.
 

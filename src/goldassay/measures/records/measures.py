@@ -46,7 +46,8 @@ class RecordBatch:
         return list(map(mistakes.review, self.read, self.matches))
 
 
-class RecordMeasure(TaskMeasure[T, RecordBatch], kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class RecordMeasure(TaskMeasure[T, RecordBatch]):
     """A measure on pairs of records.
 
     ``schema``: a pydantic model, a DSPy signature or a JSON Schema (kept as its text); with one, a prediction that it
@@ -114,6 +115,7 @@ class RecordMeasure(TaskMeasure[T, RecordBatch], kw_only=True):
         return {name: values[name] for name in self.named}
 
 
+@dataclass(frozen=True)
 class FieldF1(RecordMeasure):
     """F1, precision or recall over the leaf fields of all records; ``average="macro"`` is the mean over fields.
 
@@ -165,6 +167,7 @@ rate='f1', average='micro')
         return stacked([kind(*counts.pooled.state().values()) for counts in batch.by_field], kind())
 
 
+@dataclass(frozen=True)
 class RecordAccuracy(RecordMeasure[Mean]):
     """The share of records of which every field is right, and none missing or invented.
 
@@ -185,6 +188,7 @@ class RecordAccuracy(RecordMeasure[Mean]):
         )
 
 
+@dataclass(frozen=True)
 class SchemaValid(RecordMeasure[Mean]):
     """The share of predictions that are records and fit the schema; without one, that can be read as records.
 
@@ -207,6 +211,7 @@ class SchemaValid(RecordMeasure[Mean]):
         return [review if read.reason else ((), ()) for read, review in zip(batch.read, batch.reviews, strict=True)]
 
 
+@dataclass(frozen=True)
 class TreeEdit(RecordMeasure[Mean]):
     """The tree edit accuracy of Donut: 1 − TED(prediction, gold) / TED(empty, gold), at least 0; the mean over records.
 

@@ -7,7 +7,7 @@ queries. A query without relevant documents counts 0 in all of them, as in trec_
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from goldassay.measures.retrieval.mistakes import review
 from goldassay.measures.retrieval.records import TIES, Hits, RankingBatch, places
 
 
+@dataclass(frozen=True)
 class Ranked(TaskMeasure[Mean, RankingBatch]):
     """A measure of ranked results.
 
@@ -40,7 +41,6 @@ class Ranked(TaskMeasure[Mean, RankingBatch]):
     missing: int | str = 0
 
     def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
         cls.name = cls.__name__
 
     def __post_init__(self) -> None:
@@ -102,6 +102,7 @@ class Ranked(TaskMeasure[Mean, RankingBatch]):
         return {name: vars(self)[name] for name in ("gain", "ideal", "ties", "missing") if name in vars(self)}
 
 
+@dataclass(frozen=True)
 class nDCG(Ranked):
     """Normalised discounted cumulative gain: DCG@k of the ranking over DCG@k of the best ranking.
 
@@ -142,6 +143,7 @@ class nDCG(Ranked):
         return batch.total(hits, gain / np.log2(hits.rank + 2.0))
 
 
+@dataclass(frozen=True)
 class P(Ranked):
     """Precision at k: the share of the first k places that hold a relevant document (places left empty hold none).
 
@@ -159,6 +161,7 @@ class P(Ranked):
         return batch.total(self.top(batch)) / self.k
 
 
+@dataclass(frozen=True)
 class R(Ranked):
     """Recall at k: the share of the relevant documents that are in the first k places.
 
@@ -176,6 +179,7 @@ class R(Ranked):
         return divide(batch.total(self.top(batch)), batch.relevant(self.rel))
 
 
+@dataclass(frozen=True)
 class RR(Ranked):
     """Reciprocal rank of the first relevant document (0 if there is none); its mean is MRR.
 
@@ -197,6 +201,7 @@ class RR(Ranked):
         return values
 
 
+@dataclass(frozen=True)
 class AP(Ranked):
     """Average precision: the mean, over all relevant documents, of the precision at their rank (0 if not retrieved).
 
@@ -216,6 +221,7 @@ class AP(Ranked):
         return divide(batch.total(hits, precision), batch.relevant(self.rel))
 
 
+@dataclass(frozen=True)
 class Bpref(Ranked):
     """Binary preference: how often judged relevant documents are ranked above judged irrelevant ones.
 
@@ -250,6 +256,7 @@ class Bpref(Ranked):
         return divide(np.bincount(query, preferred, batch.n), total)
 
 
+@dataclass(frozen=True)
 class RBP(Ranked):
     """Rank-biased precision: (1 − p) Σ_i rel_i p^(i−1), the gain of a reader who goes on with probability p.
 
@@ -271,6 +278,7 @@ class RBP(Ranked):
         return (1.0 - self.p) * batch.total(hits, np.power(self.p, hits.rank.astype(float)))
 
 
+@dataclass(frozen=True)
 class Rprec(Ranked):
     """Precision at R, the number of relevant documents.
 
@@ -289,6 +297,7 @@ class Rprec(Ranked):
         return divide(batch.total(hits.where(hits.rank < total[hits.query])), total)
 
 
+@dataclass(frozen=True)
 class Judged(Ranked):
     """The share of the first k results that are judged: how much the other values rest on judgements.
 
@@ -311,6 +320,7 @@ class Judged(Ranked):
         return divide(batch.total(hits.where(hits.rank < self.k)), np.minimum(batch.retrieved, self.k))
 
 
+@dataclass(frozen=True)
 class Success(Ranked):
     """1 where a relevant document is in the first k places.
 

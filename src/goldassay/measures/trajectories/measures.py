@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,7 +32,8 @@ from goldassay.measures.trajectories.matching import ARGUMENTS, CallComparison, 
 from goldassay.measures.trajectories.records import reference, trajectory
 
 
-class TrajectoryMeasure(TaskMeasure[T, list[CallPair]], kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class TrajectoryMeasure(TaskMeasure[T, list[CallPair]]):
     """A measure on pairs of trajectories.
 
     ``arguments``: how arguments match: ``exact`` (all equal), ``ignore``, ``subset`` (none that gold lacks) or
@@ -84,6 +86,7 @@ class TrajectoryMeasure(TaskMeasure[T, list[CallPair]], kw_only=True):
         return {**super().chosen, "compare": compared}
 
 
+@dataclass(frozen=True)
 class TrajectoryMatch(TrajectoryMeasure[Mean]):
     """The share of trajectories that match an acceptable one as a whole.
 
@@ -114,6 +117,7 @@ class TrajectoryMatch(TrajectoryMeasure[Mean]):
         return means(values)
 
 
+@dataclass(frozen=True)
 class CallF1(TrajectoryMeasure):
     """F1, precision or recall of calls, by name and arguments, each assigned once.
 
@@ -148,6 +152,7 @@ class CallF1(TrajectoryMeasure):
         return type(self.zero)(right, predicted - right, expected - right)
 
 
+@dataclass(frozen=True)
 class ToolF1(CallF1):
     """F1, precision or recall of tools: calls by their name alone, each assigned once.
 
@@ -168,6 +173,7 @@ class ToolF1(CallF1):
         return {"tool": ByTool(arguments=self.arguments, compare=self.compare)} if self.rate == "f1" else {}
 
 
+@dataclass(frozen=True)
 class ByTool(TrajectoryMeasure):
     """The counts of calls by the name of their tool; its value is F1 over all of them, by name and arguments.
 
@@ -205,6 +211,7 @@ class ByTool(TrajectoryMeasure):
         return By({tool: Counts(*by_tool[tool]) for tool in sorted(by_tool)})
 
 
+@dataclass(frozen=True)
 class ArgumentAccuracy(TrajectoryMeasure[Mean]):
     """The share of arguments that are right, over the calls that are assigned by name.
 
@@ -241,6 +248,7 @@ class ArgumentAccuracy(TrajectoryMeasure[Mean]):
         return Mean(_array(right), _array(total))
 
 
+@dataclass(frozen=True)
 class Steps(TrajectoryMeasure[Mean]):
     """How many steps a trajectory takes; of equal answers the shorter way is better.
 
@@ -265,6 +273,7 @@ class Steps(TrajectoryMeasure[Mean]):
         return [((), ()) for _ in batch]
 
 
+@dataclass(frozen=True)
 class CostRatio(Steps):
     """How many calls are made for each call of the nearest acceptable trajectory; 1 is as many as needed.
 
@@ -283,6 +292,7 @@ class CostRatio(Steps):
         return Mean(*(_array(len(getattr(pair.best, side)) for pair in batch) * readable for side in ("pred", "gold")))
 
 
+@dataclass(frozen=True)
 class Conduct(TrajectoryMeasure[Mean]):
     """How a trajectory went: ``finished``, or how many of its calls ``failed``, ``recovered`` or were ``repeated``.
 
@@ -327,6 +337,7 @@ class Conduct(TrajectoryMeasure[Mean]):
         return Mean(failed - _array(len(pair.unrecovered) for pair in batch), failed)
 
 
+@dataclass(frozen=True)
 class EndState(TaskMeasure[Mean]):
     """The share of trajectories after which what gold asks for is true, by a function of yours.
 

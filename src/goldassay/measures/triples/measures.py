@@ -31,6 +31,7 @@ Matchings = list[MatchedTriples]
 """The matching of each example, which `tally` gets."""
 
 
+@dataclass(frozen=True)
 class TripleMeasure(TaskMeasure[T, B]):
     """A measure of statements."""
 
@@ -49,7 +50,8 @@ MATCHED = {
 """The conventions of every measure on the one-to-one matching."""
 
 
-class Matched(TripleMatching, TripleMeasure[T, Matchings], kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class Matched(TripleMatching, TripleMeasure[T, Matchings]):
     """A measure on the one-to-one matching, whose options say how statements compare (`TripleMatching`).
 
     Source: Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one
@@ -87,7 +89,8 @@ class Matched(TripleMatching, TripleMeasure[T, Matchings], kw_only=True):
         return {**super().chosen, **{name: f"{len(rows)} rows" if rows else "none" for name, rows in tables.items()}}
 
 
-class F1(Matched[Counts], kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class F1(Matched[Counts]):
     """F1 (or ``rate`` precision, recall) of statements, closed world: what gold does not have is wrong.
 
     Precision is over the aligned predictions (for the open world see `PrecisionBound`), recall over the gold statements
@@ -136,7 +139,8 @@ class F1(Matched[Counts], kw_only=True):
         return self.zero.from_state(counts.state())
 
 
-class MacroF1(Matched[Macro], kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class MacroF1(Matched[Macro]):
     """The mean F1 (or ``rate``) over the properties that gold has: rare properties count as much as common ones.
 
     Formula: mean of the rate over properties with gold, one-to-one on subject, aligned predicate and object by
@@ -194,7 +198,8 @@ BOUNDS = {"min": (Known, "false"), "max": (KnownOrUnknown, "true")}
 """The tally, and what an unknown statement is taken for."""
 
 
-class PrecisionBound(Matched[Known], kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class PrecisionBound(Matched[Known]):
     """The least (``bound="min"``) or greatest (``"max"``) precision in an open world, where gold is not complete.
 
     A statement that gold does not have is unknown: the least precision takes it as false, the greatest as true.
@@ -230,7 +235,8 @@ class PrecisionBound(Matched[Known], kw_only=True):
         return type(self.zero)(len(matching.pairs) + truths.count(True), truths.count(False), truths.count(None))
 
 
-class NovelDiscovery(Matched[PrecisionCounts], kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class NovelDiscovery(Matched[PrecisionCounts]):
     """NDR: correct / (correct + incorrect) among the annotated predictions that gold does not have.
 
     Formula: correct / (correct + incorrect) over annotated unmatched predictions
@@ -256,7 +262,8 @@ class NovelDiscovery(Matched[PrecisionCounts], kw_only=True):
         return PrecisionCounts(verdicts.count("correct"), verdicts.count("incorrect"))
 
 
-class Calibration(CalibrationMeasure, Matched[Any], kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class Calibration(CalibrationMeasure, Matched[Any]):
     """How well confidence says whether a statement is right, over four bins: 0–.25–.5–.75–1.
 
     ``statistic``: ``pearson`` as the specification asks; ``ece``, ``brier`` and their complements ``calibration``
@@ -299,6 +306,7 @@ def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[s
     return {"novel_discovery_rate": rate, "low": low, "high": high} | {name: float(counts[name]) for name in VERDICTS}
 
 
+@dataclass(frozen=True)
 class OntologyConformance(TripleMeasure[Mean, Any]):
     """The share of predicted statements whose relation the ontology has.
 
@@ -330,6 +338,7 @@ class OntologyConformance(TripleMeasure[Mean, Any]):
         return {"ontology": f"{len(self.relations)} relations" if self.relations else "none"}
 
 
+@dataclass(frozen=True)
 class RelationHallucination(OntologyConformance):
     """The share of predicted statements whose relation the ontology lacks: 1 − ontology conformance.
 
@@ -349,6 +358,7 @@ class RelationHallucination(OntologyConformance):
         return Mean(conformant.weight - conformant.total, conformant.weight)
 
 
+@dataclass(frozen=True)
 class Hallucination(TripleMeasure[Mean, Any]):
     """The share of predicted subjects (or objects) that do not occur in the text.
 
