@@ -18,9 +18,10 @@ Source: agentevals 0.0.9, ``create_trajectory_match_evaluator``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar, NamedTuple
 
 from goldassay._support.exceptions import GoldassayError
@@ -39,8 +40,19 @@ from goldassay.results.result import Result, fold
 MODES = ("strict", "unordered", "subset", "superset")
 ROLES = {"ai": "assistant", "human": "user"}  # LangChain's names
 Arguments = Mapping[str, Any]
-Turns = list[tuple[str, list[Step]]]
-"""Messages: who wrote each, and its calls."""
+
+
+class Turns(NamedTuple):
+    """Messages in columns, which cost the garbage collector nothing: who wrote each, its number of calls, all calls."""
+
+    roles: tuple[str, ...]
+    sizes: tuple[int, ...]
+    calls: tuple[Step, ...]
+
+    @classmethod
+    def of_calls(cls, calls: Sequence[Step]) -> Turns:
+        """A turn for each call."""
+        return cls(("assistant",) * len(calls), (1,) * len(calls), tuple(calls))
 
 
 def turns(record: object) -> Turns | None:
@@ -52,24 +64,19 @@ def turns(record: object) -> Turns | None:
         messages = messages.get("messages")
     if not isinstance(messages, Sequence) or isinstance(messages, str):
         return None
-    listed: Turns = []
+    roles = []
+    sizes = []
+    calls: list[Step] = []
     for message in messages:
         get = message.get if type(message) is dict else partial(read, message, default=None)
         role = get("role") or get("type")
         if role is None:
             return None  # steps
-        calls = [*map(call_of, list_of(get("tool_calls"), "tool_calls"))]
-        listed.append((ROLES.get(str(role), str(role)), calls))
-    return listed
-
-
-def _one_by_one(calls: Iterable[Step]) -> Turns:
-    """A turn for each call."""
-    return [("assistant", [call]) for call in calls]
-
-
-def _all_calls(turns: Turns) -> list[Step]:
-    return [call for _, calls in turns for call in calls]
+        listed = list(map(call_of, list_of(get("tool_calls"), "tool_calls")))
+        roles.append(ROLES.get(str(role), str(role)))
+        sizes.append(len(listed))
+        calls += listed
+    return Turns(tuple(roles), tuple(sizes), tuple(calls))
 
 
 class TurnPair(NamedTuple):
@@ -121,11 +128,11 @@ class AgentMatch(Measure[Mean, list[TurnPair]]):
             taken = turns(prediction)
             if expected is None:
                 alternatives = reference(example).alternatives
-                references = [_one_by_one(map(_with_first_values, calls)) for calls in alternatives]
+                references = [Turns.of_calls([*map(_with_first_values, calls)]) for calls in alternatives]
             else:
-                references = [_one_by_one(_all_calls(expected)) if taken is None else expected]
+                references = [expected if taken else Turns.of_calls(expected.calls)]
             if expected is None or taken is None:
-                taken = _one_by_one(trajectory(prediction).calls)
+                taken = Turns.of_calls(trajectory(prediction).calls)
             pairs.append(TurnPair(references, taken, failed(prediction) or ""))
         return pairs
 
@@ -142,14 +149,13 @@ class AgentMatch(Measure[Mean, list[TurnPair]]):
 
         def matches(pred: Turns, gold: Turns) -> bool:
             if self.mode == "strict":
-                shapes = [[(role, len(calls)) for role, calls in turns] for turns in (pred, gold)]
-                pairs = zip(pred, gold, strict=False)
-                return shapes[0] == shapes[1] and all(_covered(taken, due, same) for (_, taken), (_, due) in pairs)
-            expected = _all_calls(gold)
-            calls = _all_calls(pred)
-            if self.mode != "subset" and not _covered(expected, calls, flipped):
+                ends = [*accumulate(pred.sizes, initial=0)]
+                return (pred.roles, pred.sizes) == (gold.roles, gold.sizes) and all(
+                    _covered(pred.calls[start:end], gold.calls[start:end], same) for start, end in pairwise(ends)
+                )
+            if self.mode != "subset" and not _covered(gold.calls, pred.calls, flipped):
                 return False
-            return self.mode == "superset" or _covered(calls, expected, flipped)
+            return self.mode == "superset" or _covered(pred.calls, gold.calls, flipped)
 
         return means(
             float(not pair.failure and any(matches(pair.prediction, gold) for gold in pair.references))
@@ -161,8 +167,8 @@ class AgentMatch(Measure[Mean, list[TurnPair]]):
         batch = self.batch([gold], [pred])
         if self.tallies(batch).value == 1:
             return (), ()
-        expected = "; ".join(map(in_words, _all_calls(batch[0].references[0])))
-        calls = "; ".join(map(in_words, _all_calls(batch[0].prediction)))
+        expected = "; ".join(map(in_words, batch[0].references[0].calls))
+        calls = "; ".join(map(in_words, batch[0].prediction.calls))
         return (Error(f"no_{self.key}", f"expected {expected or 'no call'}.", expected, calls, field="calls"),), ()
 
 
