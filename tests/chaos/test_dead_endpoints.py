@@ -137,6 +137,17 @@ def test_empty_answers_among_others_are_answers(endpoint: Any, tmp_path: Path) -
     assert (run.head.status, len(run.rows), run.failed > 40) == ("finished", 80, True)
 
 
+def test_a_program_to_which_an_empty_answer_says_something_runs_on(endpoint: Any) -> None:
+    class Silence(dspy.Module):  # type: ignore[misc]
+        def forward(self, text: str) -> Any:
+            faults = dspy.settings.lm(f"Which faults has {text}?")
+            return dspy.Prediction(entities=[] if faults == [""] else [(0, 1, "FAULT")])
+
+    endpoint.reply = lambda messages: ""
+    run = evaluate(Silence(), examples(30), METRIC, lm=model(endpoint), progress=False)
+    assert (run.head.status, len(run.rows), run.failed) == ("finished", 30, 0)
+
+
 def test_a_tuning_ends_when_its_model_dies_later(endpoint: Any, tmp_path: Path) -> None:
     dies_after(endpoint, 30)
     with pytest.raises(RunStopped, match="gives no answer"):

@@ -82,6 +82,7 @@ class Account(BaseCallback):  # type: ignore[misc]
         self.ended = False
         self.usage = UNUSED
         self.cut: int | None = None  # tokens after which an answer was cut off
+        self.empty = ""  # said of a model that has not answered anything but empty texts
         self.names: Mapping[int, str] = {}  # of the program's predictors, by their and their signatures' identity
         self.steps: list[Step] = []
         self._recorded: dict[int, JsonObject] = {}  # prompts and answers by the index of their step
@@ -121,9 +122,9 @@ class Account(BaseCallback):  # type: ignore[misc]
         elif exception is None:
             if any(outputs or ()) or self.meter.answered:
                 self.meter.add_outcome(answered=True)
-            else:  # a model that never says anything is as dead as one that cannot be reached
+            else:
                 cut = f", cut off after {self.cut} tokens: give it more max_tokens" if was_cut(entry) else ""
-                self.meter.add_outcome(False, 1, f"{call.lm.model}: its answers are empty{cut}")
+                self.empty = f"{call.lm.model}: its answers are empty{cut}"
             total = usage.get("total_tokens") or sum(tokens.values())
             usd = entry.get("cost")
             self.meter.add(tokens=total, usd=usd or 0.0, unpriced=str(call.lm.model) if total and usd is None else "")

@@ -19,6 +19,7 @@ from goldassay._support.dspy_compat import copy_program
 from goldassay._support.exceptions import one_line
 from goldassay.core.fields import names, read
 from goldassay.core.metric import ObjectPrediction, failed_with
+from goldassay.running.account import current
 from goldassay.running.budget import BudgetSpent
 
 Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
@@ -86,6 +87,10 @@ def attempt(
             raise
         except BaseException as error:  # noqa: BLE001  whatever a program raises is a result
             if not retries or not isinstance(error, SystemError) or PARSER_FAULT not in str(error):
+                account = current()
+                if account is not None and account.empty and not account.meter.answered:
+                    # a model that never says anything is as dead as one that cannot be reached
+                    account.meter.add_outcome(False, 1, account.empty)
                 return failure(error, explain(error))
         retries -= 1
         on_retry()
