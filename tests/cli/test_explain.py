@@ -104,5 +104,7 @@ def test_a_saved_program_that_is_pruned_is_saved_again(tmp_path: Path, monkeypat
     told = ("--gold", "gold.jsonl", "--metric", "labels.py:metric", "--state", "saved.json", "--margin", 1, "--json")
     result = json.loads(run("explain", "labels.py:program", *told, "--prune"))
     shorter = dspy.Predict("text -> label")
-    shorter.load(Path(result["pruned"]["files"][-1]).name)
+    name = Path(result["pruned"]["files"][-1]).name
+    assert name == "saved.pruned.json"  # its own name, so that a pruned program is not written over when it is pruned
+    shorter.load(name)
     assert shorter.signature.instructions == dspy.Signature("text -> label").instructions

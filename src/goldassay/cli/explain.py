@@ -110,7 +110,7 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
             pruned = prune(module, first, gold, metric, test, options)
         files = [write(patch, patches) for patch in pruned.patches]
         if files and patches != target.patches:  # `patch apply` edits the program of the file, not one that was saved
-            files.append(patches.with_name("pruned.json"))
+            files.append(file.with_name(file.name.replace(".proof.", ".pruned.")))
             saveable(pruned.program).save(str(files[-1]))
         more |= {"pruned": {**pruned.state(), "files": [*map(str, files)]}}
         view += pruned.view()
