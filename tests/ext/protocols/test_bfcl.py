@@ -164,6 +164,18 @@ def test_what_cannot_be_read_is_the_decoders_failure(result: Any, tmp_path: Path
     assert card.by["error"] == {"ast_decoder:decoder_failed": {"examples": 1}}
 
 
+@pytest.mark.parametrize(("name", "truth"), [("simple_java_0", [{"area": {"base": ["10L"]}}]), ("turns_0", [["ls()"]])])
+def test_other_languages_and_several_turns_are_refused(name: str, truth: Any, tmp_path: Path) -> None:
+    (tmp_path / "possible_answer").mkdir()
+    question = {"id": name, "question": [[{"role": "user", "content": "one"}]], "function": [AREA]}
+    gold = tmp_path / "BFCL_v4.json"
+    gold.write_text(json.dumps(question) + "\n", encoding="utf-8")
+    answer = json.dumps({"id": name, "ground_truth": truth})
+    (tmp_path / "possible_answer" / "BFCL_v4.json").write_text(answer + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=f"in Python, of one turn.*{name[:-2]}"):
+        score("trajectories", gold, [], protocol="bfcl")
+
+
 CALL = {"type": "function", "function": {"name": "geo_area", "arguments": '{"base": 10}'}}
 
 

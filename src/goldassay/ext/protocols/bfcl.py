@@ -14,7 +14,8 @@ behind them: here wherever calls are not in BFCL's form ``[{name: {argument: val
 they are written.
 
 A text in which no calls can be read, or arguments that are not JSON, are ``ast_decoder:decoder_failed``. Of tasks of
-the categories ``irrelevance`` no call is right, and any of ``relevance``. Java and JavaScript are not read.
+the categories ``irrelevance`` no call is right, and any of ``relevance``. Tasks in Java or JavaScript, and of
+several turns, are refused.
 
 Source: Patil et al. 2025, The Berkeley Function Calling Leaderboard; bfcl-eval 2026.3.23
 """

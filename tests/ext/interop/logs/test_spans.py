@@ -255,8 +255,9 @@ def test_the_rows_of_a_csv_are_spans(tmp_path: Path) -> None:
     assert goldassay.score("trajectories", gold, str(tmp_path / "spans.csv")).values["call_recall"] == 1
 
 
-def test_the_lines_of_an_export_are_one_log(tmp_path: Path) -> None:
-    file = tmp_path / "spans.jsonl"
+@pytest.mark.parametrize("name", ["spans.jsonl", "spans.json"])
+def test_the_lines_of_an_export_are_one_log_whatever_the_file_is_called(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
     file.write_text("".join(json.dumps(row) + "\n" for row in phoenix(nested=False)), encoding="utf-8")
     assert [(step.kind, step.name, step.parent) for step in steps_in(file)] == EXPECTED
 

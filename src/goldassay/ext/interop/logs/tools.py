@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -106,7 +107,7 @@ def _content(file: Path) -> Content:
     try:
         parsed: Content = _json(data)
     except (ValueError, RecursionError):
-        if file.suffix.lower() == ".jsonl":
+        if file.suffix.lower() == ".jsonl" or re.search(rb"\}\r?\n\s*\{", data):  # lines, whatever they are called
             return [value for _, value in files.json_lines(file)]
         parsed = jsonl.value(data, file=file)  # its error says where the file is wrong
     return parsed
