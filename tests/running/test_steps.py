@@ -204,6 +204,24 @@ def test_threads_of_the_program_and_an_example_that_is_cut_off(agent: Any, tmp_p
     assert run.rows[1].steps[0].seconds is None  # it did not end
 
 
+def test_a_tool_is_called_by_the_predictor_in_the_module_that_ended_last(agent: Any, tmp_path: Path) -> None:
+    search = dspy.Tool(agent.search)
+
+    class Planned(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.rewrite = dspy.Predict("question -> answer")
+            self.plan = dspy.ChainOfThought("question -> answer")
+
+        def forward(self, question: str) -> Any:
+            self.rewrite(question=question)
+            search(query=self.plan(question=question).answer)
+            return dspy.Prediction(calls=[])
+
+    run = evaluate(Planned(), GOLD[:1], METRIC, lm=agent.lm, folder=tmp_path / "run", progress=False)
+    assert tree(run.rows[0].steps)[-1] == (1, "tool", "search", "plan.predict")
+
+
 def test_code_that_a_model_wrote_is_a_step(agent: Any, tmp_path: Path) -> None:
     if not hasattr(dspy, "CodeInterpreter"):
         pytest.skip("this DSPy has no callbacks for interpreters")

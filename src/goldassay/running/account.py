@@ -163,8 +163,8 @@ class Account(BaseCallback):  # type: ignore[misc]
         if inspect.iscoroutine(outputs):
             return
         step = self._end(call_id, outputs, exception)
-        if step and step.predictor:
-            self._makers[step.parent] = step.predictor
+        if step and (maker := step.predictor or self._makers.get(step.index)):  # that of a module is its own last one
+            self._makers[step.parent] = maker
 
     def on_tool_start(self, call_id: str, instance: Any, inputs: JsonObject) -> None:
         """A tool begins."""
