@@ -176,3 +176,17 @@ def test_errors_of_one_tool_at_two_steps_are_told_apart(capsys: pytest.CaptureFi
     output = capsys.readouterr().out
     assert "repeated_call read at step 2" in output
     assert 'read <span class="quiet">step 2</span>' in report([run])
+
+
+def test_errors_of_a_tool_that_nobody_heeds_are_one_pattern_whatever_the_step() -> None:
+    towns = ["Delft", "Gouda", "Tiel", "Amsterdam", "Brielle", "Zutphen", "Ootmarsum", "Vlissingen"]
+    gold = [{"id": town, "calls": [{"name": "search"}] * number} for number, town in enumerate(towns, start=1)]
+    steps: list[Any] = []
+    predictions = []
+    for town in towns:
+        failed = {"kind": "tool", "name": "read", "args": {"town": town}, "error": "no such id"}
+        predictions.append({"id": town, "trajectory": [*steps, {"kind": "tool", "name": "search"}, failed]})
+        steps.append({"kind": "tool", "name": "search"})
+    run = from_predictions(gold, predictions, Metric(trajectories.CallF1()), name="agent")
+    ignored = [pattern for pattern in find(run.cases) if pattern.kind == "ignored_error"]
+    assert [(pattern.title, pattern.count) for pattern in ignored] == [("ignored_error read", len(towns))]

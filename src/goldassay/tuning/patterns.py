@@ -27,7 +27,8 @@ KIND_SIDES: dict[str, str] = {
     **dict.fromkeys((*GOLD_KINDS, "missing_call"), "gold"),
     **dict.fromkeys((*PRED_KINDS, "spurious_call", "repeated_call"), "pred"),
 }
-BY_FIELD = set(RECORD_ERRORS) - {"wrong_value"}  # these errors are of the field, not of its value
+BY_FIELD = {*RECORD_ERRORS, "ignored_error"} - {"wrong_value"}
+"""Errors of these kinds are of the field or of the tool, whatever its value, its arguments and its step."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,8 @@ def find(cases: Sequence[Case]) -> list[Pattern]:
     for index, case in enumerate(cases):
         for error in case.errors:
             types = (error.gold, error.pred) if error.field in closed else (error.gold_type, error.pred_type)
-            groups[error.kind, *types, error.step].append((index, error))
+            step = None if error.kind in BY_FIELD else error.step
+            groups[error.kind, *types, step].append((index, error))
     if not groups:
         return []
     patterns = []
