@@ -102,6 +102,16 @@ def test_sentences_that_say_the_opposite_are_noted(line: str, opposite: str) -> 
     ]
 
 
+def test_predictors_may_each_need_a_line() -> None:
+    class Steps(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.find = dspy.Predict(dspy.Signature("text -> name", "Quote the text. Write dates in words."))
+            self.tell = dspy.Predict(dspy.Signature("name -> answer", "Quote the text. Don't write dates in words."))
+
+    assert [unit.notes for unit in units_of(Steps())] == [()] * 4
+
+
 def test_a_tuning_writes_who_wrote_each_unit(
     learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Path
 ) -> None:

@@ -168,8 +168,11 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
     noted = []
     for index, unit in enumerate(units):
         notes = []
+        prompts = {*unit.predictor.split(", ")}
         for other, text in enumerate(texts):
-            if other == index or fuzz.token_set_ratio(texts[index], text) < NEAR_DUPLICATE:
+            if other == index or prompts.isdisjoint(units[other].predictor.split(", ")):
+                continue  # predictors may each need a line
+            if fuzz.token_set_ratio(texts[index], text) < NEAR_DUPLICATE:
                 continue
             if unit.is_statement and units[other].is_statement and negated[other] != negated[index]:
                 notes.append(f"contradicts {other + 1}")
