@@ -18,3 +18,10 @@ def test_the_scorecard_takes_its_schema_from_gold() -> None:
     invalid = records.scorecard(gold, [{"record": "{"}, {"record": None}])
     assert invalid.values["field_recall"] == 0
     assert "2 predictions are not records" in invalid.warnings[0]
+
+
+def test_errors_of_form_alone_are_told() -> None:
+    gold = [{"record": {"total": "5.00"}}, {"record": {"total": 5.0}}, {"record": {"total": 7}}]
+    pred = [{"record": {"total": 5.0}}, {"record": {"total": "5.0"}}, {"record": {"total": "VII"}}]
+    (note,) = records.scorecard(gold, pred).warnings
+    assert note.startswith("2 errors are of form alone (case, marks, Unicode or type); the first: total is ")

@@ -489,7 +489,8 @@ def form_alone(errors: Iterable[Error]) -> Iterator[str]:
         pairs = ((error.pred, error.gold), (error.pred_type, error.gold_type))
         is_value = error.kind == "wrong_value"  # else an empty text is no value
         short = [pair for pair in pairs if pair[0] != pair[1] and len(pair[0]) < 200 and (is_value or all(pair))]
-        if (is_value and error.pred == error.gold) or any(form(pred) == form(gold) for pred, gold in short):
+        is_type = error.kind in ("wrong_value", "wrong_type") and not error.pred_type and error.pred == error.gold
+        if is_type or any(form(pred) == form(gold) for pred, gold in short):
             yield f"{error.message:.200}"
 
 

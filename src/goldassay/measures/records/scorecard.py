@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from goldassay.core import fields
 from goldassay.core.measure import Batches, Measure
 from goldassay.measures import Examples
 from goldassay.measures.records.measures import FieldF1, RecordBatch, SchemaValid, listed
+from goldassay.measures.records.mistakes import review
 from goldassay.measures.records.records import Schema, by_schema, from_records, schema_text, sides
-from goldassay.results.result import Result, Sections, by_key, fold
+from goldassay.results.result import Result, Sections, by_key, facts_of, fold, form_alone, form_warning
 
 
 def scorecard(
@@ -41,11 +42,16 @@ def scorecard(
     (0.5, 1.0, 0.0)
     """
 
-    def reasons(chunk: Batches, first: FieldF1) -> Counter[str]:
-        """The reason of each prediction that is not a record."""
+    def reasons(chunk: Batches, first: FieldF1) -> Counter[Hashable]:
+        """The reason of each prediction that is not a record, and the errors of form alone."""
+        facts: Counter[Hashable] = Counter()
         batch: RecordBatch = chunk.of(first)
-        pairs = zip(chunk.gold, batch.read, strict=True)
-        return Counter(f"record {fields.read(gold, 'id', None)}: {pair.reason}" for gold, pair in pairs if pair.reason)
+        for example, pair, leaves in zip(chunk.gold, batch.read, batch.matches, strict=True):
+            if pair.reason:
+                facts["reason", f"record {fields.read(example, 'id', None)}: {pair.reason}"] += 1
+            unlike = [leaf for leaf in leaves if leaf.kind in ("wrong_type", "wrong_format")]
+            facts.update(("form", message) for message in form_alone(review(pair, unlike)[0]))
+        return facts
 
     sections = Sections(reasons, {"field": lambda card: by_key(card.totals["field_macro_f1"])})
     shared = Batches(gold, pred)
@@ -62,9 +68,10 @@ def scorecard(
         for measure in listed(**options)
     ]
     card = fold("records", measures, shared, sections=sections)
-    if card.facts:
-        invalid = card.facts.total()
-        number = "1 prediction is not a record" if invalid == 1 else f"{invalid} predictions are not records"
-        first = next(iter(card.facts))
-        card.notes.append(f"{number}, so the gold counts as missed; the first: {first}")
+    if invalid := facts_of(card.facts, "reason"):
+        count = invalid.total()
+        number = "1 prediction is not a record" if count == 1 else f"{count} predictions are not records"
+        card.notes.append(f"{number}, so the gold counts as missed; the first: {next(iter(invalid))}")
+    if forms := facts_of(card.facts, "form"):
+        card.notes.append(form_warning(forms))
     return card
