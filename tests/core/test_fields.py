@@ -96,3 +96,29 @@ def test_an_answer_that_is_called_text_makes_no_examples_share_one() -> None:
     rows = [{"label": f"word {number}", "text": "yes"} for number in range(5)]
     assert "5 of 5 examples share a text" in shared_text(rows)
     assert shared_text(rows, outputs=["text"]) == ""
+
+
+@pytest.mark.parametrize(
+    "text", ['[{"start": 0}]', '{"entities": [{"start": 0}]}', 'Here it is:\n```json\n[{"start": 0}]\n```\nDone.']
+)
+def test_what_a_model_wrote_as_json_is_read_in_a_field_and_as_the_whole_answer(text: str) -> None:
+    assert pred_field({"entities": text}, "entities") == [{"start": 0}]
+    assert pred_field(text, "entities") == [{"start": 0}]
+    assert gold_field({"entities": text}, "entities") == text
+
+
+def test_a_label_in_a_fence_is_the_label_and_an_answer_stays_as_it_is() -> None:
+    assert pred_field({"label": '```json\n{"label": "M"}\n```'}, "label") == "M"
+    assert pred_field("```\nM\n```", "label") == "M"
+    assert pred_field("[1]", "label") == "[1]"
+    assert pred_field({"answer": '{"answer": "1885"}'}, "answer") == '{"answer": "1885"}'
+
+
+def test_the_last_message_is_a_path_that_the_error_names() -> None:
+    chat = {"messages": [{"role": "user", "content": "When?"}, {"role": "assistant", "content": "1885"}]}
+    with pytest.raises(FieldError, match="columns={'pred.answer': 'messages.-1.content'}"):
+        pred_field(chat, "answer")
+    _, pred = sides({"pred.answer": "messages.-1.content"}, {}, chat)
+    assert pred_field(pred, "answer") == "1885"
+    with pytest.raises(FieldError, match="no field '5'"):
+        read(chat, "messages.5.content")

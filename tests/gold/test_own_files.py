@@ -251,3 +251,32 @@ def test_a_cell_that_cannot_be_read_as_a_list_stays_a_text(cell: str, tmp_path: 
     pd.DataFrame({"ticket": ["x"], "tags": [cell]}).to_csv(file, index=False)
     (record,) = read(file, task="own")
     assert record["tags"] == cell
+
+
+def test_records_and_lists_that_a_model_wrote_in_fences_are_read_from_files(tmp_path: Path) -> None:
+    span = {"start": 3, "end": 7, "type": "TMP"}
+    rows: dict[str, tuple[Any, Any, str]] = {
+        "records": ({"record": {"no": 7}}, {"record": 'It is:\n```json\n{"no": 7}\n```'}, "field_f1"),
+        "extraction": (
+            {"text": "in 1885", "entities": [span]},
+            {"entities": f"```\n[{json.dumps(span)}]\n```"},
+            "strict_f1",
+        ),
+        "classification": ({"label": "M"}, {"label": '```json\n{"label": "M"}\n```'}, "accuracy"),
+    }
+    for task, (gold, pred, name) in rows.items():
+        for side, row in (("gold", gold), ("pred", pred)):
+            (tmp_path / f"{side}.jsonl").write_text(json.dumps({"id": 1, **row}) + "\n")
+        assert goldassay.score(task, tmp_path / "gold.jsonl", tmp_path / "pred.jsonl")[name] == 1, task
+
+
+def test_a_column_of_predictions_alone_is_mapped_as_the_error_advises() -> None:
+    gold = [{"id": 1, "question": "When?", "answers": ["1885"]}]
+    pred = [{"id": 1, "messages": [{"role": "user", "content": "When?"}, {"role": "assistant", "content": "1885"}]}]
+    with pytest.raises(DataError, match='`map={"answer": "messages.-1.content"}`'):
+        goldassay.score("answering", gold, pred)
+    assert goldassay.score("answering", gold, pred, map={"answer": "messages.-1.content"})["exact_match"] == 1
+    labels = [{"id": 1, "label": "M"}]
+    assert goldassay.score("classification", labels, [{"id": 1, "kind": "M"}], map={"label": "kind"})["accuracy"] == 1
+    with pytest.raises(DataError, match="neither gold nor a prediction has the column 'knid' of the mapping"):
+        goldassay.score("classification", labels, labels, map={"label": "knid"})

@@ -539,3 +539,8 @@ def test_the_calls_of_dspys_tool_calls_count_and_a_text_is_no_trajectory() -> No
         with pytest.raises(DataError, match="expected a list of steps, messages or calls, not ('a'|5)"):
             TrajectoryMatch()(gold, pred)
         assert all(step.kind != "tool" for step in steps_of(pred))  # a page shows what there is
+
+
+def test_a_list_of_calls_is_a_prediction() -> None:
+    calls = [{"name": "search", "args": {"query": "Delft"}}]
+    assert Metric(CallF1())(dspy.Example(calls=calls), calls).score == 1

@@ -31,6 +31,7 @@ from goldassay._support.exceptions import DataError, StorageError
 
 JSON: TypeAlias = str | float | bool | Mapping[str, Any] | Sequence[Any] | None
 """A value that JSON can write, on its upper level."""
+FENCED = re.compile(r"```(?:\w*\s|(?=[\[{]))(.*?)(?:```|\Z)", re.DOTALL)
 MOST_NESTED = 50  # levels of an odd value that are written
 HALF = re.compile("[\\ud800-\\udfff]")  # of a surrogate pair: no character
 DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
@@ -70,6 +71,33 @@ def value(text: str | bytes, *, file: Path | str | None = None, line: int | None
         raise DataError(f"not UTF-8 at byte {error.start}; save the file as UTF-8", file=file, line=line) from None
     except (RecursionError, ValueError) as error:  # nested too deeply, or a number of thousands of digits
         raise DataError(f"not JSON that can be read: {str(error).partition(';')[0]}", file=file, line=line) from None
+
+
+def unfenced(text: str) -> str:
+    """What is in the one Markdown fence of a model's answer; any other text as it is.
+
+    >>> unfenced('Here it is:\\n```json\\n{"no": 7}\\n```')
+    '{"no": 7}'
+    """
+    blocks = [] if text.lstrip()[:1] in ("{", "[") else FENCED.findall(text)
+    return blocks[0].strip() if len(blocks) == 1 else text
+
+
+def stated(text: str, name: str) -> Any:
+    """The value of a field in a model's answer: the list or the object with this field that it wrote as JSON, else it.
+
+    >>> stated('[{"start": 0}]', "entities"), stated('{"label": "M"}', "label"), stated("```\\nM\\n```", "label")
+    ([{'start': 0}], 'M', 'M')
+    """
+    if not any(sign in text for sign in "{[`"):
+        return text
+    content = unfenced(text)
+    with suppress(DataError):
+        parsed = value(content)
+        if isinstance(parsed, dict) and name in parsed:
+            return parsed[name]
+        return parsed if isinstance(parsed, list) and name != "label" else content
+    return content
 
 
 def finite(digits: str) -> float:

@@ -31,13 +31,15 @@ ABSENT = object()
 
 
 def read(record: object, path: str, default: object = ABSENT) -> Any:
-    """The value at a dotted path.
+    """The value at a dotted path; a number is the place in a list, -1 the last.
 
     Raises:
         FieldError: It is not there, and there is no default.
 
     >>> read({"rag": {"contexts": ["a"]}}, "rag.contexts")
     ['a']
+    >>> read({"messages": [{"content": "When?"}, {"content": "1885"}]}, "messages.-1.content")
+    '1885'
     >>> read({"text": "x"}, "entities")
     Traceback (most recent call last):
     goldassay._support.exceptions.FieldError: no field 'entities'; it has text
@@ -62,6 +64,8 @@ def read(record: object, path: str, default: object = ABSENT) -> Any:
 def _step(record: Any, key: str) -> object:
     if is_example(record) or isinstance(record, Mapping):
         return record.get(key, ABSENT)
+    if isinstance(record, (list, tuple)) and key.removeprefix("-").isdigit():
+        return record[int(key)] if -len(record) <= int(key) < len(record) else ABSENT
     if key.startswith("_") or record is None or isinstance(record, (str, bytes, int, float, list, tuple)):
         return ABSENT
     value = getattr(record, key, ABSENT)
@@ -107,6 +111,16 @@ def names(record: Any) -> list[str]:
     if not fields and not is_example(record):
         fields = getattr(record, "__dataclass_fields__", None) or getattr(record, "__dict__", ())
     return [str(key) for key in fields if not str(key).startswith(("_", "dspy_"))]
+
+
+def message_path(record: object, unknown: str) -> str:
+    """The path to the answer in the messages that a record has in place of it; `unknown` if it has none.
+
+    >>> message_path({"id": 1, "messages": [{"role": "assistant", "content": "1885"}]}, "COLUMN")
+    'messages.-1.content'
+    """
+    paths = {"messages": "messages.-1.content", "choices": "choices.0.message.content"}
+    return next((path for name, path in paths.items() if name in names(record)), unknown)
 
 
 def identity(record: object, index: object) -> str:

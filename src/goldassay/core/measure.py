@@ -9,15 +9,17 @@ import math
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Real
 from typing import Any, ClassVar, Generic, cast
 
 from typing_extensions import TypeVar
 
 from goldassay._support import extensions
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError
+from goldassay._support.jsonl import stated
 from goldassay._support.workspace import nearest
 from goldassay.core import tally
-from goldassay.core.fields import ABSENT, JsonObject, Renamed, is_example, names, read, without_enums
+from goldassay.core.fields import ABSENT, JsonObject, Renamed, is_example, message_path, names, read, without_enums
 from goldassay.core.tally import By, Confusion, Sums, T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records", "trajectories")
@@ -344,6 +346,10 @@ def plain(value: object) -> str:
     return "+".join(map(str, value)) if isinstance(value, (tuple, frozenset)) else str(value)
 
 
+WRITTEN = ("label", "entities", "links", "triples", "results")
+"""The fields that a model may write as JSON: a text of theirs is read."""
+
+
 def gold_field(gold: object, name: str, default: object = ABSENT) -> Any:
     """A field of a gold example; a FieldError that lists what it has."""
     return _field(gold, "gold", name, default)
@@ -356,7 +362,7 @@ def pred_field(pred: object, name: str, default: object = ABSENT) -> Any:
 
 def _field(record: object, side: str, name: str, default: object) -> Any:
     try:
-        return without_enums(read(record, name, default))
+        value = without_enums(read(record, name, default))
     except (FieldError, KeyError):
         if side == "pred" and failed(record):
             return None
@@ -367,8 +373,13 @@ def _field(record: object, side: str, name: str, default: object) -> Any:
             raise FieldError(f"the {noun} has no field {column!r}, which columns names for {name!r}{there}") from None
         close = difflib.get_close_matches(name, columns, n=1)
         hint = f"columns names {close[0]!r}; did you mean {name!r}?" if close else ""
-        hint = hint or f"it has {', '.join(names(record)) or 'none'}; rename with columns={{'{side}.{name}': …}}"
-        raise FieldError(f"the {noun} has no field {name!r}; {hint}") from None
+        path = message_path(record, "output" if "output" in names(record) else "")
+        column = repr(path) if path else "…"
+        hint = hint or f"it has {', '.join(names(record)) or 'none'}; rename with columns={{'{side}.{name}': {column}}}"
+        if side == "gold" or not isinstance(record, (str, Real, list, tuple)):
+            raise FieldError(f"the {noun} has no field {name!r}; {hint}") from None
+        value = record  # what a program returned in place of a prediction
+    return stated(value, name) if side == "pred" and name in WRITTEN and isinstance(value, str) else value
 
 
 @dataclass(frozen=True)

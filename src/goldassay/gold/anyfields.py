@@ -26,7 +26,9 @@ from goldassay._support import files
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError
 from goldassay.core.fields import Fields, JsonObject, Record, names
 from goldassay.core.fields import read as field_at
+from goldassay.core.measure import TASKS
 from goldassay.gold.formats import SPLIT_NAMES, is_by_split
+from goldassay.gold.shapes import SHAPES
 
 DRAFTED = ("sampling", "suggestions", "preferred")
 """The fields that a draft adds: how a record was chosen, what systems answered, and whose answers people chose."""
@@ -76,19 +78,36 @@ def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool) -> Re
     return merged
 
 
-def renamed(row: Mapping[str, object], paths: Mapping[str, str], *, predicted: bool) -> JsonObject:
+def renamed(
+    row: Mapping[str, object],
+    paths: Mapping[str, str],
+    *,
+    predicted: bool,
+    task: str = "",
+    used: set[str] | None = None,
+) -> JsonObject:
     """A row under the names of a mapping, which may be other names in predictions than in gold; other columns stay.
+
+    Args:
+        row: The row.
+        paths: The mapping.
+        predicted: Whether it is a prediction, which may lack fields; gold may if it has the field under its own name.
+        task: The task; gold of a built-in one may lack what it has no field for.
+        used: Gets the paths that the row has.
 
     Raises:
         DataError: A row of gold lacks a field that the mapping names.
     """
+    optional = {*row} | ({*paths} - {*SHAPES["gold"][task].__annotations__} if task in TASKS else set())
     moved = {*paths, *paths.values(), *(path.partition(".")[0] for path in paths.values())}
     record = {key: row[key] for key in row if key not in moved}
     for name, path in paths.items():
         try:
             record[name] = field_at(row, path)
+            if used is not None:
+                used.add(path)
         except FieldError as error:
-            if not predicted:
+            if not predicted and name not in optional:
                 raise DataError(f"{error}; the mapping asks for it as {name!r}") from None
             record |= {name: row[name]} if name in row else {}
     return record

@@ -86,6 +86,9 @@ def pairs(
         return join(golds, predictions, split=split, overlap=overlap)
     golds = Records.of(left)
     predictions = _predictions(right)
+    paths = {*left.options.get("map", {}).values()} if "map" in right.options else set()
+    if unused := paths - left.used_paths - right.used_paths:
+        raise DataError(f"neither gold nor a prediction has the column {min(unused)!r} of the mapping", file=right.path)
     rows = ids_of(right.path) if right.format == "run" and left.numbered else set()
     by_place = "0" in rows  # examples without ids have their places from 0
     numbered = by_place or (right.format != "run" and (left.numbered or right.numbered))

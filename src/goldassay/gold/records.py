@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from goldassay._support.exceptions import DataError
 from goldassay._support.files import resource
-from goldassay.core.fields import Fields, JsonObject, Record, as_text
+from goldassay.core.fields import Fields, JsonObject, Record, as_text, message_path
 from goldassay.core.measure import FAILURE, NO_PREDICTION, TASKS
 from goldassay.core.shape import UNKNOWN_SHAPE
 from goldassay.gold.shapes import SHAPES, Side
@@ -130,7 +130,7 @@ def problems(
                 hint = f', or name the fields that count (`map={{"{label or labels[0]}": "{label or field}"}}`)'
             elif detail["type"] == "missing":
                 what = "this field is missing"
-                hint = f'; name its column (`map={{"{field}": "COLUMN"}}`)'
+                hint = f'; name its column (`map={{"{field}": "{message_path(fields, "COLUMN")}"}}`)'
             elif detail["type"] == "dict_type" and len(detail["loc"]) == 2:
                 shapes = schema(task, side)
                 item = shapes["properties"][detail["loc"][0]].get("items", {}).get("$ref", "").rpartition("/")[2]

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, NotRequired, Required
 from pydantic import BeforeValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from goldassay._support.jsonl import stated
 from goldassay.core.fields import Fields, JsonObject, as_text
 from goldassay.core.measure import TASKS
 
@@ -40,6 +41,11 @@ def _or_tuple(*names: str) -> BeforeValidator:
 def _or_value(name: str) -> BeforeValidator:
     """The value of this field may stand for the record."""
     return BeforeValidator(lambda value: {name: value} if isinstance(value, str | int) else value)
+
+
+def _or_json(name: str) -> BeforeValidator:
+    """The text in which a model wrote the list of this field may stand for it."""
+    return BeforeValidator(lambda value: stated(value, name) if isinstance(value, str) else value)
 
 
 def _texts(value: object) -> object:
@@ -264,7 +270,7 @@ class PredictedSpan(EntitySpan):
 class PredictedExtraction(Predicted):
     """Entities that a system found."""
 
-    entities: list[Annotated[PredictedSpan, _or_tuple("start", "end", "type")]]
+    entities: Annotated[list[Annotated[PredictedSpan, _or_tuple("start", "end", "type")]], _or_json("entities")]
 
 
 class PredictedClassification(Predicted, total=False):
@@ -305,7 +311,7 @@ class PredictedLink(Strict):
 class PredictedLinking(Predicted):
     """Mentions that a system linked."""
 
-    links: list[PredictedLink]
+    links: Annotated[list[PredictedLink], _or_json("links")]
 
 
 class RankedDocument(Strict):
@@ -320,7 +326,7 @@ class RankedDocument(Strict):
 class PredictedRetrieval(Predicted):
     """Documents that a system retrieved."""
 
-    results: list[Annotated[RankedDocument, _or_value("doc_id")]]
+    results: Annotated[list[Annotated[RankedDocument, _or_value("doc_id")]], _or_json("results")]
 
 
 class PredictedAnswering(Predicted, total=False):
@@ -338,7 +344,7 @@ class PredictedAnswering(Predicted, total=False):
 class PredictedTriples(Predicted):
     """Statements that a system found."""
 
-    triples: list[Annotated[TripleShape, _or_tuple("subject", "predicate", "object")]]
+    triples: Annotated[list[Annotated[TripleShape, _or_tuple("subject", "predicate", "object")]], _or_json("triples")]
 
 
 class PredictedRecords(Predicted):

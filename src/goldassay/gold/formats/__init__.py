@@ -94,6 +94,8 @@ class Source:
     """The question behind each prediction, where ids are a tool's own."""
     unlabelled: int = 0
     """How many records of a draft have no gold."""
+    used_paths: set[str] = field(default_factory=set)
+    """The paths of ``map`` that a row of a table has."""
     numbered: bool = False
     """Whether ids are numbers of rows, because the file has none; set by readers of tables."""
 

@@ -34,7 +34,7 @@ from typing import Any
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, MissingExtra
 from goldassay._support.files import Faults
-from goldassay.core.fields import Fields, JsonObject
+from goldassay.core.fields import Fields, JsonObject, message_path
 from goldassay.core.measure import TASKS
 from goldassay.gold import anyfields
 from goldassay.gold.formats import SPLIT_NAMES, Format, Source, SourceRecord, is_by_split
@@ -81,7 +81,9 @@ def rows(source: Source) -> Iterator[SourceRecord]:
             predicted = source.side == "pred"
             raw = anyfields.flat(raw, paths, predicted=predicted)
             drafted = raw.get("sampling") is not None  # whose fields have the names of the task
-            row = anyfields.renamed(raw, paths, predicted=predicted) if paths and not drafted else dict(raw)
+            row = dict(raw)
+            if paths and not drafted:
+                row = anyfields.renamed(raw, paths, predicted=predicted, task=source.task, used=source.used_paths)
             for name in anyfields.DRAFTED:  # cells of a table hold them as JSON
                 if isinstance(cell := row.get(name), str):
                     row[name] = jsonl.value(cell) if cell.strip() else None
@@ -171,7 +173,8 @@ def _record(row: JsonObject, source: Source) -> JsonObject:
     required = [*shape["required"], *(["label"] if source.task == "classification" else [])]
     for name in [] if drafted else required:
         if name != "id" and not {name, *INSTEAD.get(name, ())} & record.keys():
-            raise DataError(f'no column {name}; there are {header}; rename one, or set `map={{"{name}": "COLUMN"}}`')
+            path = message_path(row, "COLUMN")
+            raise DataError(f'no column {name}; there are {header}; rename one, or set `map={{"{name}": "{path}"}}`')
     unused = {name: value for name, value in row.items() if value not in (None, "")}
     if unused and source.format == "json" and "map" not in source.options:
         return {**record, **unused}  # which are not fields of this record

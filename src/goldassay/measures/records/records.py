@@ -18,7 +18,7 @@ from pydantic import BaseModel, PydanticUserError, RootModel, TypeAdapter, Valid
 from pydantic_core import to_jsonable_python
 
 from goldassay._support import jsonl
-from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, FieldError, GoldassayError
 from goldassay._support.jsonl import JSON
 from goldassay.core.fields import Fields, JsonObject, Record, is_example, names, read
 from goldassay.core.measure import failed, gold_field, pred_field
@@ -67,11 +67,16 @@ def sides(gold: object, pred: object, schema: str = "") -> Read:
 def _value(side: object, schema: str, field: Callable[[object, str], object]) -> object:
     fields = names(side)
     named = [] if "record" in fields else [name for name in expanded(schema).get("properties", {}) if name in fields]
-    return {name: read(side, name) for name in named} if named else field(side, "record")
+    if named:
+        return {name: read(side, name) for name in named}
+    try:
+        return field(side, "record")
+    except FieldError as error:
+        raise FieldError(f"{error}; of fields that are the record: schema=SIGNATURE") from None
 
 
 def record_of(value: object) -> JSON:
-    """A record as plain JSON values; a text is read as JSON.
+    """A record as plain JSON values; a text is read as JSON, also in a Markdown fence.
 
     Raises:
         DataError: it has no form in JSON, or is neither an object nor a list.
@@ -80,7 +85,7 @@ def record_of(value: object) -> JSON:
     >>> record_of(make_dataclass("Line", ["qty", "days"])(Decimal("2.5"), {3}))
     {'qty': 2.5, 'days': [3]}
     """
-    record = jsonl.value(value) if isinstance(value, str) else value
+    record = jsonl.value(jsonl.unfenced(value)) if isinstance(value, str) else value
     try:
         record = json.loads(json.dumps(record, default=_plain, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:

@@ -162,6 +162,8 @@ def steps_of(pred: object, *, strict: bool = False) -> list[Step]:
 
 def _form(pred: object) -> tuple[str, Any]:
     """How a prediction has its steps, and those: ``react``, ``history``, ``chat``, or the field in which they are."""
+    if isinstance(pred, (list, tuple)):
+        pred = {TRAJECTORY[0]: pred}
     field = next((name for name in TRAJECTORY if read(pred, name, None) is not None), "")
     listed = read(pred, field, None) if field else None
     listed = read(listed, "tool_calls", listed)  # those of a `dspy.ToolCalls`
