@@ -230,6 +230,116 @@ def test_traces_are_predictions_of_gold_with_their_id_or_their_question(tmp_path
     assert (values["failed_calls"], values["finished"], values["steps"]) == (1 / 3, 1, len(steps_in(file)))
 
 
+QUESTION = {"role": "user", "content": "Where is the archive?"}
+CALLS: list[Row] = [
+    {"id": "1", "type": "function", "function": {"name": "search", "arguments": '{"query": "archive"}'}},
+    {"id": "2", "type": "function", "function": {"name": "read", "arguments": '{"id": 3}'}},
+]
+RESULTS: list[Row] = [
+    {"role": "tool", "tool_call_id": name, "content": text} for name, text in (("2", "b"), ("1", "a"))
+]
+ASKED: Row = {"role": "assistant", "content": None, "tool_calls": CALLS}
+
+
+def flattened(name: str, value: Any, item: str = "", call: str = "") -> Row:
+    """Messages as attributes with a number in their name, as Traceloop and OpenInference write them."""
+    pairs: Row = {}
+    for place, message in enumerate(value):
+        head = f"{name}.{place}.{item}"
+        pairs |= {f"{head}{key}": text for key, text in message.items() if isinstance(text, str)}
+        for number, one in enumerate(message.get("tool_calls", ())):
+            inner = f"{head}tool_calls.{number}.{call}"
+            function = f"{inner}function." if call else inner
+            pairs |= {f"{inner}id": one["id"], f"{function}name": one["function"]["name"]}
+            pairs[f"{function}arguments"] = one["function"]["arguments"]
+    return pairs
+
+
+def indexed(got: list[Row], gave: Row) -> Row:
+    return {**flattened("gen_ai.prompt", got), **flattened("gen_ai.completion", [gave]), "llm.request.type": "chat"}
+
+
+def openinference_messages(got: list[Row], gave: Row) -> Row:
+    sides = {"input.value": json.dumps({"messages": got}), "output.value": json.dumps({"choices": [{"message": gave}]})}
+    answer = gave["content"]
+    named = flattened("llm.output_messages", [gave], "message.", "tool_call.")
+    return {**named, **sides, "openinference.span.kind": "LLM"} | ({"output.value": answer} if answer else {})
+
+
+def parts(got: list[Row], gave: Row) -> Row:
+    def written(message: Row) -> Row:
+        listed = [{"type": "text", "content": message["content"]}] if message["content"] else []
+        for call in message.get("tool_calls", ()):
+            arguments = json.loads(call["function"]["arguments"])
+            about = {"id": call["id"], "name": call["function"]["name"], "arguments": arguments}
+            listed.append({"type": "tool_call", **about})
+        if message["role"] == "tool":
+            listed = [{"type": "tool_call_response", "id": message["tool_call_id"], "response": message["content"]}]
+        return {"role": message["role"], "parts": listed}
+
+    sides = {"gen_ai.input.messages": [*map(written, got)], "gen_ai.output.messages": [written(gave)]}
+    return {"gen_ai.operation.name": "chat", **{name: json.dumps(value) for name, value in sides.items()}}
+
+
+def in_events(got: list[Row], gave: Row) -> tuple[Row, list[Row]]:
+    events = [(f"gen_ai.{message['role']}.message", message) for message in got]
+    pairs = [*events, ("gen_ai.choice", {"index": 0, "message": gave})]
+    listed = [
+        {"name": name, "attributes": [{"key": "gen_ai.event.content", "value": {"stringValue": json.dumps(body)}}]}
+        for name, body in pairs
+    ]
+    return {"gen_ai.operation.name": "chat"}, listed
+
+
+@pytest.mark.parametrize("write_messages", [indexed, openinference_messages, parts, in_events])
+@pytest.mark.parametrize("has_tools", [True, False])
+def test_a_trace_has_the_calls_and_the_answer_of_its_models(
+    tmp_path: Path, write_messages: Any, has_tools: bool
+) -> None:
+    turns = [([QUESTION], ASKED), ([QUESTION, ASKED, *RESULTS], {"role": "assistant", "content": "Gouda"})]
+    spans: list[Row] = [{"spanId": "r", "name": "agent"}]
+    for place, turn in enumerate(turns):
+        attributes = write_messages(*turn)
+        attributes, events = attributes if isinstance(attributes, tuple) else (attributes, [])
+        spans.append({"spanId": f"m{place}", "parentSpanId": "r", "name": "chat", "events": events, "a": attributes})
+    for name, function in enumerate(call["function"] for call in CALLS if has_tools):
+        about = {"traceloop.span.kind": "tool", "traceloop.entity.name": function["name"]}
+        given = {"args": [], "kwargs": json.loads(function["arguments"])}
+        about |= {"traceloop.entity.input": json.dumps(given), "traceloop.entity.output": '"ab"'[name + 1]}
+        spans.insert(-1, {"spanId": f"t{name}", "parentSpanId": "r", "name": "tool", "a": about})
+    for place, each in enumerate(spans):
+        pairs = [{"key": key, "value": otlp_value(value)} for key, value in each.pop("a", {}).items()]
+        each |= {"traceId": "t1", "startTimeUnixNano": START + place * SECOND, "attributes": pairs}
+    file = write(tmp_path / "traces.json", {"resourceSpans": [{"scopeSpans": [{"spans": spans[::-1]}]}]})
+    (system,) = systems_in(file)
+    (sample,) = system.samples
+    assert (sample["inputs"], sample["prediction"]) == ({"input": QUESTION["content"]}, {"output": "Gouda"})
+    calls = [step for step in sample["steps"] if step.kind == "tool"]
+    assert [(step.name, dict(step.args)) for step in calls] == [("search", {"query": "archive"}), ("read", {"id": 3})]
+    assert [step.output for step in calls] == ["a", "b"]
+    assert {sample["steps"][step.parent].name for step in calls} == ({"agent"} if has_tools else {"chat"})
+
+
+def test_a_trace_is_of_the_service_in_which_it_began_and_needs_no_messages(tmp_path: Path) -> None:
+    def resource(service: str, *spans: Row) -> Row:
+        about = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]}
+        return {"resource": about, "scopeSpans": [{"spans": list(spans)}]}
+
+    def tool(trace: str, parent: str) -> Row:
+        about = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.arguments": '{"q": "Delft"}'}
+        pairs = [{"key": key, "value": otlp_value(value)} for key, value in about.items()]
+        return {"traceId": trace, "spanId": "b", "parentSpanId": parent, "name": "search", "attributes": pairs}
+
+    traces = [resource("tools", tool("t1", "a"), tool("t2", "")), resource("desk", {"traceId": "t1", "spanId": "a"})]
+    ping = resource("desk", {"traceId": "t3", "spanId": "c", "name": "GET /health"})
+    file = write(tmp_path / "traces.json", {"resourceSpans": [*traces, ping]})
+    systems = {system.name: [sample["id"] for sample in system.samples] for system in systems_in(file)}
+    assert systems == {"desk": ["t1"], "tools": ["t2"]}
+    calls = [{"name": "search", "args": {"q": "Delft"}}]
+    card = goldassay.score("trajectories", [{"id": name, "calls": calls} for name in ("t1", "t2")], str(file))
+    assert card.values["trajectory_exact_match"] == 1
+
+
 def test_traces_that_gold_does_not_have_name_the_options_that_match_them(tmp_path: Path) -> None:
     file = write(tmp_path / "traces.json", EXPORTS["phoenix"])
     gold = [{"id": "g7", "trace": "t1", "asked": "Where is the archive?", "question": "?", "calls": []}]

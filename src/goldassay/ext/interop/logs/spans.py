@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
+from itertools import takewhile, zip_longest
 from typing import Any
 
+from goldassay._support.exceptions import DataError
 from goldassay._support.jsonl import JSON
 from goldassay._support.secrets import scrub
 from goldassay.core.fields import JsonObject
 from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
+from goldassay.measures.trajectories.records import CALLING, MODEL_ROLES, of_messages
 from goldassay.running.evaluated import Sample, number
 
 STEP_KINDS = {
@@ -28,6 +32,7 @@ STEP_KINDS = {
 }
 """The kind of a step by what tools call it; whatever else there is (agents, chains, tasks) is a module."""
 FAILED_STATUS = (2, "2", "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR", "error")
+PREFIX = re.compile(r"^(message|tool_call)\.(function\.)?")
 CALL_FAILED = "the traced call failed"
 UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
 
@@ -41,6 +46,8 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
     [('module', 'agent', {}, None), ('tool', 'search', {'q': 'Delft'}, 0)]
     """
     ordered = sorted(spans, key=lambda span: moment(span.get("start")))
+    if not any(kind_of(span) in CALLING for span in ordered):
+        ordered += _calls_of(ordered)
     numbers: dict[str, int] = {}
     for number_, span in enumerate(ordered):
         numbers.setdefault(str(span.get("id")), number_)
@@ -59,7 +66,7 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
                 seen.add(number_)
                 waiting += [(child, len(steps)) for child in reversed(children[number_])]
                 span = ordered[number_]
-                kind = STEP_KINDS.get(str(span.get("kind") or "").strip('"').lower(), "module")
+                kind = kind_of(span)
                 error = span.get("error") or ""
                 if not error and span.get("failed") in FAILED_STATUS:
                     error = span.get("message") or CALL_FAILED
@@ -78,7 +85,46 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
                     parent=parent,
                 )
                 steps.append(step)
-    return tuple(steps) if len(steps) > 1 else ()  # one span alone is the answer itself
+    calls = [step for step in steps if step.kind in CALLING]
+    return tuple(steps) if len(steps) > 1 or calls else ()  # one span alone is the answer itself
+
+
+def _calls_of(spans: list[Sample]) -> list[Sample]:
+    """The calls that the models of a trace asked for, as spans inside theirs; results are in what a model got next."""
+    calls: list[Sample] = []
+    models = [span for span in spans if kind_of(span) == "model"]
+    for span, following in zip_longest(models, models[1:], fillvalue=Sample()):
+        replies = messages_in(span.get("replies") or span.get("output"))
+        later = messages_in(following.get("asked") or following.get("args"))
+        results = list(takewhile(lambda message: message.get("role") not in MODEL_ROLES, reversed(later)))[::-1]
+        with suppress(DataError):
+            steps = [step for step in of_messages([*replies, *results]) if step.kind == "tool"]
+            about = {"kind": "tool", "parent": span.get("id"), "start": span.get("end")}
+            calls += [{**step.state(), **about, "id": f"{span.get('id')} {step.index}"} for step in steps]
+    return calls
+
+
+def messages_in(value: JSON) -> list[JsonObject]:
+    """The messages in what a model got or gave, as tools write them: a list, the request or the response of an API."""
+    value = decoded(value)
+    if isinstance(value, dict):
+        value = value.get("messages") or value.get("choices") or value.get("output") or [value]
+    items = [_bare(item) for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return [item["message"] if isinstance(item.get("message"), dict) else item for item in items]
+
+
+def _bare(value: JSON) -> Any:
+    """A value with the names that its fields have in APIs, as OpenInference has ``message.role``."""
+    if isinstance(value, list):
+        return list(map(_bare, value))
+    if isinstance(value, dict):
+        return {PREFIX.sub("", name): _bare(inner) for name, inner in value.items()}
+    return value
+
+
+def kind_of(span: Sample) -> str:
+    """The kind of a span's step."""
+    return STEP_KINDS.get(str(span.get("kind") or "").strip('"').lower(), "module")
 
 
 def moment(value: Any) -> float:
@@ -106,8 +152,13 @@ def decoded(value: JSON) -> JSON:
 
 
 def as_object(value: JSON, name: str) -> JsonObject:
-    """A value as an object; one that is none is its one field, and so is one whose only field is ``input``."""
+    """A value as an object; one that is none is its one field, and so is one whose only field is ``input``.
+
+    What Traceloop and Langfuse write of a function, ``args`` and ``kwargs``, are its arguments by name.
+    """
     value = decoded(value)
     if isinstance(value, dict) and value.keys() == {"input"}:
         value = decoded(value["input"])
+    if isinstance(value, dict) and value.keys() == {"args", "kwargs"} and isinstance(value["kwargs"], dict):
+        value = value["kwargs"] | ({"args": value["args"]} if value["args"] else {})
     return value if isinstance(value, dict) and value else {name: value}

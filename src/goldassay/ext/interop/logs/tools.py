@@ -11,8 +11,9 @@
   evaluation tables. Each run among traces is a system; feedback gives values, expectations are gold, and traces of the
   same inputs are one document, if their tags name none. In a table the columns ``NAME/score`` give values.
 * OpenTelemetry: OTLP JSON, one export or one a line, with the attributes of OpenInference, gen_ai, Traceloop or MLflow.
-  Each service is a system and each trace a sample: its inputs and answer are those of the first span from the root that
-  has both. Traces without scores become drafts of gold and no runs (`goldassay.ext.interop.logs`).
+  Each service is a system and each trace a sample of the service in which it began: its inputs and answer are those of
+  the first span from the root that has inputs, or else the answer of the last model. Traces without scores become
+  drafts of gold and no runs (`goldassay.ext.interop.logs`).
 * Phoenix (spans of the client, of its HTTP interface or of a data frame), Langfuse (traces with their observations, or
   observations alone) and LangSmith (runs, also nested): lists in JSON, JSON Lines or CSV, or what their HTTP interfaces
   answer. A file is a system; Langfuse's scores and LangSmith's feedback are values.
@@ -34,16 +35,23 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError, MissingExtra, one_line
-from goldassay._support.jsonl import JSON
 from goldassay.core.fields import Fields, JsonObject, Record, identity, read
-from goldassay.ext.interop.logs.spans import CALL_FAILED, FAILED_STATUS, as_object, decoded, moment, tree
+from goldassay.ext.interop.logs.spans import (
+    CALL_FAILED,
+    FAILED_STATUS,
+    as_object,
+    decoded,
+    kind_of,
+    messages_in,
+    moment,
+    tree,
+)
 from goldassay.gold.formats.tables import table
 from goldassay.measures.trajectories.records import CHAT, MODEL_ROLES, steps_of, text_of
 from goldassay.running.evaluated import PROGRAM_RAISED, LogSystem, Sample, number
@@ -54,6 +62,9 @@ USER_ROLES = ("user", "human")
 TOKEN_NAMES = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
 LOG_PATHS = files.resource("logs.json", "goldassay.ext.interop.logs")
 """Where the parts of a sample are in each tool's records (bars separate versions' names), and words for scores."""
+ITEM = re.compile(r"(.+?)\.(\d+)\.(.+)")
+"""The name of an attribute of an item in a list: the list, the number of the item, and the field of the item."""
+MESSAGE_EVENTS = re.compile(r"gen_ai\.(?:(\w+)\.message|choice)")
 Content: TypeAlias = Fields | list[Any]
 """A log as it was read."""
 
@@ -293,11 +304,17 @@ def _opentelemetry(content: Content, file: Path) -> list[LogSystem]:
     exports = content if isinstance(content, list) else [content]
     if not exports or not all(isinstance(export, dict) and "resourceSpans" in export for export in exports):
         return []
-    services: dict[str, list[JsonObject]] = defaultdict(list)
+    spans: list[tuple[str, JsonObject]] = []
     for resource in (item for export in exports for item in export["resourceSpans"]):
         name = _attributes(resource.get("resource", {})).get("service.name", file.stem)
         for scope in resource["scopeSpans"]:
-            services[str(name)] += scope["spans"]
+            spans += ((str(name), span) for span in scope["spans"])
+    owners: dict[str, str] = {}  # a trace is of the service in which it began
+    for name, span in sorted(spans, key=lambda item: bool(item[1].get("parentSpanId"))):
+        owners.setdefault(str(span.get("traceId")), name)
+    services: dict[str, list[JsonObject]] = defaultdict(list)
+    for _, span in spans:
+        services[owners[str(span.get("traceId"))]].append(span)
     return [LogSystem("OpenTelemetry", name, _traces(spans)) for name, spans in services.items()]
 
 
@@ -377,7 +394,7 @@ def _chats(content: Content, file: Path) -> list[LogSystem]:
     return [LogSystem("chats", file.stem, samples)]
 
 
-def _said(messages: list[object], *roles: str) -> list[str]:
+def _said(messages: Sequence[object], *roles: str) -> list[str]:
     """The texts of the messages of some roles that have one."""
     texts = (
         text_of(item) for item in messages if isinstance(item, dict) and item.get("role", item.get("type")) in roles
@@ -386,7 +403,11 @@ def _said(messages: list[object], *roles: str) -> list[str]:
 
 
 def _traces(spans: list[JsonObject]) -> list[Sample]:
-    """A sample a trace: its steps, and the inputs and the answer of the first span from the root that has both."""
+    """A sample a trace: its steps, and its inputs and answer.
+
+    Both are those of the first span from the root that has inputs. Where it has no answer, or is the call of a model,
+    the answer is that of the last call of a model, unless the program failed. Spans of other things are no sample.
+    """
     traces: dict[str, list[Sample]] = defaultdict(list)
     for span in spans:
         step = _span(span)
@@ -396,19 +417,27 @@ def _traces(spans: list[JsonObject]) -> list[Sample]:
         ids = {str(step["id"]) for step in parts}
         inner = {id(step) for step in parts if str(step.get("parent")) in ids and step["parent"] != step["id"]}
         parts.sort(key=lambda step: (id(step) in inner, moment(step.get("start"))))
-        complete = (step for step in parts if None not in (step.get("args"), step.get("output")))
-        for step in islice(complete, 1):
-            scores = [score for item in parts for score in item.get("scores") or ()]
-            samples.append(
-                {
-                    "id": key,
-                    "inputs": _side(step["args"], "input", USER_ROLES),
-                    "prediction": _side(step["output"], "output", MODEL_ROLES),
-                    "values": {str(score["name"]): score.get("value") for score in scores},
-                    "error": CALL_FAILED if step.get("failed") in FAILED_STATUS or step.get("error") else "",
-                    "steps": tree(parts),
-                }
-            )
+        steps = tree(parts)
+        asked = [step for step in parts if step.get("args") is not None and kind_of(step) in ("module", "model")]
+        if not asked and not steps:
+            continue
+        first = last = asked[0] if asked else parts[0]
+        modules = [step for step in (parts[0], first) if kind_of(step) == "module"]
+        error = any(step.get("failed") in FAILED_STATUS or step.get("error") for step in modules or [first])
+        if not error and (first not in modules or first.get("output") is None):
+            answered = [step for step in asked if step.get("output") is not None]
+            models = [step for step in answered if kind_of(step) == "model"]
+            last = next(iter([*models[::-1], *answered]), first)
+        scores = [score for item in parts for score in item.get("scores") or ()]
+        sample = {
+            "id": key,
+            "inputs": _side(first, "args", "input", USER_ROLES),
+            "prediction": _side(last, "output", "output", MODEL_ROLES),
+            "values": {str(score["name"]): score.get("value") for score in scores},
+            "error": CALL_FAILED if error else "",
+            "steps": steps,
+        }
+        samples.append(sample)
     return samples
 
 
@@ -416,18 +445,53 @@ def _span(span: JsonObject) -> Sample:
     """The parts of a span, whose attributes are a list of keys and values, an object, or columns of a table."""
     columns = {name.removeprefix("attributes."): value for name, value in span.items() if name != "attributes"}
     events = span.get("events")
+    attributes = _attributes(span)
+    is_tool = attributes.get("gen_ai.operation.name") == "execute_tool"
     fields: Fields = {"id": ""}
-    for holder in (*(events if isinstance(events, list) else ()), span):  # an event says what was raised
-        fields |= _attributes(holder)
+    for event in events if isinstance(events, list) else ():
+        about = _attributes(event)
+        side = MESSAGE_EVENTS.fullmatch(str(event.get("name")))
+        if side is None:
+            fields |= about  # what was raised
+            continue
+        body: Any = about.get("gen_ai.event.content", about.get("message", about))
+        body = decoded(body)
+        body = decoded(body["message"]) if isinstance(body, dict) and "message" in body else body
+        body = body if isinstance(body, dict) else {"content": body}
+        message = {"role": side[1] or "assistant", **{name: decoded(value) for name, value in body.items()}}
+        if is_tool:
+            fields[f"gen_ai.tool.call.{'arguments' if side[1] else 'result'}"] = message.get("content")
+        else:
+            fields.setdefault("gen_ai.prompt" if side[1] else "gen_ai.completion", []).append(message)
+    fields |= attributes
     fields["usage"] = decoded(fields.get("mlflow.chat.tokenUsage"))
-    return _sample("span", {**fields, **columns})
+    return _sample("span", {**_nested(fields), **columns})
 
 
-def _side(value: JSON, name: str, roles: Sequence[str]) -> JsonObject:
+def _nested(fields: Fields) -> Fields:
+    """Attributes such as ``gen_ai.prompt.0.content`` and those of OpenInference as lists of messages.
+
+    >>> _nested({"llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "read"})
+    {'llm.output_messages': [{'message.tool_calls': [{'tool_call.function.name': 'read'}]}]}
+    """
+    nested: Fields = {}
+    lists: dict[str, dict[int, Fields]] = defaultdict(lambda: defaultdict(dict))
+    for name, value in fields.items():
+        if item := ITEM.fullmatch(name):
+            lists[item[1]][int(item[2])][item[3]] = value
+        else:
+            nested[name] = value
+    return nested | {name: [_nested(items[index]) for index in sorted(items)] for name, items in lists.items()}
+
+
+def _side(step: Sample, side: str, name: str, roles: Sequence[str]) -> JsonObject:
     """The inputs or the answer of a trace as an object; of a chat the text of the user or the model."""
-    value = decoded(value)
-    if isinstance(value, list) and value and all(isinstance(item, dict) and "role" in item for item in value):
-        value = next(iter(_said(value, *roles)[:: 1 if roles is USER_ROLES else -1]), "")
+    value = decoded(step.get(side))
+    if value is None:
+        return {}
+    messages = messages_in(value) if isinstance(value, list) or kind_of(step) == "model" else []
+    if messages and all("role" in message for message in messages):
+        value = next(iter(_said(messages, *roles)[:: 1 if roles is USER_ROLES else -1]), "")
     return as_object(value, name)
 
 
