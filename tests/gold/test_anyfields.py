@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
 from typer.testing import CliRunner
 
 import goldassay
+from goldassay import Metric, workspace
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.cli import app
 from goldassay.gold import convert, load, read
@@ -137,12 +139,10 @@ def test_a_trace_of_inputs_and_outputs_is_read_as_it_is(task: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("task", "gold", "pred", "message"),
     [
-        ("triples", {"triples": []}, [("a", "p", "b")], 'record 1: a record is .*, not list: {"triples": …}'),
         ("triples", {"triples": []}, {"triples": [("a", "p")]}, "object with subject, predicate, object"),
         ("extraction", {"text": "Ur", "entities": []}, {"entities": [(0, 2)]}, "object with start, end, type"),
-        ("answering", {"question": "?", "answers": ["a"]}, "a", 'not str: {"answer": …}'),
-        ("trajectories", {"calls": []}, [{"name": "a"}], 'not list: {"calls": …}'),
-        ("trajectories", {"calls": []}, None, 'not NoneType: {"calls": …}'),
+        ("classification", {"label": "a"}, ["a"], "label: input should be a valid string"),
+        ("triples", {"triples": []}, {("a", "p")}, 'record 1: a record is .*, not set: {"triples": …}'),
     ],
 )
 def test_an_output_without_its_field_is_an_error_that_names_the_field(
@@ -150,3 +150,23 @@ def test_an_output_without_its_field_is_an_error_that_names_the_field(
 ) -> None:
     with pytest.raises(DataError, match=message):
         goldassay.score(task, [gold], [pred])
+
+
+@pytest.mark.parametrize(
+    ("task", "gold", "answer", "value"),
+    [
+        ("extraction", {"text": "in Delft", "entities": [(3, 8, "TOP")]}, [(3, 8, "TOP")], "strict_f1"),
+        ("retrieval", {"query": "?", "relevant": ["a"]}, ["a"], "RR"),
+        ("answering", {"question": "?", "answers": ["7"]}, 7, "exact_match"),
+        ("triples", {"text": "?", "triples": [("a", "p", "b")]}, [("a", "p", "b")], "f1"),
+        ("records", {"text": "?", "record": {"a": 1}}, '{"a": 1}', "field_f1"),
+        ("trajectories", {"question": "?", "calls": [{"name": "f"}]}, [{"name": "f"}], "call_f1"),
+    ],
+)
+def test_a_prediction_may_be_the_answer_alone(task: str, gold: Any, answer: Any, value: str) -> None:
+    assert goldassay.score(task, [gold], [answer], intervals=False).values[value] == 1
+    example = dspy.Example(gold).with_inputs(next(iter(gold)))
+    metric = Metric([m for m in workspace.metric(task).measures.values() if m.task == task])
+    assert metric(example, answer).score == metric(example, {"output": answer}).score == 1
+    run = goldassay.evaluate(lambda **inputs: answer, [example], metric, progress=False)
+    assert run.values == dict.fromkeys(run.values, 1)

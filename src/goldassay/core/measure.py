@@ -22,7 +22,12 @@ from goldassay.core import tally
 from goldassay.core.fields import ABSENT, JsonObject, Renamed, is_example, message_path, names, read, without_enums
 from goldassay.core.tally import By, Confusion, Sums, T
 
-TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records", "trajectories")
+ANSWER_FIELDS = {
+    **{"extraction": "entities", "classification": "label", "linking": "links", "retrieval": "results"},
+    **{"answering": "answer", "triples": "triples", "records": "record", "trajectories": "trajectory"},
+}
+"""The field of a prediction that is each task's answer: a prediction may also be its value alone."""
+TASKS = tuple(ANSWER_FIELDS)
 RAISED = "the metric raised"  # the first words of that error and its warning
 OWN_TASK = "own"  # what a user's own functions and measures are stored as
 JUDGES = "judges"  # the task of the measures whose evidence a judge gives
@@ -366,20 +371,25 @@ def _field(record: object, side: str, name: str, default: object) -> Any:
     except (FieldError, KeyError):
         if side == "pred" and failed(record):
             return None
-        noun = "gold example" if side == "gold" else "prediction"
-        columns = {**record.absent, **record.columns} if isinstance(record, Renamed) else {}
-        if isinstance(column := columns.get(name), str):
-            there = nearest(column.partition(".")[0], names(record.record))  # type: ignore[attr-defined]
-            raise FieldError(f"the {noun} has no field {column!r}, which columns names for {name!r}{there}") from None
-        close = difflib.get_close_matches(name, columns, n=1)
-        hint = f"columns names {close[0]!r}; did you mean {name!r}?" if close else ""
-        path = message_path(record, "output" if "output" in names(record) else "")
-        column = repr(path) if path else "…"
-        hint = hint or f"it has {', '.join(names(record)) or 'none'}; rename with columns={{'{side}.{name}': {column}}}"
-        if side == "gold" or not isinstance(record, (str, Real, list, tuple)):
-            raise FieldError(f"the {noun} has no field {name!r}; {hint}") from None
-        value = record  # what a program returned in place of a prediction
+        inner = record.record if isinstance(record, Renamed) else record
+        value = without_enums(read(inner, "output") if {*names(inner)} - {"id"} == {"output"} else inner)
+        kinds = (str, Real) if name in ("label", "answer") else (str, list, tuple)
+        if side == "gold" or name not in ANSWER_FIELDS.values() or not isinstance(value, kinds):
+            raise _no_field(record, inner, side, name) from None  # else it is the answer alone
     return stated(value, name) if side == "pred" and name in WRITTEN and isinstance(value, str) else value
+
+
+def _no_field(record: object, inner: object, side: str, name: str) -> FieldError:
+    noun = "gold example" if side == "gold" else "prediction"
+    columns = {**record.absent, **record.columns} if isinstance(record, Renamed) else {}
+    if isinstance(column := columns.get(name), str):
+        there = nearest(column.partition(".")[0], names(inner))
+        return FieldError(f"the {noun} has no field {column!r}, which columns names for {name!r}{there}")
+    if close := difflib.get_close_matches(name, columns, n=1):
+        return FieldError(f"the {noun} has no field {name!r}; columns names {close[0]!r}; did you mean {name!r}?")
+    path = message_path(inner, "output" if "output" in names(inner) else "")
+    advice = f"rename with columns={{'{side}.{name}': {repr(path) if path else '…'}}}"
+    return FieldError(f"the {noun} has no field {name!r}; it has {', '.join(names(inner)) or 'none'}; {advice}")
 
 
 @dataclass(frozen=True)

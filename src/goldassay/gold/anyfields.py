@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
 from numbers import Number
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from goldassay._support import files
@@ -145,7 +146,7 @@ def objects(data: Any, field: str = "") -> Iterator[Mapping[str, object]]:
         raise GoldassayError(f"records are a file, a list, lists by split or a data frame, not {data!r}")
     else:
         values = list(data)
-        if field and values and all(value is None or isinstance(value, str | Number) for value in values):
+        if field and values and all(isinstance(value, str | Number | list | tuple | NoneType) for value in values):
             values = [{field: value} for value in values]
         for row in values:
             yield row if isinstance(row, Mapping) else {name: field_at(row, name) for name in names(row)} or row

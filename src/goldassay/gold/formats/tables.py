@@ -35,7 +35,7 @@ from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, MissingExtra
 from goldassay._support.files import Faults
 from goldassay.core.fields import Fields, JsonObject, message_path
-from goldassay.core.measure import TASKS
+from goldassay.core.measure import ANSWER_FIELDS, TASKS
 from goldassay.gold import anyfields
 from goldassay.gold.formats import SPLIT_NAMES, Format, Source, SourceRecord, is_by_split
 from goldassay.gold.records import LABEL_FIELDS, is_labelled, schema
@@ -47,8 +47,6 @@ DATASET_FILES = ("state.json", "dataset_dict.json")  # what a folder of `save_to
 COLUMN_NAMES: dict[str, dict[str, dict[str, list[str]]]] = files.resource("columns.json")
 """The fields of each task's gold and predictions with the names that their columns may have, the usual one first."""
 INSTEAD = {"label": ("labels", "score"), "answers": ("reference",), "calls": ("messages",)}
-BARE = {"classification": "label", "records": "record"}
-"""The field that a bare value of a list is: a label, or a record as JSON text."""
 LIST_FIELDS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
 NUMBERS = ("score", "weight", "confidence", "latency_ms")
 JSON_FIELDS = ("meta", "strata", "citations", "answer_starts", "probabilities", "errors", *anyfields.DRAFTED)
@@ -120,7 +118,8 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, object]]:
         return files.json_lines(file)
     records: Iterable[object]
     if "data" in source.options:
-        records = anyfields.objects(source.options["data"], BARE.get(source.task, ""))
+        is_bare = source.side == "pred" or source.task in ("classification", "records")  # whose gold needs no more
+        records = anyfields.objects(source.options["data"], ANSWER_FIELDS.get(source.task, "") if is_bare else "")
     elif kind in ("dataset", "parquet"):
         records = _dataset(str(file), kind)
     elif kind == "json":

@@ -54,8 +54,6 @@ def sides(gold: object, pred: object) -> LabelPair:
     """
     if isinstance(gold, (str, Real)):
         gold = {"label": gold}
-    if isinstance(pred, (str, Real)):
-        pred = {"label": pred}
     label = as_text(gold_field(gold, "label"))
     predicted = as_text(pred_field(pred, "label"))
     if not isinstance(label, str) or not label.strip():

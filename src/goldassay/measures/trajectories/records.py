@@ -126,7 +126,7 @@ def trajectory(pred: object) -> Trajectory:
         return Trajectory(tuple(calls), len(calls), finished)
     if not form:
         if all(read(pred, name, ...) is ... for name in (*TRAJECTORY, "history")):
-            pred_field(pred, TRAJECTORY[0])  # an error that lists the fields that there are
+            return trajectory({TRAJECTORY[0]: pred_field(pred, TRAJECTORY[0])})  # alone, or an error that lists fields
         return Trajectory()
     calls = []
     for index, step in enumerate(listed):
