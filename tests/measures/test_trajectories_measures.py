@@ -455,6 +455,20 @@ def test_a_result_belongs_to_the_call_that_it_names() -> None:
     assert trajectory({"messages": [{"type": "human", "content": "?"}]}).calls == ()
 
 
+def test_the_result_of_another_call_is_nobodys_and_calls_of_pydantic_ai_have_ids() -> None:
+    calls = [{"id": name, "function": {"name": "read", "arguments": "{}"}} for name in ("a", "b")]
+    results = [{"role": "tool", "tool_call_id": name, "content": f"of {name}"} for name in ("z", "b", "a")]
+    parts: list[Any] = [
+        {"part_kind": "tool-call", "tool_name": "read", "args": {}, "tool_call_id": name} for name in ("a", "b")
+    ]
+    returns = [{"part_kind": "tool-return", "tool_call_id": name, "content": f"of {name}"} for name in ("b", "a")]
+    for messages in (
+        [{"role": "assistant", "tool_calls": calls}, *results],
+        [{"kind": "response", "parts": parts}, {"kind": "request", "parts": returns}],
+    ):
+        assert [step.output for step in steps_of({"messages": messages})[1:]] == ["of a", "of b"]
+
+
 def test_a_call_of_a_custom_tool_and_a_piece_of_a_stream() -> None:
     custom = {"type": "custom", "custom": {"name": "run", "input": "print(1)"}}
     (call,) = trajectory({"messages": [{"role": "assistant", "tool_calls": [custom]}]}).calls

@@ -303,7 +303,7 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
 
     Calls are ``tool_calls`` or ``function_call`` of a message, or parts of its content (Anthropic's ``tool_use``,
     Gemini's ``functionCall`` …) or items of their own (OpenAI's Responses). A result belongs to the call whose id it
-    has, or else to the first call without an output: of the tool that it names, or of any.
+    has, or else, where one of the two has no id, to the first call without an output: of its tool, or of any.
 
     Raises:
         DataError: The calls of a message are not a list; or a call has none of the forms that `call_of` reads, and the
@@ -342,7 +342,8 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             step.parent = parent
             steps.append(step)
             if type(call) is not dict or call.get("output", call.get("result")) is None:
-                waiting.append((read(call, "call_id", None) or read(call, "id", None), step))
+                ids = (read(call, name, None) for name in ("call_id", "tool_call_id", "id"))
+                waiting.append((next(filter(None, ids), None), step))
             elif not strict:
                 step.output = text_of(call)
         if called and parts and parts[-1]["type"] == "text":  # its provider ran the tool, and the model went on
@@ -354,8 +355,12 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             ids = (read(result, name, None) for name in ("tool_call_id", "tool_use_id", "call_id", "id"))
             call_id = next(filter(None, ids), None)
             tool = read(result, "name", None)
-            by_name = next((item for item in waiting if item[1].name == tool), waiting[0])
-            pair = next((item for item in waiting if call_id and item[0] == call_id), by_name)
+            pair = next((item for item in waiting if call_id and item[0] == call_id), None)
+            if pair is None:
+                free = [item for item in waiting if not call_id or not item[0]]
+                pair = next((item for item in free if item[1].name == tool), free[0] if free else None)
+            if pair is None:  # the result of a call that is not here
+                continue
             waiting.remove(pair)
             error = read(result, "error", None) or read(read(result, "response", None), "error", None)
             error = error.get("message", error) if isinstance(error, Mapping) else error
