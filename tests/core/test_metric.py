@@ -14,6 +14,7 @@ import pytest
 from goldassay import Metric, evaluate
 from goldassay._support.exceptions import GoldassayError, MetricError
 from goldassay.measures import classification
+from goldassay.results.of_metric import fold_metric
 from goldassay.running.run import Run
 
 GOLD = [
@@ -190,3 +191,23 @@ def test_a_metric_that_is_async_is_told_so() -> None:
 
     with pytest.warns(RuntimeWarning, match="never awaited"), pytest.raises(MetricError, match="since it is async"):
         Metric.of(metric)({"id": 7}, {"team": "x"})
+
+
+def lenient(gold: Any, pred: Any) -> bool:
+    return bool(gold.get("intent") == getattr(pred, "team", None))
+
+
+def test_a_field_that_nothing_has_is_told_once(tmp_path: Path) -> None:
+    notes = [
+        "the metric asks for intent, which no gold example has; there are text, label",
+        "the metric asks for team, which no prediction has; there are taem",
+    ]
+    gold = [dspy.Example(text=text, label="M").with_inputs("text") for text in "ab"]
+
+    def program(text: str) -> dict[str, str]:
+        return {"taem": text}
+
+    run = evaluate(program, gold, lenient, folder=tmp_path / "run")
+    assert (run.value, Run.load(tmp_path / "run").warnings[: len(notes)]) == (1.0, notes)
+    assert fold_metric(Metric.of(lenient), gold, [{"taem": "a"}] * 2).notes == notes
+    assert not fold_metric(Metric.of(lenient), [{"intent": "a"}], [{"team": "a"}]).notes

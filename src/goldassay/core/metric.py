@@ -373,6 +373,22 @@ class FunctionMetric(Metric):
                 self.weights = dict(weights)
                 self.has_fixed_names = True
 
+    def absent_notes(self, gold: Iterable[object], predictions: Iterable[object]) -> list[str]:
+        """A warning for each side on which no example has a field that the function asks for: `get` gives None then."""
+        notes = []
+        for side, (noun, records) in enumerate((("gold example", gold), ("prediction", predictions))):
+            absent = fields_read(self.function, side, optional=True)
+            fields: dict[str, None] = {}
+            for record in records:
+                fields |= dict.fromkeys(names(record))
+                absent -= fields.keys()
+                if not absent:
+                    break
+            if absent and fields:
+                listed = ", ".join(sorted(absent))
+                notes.append(f"the metric asks for {listed}, which no {noun} has; there are {', '.join(fields)}")
+        return notes
+
     def check_names(self, names: Iterable[str], known: Iterable[str] = ()) -> None:
         """Check that the values of an example have the names of the first one, which are ``known`` if they are given.
 

@@ -213,12 +213,13 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
     return replace(shape, inputs=named, optional=optional)
 
 
-def fields_read(function: Callable[..., object], parameter: int = 1) -> set[str]:
+def fields_read(function: Callable[..., object], parameter: int = 1, *, optional: bool = False) -> set[str]:
     """The fields of a prediction that a metric reads, by its source: ``pred.label``, ``pred["label"]``.
 
     Args:
         function: The metric.
         parameter: Which of its parameters: the second is the prediction, the first (0) the gold example.
+        optional: Only those whose absence raises nothing: ``pred.get("label")``.
 
     Returns:
         The fields; empty if it hands them on as a whole, or its source is not at hand.
@@ -235,6 +236,7 @@ def fields_read(function: Callable[..., object], parameter: int = 1) -> set[str]
     record = definition.args.args[parameter].arg
     methods = [node.func for node in ast.walk(definition) if isinstance(node, ast.Call)]
     fields: list[str] = []
+    silent: set[str] = set()
     for node in ast.walk(definition):
         match node:
             case (
@@ -249,6 +251,10 @@ def fields_read(function: Callable[..., object], parameter: int = 1) -> set[str]
                 )
             ) if owner == record and node not in methods:
                 fields.append(key)
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") != "hasattr":
+                    silent.add(key)
+    if optional:
+        return silent
     uses = sum(isinstance(node, ast.Name) and node.id == record for node in ast.walk(definition))
     return set(fields) if uses == len(fields) else set()
 

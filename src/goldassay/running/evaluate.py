@@ -214,6 +214,8 @@ class _Evaluation:
             self.head.status = status
             self.head.finished = now()
             self.head.notes = raised_notes(failures.errors, f"{len(self.rows)} {unit}")
+            if isinstance(self.metric, FunctionMetric):
+                self.head.notes += self.metric.absent_notes(self.gold, (row.prediction or {} for row in self.rows))
             run = Run(self.head, self.rows, self.metric.zero, self.folder)
             if self.writer is not None:  # on a full disk, a run that stops for that keeps its first head
                 with closing(self.writer), suppress(StorageError) if reason else nullcontext():
