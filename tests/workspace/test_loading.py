@@ -73,3 +73,10 @@ def test_a_judge_is_given_to_the_metric_of_the_program_itself(tmp_path: Path, mo
     file.write_text("def program(letter): ...\n", encoding="utf-8")
     with pytest.raises(GoldassayError, match=r"none\.py has no metric_with"):
         workspace.judged(workspace.target("none.py"), "a judge")
+
+
+def test_an_edited_metric_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "edited.py"
+    for value in ("0.5", "0.125"):
+        file.write_text(f"def metric(gold, pred):\n    return {value}\n", encoding="utf-8")
+        assert workspace.metric("own", str(file))({"label": "M"}, {"label": "M"}).score == float(value)

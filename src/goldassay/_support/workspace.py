@@ -25,6 +25,8 @@ DSPY_SETTINGS: dict[Path, dict[str, object]] = {}
 """The model and adapter that each loaded file gave to ``dspy.configure``."""
 IMPORT_FOLDERS: list[str] = []
 """The folders from which files import their neighbours, that of the file that was loaded last first."""
+SOURCE = "_goldassay_source"
+"""The name under which a loaded module keeps the content of its file."""
 FILE_TASKS: set[str] = set()
 """The tasks that are named by the files of programs, such as ``answer`` by ``answer.py``: no misspelt names."""
 
@@ -103,8 +105,12 @@ def attribute(file: Path, name: str, also: Iterable[str] = ()) -> Any:
     return getattr(module, name)
 
 
-def load(file: Path) -> ModuleType:
+def load(file: Path, *, fresh: bool = False) -> ModuleType:
     """A workspace file as a module, loaded once per path.
+
+    Args:
+        file: The file.
+        fresh: Load it again if it was edited since. Without it, edits during a long run change nothing.
 
     Raises:
         GoldassayError: There is no such file, or it raises an error.
@@ -121,12 +127,14 @@ def load(file: Path) -> ModuleType:
         folder = folder.parent
     name = f"_goldassay_workspace_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
     key = ".".join([*package, name])
-    if key in sys.modules:
+    source = path.read_bytes()
+    if key in sys.modules and (not fresh or vars(sys.modules[key]).get(SOURCE) == source):
         return sys.modules[key]
     spec = importlib.util.spec_from_file_location(key, path)
     if spec is None or spec.loader is None:
         raise GoldassayError(f"{file} is not a Python file")
     sys.modules[key] = importlib.util.module_from_spec(spec)
+    setattr(sys.modules[key], SOURCE, source)
     # It imports what is beside it or in the current folder, after the standard library. Modules of the same names that
     # an earlier program imported from its own folder are forgotten.
     neighbours = {

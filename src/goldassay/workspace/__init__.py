@@ -186,6 +186,8 @@ def metric(task: str | Target, place: str | None = None) -> Metric:
         )
     if isinstance(task, Target) and not name and file.suffix != ".py" and hasattr(load(task.file), text):
         raise GoldassayError(f"no such file: {text}; did you mean `metric={relpath(task.file)}:{text}`?")
+    if file.is_file():
+        load(file, fresh=True)
     value = attribute(file, name or "metric")
     return value if isinstance(value, Metric) else Metric.of(value)
 
