@@ -280,3 +280,36 @@ def test_a_column_of_predictions_alone_is_mapped_as_the_error_advises() -> None:
     assert goldassay.score("classification", labels, [{"id": 1, "kind": "M"}], map={"label": "kind"})["accuracy"] == 1
     with pytest.raises(DataError, match="neither gold nor a prediction has the column 'knid' of the mapping"):
         goldassay.score("classification", labels, labels, map={"label": "knid"})
+
+
+@pytest.mark.parametrize("task", ["classification", "answering", "mine"])
+@pytest.mark.parametrize("orient", ["columns", "index", "split", "records", "list", "lines"])
+def test_frames_in_json_are_read_however_they_are_written(orient: str, task: str, tmp_path: Path) -> None:
+    fields = {"answering": ("question", "answers", "answer")}.get(task, ("text", "label", "label"))
+    gold = pd.DataFrame({"id": ["a", "b", "c"], fields[0]: ["x", "y", "z"], fields[1]: ["M", "L", "L"]})
+    pred = pd.DataFrame({"id": ["a", "b", "c"], fields[2]: ["M", "M", "L"]})
+    if (orient, task) in (("index", "answering"), ("list", "answering")):
+        pytest.skip("an object of SQuAD's shape")
+    for name, frame in (("gold.json", gold), ("pred.json", pred)):
+        way: Any = "records" if orient == "lines" else orient
+        text = (
+            json.dumps(frame.to_dict("list"))
+            if orient == "list"
+            else frame.to_json(orient=way, lines=orient == "lines")
+        )
+        (tmp_path / name).write_text(text)
+    (tmp_path / "metric.py").write_text("def metric(gold, pred):\n    return gold.label == pred.label\n")
+    options: Any = {"measures": [f"{tmp_path / 'metric.py'}"]} if task == "mine" else {}
+    card = goldassay.score(task, tmp_path / "gold.json", tmp_path / "pred.json", **options)
+    name = {"classification": "accuracy", "answering": "exact_match"}.get(task, "score")
+    assert (card[name], card.warnings) == (pytest.approx(2 / 3), [])
+
+
+def test_a_ragged_column_lacks_its_cell_and_one_object_is_one_record_with_a_warning(tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    file.write_text('{"id": {"0": "a", "1": "b"}, "note": {"1": "x"}}')
+    assert read(file, "mine") == [{"id": "a"}, {"id": "b", "note": "x"}]
+    file.write_text('{"id": "a", "note": "x"}')
+    assert read(file, "mine").warnings == [
+        f"{file} is one object and counts as one record; records are a list, [{{…}}, {{…}}]"
+    ]

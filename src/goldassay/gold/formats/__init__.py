@@ -201,6 +201,11 @@ def by_name(path: str | Path, otherwise: str = "") -> str:
     return otherwise
 
 
+SPLIT_HEAD = r'\{\s*"(train|dev|test|validation|columns)"\s*:\s*\['
+ROWS_HEAD = rf'\s*(\[|{SPLIT_HEAD}|\{{[^\n]*\}}\s*\n\s*\{{|\{{"[^"]*":\{{"0":)'
+"""How a JSON file of rows begins: a list, lists by split, JSON Lines, or as pandas' `to_json` writes it."""
+
+
 def is_run(path: object) -> bool:
     """Whether this is a run folder, or the rows of one."""
     if not is_file(path):
@@ -231,7 +236,7 @@ def guess(path: object, task: str, otherwise: str = "") -> str:
         return "hipe" if first_line(file).startswith("TOKEN\t") else "tsv"
     if suffix == ".json":
         head = _head(file)
-        ours = re.match(r'\s*(\[|\{\s*"(train|dev|test|validation)"\s*:\s*\[)', head) or any(
+        ours = re.match(ROWS_HEAD, head) or any(
             f'"{key}"' in head for key in ("ner_annotations", "qa_pairs", "entity_linking")
         )
         return "squad" if task in ("answering", "retrieval") and not ours else "json"

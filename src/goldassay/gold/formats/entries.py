@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from goldassay._support import files
 from goldassay._support.exceptions import DataError
 from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.measure import TASKS
@@ -42,7 +41,7 @@ def _is_flat(content: Any) -> bool:
 
 def _task_of(file: Path) -> str | None:
     """The task of a file: SQuAD has paragraphs, whole entries a part for each task, and records the fields of one."""
-    content = files.json_value(file)
+    content = tables.json_rows(file)
     if _is_flat(content):
         return task_of_record(next(iter(anyfields.objects(content)), None))
     entries = [entry for entry in (content if isinstance(content, list) else [content]) if isinstance(entry, Mapping)]
@@ -54,12 +53,14 @@ def _task_of(file: Path) -> str | None:
 
 def _task_records(source: Source) -> Iterator[SourceRecord]:
     """The records of a task, from the entries that have its part."""
-    content = files.json_value(source.path)
+    content = tables.json_rows(source.path)
     key = ENTRY_PARTS.get(source.task)
     if key is None or _is_flat(content):
         yield from tables.rows(source)
         return
     entries = content if isinstance(content, list) else [content]
+    if not any(isinstance(entry, dict) and key in entry for entry in entries):
+        raise DataError(f"no entry has {key}, and it is not a list of records, [{{…}}, {{…}}]", file=source.path)
     for number, entry in enumerate(entries):
         with source.checking(field=f"[{number}]"):
             if not isinstance(entry["text"], str):
@@ -73,8 +74,6 @@ def _task_records(source: Source) -> Iterator[SourceRecord]:
                         if spans := SPANS.get(source.task):  # predictions have no text to prove spans by later
                             prove(record["text"], record[spans], spans)
                         yield SourceRecord(as_prediction(record, source.task))
-    if not any(isinstance(entry, dict) and key in entry for entry in entries):
-        raise DataError(f"no entry has {key}", file=source.path)
 
 
 def _records(entry: Record, task: str) -> list[Fields]:

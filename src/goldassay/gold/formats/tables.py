@@ -123,21 +123,37 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, object]]:
     elif kind in ("dataset", "parquet"):
         records = _dataset(str(file), kind)
     elif kind == "json":
-        content = files.json_value(file)
-        frame = list(content.values()) if isinstance(content, dict) else []
-        rows = frame[0] if frame and isinstance(frame[0], dict) else {}
-        if (
-            rows
-            and all(isinstance(item, dict) and item.keys() == rows.keys() for item in frame)
-            and "".join(rows).isdigit()
-        ):
-            records = [{name: content[name][row] for name in content} for row in rows]  # as pandas' to_json has it
-        else:
-            records = anyfields.objects(content) if is_by_split(content) else content
-        records = records if isinstance(records, (Iterator, list)) else [records]
+        content = json_rows(file)
+        records = anyfields.objects(content) if is_by_split(content) else content
+        if not isinstance(records, (Iterator, list)):
+            records = [records]
+            source.warnings.append(f"{file} is one object and counts as one record; records are a list, [{{…}}, {{…}}]")
     else:
         raise DataError(f"records are read from jsonl, json, csv, tsv and parquet, not from {kind!r}", file=file)
     return ((None, row) for row in records)
+
+
+def json_rows(file: Path) -> Any:
+    """The content of a JSON file; of JSON Lines, of columns and of what pandas' `to_json` writes, the list of rows."""
+    try:
+        content = files.json_value(file)
+    except DataError as error:
+        with suppress(DataError):
+            return [row for _, row in files.json_lines(file)]
+        raise error from None
+    columns = list(content.values()) if isinstance(content, dict) and not is_by_split(content) else []
+    if columns and all(isinstance(column, list) for column in columns):
+        if content.keys() >= {"columns", "data"}:  # orient="split"
+            return [dict(zip(content["columns"], row, strict=True)) for row in content["data"]]
+        if len({*map(len, columns)}) == 1:
+            return [dict(zip(content, row, strict=True)) for row in zip(*columns, strict=True)]
+    if columns and all(isinstance(column, dict) for column in columns):
+        if "".join(content).isdigit():  # orient="index"
+            return columns
+        numbers = dict.fromkeys(number for column in sorted(columns, key=len, reverse=True) for number in column)
+        if "".join(numbers).isdigit():
+            return [{name: content[name][row] for name in content if row in content[name]} for row in numbers]
+    return content
 
 
 def _record(row: JsonObject, source: Source) -> JsonObject:
