@@ -253,3 +253,14 @@ def test_an_input_that_is_no_plain_json_is_not_shown_itself(values: list[Any], t
     for program in (tuned, loaded):
         for number, value in enumerate(values):
             assert {demo["label"] for demo in program.nearest(page=value)} == {"0", "1", "2"} - {str(number)}
+
+
+def test_of_several_accepted_answers_the_shortest_is_shown() -> None:
+    program = dspy.ChainOfThought("question -> answer")
+    train = [
+        dspy.Example(question="Where is the archive?", answers=["in Gouda", "Gouda"]).with_inputs("question"),
+        dspy.Example(question="Who wrote it?", answers=[]).with_inputs("question"),
+    ]
+    tuned = NearestDemos(k=2).compile(program, trainset=train)
+    shown = tuned.nearest(question="Where is the library?")
+    assert [demo["answer"] for demo in shown] == ["Gouda", ""]

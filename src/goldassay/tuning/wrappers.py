@@ -258,7 +258,8 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
     A predictor is shown the examples that hold its inputs and at least one of its outputs, after the demonstrations
     that it has. If gold has another shape than the predictors' fields (spans with offsets, where the model is asked
     for names), the program says how to turn one into the other with a method ``to_demo(example)``, which returns the
-    missing fields as a mapping or a ``dspy.Example``; without it examples are taken as they are.
+    missing fields as a mapping or a ``dspy.Example``; without it examples are taken as they are, but for the shortest
+    of several ``answers``, which is an ``answer``.
 
     >>> import dspy
     >>> class Label(dspy.Module):
@@ -301,6 +302,13 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
         return tuned
 
 
+def _shortest_answer(example: Example) -> JsonObject:
+    """The answer to show of gold that accepts several; an empty one where it accepts none."""
+    answers = example.get("answers")
+    has_answer = "answer" in example or not isinstance(answers, list)
+    return {} if has_answer else {"answer": min(map(str, answers), key=len, default="")}
+
+
 def demonstrations(program: Module, examples: Examples) -> list[Example]:
     """Examples with the outputs of the program's predictors, as its ``to_demo`` makes them.
 
@@ -309,7 +317,9 @@ def demonstrations(program: Module, examples: Examples) -> list[Example]:
     """
     to_demo = getattr(inmost(program), "to_demo", None)
     if to_demo is None:
-        return list(examples)
+        if not any("answer" in signature.output_fields for signature in signatures(program).values()):
+            return list(examples)
+        to_demo = _shortest_answer
     demos = []
     for example in examples:
         try:

@@ -182,8 +182,8 @@ def metric(task: str | Target, place: str | None = None) -> Metric:
         home = f"metrics/{task}.py of a workspace" if root() == installed() else str(root() / "metrics" / f"{task}.py")
         raise GoldassayError(
             f"the task {task} has no metric: write `metric` in {home}, or in the file of the program (any function of "
-            "gold and prediction), name a metric's file (`metric=FILE`; of predictions that exist `measures=FILE`), or one "
-            "of our tasks whose fields the gold has (`task=answering`)"
+            "gold and prediction), name a metric's file (`metric=FILE`; of predictions that exist `measures=FILE`), or "
+            "one of our tasks whose fields the gold has (`task=answering`)"
         )
     if isinstance(task, Target) and not name and file.suffix != ".py" and hasattr(load(task.file), text):
         raise GoldassayError(f"no such file: {text}; did you mean `metric={relpath(task.file)}:{text}`?")
