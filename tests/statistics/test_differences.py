@@ -77,6 +77,14 @@ def test_documents_count_whole_and_the_order_of_sides_turns_it_round() -> None:
     assert [turned.low, turned.high] == pytest.approx([-loose.high, -loose.low])
 
 
+def test_p_is_the_same_whichever_side_comes_first() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        a, b = (rng.random(100) < share for share in (0.7, 0.6))
+        one, other = compare(a.astype(float), b.astype(float)), compare(b.astype(float), a.astype(float))
+        assert one.test_p == other.test_p
+
+
 @pytest.mark.parametrize(("first", "second"), [(0.98, 0.98), (0.98, 0.9), (0.6, 0.5)])
 def test_it_holds_the_truth_at_the_edges(first: float, second: float) -> None:
     """The bootstrap holds .98 − .9 in six of ten samples of 10; 200 draws of a share of .93 stay above .87."""

@@ -154,6 +154,8 @@ def compare(
     elif test != "permutation":
         p = classical(test, scores_a - scores_b)[1]
     elif not np.array_equal(rows_a, rows_b):
+        if interval.value < 0:  # B against A has the same p: the draws are of the same numbers
+            rows_a, rows_b = rows_b, rows_a
         gaps = rows_b - rows_a
         columns = np.flatnonzero((gaps != 0).any(axis=0))
         moved = np.zeros((draws["resamples"], gaps.shape[1]))
