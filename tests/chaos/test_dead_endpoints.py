@@ -65,14 +65,18 @@ def dies_after(endpoint: Any, calls: int) -> None:
     endpoint.reply = reply
 
 
-def tuned(lm: Any, folder: Path, optimizer: str = "bootstrap") -> object:
+def tuned(lm: Any, folder: Path, metric: Any = METRIC, optimizer: str = "bootstrap") -> object:
     splits = {"train": examples(80), "dev": examples(60, 100), "test": examples(40, 200)}
-    return tune(Years(), splits, METRIC, optimizer, lm=lm, folder=folder, threads=4, progress=False)
+    return tune(Years(), splits, metric, optimizer, lm=lm, folder=folder, threads=4, progress=False)
 
 
-def proven(lm: Any, folder: Path) -> object:
+def proven(lm: Any, folder: Path, metric: Any = METRIC) -> object:
     options = TuneOptions(lm=lm, folder=folder, threads=4, progress=False)
-    return prove(Years(), Years(), examples(100), METRIC, options)
+    return prove(Years(), Years(), examples(100), metric, options)
+
+
+def measured(lm: Any, folder: Path, metric: Any = METRIC) -> object:
+    return evaluate(Years(), examples(100), metric, lm=lm, folder=folder, threads=4, progress=False)
 
 
 def drafted(lm: Any, folder: Path) -> object:
@@ -120,6 +124,25 @@ def test_tuning_and_audit_end_after_a_few_calls(endpoint: Any, tmp_path: Path, m
     endpoint.mode = mode
     with pytest.raises(RunStopped, match="a model gives no answer: .*openai/m"):
         WORKS[work](model(endpoint), tmp_path / "r")
+    assert endpoint.calls < FEW
+
+
+@pytest.mark.parametrize("work", [measured, *WORKS.values()], ids=["run", *WORKS])
+def test_a_metric_whose_own_model_is_dead_ends_it_although_the_program_answers(
+    endpoint: Any, tmp_path: Path, work: Callable[..., object]
+) -> None:
+    endpoint.reply = found
+    judge = dspy.LM("openai/judge", api_base="http://127.0.0.1:9/v1", api_key="none", num_retries=0, cache=False)
+
+    def metric(gold: Any, pred: Any, trace: object = None) -> float:
+        try:
+            with dspy.context(lm=judge):
+                return float(dspy.Predict("text -> right: bool")(text=gold.text).right)
+        except Exception:
+            return 0.5
+
+    with pytest.raises(RunStopped, match="a model gives no answer: .*openai/judge"):
+        work(model(endpoint), tmp_path / "r", metric=metric)
     assert endpoint.calls < FEW
 
 

@@ -82,7 +82,9 @@ class Account(BaseCallback):  # type: ignore[misc]
         self.ended = False
         self.usage = UNUSED
         self.cut: int | None = None  # tokens after which an answer was cut off
-        self.empty = ""  # said of a model that has not answered anything but empty texts
+        self.empty: tuple[
+            str, ...
+        ] = ()  # a model that has not answered anything but empty texts, and what is said of it
         self.names: Mapping[int, str] = {}  # of the program's predictors, by their and their signatures' identity
         self.steps: list[Step] = []
         self._recorded: dict[int, JsonObject] = {}  # prompts and answers by the index of their step
@@ -108,6 +110,7 @@ class Account(BaseCallback):  # type: ignore[misc]
     ) -> None:
         """A call has ended: count and record it."""
         call = self._open.pop(call_id)
+        model = str(call.lm.model)
         WAITING.pop(call_id, None)
         entry = history_entry(call.lm, outputs)
         usage = {name: int(n) for name, n in (entry.get("usage") or {}).items() if isinstance(n, (int, float))}
@@ -120,19 +123,18 @@ class Account(BaseCallback):  # type: ignore[misc]
         if cached:
             self.meter.add(calls=-1, cached=1)
         elif exception is None:
-            if any(outputs or ()) or self.meter.answered:
-                self.meter.add_outcome(answered=True)
+            if any(outputs or ()) or model in self.meter.answered:
+                self.meter.add_outcome(model)
             else:
                 cut = f", cut off after {self.cut} tokens: give it more max_tokens" if was_cut(entry) else ""
-                self.empty = f"{call.lm.model}: its answers are empty{cut}"
+                self.empty = (model, f"{model}: its answers are empty{cut}")
             total = usage.get("total_tokens") or sum(tokens.values())
             usd = entry.get("cost")
-            self.meter.add(tokens=total, usd=usd or 0.0, unpriced=str(call.lm.model) if total and usd is None else "")
+            self.meter.add(tokens=total, usd=usd or 0.0, unpriced=model if total and usd is None else "")
         elif is_unavailable(exception):
-            silent = SILENT if isinstance(exception, HOPELESS_ERRORS) else 1
             message = one_line(exception)
-            named = str(call.lm.model) in message  # as errors of DSPy 3.4 do
-            self.meter.add_outcome(False, silent, message if named else f"{call.lm.model}: {message}")
+            error = message if model in message else f"{model}: {message}"  # errors of DSPy 3.4 name it
+            self.meter.add_outcome(model, *[error] * (SILENT if isinstance(exception, HOPELESS_ERRORS) else 1))
         account = self.run if self.ended and self.run is not None else self
         account.add(Usage(int(not cached), **tokens, cached=int(cached)))
         if step := self._end(call_id, None, exception):
@@ -140,7 +142,7 @@ class Account(BaseCallback):  # type: ignore[misc]
             inputs = entry or call.inputs
             prompt = inputs.get("messages") or [{"role": "user", "content": inputs.get("prompt") or ""}]
             record = self._recorded[step.index] = {
-                "lm": str(call.lm.model),
+                "lm": model,
                 "prompt": [{"role": str(turn["role"]), "content": _text(turn.get("content"))} for turn in prompt],
                 "seconds": round(time.perf_counter() - call.started, 6),
             }

@@ -8,7 +8,7 @@ import time
 from goldassay._support.exceptions import GoldassayError
 
 UNITS = ("calls", "tokens", "usd", "minutes")
-SILENT = 10  # calls in a row without an answer after which an endpoint is dead
+SILENT = 10  # calls of one model in a row without an answer after which it is dead
 UNANSWERED_CALLS = 2  # so many at the end of a run mean that it is not finished
 
 
@@ -23,8 +23,8 @@ class EndpointDown(BudgetSpent):
 class Meter:
     """Counts what language models cost, and raises `BudgetSpent` before a call that the budget does not allow.
 
-    It raises `EndpointDown` before any call after `SILENT` calls in a row without an answer, or one that a model
-    refuses for good.
+    It raises `EndpointDown` before any call after `SILENT` calls of one model in a row without an answer, or one that
+    it refuses for good: answers of another one, as of the program whose judge is dead, do not make up for them.
 
     A budget is like ``calls=200,tokens=1e6,usd=2,minutes=5``, with any of these. A model without a price cannot be held
     to a budget in money: the run stops after its first answer; ``unpriced`` names it. What is used also counts for
@@ -51,30 +51,32 @@ class Meter:
         self.unpriced = ""
         self.used: dict[str, float] = {"calls": 0, "cached": 0, "tokens": 0, "usd": 0.0}
         self.started = time.monotonic()
-        self.answered = False
-        self.silent = 0  # calls without an answer since the last answer
-        self.error = ""
+        self.answered: set[str] = set()
+        self.silent: dict[str, list[str]] = {}  # by model the errors of its calls since its last answer
         self._lock = threading.Lock()
 
     def check_endpoints(self, most: int = SILENT) -> None:
-        """Check that fewer than ``most`` calls in a row had no answer.
+        """Check that each model answered one of its last ``most`` calls.
 
         Raises:
-            EndpointDown: None of them had one.
+            EndpointDown: None of them had an answer.
         """
-        if self.silent >= most:
-            raise EndpointDown(f"a model gives no answer: {self.error}")
+        errors = max(list(self.silent.values()), key=len, default=[])
+        if len(errors) >= most:
+            raise EndpointDown(f"a model gives no answer: {errors[-1]}")
 
-    def add_outcome(self, answered: bool, silent: int = 0, error: str = "") -> None:
-        """Count an answer, and the calls without one after it with the error of the last."""
+    def add_outcome(self, model: str, *errors: str) -> None:
+        """Count an answer of a model, or the errors of calls without one."""
         if self.outer is not None:
-            self.outer.add_outcome(answered, silent, error)
-        if answered and self.answered and not (silent or error or self.silent):
+            self.outer.add_outcome(model, *errors)
+        if not errors and model in self.answered and model not in self.silent:
             return  # nothing changes, so that no thread waits for the lock
         with self._lock:
-            self.answered = self.answered or answered
-            self.silent = silent + (0 if answered else self.silent)
-            self.error = error or self.error
+            if errors:
+                self.silent[model] = [*self.silent.get(model, ()), *errors]
+            else:
+                self.answered.add(model)
+                self.silent.pop(model, None)
 
     def check(self) -> None:
         """Check that something is left, and that the models answer.

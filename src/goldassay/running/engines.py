@@ -161,8 +161,8 @@ class Worker:
         sys.path += [folder for folder in path if folder not in sys.path]
         self.measuring, self.context = cloudpickle.loads(inner)
 
-    def measure(self, index: int, example: dspy.Example) -> tuple[Row, JsonObject, Usage, tuple[bool, int, str]]:
-        """The row, what the budget lost, calls that belong to no row, and whether models answered.
+    def measure(self, index: int, example: dspy.Example) -> tuple[Row, JsonObject, Usage, list[tuple[str, list[str]]]]:
+        """The row, what the budget lost, calls that belong to no row, and which models answered.
 
         Raises:
             Interrupted: The program was interrupted; any other error of a run is raised as it is, or by its message.
@@ -185,7 +185,8 @@ class Worker:
         except Exception:  # noqa: BLE001  what cannot be sent is sent as JSON, as in the run's folder
             row = Row.of(json.loads(jsonl.dumps(row.state())))
         used = {**meter.used, "unpriced": meter.unpriced}
-        return row, used, outside_rows.usage, (meter.answered, meter.silent, meter.error)
+        outcomes: list[tuple[str, list[str]]] = [(model, []) for model in meter.answered]
+        return row, used, outside_rows.usage, [*outcomes, *meter.silent.items()]
 
 
 class Cluster:
@@ -233,9 +234,10 @@ class Cluster:
         if answer is None:
             return self.measuring.row(index, example, failed_with(DIED), 0.0)
         row: Row
-        row, used, outside_rows, outcome = answer
+        row, used, outside_rows, outcomes = answer
         account.meter.add(**used)
-        account.meter.add_outcome(*outcome)
+        for model, errors in outcomes:
+            account.meter.add_outcome(model, *errors)
         if account.run is not None:
             account.run.add(outside_rows)
         return row

@@ -61,7 +61,7 @@ class Measuring:
     def _run(self, index: int, example: dspy.Example, account: Account, notes: CallNotes) -> Row:
         def explain(error: BaseException) -> str:
             if isinstance(error, HOPELESS_ERRORS):
-                account.meter.add_outcome(False, SILENT, one_line(error))
+                account.meter.add_outcome("", *[one_line(error)] * SILENT)
             if dspy.settings.lm is None and "No LM is loaded" in one_line(error):  # DSPy's words
                 return "name a model (`lm=MODEL`): "
             return "" if account.cut is None else f"the answer was cut at {account.cut} tokens (max_tokens): "

@@ -88,9 +88,9 @@ def attempt(
         except BaseException as error:  # noqa: BLE001  whatever a program raises is a result
             if not retries or not isinstance(error, SystemError) or PARSER_FAULT not in str(error):
                 account = current()
-                if account is not None and account.empty and not account.meter.answered:
+                if account is not None and account.empty and account.empty[0] not in account.meter.answered:
                     # a model that never says anything is as dead as one that cannot be reached
-                    account.meter.add_outcome(False, 1, account.empty)
+                    account.meter.add_outcome(*account.empty)
                 return failure(error, explain(error))
         retries -= 1
         on_retry()
