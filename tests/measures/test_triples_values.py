@@ -47,6 +47,7 @@ from goldassay.text import normal as texts
         ("le 14 juillet 1789", (1789, 7, 14, 11)),
         ("on 11 March 1952", (1952, 3, 11, 11)),
         ("1952.", (1952, 0, 0, 9)),
+        ({"time": "1952-03", "precision": None}, (1952, 3, 0, 10)),
     ],
 )
 def test_times_are_read(written: Any, expected: tuple[int, ...]) -> None:
@@ -57,8 +58,9 @@ def test_times_are_read(written: Any, expected: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["Berlin", "The 1975", "May 2", "10000", "3/4/1885", "14 Brumaire 1799", "2020-13-01", True, None, [1885]],
-)
+    ["Berlin", "The 1975", "May 2", "10000", "3/4/1885", "14 Brumaire 1799", "2020-13-01", True, None, [1885],
+     {"time": "1900", "precision": "day"}],
+)  # fmt: skip
 def test_what_is_no_time_is_none(written: Any) -> None:
     assert times.read(written) is None
 
@@ -191,6 +193,7 @@ def test_quantities_compare_by_value_and_unit(gold: Any, pred: Any, same: bool) 
         ({"value": "52.36, 4.885"}, [52.36, 4.885], True),
         ("52.36, 4.885", "Amsterdam", False),
         ("52.36, 4.885", "152.36, 4.885", False),
+        ("52.36, 4.885", {"latitude": "1e999", "longitude": 4.885}, False),
         ("52.36, 4.885", "52.36°N 4.885°E", True),
         ("-17, 179.999", "-17, -179.999", True),  # on both sides of the antimeridian
         ("90, 0", "90, 120", True),  # the pole has every longitude

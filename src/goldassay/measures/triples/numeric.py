@@ -192,6 +192,8 @@ def coordinate(raw: JSON) -> Coordinate:
             match = PAIR.fullmatch(raw.strip())
             degrees = match.groups() if match else ()
     latitude, longitude = map(float, degrees)
+    if not math.isfinite(latitude + longitude):
+        raise ValueError(f"{raw!r} is not a place")
     item = GLOBE.search(globe)
     return Coordinate(latitude, longitude, precision, item[0] if item else "")
 

@@ -88,7 +88,12 @@ def read(raw: JSON) -> Time | None:
         time = read(raw.get("time", raw.get("value")))
         model = str(raw.get("calendarmodel") or raw.get("calendar") or "").rsplit("/", 1)[-1]
         calendar = {"julian": JULIAN, "gregorian": GREGORIAN}.get(model.lower(), model) or None
-        return time and time._replace(precision=int(raw.get("precision", time.precision)), calendar=calendar)
+        precision = raw.get("precision")
+        try:
+            precision = time.precision if time and precision is None else int(precision)
+        except (ValueError, TypeError, OverflowError):  # "year" is not a precision
+            return None
+        return time and time._replace(precision=precision, calendar=calendar)
     return _written(str(raw)) if isinstance(raw, (str, int)) and not isinstance(raw, bool) else None
 
 
