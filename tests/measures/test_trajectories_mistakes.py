@@ -66,7 +66,7 @@ def chat(*answers: Any) -> dict[str, Any]:
     [
         (chat([A], [C]), "wrong_tool", "date"),
         (chat([A, C], [B]), "spurious_call", "date"),
-        (chat([A]), "missing_call", "assistant"),  # the answer that came instead of the call
+        (chat([A]), "missing_call", "the end"),
         (chat([B], [A]), "wrong_order", "read"),
         (
             {"trajectory": [{"kind": "model", "name": "lm"}, A, {"kind": "model", "name": "lm"}, C]},
@@ -75,15 +75,17 @@ def chat(*answers: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_an_error_has_the_number_of_the_step_that_is_shown(pred: Any, kind: str, name: str) -> None:
+def test_an_error_has_the_number_of_its_call_whatever_is_between_the_calls(pred: Any, kind: str, name: str) -> None:
     (error,) = CallF1()({"calls": [A, B]}, pred).errors
-    assert error.step is not None
-    assert (error.kind, steps_of(pred)[error.step].name) == (kind, name)
+    calls = [step.name for step in steps_of(pred) if step.kind == "tool"]
+    assert (error.kind, [*calls, "the end"][error.step or 0]) == (kind, name)
 
 
-def test_a_call_that_is_missing_after_a_model_answered_is_missing_at_the_end() -> None:
+def test_a_call_that_is_missing_where_order_does_not_count_is_missing_at_the_end() -> None:
     model = {"kind": "model", "name": "lm"}
-    assert errors([A, B], [model, A, model]) == [("missing_call", 3)]
+    assert errors([A, B], [model, A, model]) == [("missing_call", 1)]
+    (error,) = CallF1()({"calls": [A, B], "order": "any"}, {"calls": [B]}).errors
+    assert (error.kind, error.step) == ("missing_call", 1)
 
 
 def test_a_wrong_order_is_told_although_a_call_is_missing_or_wrong() -> None:

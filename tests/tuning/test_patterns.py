@@ -190,3 +190,12 @@ def test_errors_of_a_tool_that_nobody_heeds_are_one_pattern_whatever_the_step() 
     run = from_predictions(gold, predictions, Metric(trajectories.CallF1()), name="agent")
     ignored = [pattern for pattern in find(run.cases) if pattern.kind == "ignored_error"]
     assert [(pattern.title, pattern.count) for pattern in ignored] == [("ignored_error read", len(towns))]
+
+
+def test_a_missing_call_is_one_pattern_however_many_messages_are_before_it() -> None:
+    call = {"name": "search", "args": {}}
+    steps = [[call], [{"kind": "model", "name": "lm"}, call], [{"kind": "module", "name": "agent"}, call]]
+    gold = [{"id": str(number), "calls": [call, {"name": "read", "args": {}}]} for number in range(len(steps))]
+    predictions = [{"id": str(number), "trajectory": listed} for number, listed in enumerate(steps)]
+    run = from_predictions(gold, predictions, Metric(trajectories.CallF1()), name="agent")
+    assert [(pattern.title, pattern.count) for pattern in find(run.cases)] == [("missing_call read at step 2", 3)]

@@ -63,7 +63,7 @@ class Error:
     ``message`` says it to a person in one sentence; ``field`` is the output field that carries it; ``start`` and
     ``end`` are character offsets in ``text`` of the gold example; ``context`` holds the words around; ``size`` is how
     many counts it costs (a missing item of four fields costs four). In a program of several steps, ``step`` is the
-    number of the step, from 0, and ``predictor`` the name of the one that made it. In rows, ``measures`` are the names
+    number of the call, from 0, and ``predictor`` the name of the one that made it. In rows, ``measures`` are the names
     of the measures that found the error, if one that has a weight and found errors did not find this one.
     """
 

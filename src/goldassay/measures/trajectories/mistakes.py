@@ -1,7 +1,7 @@
 """Errors in words: wrong, missing, repeated calls, wrong arguments and order, errors that nobody looked at.
 
-Each names the step at which it was made, and the predictor that made it where that is known: feedback goes to the one
-that is to blame.
+Each names the step at which it was made, by its number among the calls, as tables and pages count them, and the
+predictor that made it where that is known: feedback goes to the one that is to blame.
 """
 
 from __future__ import annotations
@@ -42,43 +42,43 @@ def review(pair: CallPair) -> Review:
                     message = f"{gold.name}: {name} was left out: it is {json_text(gold.args[name])}."
                 else:
                     message = f"{gold.name}: {name} is {json_text(gold.args[name])}, not {json_text(pred.args[name])}."
-                errors.append(_error("wrong_argument", message, pred.index, gold, pred, f"{gold.name}.{name}"))
+                errors.append(_error("wrong_argument", message, j, gold, pred, f"{gold.name}.{name}"))
     # what is left on both sides, in order, is a call of another tool in the place of gold's
     spare = [j for j in unassigned_pred if j not in pair.repeated]
     for i, j in zip(unassigned_gold, spare, strict=False):
         expected = best.gold[i]
         call = best.pred[j]
         message = f"{expected.name} was to be called, not {call.name}."
-        errors.append(_error("wrong_tool", message, call.index, expected, call))
+        errors.append(_error("wrong_tool", message, j, expected, call))
     for i in unassigned_gold[len(spare) :]:
-        step = best.pred[i].index if i < len(best.pred) else pair.trajectory.end
-        errors.append(_error("missing_call", f"{in_words(best.gold[i])} was not called.", step, best.gold[i]))
+        message = f"{in_words(best.gold[i])} was not called."
+        step = min(i, len(best.pred)) if best.ordered else len(best.pred)
+        errors.append(_error("missing_call", message, step, best.gold[i]))
     for j in unassigned_pred:
         call = best.pred[j]
         if j in pair.repeated:
-            errors.append(_error("repeated_call", f"{in_words(call)} was called again.", call.index, None, call))
+            errors.append(_error("repeated_call", f"{in_words(call)} was called again.", j, None, call))
         elif j in spare[len(unassigned_gold) :]:
-            errors.append(_error("spurious_call", f"{in_words(call)} was not needed.", call.index, None, call))
+            errors.append(_error("spurious_call", f"{in_words(call)} was not needed.", j, None, call))
     if best.ordered and not best.keeps_order:
-        first = best.first_wrong or 0
-        call = best.pred[min(first, len(best.pred) - 1)]
+        first = min(best.first_wrong or 0, len(best.pred) - 1)
         order = ", ".join(best.gold[i].name for i in best.right)
         message = f"{'the' if best.any_order else 'some'} calls are right, their order is not: {order}."
-        errors.append(_error("wrong_order", message, call.index, None, call))
+        errors.append(_error("wrong_order", message, first, None, best.pred[first]))
     for j in pair.unrecovered:
         call = best.pred[j]
         message = f"{call.name} failed ({call.error[:80]}), and the program went on without it."
-        errors.append(_error("ignored_error", message, call.index, None, call))
+        errors.append(_error("ignored_error", message, j, None, call))
     if not pair.trajectory.finished:
         message = f"the program stopped after {pair.trajectory.steps} steps without an end."
-        errors.append(_error("not_finished", message, pair.trajectory.end))
+        errors.append(_error("not_finished", message, len(best.pred)))
     errors.sort(key=lambda error: error.step or 0)
-    makers = [call for call in best.pred if call.predictor]
+    makers = [call.predictor for call in best.pred if call.predictor]
     if makers:  # what no call shows is due to the predictor that made the last one before
         for number, error in enumerate(errors):
-            before = [call for call in makers if call.index <= (error.step or 0)] or makers[:1]
+            before = [call.predictor for call in best.pred[: (error.step or 0) + 1] if call.predictor] or makers[:1]
             if not error.predictor:
-                errors[number] = replace(error, predictor=before[-1].predictor)
+                errors[number] = replace(error, predictor=before[-1])
     return tuple(errors), tuple(in_words(best.gold[i]) for i in best.right)
 
 

@@ -66,11 +66,6 @@ class Trajectory:
     finished: bool = True
     failure: str = ""
 
-    @property
-    def end(self) -> int:
-        """The number of the step that would follow its last call or step."""
-        return max(self.steps, self.calls[-1].index + 1 if self.calls else 0)
-
 
 @dataclass(frozen=True, slots=True)
 class Reference:

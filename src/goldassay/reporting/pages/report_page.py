@@ -375,20 +375,18 @@ def example(runs: Sequence[Run], at: int, rows: Sequence[Row]) -> JsonObject:
 def shown_steps(row: Row) -> tuple[list[Step], int | None]:
     """The steps of a row, and which of them is the first wrong one, as the errors of its measures say.
 
-    Errors count the steps that the prediction names. Those that were recorded hold more: they are shown if their calls
-    are the same.
+    Those that were recorded hold more than those of the prediction: they are shown if their calls are the same.
     """
-    predicted = steps_of(row.prediction or {})
+    steps = steps_of(row.prediction or {})
+    names = [step.name for step in steps if step.kind in CALLING]
+    recorded = [step.name for step in row.steps if step.kind in CALLING]
+    if row.steps and (not steps or (names and recorded[: len(names)] == names)):
+        steps = list(row.steps)
     wrong = min((error.step for error in row.errors if error.step is not None), default=None)
-    calls = [step for step in row.steps if step.kind in CALLING]
-    names = [step.name for step in predicted if step.kind in CALLING]
-    if not predicted or (names and [step.name for step in calls[: len(names)]] == names):
-        if predicted and wrong is not None:
-            before = sum(step.kind in CALLING for step in predicted[:wrong])
-            wrong = calls[before].index if before < len(calls) else len(row.steps)
-        if row.steps:
-            return list(row.steps), wrong
-    return predicted, wrong
+    if wrong is not None:
+        calls = [index for index, step in enumerate(steps) if step.kind in CALLING]
+        wrong = calls[wrong] if wrong < len(calls) else len(steps)
+    return steps, wrong
 
 
 def brief(record: Record, error: str | None = None) -> str:
