@@ -89,11 +89,12 @@ def read(raw: JSON) -> Time | None:
         model = str(raw.get("calendarmodel") or raw.get("calendar") or "").rsplit("/", 1)[-1]
         calendar = {"julian": JULIAN, "gregorian": GREGORIAN}.get(model.lower(), model) or None
         precision = raw.get("precision")
+        if time is None or precision is None:
+            return time and time._replace(calendar=calendar)
         try:
-            precision = time.precision if time and precision is None else int(precision)
+            return time._replace(precision=int(precision), calendar=calendar)
         except (ValueError, TypeError, OverflowError):  # "year" is not a precision
             return None
-        return time and time._replace(precision=precision, calendar=calendar)
     return _written(str(raw)) if isinstance(raw, (str, int)) and not isinstance(raw, bool) else None
 
 
