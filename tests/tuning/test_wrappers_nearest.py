@@ -264,3 +264,8 @@ def test_of_several_accepted_answers_the_shortest_is_shown() -> None:
     tuned = NearestDemos(k=2).compile(program, trainset=train)
     shown = tuned.nearest(question="Where is the library?")
     assert [demo["answer"] for demo in shown] == ["Gouda", ""]
+
+
+def test_a_label_is_shown_under_the_name_of_the_only_output() -> None:
+    tuned = NearestDemos(k=1).compile(dspy.ChainOfThought("text -> kind"), trainset=TRAIN)
+    assert tuned.nearest(text=TRAIN[0].text)[0]["kind"] == TRAIN[0].label

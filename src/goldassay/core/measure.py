@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from enum import Enum
 from numbers import Real
 from typing import Any, ClassVar, Generic, cast
 
@@ -20,6 +21,7 @@ from goldassay._support.jsonl import stated
 from goldassay._support.workspace import nearest
 from goldassay.core import tally
 from goldassay.core.fields import ABSENT, JsonObject, Renamed, is_example, message_path, names, read, without_enums
+from goldassay.core.shape import DSPY_NOTES
 from goldassay.core.tally import By, Confusion, Sums, T
 
 ANSWER_FIELDS = {
@@ -372,11 +374,26 @@ def _field(record: object, side: str, name: str, default: object) -> Any:
         if side == "pred" and failed(record):
             return None
         inner = record.record if isinstance(record, Renamed) else record
-        value = without_enums(read(inner, "output") if {*names(inner)} - {"id"} == {"output"} else inner)
-        kinds = (str, Real) if name in ("label", "answer") else (str, list, tuple)
-        if side == "gold" or name not in ANSWER_FIELDS.values() or not isinstance(value, kinds):
-            raise _no_field(record, inner, side, name) from None  # else it is the answer alone
+        value = ABSENT if side == "gold" or name not in ANSWER_FIELDS.values() else _alone(inner, name)
+        if value is ABSENT:
+            raise _no_field(record, inner, side, name) from None
     return stated(value, name) if side == "pred" and name in WRITTEN and isinstance(value, str) else value
+
+
+def _alone(pred: object, name: str) -> Any:
+    """The answer of a prediction that has nothing else: its one field, whatever that is called, or the whole of it."""
+    fields = {*names(pred)} - {"id", *DSPY_NOTES}
+    value = pred
+    if len(fields) == 1:
+        (only,) = fields
+        if only in ANSWER_FIELDS.values() or (name == "results" and only != "output"):  # passages are not their ids
+            return ABSENT
+        value = read(pred, only)
+    elif names(pred):
+        return ABSENT
+    kinds = (str, Real) if name in ("label", "answer") else (str, list, tuple)
+    is_object = name == "record" and value is not pred and names(value)
+    return without_enums(value) if is_object or isinstance(value, (*kinds, Enum)) else ABSENT
 
 
 def _no_field(record: object, inner: object, side: str, name: str) -> FieldError:

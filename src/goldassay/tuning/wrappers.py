@@ -258,8 +258,8 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
     A predictor is shown the examples that hold its inputs and at least one of its outputs, after the demonstrations
     that it has. If gold has another shape than the predictors' fields (spans with offsets, where the model is asked
     for names), the program says how to turn one into the other with a method ``to_demo(example)``, which returns the
-    missing fields as a mapping or a ``dspy.Example``; without it examples are taken as they are, but for the shortest
-    of several ``answers``, which is an ``answer``.
+    missing fields as a mapping or a ``dspy.Example``; without it examples are taken as they are, but for gold's
+    ``label``, ``record`` or shortest of the ``answers``, which are shown as a program's only output.
 
     >>> import dspy
     >>> class Label(dspy.Module):
@@ -302,11 +302,12 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
         return tuned
 
 
-def _shortest_answer(example: Example) -> JsonObject:
-    """The answer to show of gold that accepts several; an empty one where it accepts none."""
+def _answer(example: Example, name: str) -> JsonObject:
+    """What gold of a task says, under the name of a program's only answer; of several ``answers`` the shortest."""
     answers = example.get("answers")
-    has_answer = "answer" in example or not isinstance(answers, list)
-    return {} if has_answer else {"answer": min(map(str, answers), key=len, default="")}
+    if isinstance(answers, list):
+        return {name: min(map(str, answers), key=len, default="")}
+    return next(({name: example[field]} for field in ("label", "record") if example.get(field) is not None), {})
 
 
 def demonstrations(program: Module, examples: Examples) -> list[Example]:
@@ -317,9 +318,12 @@ def demonstrations(program: Module, examples: Examples) -> list[Example]:
     """
     to_demo = getattr(inmost(program), "to_demo", None)
     if to_demo is None:
-        if not any("answer" in signature.output_fields for signature in signatures(program).values()):
-            return list(examples)
-        to_demo = _shortest_answer
+        asked = {name for signature in signatures(program).values() for name in signature.output_fields} - {*DSPY_NOTES}
+        name = "answer" if len(asked) != 1 else next(iter(asked))
+
+        def to_demo(example: Example) -> JsonObject:
+            return {} if name not in asked or name in example else _answer(example, name)
+
     demos = []
     for example in examples:
         try:
