@@ -416,6 +416,15 @@ def test_a_chat_of_gemini_is_a_trace(tmp_path: Path) -> None:
     ]
 
 
+def test_arguments_of_a_function_are_by_name_and_one_alone_is_the_question(tmp_path: Path) -> None:
+    rows = langfuse(traces=True)
+    rows[0]["input"] = {"args": ["Where is the archive?"], "kwargs": {}}
+    rows[0]["observations"][2]["input"] = {"args": ["a"], "kwargs": {"query": "archive"}}
+    file = write(tmp_path / "traces.json", {"data": rows})
+    assert [record["question"] for record in draft(pool_of([file], "answering")).records] == ["Where is the archive?"]
+    assert dict(steps_in(file)[3].args) == {"query": "archive", "args": ["a"]}
+
+
 def test_a_tool_that_langchain_calls_without_arguments_has_none(tmp_path: Path) -> None:
     rows = langsmith(nested=False)
     rows[2]["inputs"] = {"input": "{}"}

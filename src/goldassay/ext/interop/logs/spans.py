@@ -154,11 +154,16 @@ def decoded(value: JSON) -> JSON:
 def as_object(value: JSON, name: str) -> JsonObject:
     """A value as an object; one that is none is its one field, and so is one whose only field is ``input``.
 
-    What Traceloop and Langfuse write of a function, ``args`` and ``kwargs``, are its arguments by name.
+    What Traceloop and Langfuse write of a function, ``args`` and ``kwargs``, are its arguments by name; a single one
+    without a name is the value.
     """
     value = decoded(value)
     if isinstance(value, dict) and value.keys() == {"input"}:
         value = decoded(value["input"])
     if isinstance(value, dict) and value.keys() == {"args", "kwargs"} and isinstance(value["kwargs"], dict):
-        value = value["kwargs"] | ({"args": value["args"]} if value["args"] else {})
+        args = value["args"]
+        kwargs = value["kwargs"]
+        if not kwargs and isinstance(args, list) and len(args) == 1:
+            return as_object(args[0], name)
+        value = kwargs | ({"args": args} if args else {})
     return value if isinstance(value, dict) and value else {name: value}
