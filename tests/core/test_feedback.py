@@ -1,4 +1,4 @@
-"""Feedback with the notes of a review: which note an example gets, and what is never in it."""
+"""Feedback with the notes of a review: which note an example gets, what is never in it, and who hears of an error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from goldassay import Metric
 from goldassay._support.exceptions import DataError
 from goldassay.core.feedback import FEEDBACK_SIZE, REVIEWED_FILE, ReviewNotes
-from goldassay.measures import classification
+from goldassay.measures import answering, classification
 
 
 def reviewed(folder: Path, *rows: tuple[str, str, str | None, tuple[str, ...]]) -> Path:
@@ -102,3 +102,19 @@ def test_a_thousand_notes_cost_little(tmp_path: Path) -> None:
     for n in range(100):
         assert notes.about(example(f"Invoices {n} of customer {n * 7919 % 1000} " * 5))
     assert time.process_time() - began < 2.0
+
+
+def test_nothing_was_lost_before_the_predictor_that_writes_the_query() -> None:
+    gold = dspy.Example(id="1", question="When did Gouda begin?", answers=["1874"]).with_inputs("question")
+    pred = dspy.Prediction(answer="1907")
+    asked = {"question": gold.question}
+    calls = {
+        "plan": (None, asked, dspy.Prediction(query="Delft")),
+        "reply": (None, {**asked, "passages": "Delft 1907"}, pred),
+    }
+    heard = {
+        name: Metric(answering.ExactMatch())(gold, pred, pred_name=name, pred_trace=[call]).feedback
+        for name, call in calls.items()
+    }
+    assert "expected “1874”" in heard["plan"]
+    assert "1 more were lost before 'reply'" in heard["reply"]

@@ -100,6 +100,7 @@ def _note(row: Fields) -> str:
 
 
 def feedback(
+    gold: object,
     pred: object,
     assessments: Mapping[str, Assessment],
     evidence: Evidence,
@@ -110,6 +111,7 @@ def feedback(
     """Feedback: what is right, what is wrong and what the measures ask, for the predictor ``pred_name`` if it is named.
 
     Args:
+        gold: The gold example.
         pred: The prediction.
         assessments: Each measure's assessment, by its key.
         evidence: Their tallies, with the score that they make together.
@@ -125,7 +127,7 @@ def feedback(
     errors = list(dict.fromkeys(error for assessment in assessments.values() for error in assessment.errors))
     right = list(dict.fromkeys(text for assessment in assessments.values() for text in assessment.right))
     if pred_name:
-        errors = _of_predictor(errors, pred_name, pred_trace, lines)
+        errors = _of_predictor(errors, gold, pred_name, pred_trace, lines)
     if right:  # in a quarter of the room
         ends = accumulate(len(text) + 2 for text in right)
         fitting = max(1, sum(end <= FEEDBACK_SIZE // 4 for end in ends))
@@ -143,13 +145,18 @@ def feedback(
     return "\n".join(lines)
 
 
-def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: list[str]) -> list[Error]:
-    """The errors that this predictor could have avoided; a line each counts those of others, before and after it."""
+def _of_predictor(errors: list[Error], gold: object, pred_name: str, pred_trace: Any, lines: list[str]) -> list[Error]:
+    """The errors that this predictor could have avoided; a line each counts those of others, before and after it.
+
+    Before one that is given nothing but fields of the example, such as one that writes the query, nothing was lost.
+    """
     elsewhere = Counter(e.predictor for e in errors if e.predictor and not is_made_by(e.predictor, pred_name))
     lines += [f"{count} more are of {name!r}, not of {pred_name!r}." for name, count in elsewhere.items()]
     errors = [error for error in errors if error.predictor not in elsewhere]
     outputs: dict[str, object] = {}
-    inputs = " ".join(str(value) for step in pred_trace or () for value in dict(step[1]).values())
+    texts = [(name, str(value)) for step in pred_trace or () for name, value in dict(step[1]).items()]
+    is_first = all(str(read(gold, name, None)) == text for name, text in texts)
+    inputs = "" if is_first else " ".join(text for _, text in texts)
     for step in pred_trace or ():
         outputs |= dict(step[2].items()) if is_example(step[2]) else {}
     if not outputs:

@@ -314,7 +314,7 @@ class Metric:
         note = self.notes.about(gold) if self.notes and (errors or failed(pred)) else ""
         return Score(
             value,
-            feedback(pred, assessments, evidence, pred_name, pred_trace, note),
+            feedback(gold, pred, assessments, evidence, pred_name, pred_trace, note),
             {key: float(evidence.score(key)) for key in evidence},
             evidence=evidence,
             errors=errors,
