@@ -122,3 +122,10 @@ def test_the_last_message_is_a_path_that_the_error_names() -> None:
     assert pred_field(pred, "answer") == "1885"
     with pytest.raises(FieldError, match="no field '5'"):
         read(chat, "messages.5.content")
+
+
+def test_a_column_may_hold_none() -> None:
+    gold, pred = sides({"label": "team"}, {"team": "a"}, {"team": None})
+    assert (gold_field(gold, "label"), pred_field(pred, "label")) == ("a", None)
+    _, pred = sides({"label": "team"}, {"team": "a"}, {"team": None, "label": "b"})
+    assert pred_field(pred, "label") == "b"

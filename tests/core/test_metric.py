@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -211,3 +212,11 @@ def test_a_field_that_nothing_has_is_told_once(tmp_path: Path) -> None:
     assert (run.value, Run.load(tmp_path / "run").warnings[: len(notes)]) == (1.0, notes)
     assert fold_metric(Metric.of(lenient), gold, [{"taem": "a"}] * 2).notes == notes
     assert not fold_metric(Metric.of(lenient), [{"intent": "a"}], [{"team": "a"}]).notes
+
+
+def test_a_member_of_an_enum_is_an_error_of_form_alone() -> None:
+    class Team(Enum):
+        A = "a"
+
+    result = fold_metric(Metric.of(lambda gold, pred: gold.team == pred.team), [{"team": "a"}], [{"team": Team.A}])
+    assert result.notes[0].startswith("1 error is of form alone")

@@ -15,7 +15,7 @@ from typing import Any
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError
 from goldassay._support.secrets import redact
-from goldassay.core.fields import Fields, identity, is_example, names, read
+from goldassay.core.fields import Fields, identity, is_example, names, read, without_enums
 from goldassay.core.measure import RECORD_ERRORS, Assessment, Error, failed
 from goldassay.core.steps import is_made_by
 from goldassay.core.tally import Evidence
@@ -207,5 +207,7 @@ def differences(gold: object, pred: object, text: str, value: float, reads: Coll
         is_read = not reads or name in reads
         if is_read and (expected is not None or name in fields) and name not in inputs and expected != value_of_pred:
             message = f"{name}: expected {expected!r}, got {value_of_pred!r}."
-            errors.append(Error("wrong_value", message, gold=str(expected), pred=str(value_of_pred), field=name))
+            errors.append(
+                Error("wrong_value", message, gold=str(expected), pred=str(without_enums(value_of_pred)), field=name)
+            )
     return tuple(errors) or (Error("low_score", f"The metric gives {value:.3f}."),)

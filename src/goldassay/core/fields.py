@@ -260,6 +260,12 @@ class Renamed(Mapping[str, object]):
         return len(list(iter(self)))
 
 
+def _leads(record: object, column: str, name: str) -> bool:
+    """Whether a column leads to a value, or to none where the record has none under the name either."""
+    value = read(record, column, ...)
+    return value is not ... and (value is not None or read(record, name, None) is None)
+
+
 def sides(columns: Columns | None, gold: object, pred: object) -> tuple[object, object]:
     """Gold and prediction as a measure reads them.
 
@@ -276,12 +282,12 @@ def sides(columns: Columns | None, gold: object, pred: object) -> tuple[object, 
         if name and side in ("gold", "pred"):
             (gold_columns if side == "gold" else pred_columns)[name] = column
             continue
-        in_gold = not callable(column) and read(gold, column, None) is not None
+        in_gold = not callable(column) and _leads(gold, column, key)
         if in_gold:
             gold_columns.setdefault(key, column)
         elif read(gold, key, None) is None:
             absent[key] = column
-        if not in_gold or read(pred, column, None) is not None:  # type: ignore[arg-type]
+        if not in_gold or _leads(pred, str(column), key):
             pred_columns.setdefault(key, column)
     return (
         Renamed(gold, gold_columns, absent) if gold_columns or absent else gold,

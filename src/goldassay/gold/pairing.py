@@ -101,6 +101,11 @@ def pairs(
         for prediction in predictions:
             prediction["id"] = numbers.get(prediction["id"], prediction["id"])
     elif numbered:
+        first, second = (_index(side.option("data")) for side in (left, right))
+        if first != second and {*first} == {*second}:
+            raise DataError(
+                "by their index, its rows are in another order than gold's; add an id column", file=right.path
+            )
         file = predictions.source.path
         content = "question" if golds.source.task == "answering" else "text"
         for record, prediction in zip(golds, predictions, strict=True):
@@ -123,6 +128,12 @@ def pairs(
             if original in by_id and name not in by_id:
                 predictions.append({**by_id[original], "id": name})
     return join(golds, predictions, split=split, overlap=overlap)
+
+
+def _index(data: object) -> list[object]:
+    """The index of a frame or a series of pandas; empty of anything else."""
+    index = getattr(data, "index", None)
+    return index.tolist() if hasattr(index, "tolist") else []
 
 
 def _predictions(source: Source) -> Records:

@@ -503,14 +503,14 @@ def form_warning(forms: Counter[str]) -> str:
 def form(text: str) -> str:
     """A text's letters and digits, without case, or its number; yes is true, and none is empty.
 
-    >>> form("E-Mail.") == form("email"), form("-1") == form("1"), form("5.00") == form("5"), form("None") == form("")
+    >>> form("E-Mail.") == form("email"), form("-1") == form("1"), form("5,00") == form("5"), form("None") == form("")
     (True, False, True, True)
     """
     letters = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
     if any(map(str.isalpha, letters)):
         return {"yes": "true", "no": "false", "none": ""}.get(letters, letters)
     with suppress(ValueError):
-        return str(float(text))
+        return str(float(text.replace(",", ".")))
     return text
 
 

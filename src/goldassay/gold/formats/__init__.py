@@ -197,6 +197,10 @@ def by_name(path: str | Path, otherwise: str = "") -> str:
         if suffix in form.suffixes:
             return name
     if not otherwise:
+        if suffix in (".xlsx", ".xls", ".ods"):
+            raise DataError(
+                "a spreadsheet; save the sheet as csv, or pass pandas.read_excel(FILE) in Python", file=path
+            )
         raise DataError(f"its format does not follow from its name; name it ({', '.join(names())})", file=path)
     return otherwise
 
