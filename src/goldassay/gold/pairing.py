@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import Faults
@@ -101,8 +101,8 @@ def pairs(
         for prediction in predictions:
             prediction["id"] = numbers.get(prediction["id"], prediction["id"])
     elif numbered:
-        first, second = (_index(side.option("data")) for side in (left, right))
-        if first != second and {*first} == {*second}:
+        indices = [_index(left.option("data")), _index(right.option("data"))]
+        if indices[0] != indices[1] and {*indices[0]} == {*indices[1]}:
             raise DataError(
                 "by their index, its rows are in another order than gold's; add an id column", file=right.path
             )
@@ -132,8 +132,8 @@ def pairs(
 
 def _index(data: object) -> list[object]:
     """The index of a frame or a series of pandas; empty of anything else."""
-    index = getattr(data, "index", None)
-    return index.tolist() if hasattr(index, "tolist") else []
+    index: Any = getattr(data, "index", None)
+    return list(index.tolist()) if hasattr(index, "tolist") else []
 
 
 def _predictions(source: Source) -> Records:
