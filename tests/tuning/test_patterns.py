@@ -190,6 +190,8 @@ def test_errors_of_a_tool_that_nobody_heeds_are_one_pattern_whatever_the_step() 
     run = from_predictions(gold, predictions, Metric(trajectories.CallF1()), name="agent")
     ignored = [pattern for pattern in find(run.cases) if pattern.kind == "ignored_error"]
     assert [(pattern.title, pattern.count) for pattern in ignored] == [("ignored_error read", len(towns))]
+    error = Error("wrong_argument", "", gold_type="read", pred_type="read", step=1)
+    assert [pattern.title for pattern in find([case("a", Counts(0, 1, 1), error)])] == ["wrong_argument read at step 2"]
 
 
 def test_a_missing_call_is_one_pattern_however_many_messages_are_before_it() -> None:

@@ -48,7 +48,7 @@ class Pattern:
     @property
     def title(self) -> str:
         """Kind and types: ``wrong_type TOP→GRP.HER.MUS``; of trajectories also the step, from 1."""
-        types = "→".join(name for name in (self.gold_type, self.pred_type) if name)
+        types = "→".join(dict.fromkeys(name for name in (self.gold_type, self.pred_type) if name))
         step = "" if self.step is None else f" at step {self.step + 1}"
         return f"{self.kind} {types}".rstrip() + step
 
