@@ -249,8 +249,8 @@ def test_an_order_that_does_not_exist_is_an_error() -> None:
         CallF1()({"calls": [READ], "order": "unordered"}, {"calls": [READ]})
 
 
-def is_paid(gold: Any, pred: Any) -> float:
-    return float(pred["balance"]) / float(gold["balance"])
+def is_paid(gold: Any, pred: Any) -> float | None:
+    return float(pred["balance"]) / float(gold["balance"]) if pred["balance"] else None
 
 
 def test_the_state_at_the_end_is_checked_by_a_function_of_the_user() -> None:
@@ -262,6 +262,9 @@ def test_the_state_at_the_end_is_checked_by_a_function_of_the_user() -> None:
     assert measure({"balance": 4}, {"goldassay_failure": "no"}).tally.value == 0
     with pytest.raises(GoldassayError, match="a function at the top of a file"):
         EndState(lambda gold, pred: True)
+    for balance in (8, -4, 0):
+        with pytest.raises(DataError, match="is_paid returned .*: a check returns a bool, or a number from 0 to 1"):
+            measure({"balance": 4}, {"balance": balance})
     metric = Metric({measure: 0.5, CallF1(): 0.25, answering.ExactMatch(): 0.25})
     score = metric({"balance": 4, "calls": [READ], "answers": ["x"]}, {"balance": 4, "calls": [READ], "answer": "y"})
     assert score.score == 0.75

@@ -342,7 +342,7 @@ class EndState(TaskMeasure[Mean]):
     """The share of trajectories after which what gold asks for is true, by a function of yours.
 
     ``check`` is ``FILE.py:NAME``, or a function at the top of a file: it takes gold and prediction and returns a bool,
-    or a number between 0 and 1. A program that failed counts as 0. What it raises is an error of that example.
+    or a number from 0 to 1. A program that failed counts as 0. What it raises is an error of that example.
 
     Formula: sum of what the function returns / trajectories
     Source: the state checks of tau-bench
@@ -371,8 +371,13 @@ class EndState(TaskMeasure[Mean]):
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The value that the function returns."""
+        if failed(pred):
+            return Mean(0.0, 1)
         file, _, name = self.check.rpartition(":")
-        return Mean(0.0 if failed(pred) else float(attribute(Path(file), name)(gold, pred)), 1)
+        value = attribute(Path(file), name)(gold, pred)
+        if value is None or not 0 <= value <= 1:
+            raise DataError(f"{name} returned {value!r}: a check returns a bool, or a number from 0 to 1", file=file)
+        return Mean(float(value), 1)
 
     def errors(self, gold: object, pred: object) -> Review:
         """The error that the function says no."""
