@@ -33,8 +33,8 @@ def test_a_name_with_a_dot_in_it_wins_over_the_path() -> None:
 
 
 def test_a_missing_field_says_what_there_is_and_how_to_rename() -> None:
-    with pytest.raises(FieldError, match=r"the prediction has no field 'entities'; it has spans; rename with columns="):
-        pred_field(dspy.Prediction(spans=[]), "entities")
+    with pytest.raises(FieldError, match=r"the prediction has no field 'entities'; it has spans, note; rename with"):
+        pred_field(dspy.Prediction(spans=[], note=""), "entities")
     with pytest.raises(FieldError, match=r"the gold example has no field 'label'"):
         gold_field({"text": "x"}, "label")
 

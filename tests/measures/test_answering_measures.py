@@ -118,8 +118,8 @@ def test_an_answer_of_none_abstains_and_gold_without_answers_is_said() -> None:
     assert ExactMatch()({"answers": []}, {"answer": None}).tally.value == 1
     with pytest.raises(GoldassayError, match="the gold example has no field 'answers'; it has question"):
         ExactMatch()({"question": "?"}, {"answer": ""})
-    with pytest.raises(GoldassayError, match="the prediction has no field 'answer'; it has text"):
-        ExactMatch()({"answers": []}, {"text": ""})
+    with pytest.raises(GoldassayError, match="the prediction has no field 'answer'; it has text, note"):
+        ExactMatch()({"answers": []}, {"text": "", "note": ""})
 
 
 def test_lengths_must_agree() -> None:

@@ -36,7 +36,7 @@ def test_wrong_calls() -> None:
     with pytest.raises(FieldError, match=r"a predicted label is a text, not \['M'\]"):
         c.Accuracy()({"label": "M"}, {"label": ["M"]})
     with pytest.raises(FieldError, match="the prediction has no field 'label'"):
-        c.Accuracy()({"label": "M"}, {"type": "M"})
+        c.Accuracy()({"label": "M"}, {"type": "M", "note": ""})
     with pytest.raises(DataError, match="gold secondary_labels: a list of labels"):
         c.Accuracy()({"label": "M", "secondary_labels": "LA"}, {"label": "M"})
     with pytest.raises(GoldassayError, match="over is all or supported, not 'some'"):

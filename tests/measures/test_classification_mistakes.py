@@ -21,6 +21,13 @@ def test_errors_say_which_label_was_taken_for_which_and_which_words_speak_for_th
     assert c.Accuracy()(gold, {"label": "A"}).right == ("label A (Archive)",)
 
 
+def test_letters_that_are_anybodys_labels_are_not_named_as_institution_types() -> None:
+    (error,) = c.Accuracy()({"label": "A", "text": "Which is a mammal?"}, {"label": "M"}).errors
+    assert error.message == "A was taken for M."
+    (error,) = c.Accuracy()({"label": "M", "text": "a shirt"}, {"label": "XL"}).errors
+    assert (error.kind, error.message) == ("wrong_label", "M was taken for XL.")
+
+
 def test_secondary_labels_have_errors_of_their_own_where_a_program_gives_any() -> None:
     gold = {"label": "X", "secondary_labels": ["M", "L"], "text": "Museum en bibliotheek"}
     assessment = c.LabelF1("micro")(gold, {"label": "X", "secondary_labels": ["M", "H"]})

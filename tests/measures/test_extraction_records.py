@@ -92,8 +92,8 @@ def test_a_missing_field_lists_what_is_there() -> None:
         FieldError, match=r"the gold example has no field 'entities'; it has text; rename with columns="
     ):
         ex.SpanF1()({"text": "x"}, {"entities": []})
-    with pytest.raises(FieldError, match=r"the prediction has no field 'entities'; it has spans; rename with columns="):
-        ex.SpanF1()({"text": "x", "entities": []}, {"spans": []})
+    with pytest.raises(FieldError, match=r"the prediction has no field 'entities'; it has spans, note; rename with"):
+        ex.SpanF1()({"text": "x", "entities": []}, {"spans": [], "note": ""})
     with pytest.raises(FieldError, match="no field 'entities'"):
         ex.scorecard([{"text": "x"}], [{"entities": []}])
 

@@ -50,8 +50,8 @@ def test_predictions_without_a_field_of_calls_are_warned_about() -> None:
 
 
 def test_a_prediction_without_a_field_of_steps_is_an_error_that_names_what_it_has() -> None:
-    with pytest.raises(FieldError, match="no field 'trajectory'; it has steps"):
-        scorecard([{"calls": [A]}], [{"steps": [A]}])
+    with pytest.raises(FieldError, match="no field 'trajectory'; it has steps, note"):
+        scorecard([{"calls": [A]}], [{"steps": [A], "note": ""}])
     assert scorecard([{"calls": [A]}], [{"history": {"messages": []}}]).values["call_recall"] == 0
 
 

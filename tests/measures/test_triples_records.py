@@ -54,7 +54,12 @@ def test_deprecated_statements_are_left_out() -> None:
             DataError,
             "a confidence lies between 0 and 1, not 7",
         ),
-        (example(), {"statements": []}, FieldError, "the prediction has no field 'triples'; it has statements"),
+        (
+            example(),
+            {"statements": [], "note": ""},
+            FieldError,
+            "the prediction has no field 'triples'; it has statements",
+        ),
     ],
 )
 def test_bad_input_is_one_line(gold: dict[str, Any], pred: dict[str, Any], error: type[Exception], words: str) -> None:

@@ -16,22 +16,27 @@ Place = tuple[int | None, int | None, str]
 def review(pair: LabelPair) -> Review:
     """The errors of one example, and what was right; secondary labels only if the program gives any.
 
+    Letters are named as institution types if a word of the text speaks for one of them: they may be anybody's labels.
+
     >>> from goldassay.measures.classification.records import sides
     >>> mistakes, _ = review(sides({"label": "A", "text": "Het Stadsarchief van Delft"}, {"label": "M"}))
     >>> print(mistakes[0].message)
     A (Archive) was taken for M (Museum): "Stadsarchief" speaks for A, in "Het Stadsarchief van Delft".
     """
     codes = institutions()
+    longest = 3  # characters of a label of the same set, such as XL beside M
+    named = any(signs(pair.text, label) for label in (pair.gold_set | pair.pred_set) & codes.keys())
+    titles = {label: f"{label} ({codes[label].name})" for label in codes} if named else {}
     mistakes: list[Error] = []
-    right = [f"label {_title(pair.gold)}"] if pair.gold == pair.pred else []
+    right = [f"label {titles.get(pair.gold, pair.gold)}"] if pair.gold == pair.pred else []
     if not right:
         kind = "wrong_label"
-        gold = _title(pair.gold)
-        message = f"{gold} was taken for {_title(pair.pred)}"
+        gold = titles.get(pair.gold, pair.gold)
+        message = f"{gold} was taken for {titles.get(pair.pred, pair.pred)}"
         if pair.pred == NONE:
             kind = "no_label"
             message = f"{gold} was not answered: no label came back"
-        elif pair.gold in codes and pair.pred not in codes:
+        elif pair.gold in codes and pair.pred not in codes and (named or len(pair.pred) > longest):
             kind = "unknown_label"
             message = f"{gold} was answered with {pair.pred!r}, which is not in the list of labels"
         elif pair.pred in pair.gold_others:
@@ -43,17 +48,14 @@ def review(pair: LabelPair) -> Review:
         mistakes.append(Error(kind, message, "", "", pair.gold, predicted, *place, "label"))
     for label in sorted(pair.gold_others - pair.pred_set) if pair.pred_others else ():
         clause, place = _clue(pair.text, label)
-        message = f"the secondary label {_title(label)} was missed" + (f": {clause} for it" if clause else "")
+        message = f"the secondary label {titles.get(label, label)} was missed" + (
+            f": {clause} for it" if clause else ""
+        )
         mistakes.append(Error("missed", f"{message}.", "", "", label, "", *place, "secondary_labels"))
     for label in sorted(pair.pred_others - pair.gold_set):
-        message = f"{_title(label)} is not among the secondary labels."
+        message = f"{titles.get(label, label)} is not among the secondary labels."
         mistakes.append(Error("spurious", message, "", "", "", label, field="secondary_labels"))
     return tuple(mistakes), tuple(right)
-
-
-def _title(code: str) -> str:
-    label = institutions().get(code)
-    return f"{code} ({label.name})" if label else code
 
 
 def _clue(text: str, code: str) -> tuple[str, Place]:
