@@ -27,6 +27,17 @@ KEYS = [
     "ya29.a0AfH6SMBx1234567890",
     "AccountKey=abcdefghijkl==",
     "password=hunter2hunter2",
+    "SG.aBcD3fGhIjKlMnOpQrStUv.aBcD3fGhIjKlMnOpQrStUvWxYz0123456789abcdefg",
+    "npm_a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6",
+    "pypi-AgEIcHlwaS5vcmcCJDAxMjM0NTY3ODlhYmNkZWY",
+    "dop_v1_0123456789abcdef0123456789abcdef",
+    "shpat_0123456789abcdef0123456789abcdef",
+    "dapi0123456789abcdef0123456789abcdef",
+    "lin_api_a1b2c3d4e5f6a1b2c3d4e5f6",
+    "ntn_1234567890abcdefghijklmnop",
+    "dckr_pat_a1B2c3D4e5F6g7H8i9J0k1L2",
+    "fw_3ZabcdefGHIJKL0123456789",
+    "1234567890:AAabcdefghijklmnopqrstuvwxyz0123456",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END RSA PRIVATE KEY-----",
 ]
 
@@ -53,6 +64,12 @@ def test_a_mask_is_as_long_as_its_secret() -> None:
     [
         ("https://h/v1?api_key=abc123&x=1", "https://h/v1?[hidden]&x=1"),
         ("Incorrect API key provided: abcd1234efgh", "Incorrect [hidden]"),  # the server's echo of a key unknown here
+        ('{"user": "me", "password": "hunter2hunter2"}', '{"user": "me", "[hidden]"}'),
+        ("https://hooks.slack.com/services/T01/B02/abcDEF", "https://hooks.slack.com/services/[hidden]"),
+        (
+            "npm_config_registry_of_mine, dapiary, fw_something_else",
+            "npm_config_registry_of_mine, dapiary, fw_something_else",
+        ),
         (r'{"body": "{\"api_key\": \"zzzzzzzz\"}"}', r'{"body": "{\"[hidden]\"}"}'),
     ],
 )

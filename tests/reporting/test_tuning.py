@@ -121,6 +121,15 @@ def test_a_tuning_without_test_is_a_page_and_a_damaged_one_is_one_line(tuned: Pa
         audit(tuned)
 
 
+def test_a_key_in_an_edit_is_not_on_the_page(tuned: Path, tmp_path: Path) -> None:
+    tuned = shutil.copytree(tuned, tmp_path / "tuned")
+    for file in (tuned / "patches").iterdir():
+        file.write_text(file.read_text().replace("Be polite.", "Be polite to hf_a1b2c3d4e5f6a1b2c3d4."))
+    page = pages.report(**pages.sources([tuned]))
+    assert "Be polite to [hidden]." in page
+    assert "hf_a1" not in page
+
+
 @pytest.mark.parametrize(("k", "text"), [(1, "the 1 nearest of 2 examples"), (2, '"text": "Delft"')])
 def test_a_set_for_every_input_is_shown_itself_and_a_choice_in_words(k: int, text: str) -> None:
     examples = {"k": k, "keys": ["text"], "examples": [{"text": "Delft"}, {"text": "Gouda"}]}

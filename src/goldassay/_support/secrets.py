@@ -41,10 +41,17 @@ KEY_SHAPES = [
             r"|ya29\.[A-Za-z0-9_\-]{10,}"
             rf"|(?:\b|(?=...{RANDOM}))eyJ[A-Za-z0-9_\-]{{8,}}\.[A-Za-z0-9_\-]{{8,}}(?:\.[A-Za-z0-9_\-]*)?",
         ),
+        (
+            "npm_ ntn_ fw_ dckr_pat_ dop_v1_ shpat_ lin_api_ pypi- dapi sg. hooks. :aa",
+            rf"(?:npm_|ntn_|fw_|dckr_pat_|dop_v1_|shpat_|lin_api_|pypi-|dapi){RANDOM}[A-Za-z0-9_\-]{{20,}}"
+            rf"|SG\.{RANDOM}[A-Za-z0-9_\-]{{16,}}\.[A-Za-z0-9_\-]{{16,}}|\d{{8,10}}:AA[A-Za-z0-9_\-]{{30,}}"
+            r"|(?<=hooks\.slack\.com/services/)[A-Za-z0-9/]+",
+        ),
         ("key-----", r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)"),
         (
             "accountkey accesskey password",
-            r"(?i)(?:(?:shared)?a(?:ccount|ccess)key|password)=[^\s\"'\\,;}&]{6,}",
+            r"(?i)(?:(?:shared)?a(?:ccount|ccess)key|password)=[^\s\"'\\,;}&]{6,}"
+            r"|password\\?[\"']\s*:\s*\\?[\"'][^\s\"'\\]{6,}",
         ),
         ("bearer", rf"(?i)(?:\b|(?=bearer\s+{RANDOM}))bearer\s+[A-Za-z0-9._~+/\-]{{8,}}=*"),
         ("basic", rf"(?:\b|(?=[Bb]asic\s+{RANDOM}))[Bb]asic\s+(?=[a-z]*[A-Z0-9+/])[A-Za-z0-9+/]{{8,}}={{0,2}}"),

@@ -20,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from goldassay import __version__
+from goldassay._support.secrets import redact
 from goldassay.core.fields import JsonObject
 from goldassay.measures.classification.records import institutions
 from goldassay.reporting.pages.charts import figure
@@ -206,10 +207,11 @@ FILTERS = {
 
 @cache
 def environment() -> Environment:
-    """The templates; everything they print is escaped."""
+    """The templates; everything they print is escaped, and without secrets."""
     templates = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
+        finalize=lambda value: redact(value) if type(value) is str else value,  # markup is ours
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
