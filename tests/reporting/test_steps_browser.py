@@ -91,6 +91,26 @@ def page(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
     return files
 
 
+def test_of_repeats_the_steps_of_one_answer_are_shown_with_its_own_errors(tmp_path: Path) -> None:
+    class Fickle(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.names = iter(["search", "look", "look", "search"])
+
+        def forward(self, question: str) -> Any:
+            return dspy.Prediction(calls=[{"name": next(self.names)}])
+
+    gold = [dspy.Example(id=str(i), question=str(i), calls=[{"name": "search"}]).with_inputs("question") for i in "ab"]
+    metric = Metric(trajectories.CallF1())
+    run = evaluate(Fickle(), gold, metric, threads=1, repeats=2, folder=tmp_path / "run", progress=False)
+    assert [len(row.errors) for row in run.rows] == [1, 1]
+    for at, row in enumerate(run.rows):
+        answers: Any = example([run], at, [row])["runs"]
+        (answer,) = answers
+        is_wrong = answer["steps"][0]["name"] == "look"
+        assert (answer["repeats"], answer["wrong_step"], "errors" in answer) == (2, 0 if is_wrong else None, is_wrong)
+
+
 def test_the_first_wrong_step_is_that_of_the_recorded_calls(runs: list[Run]) -> None:
     steps, wrong = shown_steps(runs[0].rows[1])
     assert [step.kind for step in steps] == ["module", *["tool"] * 6]

@@ -31,6 +31,7 @@ from goldassay.core.fields import Fields, JsonObject, Record, read
 from goldassay.core.shape import DSPY_NOTES
 from goldassay.core.steps import Step
 from goldassay.core.tally import Confusion
+from goldassay.measures.trajectories.mistakes import in_words
 from goldassay.measures.trajectories.records import CALLING, TRAJECTORY, steps_of
 from goldassay.reporting.pages import charts
 from goldassay.reporting.pages.document import code, packed, page
@@ -348,7 +349,13 @@ def example(runs: Sequence[Run], at: int, rows: Sequence[Row]) -> JsonObject:
     of_row = ["score", "prediction", "errors", "error", "latency_s", "usage", "usd", "calls", "truncated"]
     answers = []
     for run, row in zip(runs, rows, strict=True):
+        repeats = run.repeats
+        if repeats > 1:  # the row has the prediction of one answer, and the errors of all
+            given = run.answers[at * repeats : (at + 1) * repeats]
+            shown = [item.errors for item in given if item.index == row.index and not item.error]
+            row = replace(row, errors=shown[0] if shown else ())
         answer = {key: value for key, value in row.state().items() if key in of_row}
+        answer |= {"repeats": repeats} if repeats > 1 else {}
         evidence = run.evidence[at].items()
         answer["values"] = {name: round(float(tally.value), 6) for name, tally in evidence if tally.weight > 0}
         steps, wrong = shown_steps(row)
@@ -396,12 +403,17 @@ def brief(record: Record, error: str | None = None) -> str:
     ('Delft TOP', 'failed: timeout')
     >>> brief({"reasoning": "The letter asks.", "tone": "question"})
     'tone: question'
+    >>> brief({"calls": [{"name": "read", "args": {"id": 7}}]})
+    'read(id=7)'
     """
     if error:
         return f"failed: {error}"[:BRIEF]
     fields = {name: value for name, value in record.items() if name not in ELSEWHERE and name not in DSPY_NOTES}
     answers = ["entities", "links", "triples", "results", "relevant", "answers", "label", "answer", "record"]
-    return _cut(_phrase(next((fields[name] for name in answers if name in fields), fields)) or "(none)")
+    shown = next((fields[name] for name in answers if name in fields), None)
+    if shown is None and (calls := [in_words(step) for step in steps_of(fields) if step.kind in CALLING]):
+        shown = calls
+    return _cut(_phrase(fields if shown is None else shown) or "(none)")
 
 
 def _phrase(value: JSON) -> str:

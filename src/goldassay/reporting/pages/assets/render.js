@@ -275,7 +275,7 @@
     const [ours, theirs] = [spans(gold), spans(run.prediction)];
     return make("section", { class: "run", "aria-label": name },
       several ? make("h3", {}, make("span", { class: `key k${place % 7}` }), name) : null,
-      make("p", { class: "facts" }, facts.join(" · ")),
+      make("p", { class: "facts" }, facts.join(" · "), run.repeats ? `: the means of ${run.repeats} answers, the first of which is shown` : null),
       run.error ? make("p", { class: "fail" }, `Failed: ${run.error}`) : null,
       text !== null && (ours.length || theirs.length) ? marked(text, ours, theirs) : null,
       answer(run, gold), !isBeside && run.steps ? goldassay.steps.tree(run.steps, { wrong: run.wrong_step }) : null, records(run, gold), triples(run, gold), passages(run, gold), rest(run.prediction, KNOWN),
