@@ -13,7 +13,7 @@ import pytest
 from goldassay import Metric
 from goldassay._support.exceptions import DataError
 from goldassay.core.feedback import FEEDBACK_SIZE, REVIEWED_FILE, ReviewNotes
-from goldassay.measures import answering, classification
+from goldassay.measures import answering, classification, trajectories
 
 
 def reviewed(folder: Path, *rows: tuple[str, str, str | None, tuple[str, ...]]) -> Path:
@@ -118,3 +118,12 @@ def test_nothing_was_lost_before_the_predictor_that_writes_the_query() -> None:
     }
     assert "expected “1874”" in heard["plan"]
     assert "1 more were lost before 'reply'" in heard["reply"]
+
+
+def test_a_wrong_call_was_not_lost_before_the_predictor_that_makes_it() -> None:
+    gold = dspy.Example(id="1", question="Where?", calls=[{"name": "search", "args": {"query": "Gouda"}}])
+    calls = dspy.ToolCalls.from_dict_list([{"name": "search", "args": {"query": "Delft"}}])
+    pred = dspy.Prediction(calls=calls)
+    call = (None, {"question": "Where?", "tools": ["search"]}, pred)
+    feedback = Metric(trajectories.CallF1())(gold, pred, pred_name="plan", pred_trace=[call]).feedback
+    assert '- Step 1: search: query is "Gouda", not "Delft".' in feedback

@@ -166,7 +166,7 @@ def _of_predictor(errors: list[Error], gold: object, pred_name: str, pred_trace:
     earlier = 0
     later = 0
     for error in errors:
-        copied = error.kind not in ("spurious", *RECORD_ERRORS)
+        copied = error.kind not in ("spurious", *RECORD_ERRORS) and error.step is None  # calls are in no input
         mistyped = error.kind == "wrong_type" and error.pred_type not in output
         right = error.gold and error.gold in output and (error.kind == "missed" or mistyped)
         if error.predictor:
