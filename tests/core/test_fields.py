@@ -129,3 +129,8 @@ def test_a_column_may_hold_none() -> None:
     assert (gold_field(gold, "label"), pred_field(pred, "label")) == ("a", None)
     _, pred = sides({"label": "team"}, {"team": "a"}, {"team": None, "label": "b"})
     assert pred_field(pred, "label") == "b"
+
+
+def test_a_field_of_a_near_name_is_the_column_that_the_error_names() -> None:
+    with pytest.raises(FieldError, match="columns={'gold.answers': 'answer'}"):
+        gold_field({"question": "?", "answer": "1885"}, "answers")

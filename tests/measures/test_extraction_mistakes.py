@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from goldassay.core.measure import Review
-from goldassay.measures.extraction import Span, SpanBatch
+from goldassay.measures.extraction import Span, SpanBatch, SpanF1
+from goldassay.results.result import form_alone
 
 TEXT = "In 1885 verhuisde het Rijksmuseum naar Amsterdam Zuid, waar het nog steeds te vinden is."
 
@@ -108,3 +109,10 @@ def test_errors_stand_in_the_order_of_the_text_and_have_places_without_a_text() 
     mistakes, _ = errors(gold, [Span(-1, -1, "B", "words"), Span(10, 12, "B")])
     assert [error.kind for error in mistakes] == ["missed", "spurious", "missed", "not_in_text"]
     assert mistakes[0].message == '"0–4" (A) was missed.'
+
+
+def test_offsets_of_the_same_words_are_an_error_of_form() -> None:
+    gold = {"text": "in Delft 1885", "entities": [{"start": 3, "end": 8, "type": "LOC", "text": "Delft"}]}
+    assessment = SpanF1()(gold, {"entities": [{"start": 3, "end": 7, "type": "LOC", "text": "Delft"}]})
+    assert assessment.errors[0].message.startswith('LOC "Delft" is at 3–8, not 3–7: an end is exclusive')
+    assert len([*form_alone(assessment.errors)]) == 1

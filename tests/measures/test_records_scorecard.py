@@ -24,4 +24,4 @@ def test_errors_of_form_alone_are_told() -> None:
     gold = [{"record": {"total": "5.00"}}, {"record": {"total": 5.0}}, {"record": {"total": 7}}]
     pred = [{"record": {"total": 5.0}}, {"record": {"total": "5.0"}}, {"record": {"total": "VII"}}]
     (note,) = records.scorecard(gold, pred).warnings
-    assert note.startswith("2 errors are of form alone (case, marks, Unicode or type); the first: total is ")
+    assert note.startswith("2 errors are of form alone (case, marks, Unicode, type or offsets); the first: total is ")

@@ -100,3 +100,10 @@ def test_unaligned_sides_are_an_error() -> None:
 def test_retrieved_documents_of_which_gold_has_none_are_named() -> None:
     assert r.scorecard([GOLD], [{"results": ["A", "B"]}]).notes == ["no predicted document occurs in gold: 'A', 'B'"]
     assert not r.scorecard([GOLD], [{"results": ["x", "y"]}]).notes  # x is judged
+
+
+def test_rising_scores_are_told() -> None:
+    gold = [{"id": str(n), "relevant": ["a"]} for n in range(3)]
+    distances = [{"results": [{"doc_id": "a", "score": 0.1}, {"doc_id": "b", "score": 0.9}]} for _ in gold]
+    assert any("negate distances" in note for note in r.scorecard(gold, distances, measures=["RR"]).notes)
+    assert not r.scorecard(gold, [{"results": ["a", "b"]}] * 3, measures=["RR"]).notes

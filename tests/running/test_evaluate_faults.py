@@ -72,7 +72,7 @@ ODD: dict[str, Any] = {
 FAULTS: dict[str, tuple[Any, str]] = {
     "None": (lambda: None, "the program returned None"),
     "a string": (lambda: "Delft", "expected a list of spans, not str"),
-    "another dict": (lambda: {"spans": []}, "no field 'entities'"),
+    "another dict": (lambda: {"spans": [], "note": ""}, "no field 'entities'"),
     "a missing field": (lambda: dspy.Prediction(label="x"), "no field 'entities'"),
     "a string for a list": (lambda: dspy.Prediction(entities="Delft"), "Delft"),
     "a number for a list": (lambda: dspy.Prediction(entities=7), "7"),

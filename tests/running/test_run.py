@@ -176,7 +176,7 @@ def test_errors_of_form_alone_are_counted() -> None:
     assert run.value == 0.2
     (warning,) = run.warnings
     first = "the first: city: expected 'Gouda', got 'gouda.'."
-    assert warning == f"3 errors are of form alone (case, marks, Unicode or type); {first}"
+    assert warning == f"3 errors are of form alone (case, marks, Unicode, type or offsets); {first}"
     assert {error.field for row in run.rows for error in row.errors} == {"city"}  # the metric reads no note
 
 
@@ -192,7 +192,7 @@ def test_values_of_another_type_are_errors_of_form_alone(gold: object, pred: obj
     result = fold_metric(Metric.of(same), [{"value": gold}], [{"value": pred}])
     first = f"the first: value: expected {gold!r}, got {pred!r}."
     for warnings in (run.warnings, result.notes):
-        assert warnings == [f"1 error is of form alone (case, marks, Unicode or type); {first}"]
+        assert warnings == [f"1 error is of form alone (case, marks, Unicode, type or offsets); {first}"]
 
 
 def test_a_spurious_none_is_not_an_empty_value() -> None:

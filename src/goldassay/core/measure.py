@@ -404,7 +404,8 @@ def _no_field(record: object, inner: object, side: str, name: str) -> FieldError
         return FieldError(f"the {noun} has no field {column!r}, which columns names for {name!r}{there}")
     if close := difflib.get_close_matches(name, columns, n=1):
         return FieldError(f"the {noun} has no field {name!r}; columns names {close[0]!r}; did you mean {name!r}?")
-    path = message_path(inner, "output" if "output" in names(inner) else "")
+    near = difflib.get_close_matches(name, names(inner), n=1) or [field for field in names(inner) if field == "output"]
+    path = message_path(inner, near[0] if near else "")
     advice = f"rename with columns={{'{side}.{name}': {repr(path) if path else '…'}}}"
     return FieldError(f"the {noun} has no field {name!r}; it has {', '.join(names(inner)) or 'none'}; {advice}")
 

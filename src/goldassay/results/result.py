@@ -484,12 +484,13 @@ def unlike_gold(noun: str, gold: Collection[str], predicted: Collection[str]) ->
 
 
 def form_alone(errors: Iterable[Error]) -> Iterator[str]:
-    """The messages of errors whose texts differ in case, marks, Unicode form or type alone."""
+    """The messages of errors whose texts differ in case, marks, Unicode form, type or offsets alone."""
     for error in errors:
         pairs = ((error.pred, error.gold), (error.pred_type, error.gold_type))
         is_value = error.kind == "wrong_value"  # else an empty text is no value
         short = [pair for pair in pairs if pair[0] != pair[1] and len(pair[0]) < 200 and (is_value or all(pair))]
         is_type = error.kind in ("wrong_value", "wrong_type") and not error.pred_type and error.pred == error.gold
+        is_type = is_type or (error.kind == "wrong_boundary" and error.pred == error.gold)  # of other offsets
         if is_type or any(form(pred) == form(gold) for pred, gold in short):
             yield f"{error.message:.200}"
 
@@ -497,7 +498,7 @@ def form_alone(errors: Iterable[Error]) -> Iterator[str]:
 def form_warning(forms: Counter[str]) -> str:
     """How many errors are of form alone, by their messages."""
     wrong = "1 error is" if forms.total() == 1 else f"{forms.total()} errors are"
-    return f"{wrong} of form alone (case, marks, Unicode or type); the first: {next(iter(forms))}"
+    return f"{wrong} of form alone (case, marks, Unicode, type or offsets); the first: {next(iter(forms))}"
 
 
 def form(text: str) -> str:

@@ -56,6 +56,10 @@ def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequenc
                 advice = "give no word more than the name"
             elif g.start <= p.start and p.end <= g.end:
                 advice = "give the whole name"
+            if words(g) == words(p):  # the same words, counted in another way
+                message = f'{g.type} "{label(g)}" is at {g.start}–{g.end}, not {p.start}–{p.end}: an end is exclusive'
+                mistakes.append(error("wrong_boundary", message, g, p))
+                continue
             mistakes.append(error("wrong_boundary", f'{g.type} is "{label(g)}", not "{label(p)}": {advice}', g, p))
     for i in {*range(len(gold))} - {i for i, _, _ in pairs}:
         mistakes.append(error("missed", f'"{label(gold[i])}" ({gold[i].type}) was missed', gold[i], nothing))

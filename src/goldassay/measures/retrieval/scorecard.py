@@ -104,11 +104,19 @@ def scorecard(
 
     def facts(chunk: Batches, first: Ranked) -> dict[str, int]:
         batch: RankingBatch = chunk.of(first)
-        return {"empty": int((batch.retrieved == 0).sum()), "idle": int((batch.relevant() == 0).sum())}
+        beginning = [list(scores(answer).values()) for answer in chunk.pred[:20]]
+        several = [numbers for numbers in beginning if len(numbers) > 1]
+        rising = bool(several) and all(numbers == sorted({*numbers}) for numbers in several)
+        return {
+            "empty": int((batch.retrieved == 0).sum()),
+            "idle": int((batch.relevant() == 0).sum()),
+            "rising": int(rising),
+        }
 
     counted = "left out" if missing == "skip" else "counted 0"
     warnings = {
         "empty": f"{{n}} of {{examples}} queries have no results and are {counted}",
+        "rising": "results are listed by rising scores, and the highest score is the first rank: negate distances",
         "idle": "{n} of {examples} queries have no relevant document and count 0, as in trec_eval",
     }
     sections = Sections(facts, {"query": by_example}, warnings)
