@@ -216,10 +216,11 @@ def test_a_tool_is_called_by_the_predictor_in_the_module_that_ended_last(agent: 
         def forward(self, question: str) -> Any:
             self.rewrite(question=question)
             search(query=self.plan(question=question).answer)
-            return dspy.Prediction(calls=[])
+            return dspy.Prediction(calls=[{"name": "search", "args": {"query": "Gouda"}}])
 
     run = evaluate(Planned(), GOLD[:1], METRIC, lm=agent.lm, folder=tmp_path / "run", progress=False)
     assert tree(run.rows[0].steps)[-1] == (1, "tool", "search", "plan.predict")
+    assert [error.predictor for error in run.rows[0].errors] == ["plan.predict"]  # which the prediction does not name
 
 
 def test_code_that_a_model_wrote_is_a_step(agent: Any, tmp_path: Path) -> None:

@@ -189,3 +189,15 @@ def test_a_rule_is_for_every_predictor_that_writes_the_field() -> None:
     (slot,) = rules(Diagnosis([pattern], Ways(), train)).values()
     assert sorted(patch.predictor for patch in slot) == ["long", "other", "short"]
     assert {patch.text for patch in slot} == {'A text with "parcel" is x, not y.'}
+
+
+def test_calls_that_nobody_claims_are_of_the_predictor_that_writes_calls() -> None:
+    class Caller(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.plan = dspy.Predict("question, tools: list[dspy.Tool] -> outputs: dspy.ToolCalls")
+            self.reply = dspy.ChainOfThought("question, results -> answer")
+
+    errors = (Error("missing_call", "", field="trajectory", step=0),)
+    pattern = patterns.Pattern("missing_call", "read", "", (), errors, (), 0.0)
+    assert predictor_for(pattern, Caller())[0] == "plan"

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,9 +17,10 @@ from pydantic import TypeAdapter, ValidationError
 from goldassay._support.dspy_compat import HOPELESS_ERRORS, BaseCallback, signature_of
 from goldassay._support.exceptions import DataError, one_line
 from goldassay.core.fields import identity
-from goldassay.core.measure import failed
+from goldassay.core.measure import Error, failed
 from goldassay.core.metric import Metric, failed_with
 from goldassay.core.shape import shape_of
+from goldassay.measures.trajectories.records import CALLING, steps_of
 from goldassay.models.lm.models import CallNotes, watch
 from goldassay.running.account import Account
 from goldassay.running.budget import SILENT
@@ -56,6 +57,7 @@ class Measuring:
             row.inputs = dict(example.inputs().items())
             row.gold = dict(example.labels().items())
             row.calls, row.steps = account.recorded()
+            row.errors = tuple(_with_maker(error, row) for error in row.errors)
         return row
 
     def _run(self, index: int, example: dspy.Example, account: Account, notes: CallNotes) -> Row:
@@ -109,6 +111,17 @@ class Measuring:
         if not failure:
             row.prediction = dict(prediction.items())
         return row
+
+
+def _with_maker(error: Error, row: Row) -> Error:
+    """An error of a call whose predictor the prediction does not name, with the one that made the recorded call."""
+    if error.step is None or error.predictor:
+        return error
+    named = [step.name for step in steps_of(row.prediction or {}) if step.kind in CALLING]
+    calls = [step for step in row.steps if step.kind in CALLING]
+    is_same = bool(calls) and [step.name for step in calls[: len(named)]] == named
+    makers = [step.predictor for step in calls[: error.step + 1] if step.predictor]
+    return replace(error, predictor=makers[-1]) if is_same and makers else error
 
 
 def with_models(example: dspy.Example, models: Mapping[str, Any]) -> dspy.Example:

@@ -31,6 +31,7 @@ from pydantic import BaseModel
 from goldassay._support.dspy_compat import serialize_for_json, signature_of
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.steps import is_made_by
+from goldassay.measures.trajectories.records import TRAJECTORY
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import text_of
 from goldassay.running.run import Case
@@ -245,7 +246,7 @@ def predictor_for(pattern: Pattern, program: Module) -> tuple[str, type[dspy.Sig
 
 
 def predictors_for(pattern: Pattern, program: Module) -> list[tuple[str, type[dspy.Signature]]]:
-    """The predictor that the errors name, else those that write the field in which they are, else the last one.
+    """The predictor that the errors name, else those that write the field in which they are, or calls, else the last.
 
     Each has its name and its signature.
 
@@ -261,7 +262,13 @@ def predictors_for(pattern: Pattern, program: Module) -> list[tuple[str, type[ds
         makers = [pair for name, pair in zip(names, named, strict=True) if is_made_by(maker, name)]
         if makers:  # "end" is not the end of "inner.end"; of several agents the last one answers
             return [min(reversed(makers), key=lambda pair: len(pair[0]))]
-    writers = [pair for pair in named if fields & pair[1].output_fields.keys()]
+    is_call = any(error.step is not None for error in pattern.errors)
+    fields.update(TRAJECTORY if is_call else ())
+    writers = []
+    for name, signature in named:
+        types = [str(output.annotation) for output in signature.output_fields.values()]
+        if fields & signature.output_fields.keys() or (is_call and any("ToolCalls" in text for text in types)):
+            writers.append((name, signature))
     return writers or named[-1:]
 
 
