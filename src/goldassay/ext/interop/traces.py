@@ -14,7 +14,17 @@ from typing import Any
 from goldassay._support import files
 from goldassay.gold.formats import HEAD_BYTES, Format, Source, SourceRecord
 
-KEYS = ("resourceSpans", "traceId", "trace_id", "context.trace_id", "run_type", "observations", "contents", "eval")
+KEYS = (
+    "resourceSpans",
+    "resourceLogs",
+    "traceId",
+    "trace_id",
+    "context.trace_id",
+    "run_type",
+    "observations",
+    "contents",
+    "eval",
+)
 SUFFIXES = (".json", ".jsonl", ".csv", ".eval")
 
 

@@ -64,7 +64,7 @@ def otlp_value(value: Any) -> Row:
         return {"kvlistValue": {"values": [{"key": key, "value": otlp_value(inner)} for key, inner in value.items()]}}
     if isinstance(value, list):
         return {"arrayValue": {"values": [otlp_value(inner) for inner in value]}}
-    return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value}
+    return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value} if value is not None else {}
 
 
 def openinference(kind: str, name: str, args: Row, output: Any, error: str) -> Row:
@@ -291,7 +291,17 @@ def in_events(got: list[Row], gave: Row) -> tuple[Row, list[Row]]:
     return {"gen_ai.operation.name": "chat"}, listed
 
 
-@pytest.mark.parametrize("write_messages", [indexed, openinference_messages, parts, in_events])
+def in_logs(got: list[Row], gave: Row) -> tuple[Row, list[Row]]:
+    """Events as records of a log, which a collector writes to the same file."""
+    attributes, events = in_events(got, gave)
+    records = [
+        {"eventName": event["name"], "body": otlp_value(json.loads(event["attributes"][0]["value"]["stringValue"]))}
+        for event in events
+    ]
+    return attributes, records
+
+
+@pytest.mark.parametrize("write_messages", [indexed, openinference_messages, parts, in_events, in_logs])
 @pytest.mark.parametrize("has_tools", [True, False])
 def test_a_trace_has_the_calls_and_the_answer_of_its_models(
     tmp_path: Path, write_messages: Any, has_tools: bool
@@ -310,8 +320,12 @@ def test_a_trace_has_the_calls_and_the_answer_of_its_models(
     for place, each in enumerate(spans):
         pairs = [{"key": key, "value": otlp_value(value)} for key, value in each.pop("a", {}).items()]
         each |= {"traceId": "t1", "startTimeUnixNano": START + place * SECOND, "attributes": pairs}
-    file = write(tmp_path / "traces.json", {"resourceSpans": [{"scopeSpans": [{"spans": spans[::-1]}]}]})
-    (system,) = systems_in(file)
+    records = [{"spanId": each["spanId"], **record} for each in spans for record in each.get("events", ())]
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [each for each in records if "body" in each]}]}]}
+    for each in spans:
+        each["events"] = [event for event in each.get("events", ()) if "body" not in event]
+    traces = {"resourceSpans": [{"resource": {}}, {"scopeSpans": [{"spans": spans[::-1]}, {"scope": {}}]}]}
+    (system,) = systems_in(write(tmp_path / "traces.json", [logs, traces]))
     (sample,) = system.samples
     assert (sample["inputs"], sample["prediction"]) == ({"input": QUESTION["content"]}, {"output": "Gouda"})
     calls = [step for step in sample["steps"] if step.kind == "tool"]

@@ -301,14 +301,21 @@ def _mlflow(content: Content, file: Path) -> list[LogSystem]:
 
 
 def _opentelemetry(content: Content, file: Path) -> list[LogSystem]:
-    exports = content if isinstance(content, list) else [content]
-    if not exports or not all(isinstance(export, dict) and "resourceSpans" in export for export in exports):
+    exports = [item for item in (content if isinstance(content, list) else [content]) if isinstance(item, dict)]
+    if not any("resourceSpans" in export for export in exports):
         return []
+    messages: dict[str, list[JsonObject]] = defaultdict(list)
+    for _, record in _items(exports, "resourceLogs", "scopeLogs", "logRecords"):  # an event may be a record of a log
+        about = _attributes(record)
+        body = _otlp_value(record.get("body") or {})
+        name = record.get("eventName") or about.get("event.name")
+        fields = body if isinstance(body, dict) else {"content": body}
+        messages[str(record.get("spanId"))].append({"name": name, "attributes": {**about, **fields}})
     spans: list[tuple[str, JsonObject]] = []
-    for resource in (item for export in exports for item in export["resourceSpans"]):
+    for resource, span in _items(exports, "resourceSpans", "scopeSpans", "spans"):
         name = _attributes(resource.get("resource", {})).get("service.name", file.stem)
-        for scope in resource["scopeSpans"]:
-            spans += ((str(name), span) for span in scope["spans"])
+        events = [*(span.get("events") or ()), *messages[str(span.get("spanId"))]]
+        spans.append((str(name), {**span, "events": events}))
     owners: dict[str, str] = {}  # a trace is of the service in which it began
     for name, span in sorted(spans, key=lambda item: bool(item[1].get("parentSpanId"))):
         owners.setdefault(str(span.get("traceId")), name)
@@ -316,6 +323,14 @@ def _opentelemetry(content: Content, file: Path) -> list[LogSystem]:
     for _, span in spans:
         services[owners[str(span.get("traceId"))]].append(span)
     return [LogSystem("OpenTelemetry", name, _traces(spans)) for name, spans in services.items()]
+
+
+def _items(exports: Sequence[Record], *names: str) -> Iterator[tuple[Record, Record]]:
+    """What the scopes of exports hold, each with its resource; empty lists may be left out."""
+    resources, scopes, items = names
+    for resource in (item for export in exports for item in export.get(resources) or ()):
+        for scope in resource.get(scopes) or ():
+            yield from ((resource, item) for item in scope.get(items) or ())
 
 
 def _exported(content: Content, file: Path) -> list[LogSystem]:
