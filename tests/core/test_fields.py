@@ -134,3 +134,9 @@ def test_a_column_may_hold_none() -> None:
 def test_a_field_of_a_near_name_is_the_column_that_the_error_names() -> None:
     with pytest.raises(FieldError, match="columns={'gold.answers': 'answer'}"):
         gold_field({"question": "?", "answer": "1885"}, "answers")
+
+
+@pytest.mark.parametrize("field", ["score", "confidence"])
+def test_a_number_about_an_answer_is_not_the_answer(field: str) -> None:
+    with pytest.raises(FieldError, match="the prediction has no field 'label'"):
+        pred_field({field: 1.0}, "label")

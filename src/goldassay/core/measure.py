@@ -386,7 +386,9 @@ def _alone(pred: object, name: str) -> Any:
     value = pred
     if len(fields) == 1:
         (only,) = fields
-        if only in ANSWER_FIELDS.values() or (name == "results" and only != "output"):  # passages are not their ids
+        if only in (*ANSWER_FIELDS.values(), "score", "confidence") or (
+            name == "results" and only != "output"
+        ):  # passages are not their ids
             return ABSENT
         value = read(pred, only)
     elif names(pred):
