@@ -170,21 +170,3 @@ def test_a_prediction_may_be_the_answer_alone(task: str, gold: Any, answer: Any,
     assert metric(example, answer).score == metric(example, {"output": answer}).score == 1
     run = goldassay.evaluate(lambda **inputs: answer, [example], metric, progress=False)
     assert run.values == dict.fromkeys(run.values, 1)
-
-
-@pytest.mark.parametrize(
-    ("task", "gold", "prediction", "right"),
-    [
-        ("classification", {"text": "?", "label": "M"}, dspy.Prediction(reasoning="…", kind="M"), True),
-        ("records", {"text": "?", "record": {"no": 7}}, {"invoice": {"no": 7}}, True),
-        ("extraction", {"text": "in Delft", "entities": [(3, 8, "TOP")]}, {"spans": [(3, 8, "TOP")]}, True),
-        ("classification", {"text": "?", "label": "M"}, {"kind": "M", "sure": 0.9}, False),  # which of the two?
-        ("retrieval", {"query": "?", "relevant": ["a"]}, {"passages": ["a"]}, False),  # texts, not ids
-        ("classification", {"text": "?", "label": "M"}, {"answer": "M"}, False),  # the answer of another task
-    ],
-)
-def test_the_one_field_of_a_prediction_is_its_answer(task: str, gold: Any, prediction: Any, right: bool) -> None:
-    metric = workspace.metric(task)
-    assessed, why = metric.assess_or_fail(dspy.Example(gold), prediction)
-    assert metric.evidence(assessed).value == float(right)
-    assert bool(why) is not right

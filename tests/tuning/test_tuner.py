@@ -403,8 +403,8 @@ def test_examples_that_no_predictor_can_be_shown_are_no_silent_nothing(optimizer
         name: [dspy.Example(id=text, question=text, answers=[name]).with_inputs("question") for text in texts]
         for name, texts in zip(("train", "dev", "test"), (questions[:1], questions[1:], []), strict=True)
     }
-    program = dspy.Predict("question -> answer")
-    with pytest.raises(GoldassayError, match="shown to 'self': it needs answer, .* def to_demo"):
+    program = dspy.Predict("question -> reply, sure: float")
+    with pytest.raises(GoldassayError, match="shown to 'self': it needs reply, sure, .* def to_demo"):
         tune(program, splits, Metric(answering.ExactMatch()), optimizer, lm=lm, progress=False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import dspy
 import pytest
 
 from goldassay import workspace
@@ -80,3 +81,25 @@ def test_an_edited_metric_is_read_again(tmp_path: Path) -> None:
     for value in ("0.5", "0.125"):
         file.write_text(f"def metric(gold, pred):\n    return {value}\n", encoding="utf-8")
         assert workspace.metric("own", str(file))({"label": "M"}, {"label": "M"}).score == float(value)
+
+
+def test_the_only_output_of_a_module_of_dspy_is_the_answer(tmp_path: Path) -> None:
+    file = tmp_path / "tickets.py"
+    file.write_text(
+        "import dspy\n"
+        "one = dspy.ChainOfThought('text -> team')\n"
+        "two = dspy.Predict('text -> team, sure: float')\n"
+        "class Own(dspy.Module):\n"
+        "    def forward(self, text):\n"
+        "        return dspy.Prediction(label='a', team='b')\n"
+        "own = Own()\n",
+        encoding="utf-8",
+    )
+    columns = [
+        workspace.metric(workspace.target(f"{file}:{name}", "classification")).columns for name in ("one", "two", "own")
+    ]
+    assert columns == [{"pred.label": "team"}, {}, {}]
+    gold = dspy.Example(text="?", label="a")
+    assert (
+        workspace.metric(workspace.target(f"{file}:one", "classification"))(gold, dspy.Prediction(team="a")).score == 1
+    )

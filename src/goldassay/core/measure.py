@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from enum import Enum
 from numbers import Real
 from typing import Any, ClassVar, Generic, cast
 
@@ -21,7 +20,6 @@ from goldassay._support.jsonl import stated
 from goldassay._support.workspace import nearest
 from goldassay.core import tally
 from goldassay.core.fields import ABSENT, JsonObject, Renamed, is_example, message_path, names, read, without_enums
-from goldassay.core.shape import DSPY_NOTES
 from goldassay.core.tally import By, Confusion, Sums, T
 
 ANSWER_FIELDS = {
@@ -381,21 +379,11 @@ def _field(record: object, side: str, name: str, default: object) -> Any:
 
 
 def _alone(pred: object, name: str) -> Any:
-    """The answer of a prediction that has nothing else: its one field, whatever that is called, or the whole of it."""
-    fields = {*names(pred)} - {"id", *DSPY_NOTES}
-    value = pred
-    if len(fields) == 1:
-        (only,) = fields
-        if only in (*ANSWER_FIELDS.values(), "score", "confidence") or (
-            name == "results" and only != "output"
-        ):  # passages are not their ids
-            return ABSENT
-        value = read(pred, only)
-    elif names(pred):
-        return ABSENT
+    """The answer of a prediction that has nothing else: what a program returned in place of fields."""
+    is_output = {*names(pred)} - {"id"} == {"output"}
+    value = without_enums(read(pred, "output") if is_output else pred)
     kinds = (str, Real) if name in ("label", "answer") else (str, list, tuple)
-    is_object = name == "record" and value is not pred and names(value)
-    return without_enums(value) if is_object or isinstance(value, (*kinds, Enum)) else ABSENT
+    return value if isinstance(value, kinds) else ABSENT
 
 
 def _no_field(record: object, inner: object, side: str, name: str) -> FieldError:
@@ -406,8 +394,9 @@ def _no_field(record: object, inner: object, side: str, name: str) -> FieldError
         return FieldError(f"the {noun} has no field {column!r}, which columns names for {name!r}{there}")
     if close := difflib.get_close_matches(name, columns, n=1):
         return FieldError(f"the {noun} has no field {name!r}; columns names {close[0]!r}; did you mean {name!r}?")
-    near = difflib.get_close_matches(name, names(inner), n=1) or [field for field in names(inner) if field == "output"]
-    path = message_path(inner, near[0] if near else "")
+    near = difflib.get_close_matches(name, names(inner), n=1)
+    likely = near or [field for field in names(inner) if field == "output"] or names(inner)
+    path = message_path(inner, likely[0] if len(likely) == 1 else "")
     advice = f"rename with columns={{'{side}.{name}': {repr(path) if path else '…'}}}"
     return FieldError(f"the {noun} has no field {name!r}; it has {', '.join(names(inner)) or 'none'}; {advice}")
 

@@ -32,6 +32,11 @@ DSPY_NOTES = (
 """The fields that DSPy's modules add to the answers of a program."""
 
 
+def returns_as_declared(program: object) -> bool:
+    """Whether a program is a module of DSPy itself: of one with a ``forward`` of its own only that knows."""
+    return type(program).__module__.startswith("dspy.")
+
+
 class Signature(Protocol):
     """The parts of a ``dspy.Signature`` that are read."""
 

@@ -11,7 +11,7 @@ works. DSPy's ``KNNFewShot`` bootstraps again at every call; this takes the exam
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -20,8 +20,8 @@ from dspy import Example, Module
 from goldassay._support.dspy_compat import Teleprompter, copy_program, input_keys, serialize_for_json, signature_of
 from goldassay._support.exceptions import GoldassayError, user_code
 from goldassay.core.feedback import similarity_to
-from goldassay.core.fields import Fields, JsonObject
-from goldassay.core.shape import DSPY_NOTES
+from goldassay.core.fields import Fields, JsonObject, Record
+from goldassay.core.shape import DSPY_NOTES, returns_as_declared
 from goldassay.models.lm import TerseAdapter
 
 ANSWER_FORMS = ("json", "lines")
@@ -259,7 +259,7 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
     that it has. If gold has another shape than the predictors' fields (spans with offsets, where the model is asked
     for names), the program says how to turn one into the other with a method ``to_demo(example)``, which returns the
     missing fields as a mapping or a ``dspy.Example``; without it examples are taken as they are, but for gold's
-    ``label``, ``record`` or shortest of the ``answers``, which are shown as a program's only output.
+    ``label``, ``record`` or shortest of the ``answers``, which are shown as the only output of a module of DSPy.
 
     >>> import dspy
     >>> class Label(dspy.Module):
@@ -316,14 +316,13 @@ def demonstrations(program: Module, examples: Examples) -> list[Example]:
     Raises:
         GoldassayError: It raised, or changes a field that the examples have, which the program and the metric read.
     """
-    to_demo = getattr(inmost(program), "to_demo", None)
-    if to_demo is None:
-        asked = {name for signature in signatures(program).values() for name in signature.output_fields} - {*DSPY_NOTES}
-        name = "answer" if len(asked) != 1 else next(iter(asked))
+    asked = {name for signature in signatures(program).values() for name in signature.output_fields} - {*DSPY_NOTES}
+    (answer,) = asked if len(asked) == 1 and returns_as_declared(inmost(program)) else ("answer",)
 
-        def to_demo(example: Example) -> JsonObject:
-            return {} if name not in asked or name in example else _answer(example, name)
+    def shown(example: Example) -> Record:
+        return {} if answer not in asked or answer in example else _answer(example, answer)
 
+    to_demo: Callable[[Example], Record] = getattr(inmost(program), "to_demo", None) or shown
     demos = []
     for example in examples:
         try:

@@ -7,6 +7,7 @@ task like the eight. Where the folder is and how its files are loaded is in `gol
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from os.path import relpath
 from pathlib import Path
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from goldassay._support.exceptions import GoldassayError, user_code
 from goldassay._support.workspace import FILE_TASKS, attribute, installed, load, nearest, own_root, program_in, root
-from goldassay.core.measure import TASKS
-from goldassay.core.shape import DSPY_NOTES, ProgramShape, fields_read, shape_in
+from goldassay.core.measure import ANSWER_FIELDS, TASKS
+from goldassay.core.shape import DSPY_NOTES, ProgramShape, fields_read, returns_as_declared, shape_in
 
 if TYPE_CHECKING:
     import dspy
@@ -167,6 +168,8 @@ def _measured(metric: Metric) -> set[str]:
 def metric(task: str | Target, place: str | None = None) -> Metric:
     """The metric of a task: what ``place`` (FILE[:NAME]) names, or `metric_file` has as ``metric``.
 
+    It reads the only output of a module of DSPy as the answer of a task of ours, whatever it is called.
+
     Anything but a `Metric` is a function of (gold, prediction), see ``Metric.of``.
 
     Raises:
@@ -190,7 +193,13 @@ def metric(task: str | Target, place: str | None = None) -> Metric:
     if file.is_file():
         load(file, fresh=True)
     value = attribute(file, name or "metric")
-    return value if isinstance(value, Metric) else Metric.of(value)
+    value = value if isinstance(value, Metric) else Metric.of(value)
+    if isinstance(task, Target) and task.file.is_file() and (field := ANSWER_FIELDS.get(task.task)):
+        outputs = task.shape.outputs
+        if returns_as_declared(task.load()) and len(outputs) == 1 and field != outputs[0]:
+            value = copy(value)
+            value.columns = {f"pred.{field}": outputs[0], **value.columns}
+    return value
 
 
 def metric_file(task: str | Target, attribute: str = "metric") -> Path | None:
