@@ -460,6 +460,9 @@ def test_events_of_inspect_are_steps(tmp_path: Path) -> None:
         *("bash", {"cmd": "ls"}, "a.txt"),
         *(2.0, 0, "tool"),
     )
+    sample["input"] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Where?"}]
+    file = write(tmp_path / "chat.json", {"eval": {"task": "t"}, "samples": [sample]})
+    assert [record["question"] for record in draft(pool_of([file], "answering")).records] == ["Where?"]
 
 
 def test_what_is_long_is_cut_with_a_note_and_secrets_are_hidden(tmp_path: Path) -> None:

@@ -187,7 +187,9 @@ def _inspect(content: Content, file: Path) -> list[LogSystem]:
         ]
         steps = tree(_sample("Inspect event", {"uuid": "", **event}) for event in events)
         steps = steps or tuple(steps_of({"messages": record.get("messages")}, strict=True))
-        samples.append(_sample("Inspect", record, values=values, reasons=reasons, usage=usage, steps=steps))
+        said = _said(record["input"], *USER_ROLES) if isinstance(record.get("input"), list) else ()
+        sides = {"inputs": {"input": said[0]}} if len(said) == 1 else {}
+        samples.append(_sample("Inspect", record, values=values, reasons=reasons, usage=usage, steps=steps, **sides))
     if not samples:
         raise DataError("the log has no samples: it was written with log_samples=False, or cut off", file=file)
     warnings += [f"{count} scores of Inspect's {name} have no value and are skipped" for name, count in skipped.items()]
