@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import dspy
@@ -98,3 +99,14 @@ def test_a_tally_that_cannot_hold_arrays_is_refused_before_any_call() -> None:
 
     with pytest.raises(GoldassayError, match=r"^Whole.from_state takes numbers, and arrays of them"):
         Metric(Rounded())
+
+
+def test_an_example_without_a_value_of_a_functions_dict_is_left_out_of_it(tmp_path: Path) -> None:
+    def metric(gold: Any, pred: Any) -> dict[str, float]:
+        return {"right": 1.0, "cited": 0.5} if gold.text != "c" else {"right": 0.0}
+
+    gold = [dspy.Example(id=text, text=text).with_inputs("text") for text in "abcd"]
+    run = evaluate(lambda text: dspy.Prediction(answer=text), gold, metric, folder=tmp_path / "r", progress=False)
+    assert run.values == {"score": 0.5625, "right": 0.75, "cited": 0.5}
+    assert run.intervals["cited"].n == 3
+    assert compare(run, tmp_path / "r")[0].difference == 0.0

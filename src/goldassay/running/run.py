@@ -146,9 +146,8 @@ class Run(Displayed):
 
     def _evidence(self, row: Row) -> Evidence:
         evidence = self.zero.from_state(row.tallies)
-        if row.error:  # it may have failed before the metric named its values
-            worst = {key: Mean.of(self.zero.worst.get(key, 0.0)) for key in self.zero if key not in evidence}
-            evidence.update(worst)
+        for key in self.zero.keys() - evidence.keys():  # it failed before the metric named it, or has no such value
+            evidence[key] = Mean.of(self.zero.worst.get(key, 0.0)) if row.error else self.zero[key]
         return evidence
 
     @cached_property
