@@ -98,7 +98,7 @@ def run_programs(
     if systems.metric == "five":
         _rank_by_five(task, systems, data, programs, weights, force, json)
         return []
-    metric = workspace.metric(task, systems.metric)
+    metric = workspace.metric(library.target_of(task, named[0]) if named else task, systems.metric)
     if systems.tune:
         asking = [system for system in programs if system.model.lm is not None]
         share = shares(systems.budget, max(1, len(asking)))
