@@ -112,6 +112,11 @@ def test_foreign_gold_is_read_as_it_is(project: Path) -> None:
     assert "no field 'notes'; it has note, when, place; the mapping asks for it as 'text'" in str(wrong.exception)
 
 
+def test_its_metric_takes_equal_numbers_as_equal(project: Path) -> None:
+    metric = workspace.metric("dating")
+    assert [metric({"century": 17}, {"century": value}).score for value in (17.0, "17", 18)] == [1, 1, 0]
+
+
 METRICS = {
     "number": "def metric(gold, pred): return 0.25",
     "bool": "def metric(gold, pred): return gold['century'] == pred['century']",
