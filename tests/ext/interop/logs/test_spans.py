@@ -430,6 +430,28 @@ def test_a_chat_of_gemini_is_a_trace(tmp_path: Path) -> None:
     ]
 
 
+def test_spans_of_vercels_ai_sdk_are_steps(tmp_path: Path) -> None:
+    asked = {"ai.prompt.messages": json.dumps([{"role": "user", "content": [{"type": "text", "text": "Where?"}]}])}
+    called = {"ai.toolCall.name": "search", "ai.toolCall.args": '{"q": "Delft"}', "ai.toolCall.result": '["p1"]'}
+    rows: list[tuple[str, Row]] = [
+        ("ai.generateText", {"ai.prompt": '{"prompt": "Where?"}', "ai.response.text": "Gouda"}),
+        ("ai.generateText.doGenerate", {**asked, "gen_ai.usage.input_tokens": 7}),
+        ("ai.toolCall", called),
+        ("ai.generateText.doGenerate", {**asked, "ai.response.text": "Gouda"}),
+    ]
+    spans = []
+    for place, (name, about) in enumerate(rows):
+        pairs = [{"key": key, "value": otlp_value(value)} for key, value in {"ai.operationId": name, **about}.items()]
+        ids = {"traceId": "t1", "spanId": f"s{place}", "parentSpanId": "s0" if place else ""}
+        spans.append({**ids, "name": name, "startTimeUnixNano": START + place * SECOND, "attributes": pairs})
+    file = write(tmp_path / "traces.json", {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+    assert [step.kind for step in steps_in(file)] == ["module", "model", "tool", "model"]
+    call = steps_in(file)[2]
+    assert (call.name, dict(call.args), call.output) == ("search", {"q": "Delft"}, ["p1"])
+    (sample,) = systems_in(file)[0].samples
+    assert (sample["inputs"], sample["prediction"]) == ({"prompt": "Where?"}, {"output": "Gouda"})
+
+
 def test_arguments_of_a_function_are_by_name_and_one_alone_is_the_question(tmp_path: Path) -> None:
     rows = langfuse(traces=True)
     rows[0]["input"] = {"args": ["Where is the archive?"], "kwargs": {}}

@@ -25,9 +25,10 @@ from goldassay.measures.trajectories.records import CALLING, MODEL_ROLES, of_mes
 from goldassay.running.evaluated import Sample, number
 
 STEP_KINDS = {
-    **dict.fromkeys(("tool", "execute_tool", "function", "mcp_tool"), "tool"),
+    **dict.fromkeys(("tool", "execute_tool", "function", "mcp_tool", "ai.toolcall"), "tool"),
     **dict.fromkeys(("llm", "chat", "chat_model", "completion", "text_completion", "generate_content"), "model"),
     **dict.fromkeys(("generation", "model", "embedding", "embeddings"), "model"),
+    **dict.fromkeys(("ai.generatetext.dogenerate", "ai.streamtext.dostream"), "model"),
     **dict.fromkeys(("retriever", "retrieval", "reranker"), "retriever"),
 }
 """The kind of a step by what tools call it; whatever else there is (agents, chains, tasks) is a module."""

@@ -10,10 +10,10 @@
 * MLflow: traces (a list of ``trace.to_json()``, or ``mlflow.search_traces(...).to_json(orient="records")``) and
   evaluation tables. Each run among traces is a system; feedback gives values, expectations are gold, and traces of the
   same inputs are one document, if their tags name none. In a table the columns ``NAME/score`` give values.
-* OpenTelemetry: OTLP JSON, one export or one a line, with the attributes of OpenInference, gen_ai, Traceloop or MLflow.
-  Each service is a system and each trace a sample of the service in which it began: its inputs and answer are those of
-  the first span from the root that has inputs, or else the answer of the last model. Traces without scores become
-  drafts of gold and no runs (`goldassay.ext.interop.logs`).
+* OpenTelemetry: OTLP JSON, one export or one a line, with the attributes of OpenInference, gen_ai, Traceloop, MLflow or
+  Vercel's AI SDK. Each service is a system and each trace a sample of the service in which it began: its inputs and
+  answer are those of the first span from the root that has inputs, or else the answer of the last model. Traces without
+  scores become drafts of gold and no runs (`goldassay.ext.interop.logs`).
 * Phoenix (spans of the client, of its HTTP interface or of a data frame), Langfuse (traces with their observations, or
   observations alone) and LangSmith (runs, also nested): lists in JSON, JSON Lines or CSV, or what their HTTP interfaces
   answer. A file is a system; Langfuse's scores and LangSmith's feedback are values.
