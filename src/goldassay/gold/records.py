@@ -130,6 +130,8 @@ def problems(
                 hint = f', or name the fields that count (`map={{"{label or labels[0]}": "{label or field}"}}`)'
             elif detail["type"] == "missing":
                 what = "this field is missing"
+                if detail["loc"][-1] == "start" and len(detail["loc"]) == 3:
+                    what += "; `goldassay.text.spans.locate(text, quotes)` finds start and end of quoted words"
                 hint = f'; name its column (`map={{"{field}": "{message_path(fields, "COLUMN")}"}}`)'
             elif detail["type"] == "dict_type" and len(detail["loc"]) == 2:
                 shapes = schema(task, side)
