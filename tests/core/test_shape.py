@@ -114,6 +114,12 @@ def test_an_echo_never_gets_gold() -> None:
             shape.inputs_among(fields, "echo.py")
 
 
+def test_an_optional_input_that_is_the_answer_is_not_given() -> None:
+    shape = replace(shape_of(lambda body, team=None: team), measured=("team",))
+    assert shape.inputs_among(["body", "team"], "echo.py") == ["body"]
+    assert shape.inputs_among(["body", "team"], "echo.py", ["body", "team"]) == ["body", "team"]
+
+
 def test_a_card_answers_and_is_held_to() -> None:
     fields = ["body", "team"]
     assert shape_of(lambda **row: row).inputs_among(fields, "echo.py", ["body"]) == ["body"]

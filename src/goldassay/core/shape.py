@@ -129,8 +129,10 @@ class ProgramShape:
         Raises:
             GoldassayError: Several fields may be inputs, or the program takes one that is not.
         """
+        answers = {*self.outputs, *self.measured}
         if self.inputs is not None:
-            names = [name for name in self.inputs if name in (declared or fields) or name not in self.optional]
+            offered = declared or [name for name in fields if name not in answers]  # what is optional may be an answer
+            names = [name for name in self.inputs if name in offered or name not in self.optional]
             if declared and (beyond := [name for name in names if name not in declared]):
                 raise GoldassayError(
                     f"{program} takes {', '.join(beyond)}, which the card of the gold does not name as inputs "
@@ -139,7 +141,6 @@ class ProgramShape:
             return names
         if declared:
             return list(declared)
-        answers = {*self.outputs, *self.measured}
         possible = [name for name in self.candidates or fields if name in fields and name not in answers]
         if self.candidates and len(possible) == 1:
             return possible

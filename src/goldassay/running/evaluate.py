@@ -104,7 +104,7 @@ def examples_for(program: Program, gold: Sequence[dspy.Example]) -> list[dspy.Ex
         GoldassayError: The program does not say which fields it reads either, or one is not a ``dspy.Example``.
     """
     shape = shape_of(program)
-    inputs = shape.inputs or ()
+    inputs = [name for name in shape.inputs or () if name not in {*shape.optional} & {*shape.outputs}]
     examples = []
     for index, example in enumerate(gold):
         if input_keys(example) is None:
