@@ -430,6 +430,11 @@ def test_a_chat_of_gemini_is_a_trace(tmp_path: Path) -> None:
     ]
 
 
+def test_a_span_that_was_sent_twice_is_one_step(tmp_path: Path) -> None:
+    file = write(tmp_path / "traces.json", [EXPORTS["openinference"]] * 2)
+    assert [(step.kind, step.name, step.parent) for step in steps_in(file)] == EXPECTED
+
+
 def test_spans_of_vercels_ai_sdk_are_steps(tmp_path: Path) -> None:
     asked = {"ai.prompt.messages": json.dumps([{"role": "user", "content": [{"type": "text", "text": "Where?"}]}])}
     called = {"ai.toolCall.name": "search", "ai.toolCall.args": '{"q": "Delft"}', "ai.toolCall.result": '["p1"]'}

@@ -425,12 +425,14 @@ def _traces(spans: list[JsonObject]) -> list[Sample]:
     Both are those of the first span from the root that has inputs. Where it has no answer, or is the call of a model,
     the answer is that of the last call of a model, unless the program failed. Spans of other things are no sample.
     """
-    traces: dict[str, list[Sample]] = defaultdict(list)
-    for span in spans:
+    traces: dict[str, dict[str, Sample]] = defaultdict(dict)
+    for number_, span in enumerate(spans):
         step = _span(span)
-        traces[str(step.get("trace") or step["id"])].append(step)
+        name = str(step["id"])
+        traces[str(step.get("trace") or name)][name or f" {number_}"] = step  # one that was sent twice is one
     samples: list[Sample] = []
-    for key, parts in traces.items():
+    for key, trace in traces.items():
+        parts = list(trace.values())
         ids = {str(step["id"]) for step in parts}
         inner = {id(step) for step in parts if str(step.get("parent")) in ids and step["parent"] != step["id"]}
         parts.sort(key=lambda step: (id(step) in inner, moment(step.get("start"))))
