@@ -109,6 +109,7 @@ def test_a_tuning_without_test_is_a_page_and_a_damaged_one_is_one_line(tuned: Pa
     tuned = shutil.copytree(tuned, tmp_path / "tuned")
     about = json.loads((tuned / "tuning.json").read_text())
     (tuned / "tuning.json").write_text(json.dumps({**about, "test": None}))
+    (tuned / "prompt.diff").write_bytes(b"+ \xadfter")
     loaded = pages.Tuning.load(tuned)
     pages.report(**pages.sources([tuned]))
     assert f"on {about['dev']['difference']['n']} dev examples that chose it" in loaded.sentence

@@ -45,7 +45,7 @@ class Tuning:
         ledger = folder / "ledger.jsonl"
         entries = list(jsonl.rows(ledger)) if ledger.is_file() else []
         prompts = folder / "prompt.diff"
-        diff = prompts.read_text(encoding="utf-8") if prompts.is_file() else ""
+        diff = prompts.read_text(encoding="utf-8", errors="replace") if prompts.is_file() else ""
         with saved.reading(folder):  # and all that a page shows of it
             names = [entry["id"] for entry in about.get("patches", ()) if entry["id"] in files]
             ordered = {name: files[name] for name in dict.fromkeys([*names, *files])}
