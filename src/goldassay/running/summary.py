@@ -156,8 +156,8 @@ def noise_lines(run: Run) -> list[str]:
     noise = run.noise
     if noise is None:
         return []
-    passes = [f"pass@{k} {number(value.value, 3)}" for k, value in noise.pass_at.items()]
-    passes += [f"pass^{k} {number(value.value, 3)}" for k, value in noise.pass_every.items()]
+    passes = [f"pass@{k} {with_interval(value, 3)}" for k, value in noise.pass_at.items()]
+    passes += [f"pass^{k} {with_interval(value, 3)}" for k, value in noise.pass_every.items()]
     failed = f"; {noise.failed} of {len(run.answers)} answers failed" if noise.failed else ""
     lines = [
         f"{run.repeats} repeats of each example: {with_interval(noise.flips, 3)} of the examples flip between right "
