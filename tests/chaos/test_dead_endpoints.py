@@ -146,6 +146,22 @@ def test_a_metric_whose_own_model_is_dead_ends_it_although_the_program_answers(
     assert endpoint.calls < FEW
 
 
+def test_a_program_that_falls_back_to_another_model_runs_on(endpoint: Any) -> None:
+    endpoint.reply = found
+    dead = dspy.LM("openai/first", api_base="http://127.0.0.1:9/v1", api_key="none", num_retries=0, cache=False)
+
+    class Careful(Years):
+        def forward(self, text: str) -> Any:
+            try:
+                with dspy.context(lm=dead):
+                    return super().forward(text)
+            except Exception:
+                return super().forward(text)
+
+    assert evaluate(Careful(), examples(14), METRIC, lm=model(endpoint), progress=False).value == 1
+    assert endpoint.calls == 14
+
+
 @pytest.mark.parametrize("work", WORKS)
 def test_a_model_that_never_says_anything_is_dead(endpoint: Any, tmp_path: Path, work: str) -> None:
     endpoint.reply = lambda messages: ""

@@ -82,9 +82,8 @@ class Account(BaseCallback):  # type: ignore[misc]
         self.ended = False
         self.usage = UNUSED
         self.cut: int | None = None  # tokens after which an answer was cut off
-        self.empty: tuple[
-            str, ...
-        ] = ()  # a model that has not answered anything but empty texts, and what is said of it
+        self.empty: tuple[str, ...] = ()  # a model that has only given empty texts, and what is said of it
+        self.answers: dict[str, bool] = {}  # by model, whether it has answered here
         self.names: Mapping[int, str] = {}  # of the program's predictors, by their and their signatures' identity
         self.steps: list[Step] = []
         self._recorded: dict[int, JsonObject] = {}  # prompts and answers by the index of their step
@@ -123,6 +122,7 @@ class Account(BaseCallback):  # type: ignore[misc]
         if cached:
             self.meter.add(calls=-1, cached=1)
         elif exception is None:
+            self.answers[model] = True
             if any(outputs or ()) or model in self.meter.answered:
                 self.meter.add_outcome(model)
             else:
@@ -132,6 +132,7 @@ class Account(BaseCallback):  # type: ignore[misc]
             usd = entry.get("cost")
             self.meter.add(tokens=total, usd=usd or 0.0, unpriced=model if total and usd is None else "")
         elif is_unavailable(exception):
+            self.answers.setdefault(model, False)
             message = one_line(exception)
             error = message if model in message else f"{model}: {message}"  # errors of DSPy 3.4 name it
             self.meter.add_outcome(model, *[error] * (SILENT if isinstance(exception, HOPELESS_ERRORS) else 1))
@@ -211,6 +212,12 @@ class Account(BaseCallback):  # type: ignore[misc]
         step.output = bounded(output)
         step.error = "" if exception is None else one_line(exception)[:ERROR_LENGTH]
         return step
+
+    def fall_back(self) -> None:
+        """The program has its answer: where it got it from another model, those that gave none are not dead to it."""
+        if any(self.answers.values()):
+            for model in [model for model, has_answered in self.answers.items() if not has_answered]:
+                self.meter.add_outcome(model)
 
     def restart(self) -> None:
         """Forget the steps so far, as the program starts over; what its calls used is counted."""
