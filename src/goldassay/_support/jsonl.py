@@ -83,7 +83,7 @@ def unfenced(text: str) -> str:
     return blocks[0].strip() if len(blocks) == 1 else text
 
 
-def stated(text: str, name: str) -> Any:
+def stated(text: str, name: str) -> object:
     """The value of a field in a model's answer: the list or the object with this field that it wrote as JSON, else it.
 
     >>> stated('[{"start": 0}]', "entities"), stated('{"label": "M"}', "label"), stated("```\\nM\\n```", "label")

@@ -351,7 +351,7 @@ def plain(value: object) -> str:
     return "+".join(map(str, value)) if isinstance(value, (tuple, frozenset)) else str(value)
 
 
-WRITTEN = ("label", "entities", "links", "triples", "results")
+PARSED_FIELDS = ("label", "entities", "links", "triples", "results")
 """The fields that a model may write as JSON: a text of theirs is read."""
 
 
@@ -375,10 +375,10 @@ def _field(record: object, side: str, name: str, default: object) -> Any:
         value = ABSENT if side == "gold" or name not in ANSWER_FIELDS.values() else _alone(inner, name)
         if value is ABSENT:
             raise _no_field(record, inner, side, name) from None
-    return stated(value, name) if side == "pred" and name in WRITTEN and isinstance(value, str) else value
+    return stated(value, name) if side == "pred" and name in PARSED_FIELDS and isinstance(value, str) else value
 
 
-def _alone(pred: object, name: str) -> Any:
+def _alone(pred: object, name: str) -> object:
     """The answer of a prediction that has nothing else: what a program returned in place of fields."""
     is_output = {*names(pred)} - {"id"} == {"output"}
     value = without_enums(read(pred, "output") if is_output else pred)

@@ -20,7 +20,7 @@ from dspy import Example, Module
 from goldassay._support.dspy_compat import Teleprompter, copy_program, input_keys, serialize_for_json, signature_of
 from goldassay._support.exceptions import GoldassayError, user_code
 from goldassay.core.feedback import similarity_to
-from goldassay.core.fields import Fields, JsonObject, Record
+from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.shape import DSPY_NOTES, returns_as_declared
 from goldassay.models.lm import TerseAdapter
 
@@ -316,13 +316,13 @@ def demonstrations(program: Module, examples: Examples) -> list[Example]:
     Raises:
         GoldassayError: It raised, or changes a field that the examples have, which the program and the metric read.
     """
-    asked = {name for signature in signatures(program).values() for name in signature.output_fields} - {*DSPY_NOTES}
-    (answer,) = asked if len(asked) == 1 and returns_as_declared(inmost(program)) else ("answer",)
+    outputs = {name for signature in signatures(program).values() for name in signature.output_fields} - {*DSPY_NOTES}
+    (answer,) = outputs if len(outputs) == 1 and returns_as_declared(inmost(program)) else ("answer",)
 
-    def shown(example: Example) -> Record:
-        return {} if answer not in asked or answer in example else _answer(example, answer)
+    def as_answer(example: Example) -> JsonObject:
+        return {} if answer not in outputs or answer in example else _answer(example, answer)
 
-    to_demo: Callable[[Example], Record] = getattr(inmost(program), "to_demo", None) or shown
+    to_demo: Callable[[Example], JsonObject] = getattr(inmost(program), "to_demo", None) or as_answer
     demos = []
     for example in examples:
         try:

@@ -351,9 +351,9 @@ def example(runs: Sequence[Run], at: int, rows: Sequence[Row]) -> JsonObject:
     for run, row in zip(runs, rows, strict=True):
         repeats = run.repeats
         if repeats > 1:  # the row has the prediction of one answer, and the errors of all
-            given = run.answers[at * repeats : (at + 1) * repeats]
-            shown = [item.errors for item in given if item.index == row.index and not item.error]
-            row = replace(row, errors=shown[0] if shown else ())
+            tries = run.answers[at * repeats : (at + 1) * repeats]
+            errors = [item.errors for item in tries if item.index == row.index and not item.error]
+            row = replace(row, errors=errors[0] if errors else ())
         answer = {key: value for key, value in row.state().items() if key in of_row}
         answer |= {"repeats": repeats} if repeats > 1 else {}
         evidence = run.evidence[at].items()

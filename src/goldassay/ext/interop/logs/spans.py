@@ -33,7 +33,7 @@ STEP_KINDS = {
 }
 """The kind of a step by what tools call it; whatever else there is (agents, chains, tasks) is a module."""
 FAILED_STATUS = (2, "2", "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR", "error")
-PREFIX = re.compile(r"^(message|tool_call)\.(function\.)?")
+API_PREFIX = re.compile(r"^(message|tool_call)\.(function\.)?")
 CALL_FAILED = "the traced call failed"
 UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
 
@@ -114,12 +114,12 @@ def messages_in(value: JSON) -> list[JsonObject]:
     return [item["message"] if isinstance(item.get("message"), dict) else item for item in items]
 
 
-def _bare(value: JSON) -> Any:
+def _bare(value: object) -> Any:
     """A value with the names that its fields have in APIs, as OpenInference has ``message.role``."""
     if isinstance(value, list):
         return list(map(_bare, value))
     if isinstance(value, dict):
-        return {PREFIX.sub("", name): _bare(inner) for name, inner in value.items()}
+        return {API_PREFIX.sub("", name): _bare(inner) for name, inner in value.items()}
     return value
 
 

@@ -187,8 +187,8 @@ def _inspect(content: Content, file: Path) -> list[LogSystem]:
         ]
         steps = tree(_sample("Inspect event", {"uuid": "", **event}) for event in events)
         steps = steps or tuple(steps_of({"messages": record.get("messages")}, strict=True))
-        said = _said(record["input"], *USER_ROLES) if isinstance(record.get("input"), list) else ()
-        sides = {"inputs": {"input": said[0]}} if len(said) == 1 else {}
+        texts = _said(record["input"], *USER_ROLES) if isinstance(record.get("input"), list) else ()
+        sides = {"inputs": {"input": texts[0]}} if len(texts) == 1 else {}
         samples.append(_sample("Inspect", record, values=values, reasons=reasons, usage=usage, steps=steps, **sides))
     if not samples:
         raise DataError("the log has no samples: it was written with log_samples=False, or cut off", file=file)
@@ -437,14 +437,14 @@ def _traces(spans: list[JsonObject]) -> list[Sample]:
         inner = {id(step) for step in parts if str(step.get("parent")) in ids and step["parent"] != step["id"]}
         parts.sort(key=lambda step: (id(step) in inner, moment(step.get("start"))))
         steps = tree(parts)
-        asked = [step for step in parts if step.get("args") is not None and kind_of(step) in ("module", "model")]
-        if not asked and not steps:
+        asking = [step for step in parts if step.get("args") is not None and kind_of(step) in ("module", "model")]
+        if not asking and not steps:
             continue
-        first = last = asked[0] if asked else parts[0]
+        first = last = asking[0] if asking else parts[0]
         modules = [step for step in (parts[0], first) if kind_of(step) == "module"]
         error = any(step.get("failed") in FAILED_STATUS or step.get("error") for step in modules or [first])
         if not error and (first not in modules or first.get("output") is None):
-            answered = [step for step in asked if step.get("output") is not None]
+            answered = [step for step in asking if step.get("output") is not None]
             models = [step for step in answered if kind_of(step) == "model"]
             last = next(iter([*models[::-1], *answered]), first)
         scores = [score for item in parts for score in item.get("scores") or ()]
@@ -487,14 +487,14 @@ def _span(span: JsonObject) -> Sample:
     return _sample("span", {**_nested(fields), **columns})
 
 
-def _nested(fields: Fields) -> Fields:
+def _nested(fields: JsonObject) -> JsonObject:
     """Attributes such as ``gen_ai.prompt.0.content`` and those of OpenInference as lists of messages.
 
     >>> _nested({"llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "read"})
     {'llm.output_messages': [{'message.tool_calls': [{'tool_call.function.name': 'read'}]}]}
     """
-    nested: Fields = {}
-    lists: dict[str, dict[int, Fields]] = defaultdict(lambda: defaultdict(dict))
+    nested: JsonObject = {}
+    lists: dict[str, dict[int, JsonObject]] = defaultdict(lambda: defaultdict(dict))
     for name, value in fields.items():
         if item := ITEM.fullmatch(name):
             lists[item[1]][int(item[2])][item[3]] = value
