@@ -99,6 +99,8 @@ def test_the_only_output_of_a_module_of_dspy_is_the_answer(tmp_path: Path) -> No
         workspace.metric(workspace.target(f"{file}:{name}", "classification")).columns for name in ("one", "two", "own")
     ]
     assert columns == [{"pred.label": "team"}, {}, {}]
+    agent = workspace.metric(workspace.target(f"{file}:one", "trajectories"))
+    assert not agent.columns  # the trajectory of a ReAct is what it notes, not its output
     gold = dspy.Example(text="?", label="a")
     assert (
         workspace.metric(workspace.target(f"{file}:one", "classification"))(gold, dspy.Prediction(team="a")).score == 1

@@ -194,7 +194,8 @@ def metric(task: str | Target, place: str | None = None) -> Metric:
         load(file, fresh=True)
     value = attribute(file, name or "metric")
     value = value if isinstance(value, Metric) else Metric.of(value)
-    if isinstance(task, Target) and task.file.is_file() and (field := ANSWER_FIELDS.get(task.task)):
+    field = ANSWER_FIELDS.get(task.task) if isinstance(task, Target) else None
+    if isinstance(task, Target) and task.file.is_file() and field and field not in DSPY_NOTES:
         outputs = task.shape.outputs
         if returns_as_declared(task.load()) and len(outputs) == 1 and field != outputs[0]:
             value = copy(value)
