@@ -35,6 +35,18 @@ def test_a_check_takes_no_option_of_what_it_does_not_do() -> None:
         CliRunner().invoke(app, ["explain", "labels", "--check", "--prune"], catch_exceptions=False)
 
 
+@pytest.mark.parametrize("words", [["explain", "tone.py", "--check"], ["patch", "test", "tone.py"]])
+def test_gold_is_read_by_its_mapping(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tone.py").write_text("import dspy\nprogram = dspy.Predict('text -> label')\n", encoding="utf-8")
+    (tmp_path / "gold.csv").write_text("text,mood\nDelft,happy\nGouda,sad\n", encoding="utf-8")
+    call = [*words, "--task", "classification", "--gold", "gold.csv"]
+    with pytest.raises(GoldassayError, match="no column label"):
+        CliRunner().invoke(app, call, catch_exceptions=False)
+    with pytest.raises(GoldassayError, match="proof|no patches"):
+        CliRunner().invoke(app, [*call, "--map", "label=mood"], catch_exceptions=False)
+
+
 @pytest.mark.nightly
 def test_explained_pruned_applied_and_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for file, text in (("programs/labels.py", PROGRAM), ("metrics/labels.py", METRIC)):

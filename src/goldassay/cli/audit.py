@@ -77,7 +77,7 @@ def audit(
     if not (options.program or options.unlabelled or options.draft):
         gold: dict[str, Any] = {}
         if options.gold:
-            task_set = next(iter(load(options.gold, task=options.task).tasks.values()))
+            task_set = next(iter(load(options.gold, task=options.task, map=options.map).tasks.values()))
             chosen = task_set.split(options.split or "dev") if task_set.splits else task_set.all
             gold = {"gold": list(chosen), "train": list(task_set.train) if "train" in task_set.splits else []}
         audit = audit_results(*results, baseline=options.baseline, fresh=options.fresh, **gold)
@@ -96,7 +96,7 @@ def audit(
         if draft.suffix != ".jsonl" and not draft.is_dir():
             raise GoldassayError(f"--draft expects a .jsonl file, got {draft}")
         labels = options.unlabelled or options.draft
-        data = None if labels else examples(options.gold, target, options.split or "test")
+        data = None if labels else examples(options.gold, target, options.split or "test", map=options.map)
         before = prepared(target, data, states[0])
         after = prepared(target, data, states[1])
         model = for_program(before, options.lm, target.file)

@@ -31,6 +31,7 @@ from goldassay.tuning.wrappers import saveable
 class ExplainOptions(SetOptions):
     """Options of explaining a program."""
 
+    map: str | None = None
     metric: str | None = None
     limit: int | None = None
     lm: Annotated[
@@ -61,7 +62,7 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
         module = load_state(module, explaining.state)
     file, patches = proof_places(target, explaining.state)
     models = [for_program(module, name, target.file) for name in explaining.lm or (None,)]
-    data = examples(explaining.gold, target, "dev")
+    data = examples(explaining.gold, target, "dev", map=explaining.map)
     gold = data.examples[: explaining.limit]
     if explaining.check:
         hashes = [gold_hash(gold)]

@@ -141,7 +141,7 @@ def test(
         split = REVIEWED_SPLIT
         measured: Sequence[dspy.Example] = Notes.of(source.modes, target).required
     else:
-        data = examples(source.gold, target, split)
+        data = examples(source.gold, target, split, map=source.map)
         measured = data.examples
         folder.program = indexed(folder.program, data.gold)
     model = for_program(folder.current, source.lm, target.file)
