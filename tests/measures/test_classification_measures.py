@@ -35,6 +35,9 @@ def test_wrong_calls() -> None:
         c.Accuracy()({"label": ""}, {"label": "M"})
     with pytest.raises(FieldError, match=r"a predicted label is a text, not \['M'\]"):
         c.Accuracy()({"label": "M"}, {"label": ["M"]})
+    assert c.SetF1()({"labels": ["M", "L"]}, {"output": ["M", "L"]}).tally.value == 1
+    with pytest.raises(FieldError, match=r"but a set of labels; write .*Metric\(SetF1\(\)\)"):
+        c.Accuracy()({"labels": ["M", "L"]}, {"labels": ["M"]})
     with pytest.raises(FieldError, match="the prediction has no field 'label'"):
         c.Accuracy()({"label": "M"}, {"type": "M", "note": ""})
     with pytest.raises(DataError, match="gold secondary_labels: a list of labels"):

@@ -372,7 +372,8 @@ def _field(record: object, side: str, name: str, default: object) -> Any:
         if side == "pred" and failed(record):
             return None
         inner = record.record if isinstance(record, Renamed) else record
-        value = ABSENT if side == "gold" or name not in ANSWER_FIELDS.values() else _alone(inner, name)
+        is_answer = side == "pred" and name in (*ANSWER_FIELDS.values(), "labels")
+        value = _alone(inner, name) if is_answer else ABSENT
         if value is ABSENT:
             raise _no_field(record, inner, side, name) from None
     return stated(value, name) if side == "pred" and name in PARSED_FIELDS and isinstance(value, str) else value

@@ -54,7 +54,13 @@ def sides(gold: object, pred: object) -> LabelPair:
     """
     if isinstance(gold, (str, Real)):
         gold = {"label": gold}
-    label = as_text(gold_field(gold, "label"))
+    try:
+        label = as_text(gold_field(gold, "label"))
+    except FieldError:
+        if gold_field(gold, "labels", None) is None:
+            raise
+        advice = "`from goldassay.measures.classification import SetF1`, then `metric = Metric(SetF1())`"
+        raise FieldError(f"the gold example has no label, but a set of labels; write {advice}") from None
     predicted = as_text(pred_field(pred, "label"))
     if not isinstance(label, str) or not label.strip():
         raise FieldError(f"a gold label is a number or a text that is not empty, not {label!r}")
