@@ -73,25 +73,25 @@ def value(text: str | bytes, *, file: Path | str | None = None, line: int | None
         raise DataError(f"not JSON that can be read: {str(error).partition(';')[0]}", file=file, line=line) from None
 
 
-def unfenced(text: str) -> str:
-    """What is in the one Markdown fence of a model's answer; any other text as it is.
+def without_fence(text: str) -> str:
+    """The content of the one Markdown fence in a model's answer; any other text as it is.
 
-    >>> unfenced('Here it is:\\n```json\\n{"no": 7}\\n```')
+    >>> without_fence('Here it is:\\n```json\\n{"no": 7}\\n```')
     '{"no": 7}'
     """
     blocks = [] if text.lstrip()[:1] in ("{", "[") else FENCED.findall(text)
     return blocks[0].strip() if len(blocks) == 1 else text
 
 
-def stated(text: str, name: str) -> object:
-    """The value of a field in a model's answer: the list or the object with this field that it wrote as JSON, else it.
+def parse_field(text: str, name: str) -> object:
+    """The value of a field in a model's answer: a list, or an object with this field, that it wrote as JSON; else text.
 
-    >>> stated('[{"start": 0}]', "entities"), stated('{"label": "M"}', "label"), stated("```\\nM\\n```", "label")
-    ([{'start': 0}], 'M', 'M')
+    >>> parse_field('[{"start": 0}]', "entities"), parse_field("```\\nM\\n```", "label")
+    ([{'start': 0}], 'M')
     """
     if not any(sign in text for sign in "{[`"):
         return text
-    content = unfenced(text)
+    content = without_fence(text)
     with suppress(DataError):
         parsed = value(content)
         if isinstance(parsed, dict) and name in parsed:

@@ -260,8 +260,8 @@ class Renamed(Mapping[str, object]):
         return len(list(iter(self)))
 
 
-def _leads(record: object, column: str, name: str) -> bool:
-    """Whether a column leads to a value, or to none where the record has none under the name either."""
+def _column_applies(record: object, column: str, name: str) -> bool:
+    """Whether a record has this column: a value there, or null while it has nothing under the measure's name either."""
     value = read(record, column, ...)
     return value is not ... and (value is not None or read(record, name, None) is None)
 
@@ -282,12 +282,12 @@ def sides(columns: Columns | None, gold: object, pred: object) -> tuple[object, 
         if name and side in ("gold", "pred"):
             (gold_columns if side == "gold" else pred_columns)[name] = column
             continue
-        in_gold = not callable(column) and _leads(gold, column, key)
+        in_gold = not callable(column) and _column_applies(gold, column, key)
         if in_gold:
             gold_columns.setdefault(key, column)
         elif read(gold, key, None) is None:
             absent[key] = column
-        if not in_gold or _leads(pred, str(column), key):
+        if not in_gold or _column_applies(pred, str(column), key):
             pred_columns.setdefault(key, column)
     return (
         Renamed(gold, gold_columns, absent) if gold_columns or absent else gold,

@@ -16,7 +16,7 @@ from typing_extensions import TypeVar
 
 from goldassay._support import extensions
 from goldassay._support.exceptions import DataError, FieldError, GoldassayError
-from goldassay._support.jsonl import stated
+from goldassay._support.jsonl import parse_field
 from goldassay._support.workspace import nearest
 from goldassay.core import tally
 from goldassay.core.fields import ABSENT, JsonObject, Renamed, is_example, message_path, names, read, without_enums
@@ -373,13 +373,13 @@ def _field(record: object, side: str, name: str, default: object) -> Any:
             return None
         inner = record.record if isinstance(record, Renamed) else record
         is_answer = side == "pred" and name in (*ANSWER_FIELDS.values(), "labels")
-        value = _alone(inner, name) if is_answer else ABSENT
+        value = _bare_answer(inner, name) if is_answer else ABSENT
         if value is ABSENT:
             raise _no_field(record, inner, side, name) from None
-    return stated(value, name) if side == "pred" and name in PARSED_FIELDS and isinstance(value, str) else value
+    return parse_field(value, name) if side == "pred" and name in PARSED_FIELDS and isinstance(value, str) else value
 
 
-def _alone(pred: object, name: str) -> object:
+def _bare_answer(pred: object, name: str) -> object:
     """The answer of a prediction that has nothing else: what a program returned in place of fields."""
     is_output = {*names(pred)} - {"id"} == {"output"}
     value = without_enums(read(pred, "output") if is_output else pred)

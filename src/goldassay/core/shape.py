@@ -32,8 +32,8 @@ DSPY_NOTES = (
 """The fields that DSPy's modules add to the answers of a program."""
 
 
-def returns_as_declared(program: object) -> bool:
-    """Whether a program is a module of DSPy itself: of one with a ``forward`` of its own only that knows."""
+def is_dspy_module(program: object) -> bool:
+    """Whether a program is one of DSPy's own modules, which return what their signatures declare."""
     return type(program).__module__.startswith("dspy.")
 
 

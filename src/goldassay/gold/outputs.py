@@ -17,7 +17,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from goldassay._support.jsonl import unfenced
+from goldassay._support.jsonl import without_fence
 from goldassay.core.fields import JsonObject, Record
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape
@@ -89,7 +89,7 @@ def canonical_output(
     if task == "records":  # a text that is JSON is what it holds
         record = prediction["record"]
         with suppress(ValueError):
-            record = json.loads(unfenced(record)) if isinstance(record, str) else record
+            record = json.loads(without_fence(record)) if isinstance(record, str) else record
         return as_text(record)
     answer = prediction.get("answer") if task == "trajectories" else prediction["answer"]
     answer = normalise(answer) if isinstance(answer, str) else answer

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NotRequired, Required
 from pydantic import BeforeValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from goldassay._support.jsonl import stated
+from goldassay._support.jsonl import parse_field
 from goldassay.core.fields import Fields, JsonObject, as_text
 from goldassay.core.measure import TASKS
 
@@ -45,7 +45,7 @@ def _or_value(name: str) -> BeforeValidator:
 
 def _or_json(name: str) -> BeforeValidator:
     """The text in which a model wrote the list of this field may stand for it."""
-    return BeforeValidator(lambda value: stated(value, name) if isinstance(value, str) else value)
+    return BeforeValidator(lambda value: parse_field(value, name) if isinstance(value, str) else value)
 
 
 def _texts(value: object) -> object:

@@ -213,8 +213,8 @@ class Account(BaseCallback):  # type: ignore[misc]
         step.error = "" if exception is None else one_line(exception)[:ERROR_LENGTH]
         return step
 
-    def fall_back(self) -> None:
-        """The program has its answer: where it got it from another model, those that gave none are not dead to it."""
+    def forgive_fallback(self) -> None:
+        """Forget the failed calls of a model where another one answered the same example: the program fell back."""
         if any(self.answers.values()):
             for model in [model for model, has_answered in self.answers.items() if not has_answered]:
                 self.meter.add_outcome(model)

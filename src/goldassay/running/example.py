@@ -74,7 +74,7 @@ class Measuring:
             inputs = dict(with_models(example, self._models).inputs().items())
             prediction = attempt(self.program, inputs, explain, account.restart)
             if not failed(prediction):
-                account.fall_back()
+                account.forgive_fallback()
             seconds = max(0.0, time.perf_counter() - started - notes.waited)
             account.ended = True
             row = self.row(index, example, prediction, seconds)

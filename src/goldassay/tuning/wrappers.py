@@ -21,7 +21,7 @@ from goldassay._support.dspy_compat import Teleprompter, copy_program, input_key
 from goldassay._support.exceptions import GoldassayError, user_code
 from goldassay.core.feedback import similarity_to
 from goldassay.core.fields import Fields, JsonObject
-from goldassay.core.shape import DSPY_NOTES, returns_as_declared
+from goldassay.core.shape import DSPY_NOTES, is_dspy_module
 from goldassay.models.lm import TerseAdapter
 
 ANSWER_FORMS = ("json", "lines")
@@ -317,7 +317,7 @@ def demonstrations(program: Module, examples: Examples) -> list[Example]:
         GoldassayError: It raised, or changes a field that the examples have, which the program and the metric read.
     """
     outputs = {name for signature in signatures(program).values() for name in signature.output_fields} - {*DSPY_NOTES}
-    (answer,) = outputs if len(outputs) == 1 and returns_as_declared(inmost(program)) else ("answer",)
+    (answer,) = outputs if len(outputs) == 1 and is_dspy_module(inmost(program)) else ("answer",)
 
     def as_answer(example: Example) -> JsonObject:
         return {} if answer not in outputs or answer in example else _answer(example, answer)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from goldassay._support.exceptions import GoldassayError, user_code
 from goldassay._support.workspace import FILE_TASKS, attribute, installed, load, nearest, own_root, program_in, root
 from goldassay.core.measure import ANSWER_FIELDS, TASKS
-from goldassay.core.shape import DSPY_NOTES, ProgramShape, fields_read, returns_as_declared, shape_in
+from goldassay.core.shape import DSPY_NOTES, ProgramShape, fields_read, is_dspy_module, shape_in
 
 if TYPE_CHECKING:
     import dspy
@@ -197,7 +197,7 @@ def metric(task: str | Target, place: str | None = None) -> Metric:
     field = ANSWER_FIELDS.get(task.task) if isinstance(task, Target) else None
     if isinstance(task, Target) and task.file.is_file() and field and field not in DSPY_NOTES:
         outputs = task.shape.outputs
-        if returns_as_declared(task.load()) and len(outputs) == 1 and field != outputs[0]:
+        if is_dspy_module(task.load()) and len(outputs) == 1 and field != outputs[0]:
             value = copy(value)
             value.columns = {f"pred.{field}": outputs[0], **value.columns}
     return value

@@ -85,7 +85,7 @@ def record_of(value: object) -> JSON:
     >>> record_of(make_dataclass("Line", ["qty", "days"])(Decimal("2.5"), {3}))
     {'qty': 2.5, 'days': [3]}
     """
-    record = jsonl.value(jsonl.unfenced(value)) if isinstance(value, str) else value
+    record = jsonl.value(jsonl.without_fence(value)) if isinstance(value, str) else value
     try:
         record = json.loads(json.dumps(record, default=_plain, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
