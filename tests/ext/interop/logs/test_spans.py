@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import time
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -568,15 +568,21 @@ def test_broken_exports_are_one_line(tmp_path: Path, content: Any) -> None:
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("many", [3_000, pytest.param(20_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("many", [1_000, pytest.param(20_000, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("shape", ["deep", "wide"])
-def test_the_time_is_linear_in_the_spans(tmp_path: Path, shape: str, many: int) -> None:
-    def seconds(n: int) -> float:
+def test_the_work_is_linear_in_the_spans(tmp_path: Path, shape: str, many: int) -> None:
+    def calls(n: int) -> int:
+        """How many calls of functions reading takes: the same on a busy machine and on an idle one."""
         rows = [span(i, None if not i else 0 if shape == "wide" else i - 1, start_time=i) for i in range(n)]
         file = write(tmp_path / "traces.json", rows)
-        began = time.process_time()
-        assert len(steps_in(file)) == n
-        return time.process_time() - began
+        events: list[str] = []
+        sys.setprofile(lambda frame, event, argument: events.append(event))
+        try:
+            steps = steps_in(file)
+        finally:
+            sys.setprofile(None)
+        assert len(steps) == n
+        return len(events)
 
-    seconds(500)
-    assert seconds(many) < 20 * seconds(many // 10)
+    calls(10)
+    assert calls(many) < 12 * calls(many // 10)
