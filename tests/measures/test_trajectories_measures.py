@@ -340,6 +340,16 @@ ASKED = {"role": "user", "content": "?"}
 DONE = {"role": "assistant", "content": "done"}
 
 
+LANGCHAIN: list[dict[str, Any]] = [
+    {
+        "content": [{"type": "text", "text": "look"}, {"type": "tool_use", "id": "a", "name": "search", "input": {}}],
+        "tool_calls": [{"id": "a", "name": "search", "args": {"q": "Delft"}}],
+    },
+    {"tool_call_id": "a", "content": "down", "status": "error"},
+]  # of a model of Anthropic
+HAYSTACK = {"id": "a", "tool_name": "search", "arguments": {"q": "Delft"}}
+
+
 @pytest.mark.parametrize(
     "messages",
     [
@@ -407,6 +417,33 @@ DONE = {"role": "assistant", "content": "done"}
             {"type": "custom_tool_call", "call_id": "a", "name": "search", "input": F},
             {"type": "custom_tool_call_output", "call_id": "a", "output": "down", "error": "down"},
         ],
+        [
+            {"lc": 1, "id": ["AIMessage"], "kwargs": LANGCHAIN[0]},
+            {"lc": 1, "id": ["ToolMessage"], "kwargs": LANGCHAIN[1]},
+        ],
+        [{"type": "ai", "data": LANGCHAIN[0]}, {"type": "tool", "data": LANGCHAIN[1]}],
+        [{"type": "AIMessageChunk", **LANGCHAIN[0]}, {"type": "tool", **LANGCHAIN[1]}],
+        [
+            {"role": "assistant", "content": [{"text": "look"}, {"tool_call": {**HAYSTACK, "extra": None}}]},
+            {"role": "tool", "content": [{"tool_call_result": {"result": "down", "origin": HAYSTACK, "error": True}}]},
+        ],
+        [
+            {
+                "kind": "response",
+                "parts": [{"part_kind": "tool-call", "tool_name": "search", "args": F, "tool_call_id": "a"}],
+            },
+            {
+                "kind": "request",
+                "parts": [{"part_kind": "tool-return", "content": "down", "tool_call_id": "a", "outcome": "retried"}],
+            },
+        ],
+        [
+            {"type": "AssistantMessage", "content": [{"id": "a", "name": "search", "arguments": F}]},
+            {
+                "type": "FunctionExecutionResultMessage",
+                "content": [{"call_id": "a", "name": "search", "content": "down", "is_error": True}],
+            },
+        ],
     ],
 )
 def test_other_forms_of_messages(messages: list[dict[str, Any]]) -> None:
@@ -439,6 +476,59 @@ def test_a_call_and_its_result_in_one_message(message: dict[str, list[Any]]) -> 
     (call,) = trajectory(answer).calls
     assert (call.name, call.args, trajectory(answer).finished) == ("search", {"q": "Delft"}, True)
     assert [(step.kind, step.output) for step in steps_of(answer)][1:] == [("tool", "7"), ("model", "done")]
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            {"blocks": [{"block_type": "tool_call", "tool_call_id": "a", "tool_name": "search", "tool_kwargs": F}]},
+            ("search", {"q": "Delft"}),
+        ),
+        (
+            {"additional_kwargs": {"tool_calls": [{"id": "a", "function": {"name": "search", "arguments": F}}]}},
+            ("search", {"q": "Delft"}),
+        ),
+        ({"type": "web_search_call", "id": "a", "action": {"query": "Delft"}}, ("web_search", {"query": "Delft"})),
+        ({"type": "file_search_call", "id": "a", "queries": ["Delft"]}, ("file_search", {"queries": ["Delft"]})),
+    ],
+)
+def test_calls_in_blocks_and_of_tools_that_the_provider_runs(message: dict[str, Any], expected: Any) -> None:
+    message = message if "type" in message else {"role": "assistant", **message}
+    result = {
+        "role": "tool",
+        "blocks": [{"block_type": "text", "text": "7"}],
+        "additional_kwargs": {"tool_call_id": "a"},
+    }
+    answer = {"messages": [{"role": "user", "content": "?"}, message, result]}
+    (call,) = trajectory(answer).calls
+    assert (call.name, call.args) == expected
+    assert [step.output for step in steps_of(answer) if step.kind == "tool"] == ["7"]
+
+
+def test_what_a_model_thought_is_no_part_of_its_answer() -> None:
+    parts: list[Any] = [{"thought": True, "text": "hm"}, {"type": "reasoning", "content": "hm"}, {"text": "1847"}]
+    (step,) = steps_of({"messages": [{"role": "model", "parts": parts}]})
+    assert step.output == "1847"
+    parts = [{"toolResult": {"toolUseId": "a", "content": [{"json": {"year": 1847}}]}}]
+    asked = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "read", "input": {}}}]}
+    assert steps_of({"messages": [asked, {"role": "user", "content": parts}]})[1].output == '{"year": 1847}'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"messages": [ASKED, {"from": "gpt", "value": "search(Delft)"}]},
+        {"messages": [ASKED, {"source": "a", "type": "ToolCallRequestEvent", "content": [{"name": "search"}]}]},
+        {"messages": [ASKED, {"role": "tool-call", "content": "Calling tools: search"}]},
+        {"trajectory": {"steps": [{"name": "search"}]}},
+        {"trajectory": [{"kind": "TOOL", "name": "search", "args": {}}]},
+    ],
+)
+def test_calls_in_an_unknown_form_are_an_error(answer: dict[str, Any]) -> None:
+    """They counted as no calls."""
+    with pytest.raises(DataError):
+        trajectory(answer)
 
 
 def test_a_result_belongs_to_the_call_that_it_names() -> None:

@@ -11,7 +11,8 @@ A prediction has its steps under ``trajectory`` (or ``calls``, ``messages``) in 
   of ``python``); ReActV2 has them in ``history``;
 * messages with ``tool_calls``, as OpenAI's API has them: arguments are an object or its JSON text; also the older
   ``function_call``, the items of its Responses, and parts of messages: Anthropic's ``tool_use``, Gemini's
-  ``functionCall``, Bedrock's ``toolUse``, those of Pydantic AI and of Vercel's AI SDK;
+  ``functionCall``, Bedrock's ``toolUse``, those of Pydantic AI, LlamaIndex, Haystack and of Vercel's AI SDK; and
+  LangChain's messages as it serialises them;
 * BFCL's calls: ``[{name: {argument: value}}, …]``.
 
 `trajectory` reads the calls that count and refuses what is none; `steps_of` reads all steps, whatever they are.
@@ -20,6 +21,7 @@ A prediction has its steps under ``trajectory`` (or ``calls``, ``messages``) in 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -28,13 +30,14 @@ from itertools import zip_longest
 from typing import Any
 
 from goldassay._support import jsonl
-from goldassay._support.exceptions import DataError
+from goldassay._support.exceptions import DataError, short_repr
 from goldassay._support.jsonl import JSON
 from goldassay.core.fields import Fields, Record, read
 from goldassay.core.measure import failed, gold_field, pred_field
 from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
 
 CALLING = ("tool", "retriever", "")  # the kinds of steps that are calls; a step without a kind is one
+KINDS = (*CALLING, "model", "module")
 FINISH = "finish"  # the tool with which DSPy's ReAct ends
 SUBMIT = "submit"  # that of ReActV2
 PYTHON = "python"  # the tool that runs code which a model wrote
@@ -45,13 +48,16 @@ TRAJECTORY = ("trajectory", "calls", "messages", "tool_calls")
 CHAT = ("messages", "contents")  # what holds the messages of a chat; the second is Gemini's
 MODEL_ROLES = ("assistant", "ai", "model", "response")  # of OpenAI, LangChain, Gemini and Pydantic AI
 CALL_ITEMS = ("function_call", "custom_tool_call", "mcp_call")  # of OpenAI's Responses
+MESSAGE_TYPES = ("ai", "human", *CALL_ITEMS)  # of messages and items that have no role
 CALL_PARTS = ("tool_use", "tool_call")  # how the kinds of parts end that are calls
 RESULT_PARTS = ("tool_result", "tool_return", "tool_call_response", "retry_prompt")
 KEYED_PARTS = {
-    **dict.fromkeys(("functionCall", "function_call", "toolUse", "toolInvocation"), "tool_call"),
-    **dict.fromkeys(("functionResponse", "function_response", "toolResult"), "tool_result"),
+    **dict.fromkeys(("functionCall", "function_call", "toolUse", "toolInvocation", "tool_call"), "tool_call"),
+    **dict.fromkeys(("functionResponse", "function_response", "toolResult", "tool_call_result"), "tool_result"),
 }
-"""The kinds of parts that are objects under a key of their own, as Gemini and Bedrock write them."""
+"""The kinds of parts that are objects under a key of their own, as Gemini, Bedrock and Haystack write them."""
+UNSAID_PARTS = (*RESULT_PARTS, "thinking", "reasoning", "system_prompt")  # no words of the message's author
+CLASS_NAME = re.compile(r"(\w+?)Message(Chunk)?")  # of a message, in place of its role
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +119,8 @@ def trajectory(pred: object) -> Trajectory:
     form, listed = _form(pred)
     if form in READERS:
         steps = of_messages(listed, strict=True) if form == "chat" else READERS[form](listed)
+        if form == "react" and listed and not steps and "thought_0" not in listed:
+            raise DataError(f"no trajectory of DSPy's ReAct: {short_repr(listed, 200)}", field="trajectory")
         calls = [step for step in steps if step.kind == "tool"]
         is_code = bool(calls) and calls[-1].name == PYTHON  # CodeAct has no tool with which it ends
         finished = (is_code or len(calls) < len(steps)) and read(pred, "termination_reason", SUBMIT) == SUBMIT
@@ -125,7 +133,10 @@ def trajectory(pred: object) -> Trajectory:
         return Trajectory()
     calls = []
     for index, step in enumerate(listed):
-        if str(read(step, "kind", "") or "") in CALLING:
+        kind = str(read(step, "kind", "") or "")
+        if kind not in KINDS:
+            raise DataError(f"the kind of a step is {', '.join(filter(None, KINDS))}, not {kind!r}", field="trajectory")
+        if kind in CALLING:
             call = call_of(step, index)
             if call.name != FINISH or call.args or form == "calls":  # that of ReAct has no arguments
                 calls.append(call)
@@ -171,7 +182,7 @@ def _form(pred: object) -> tuple[str, Any]:
     listed = list_of(listed, field)
     is_chat = any(
         (type(step) is dict or isinstance(step, Mapping))
-        and ("role" in step or "parts" in step or step.get("type") in ("ai", "human", *CALL_ITEMS))
+        and ("role" in step or "parts" in step or "role" in message_of(step) or step.get("type") in MESSAGE_TYPES)
         for step in listed
     )
     return "chat" if is_chat else field, listed
@@ -313,12 +324,13 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
     read_call = call_of if strict else _call_or_text
     steps: list[Step] = []
     waiting: list[tuple[object, Step]] = []
-    for message in messages:
+    for item in messages:
+        message = message_of(item)
         get = message.get if type(message) is dict else partial(read, message, default=None)
-        role = str(get("role") or get("type") or get("kind") or "")
+        role = str(get("role") or role_of(message))
         listed = get("content")
-        listed = listed if isinstance(listed, list) else get("parts")
-        parts = [_part(part) for part in listed if isinstance(part, Mapping)] if isinstance(listed, list) else ()
+        listed = listed if isinstance(listed, list) else get("parts") or get("blocks")
+        parts = [_part(part) for part in listed if isinstance(part, Mapping)] if isinstance(listed, list) else []
         name = get("model") or "assistant"
         parent = None
         if role in MODEL_ROLES:
@@ -326,12 +338,22 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             # scores need the calls alone
             steps.append(ANSWER if strict else Step(str(name), {}, parent, "model", text_of(message)))
         called = list_of(get("tool_calls"), "tool_calls")
+        in_parts: list[Fields] = []
         if role in CALL_ITEMS:
             called = [message]
         elif get("function_call"):  # how it was before tools
             called = [{"function": get("function_call")}]
-        elif parts:
-            called = [*called, *(part for part in parts if part["type"].endswith(CALL_PARTS))]
+        elif role.endswith("_call"):  # of a tool that OpenAI runs
+            searched = {name: get(name) for name in ("queries", "code") if get(name)}
+            called = [{"name": role.removesuffix("_call"), "args": get("action") or get("operation") or searched}]
+        elif parts:  # LangChain has the calls of Anthropic's models twice
+            listed_ids = [read(call, "id", None) for call in called]
+            calls = (part for part in parts if part["type"].endswith(CALL_PARTS))
+            in_parts = [part for part in calls if part.get("id") not in listed_ids]
+            called = [*called, *in_parts]
+        is_unknown = not get("role") and not re.fullmatch("[a-z_-]+", role)
+        if strict and (is_unknown or (role.endswith("call") and not called)):
+            raise DataError(f"no form of messages that is known: {short_repr(item, 200)}", field="messages")
         for call in called:
             step = read_call(call, len(steps))
             step.parent = parent
@@ -341,7 +363,7 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
                 waiting.append((next(filter(None, ids), None), step))
             elif not strict:
                 step.output = text_of(call)
-        if called and parts and parts[-1]["type"] == "text":  # its provider ran the tool, and the model went on
+        if in_parts and parts[-1]["type"] == "text":  # its provider ran the tool, and the model went on
             steps.append(ANSWER if strict else Step(str(name), {}, len(steps), "model", parts[-1].get("text")))
         results: Sequence[object] = [part for part in parts if part["type"].endswith(RESULT_PARTS)]
         if not results and (role in ("tool", "function") or role.endswith("_call_output")):
@@ -349,6 +371,7 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
         for result in results if waiting else ():
             ids = (read(result, name, None) for name in ("tool_call_id", "tool_use_id", "call_id", "id"))
             call_id = next(filter(None, ids), None)
+            call_id = call_id or read(result, "origin.id", None)  # Haystack
             tool = read(result, "name", None)
             pair = next((item for item in waiting if call_id and item[0] == call_id), None)
             if pair is None:
@@ -359,8 +382,8 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             waiting.remove(pair)
             error = read(result, "error", None) or read(read(result, "response", None), "error", None)
             error = error.get("message", error) if isinstance(error, Mapping) else error
-            if read(result, "is_error", None) is True or read(result, "status", None) == "error":
-                error = error or text_of(result) or "error"
+            if True in (error, read(result, "is_error", None)) or read(result, "status", None) == "error":
+                error = text_of(result) or "error" if error in (None, True) else error
             pair[1].output = None if strict else text_of(result)
             pair[1].error = str(error or "")
     return steps
@@ -378,7 +401,11 @@ def _part(part: Record) -> Fields:
     """A part of a message with its ``type``, its ``id`` and the ``name`` of its tool, however they are written."""
     key = next((key for key in KEYED_PARTS if isinstance(part.get(key), Mapping)), "")
     fields = {**part[key], "type": KEYED_PARTS[key]} if key else dict(part)
-    kind = str(fields.get("type") or fields.get("part_kind") or "").replace("-", "_")
+    kind = kind_of_part(fields)
+    if not kind and fields.keys() & {"arguments", "call_id"}:  # AutoGen
+        kind = "tool_call" if "arguments" in fields else "tool_result"
+    if "tool_kwargs" in fields:  # LlamaIndex
+        fields["args"] = fields["tool_kwargs"]
     tool = fields.get("toolName") or fields.get("tool_name")
     if (call_id := fields.get("toolCallId") or fields.get("toolUseId")) is not None:
         fields["id"] = call_id
@@ -387,20 +414,61 @@ def _part(part: Record) -> Fields:
             kind = "tool_call"
     if tool:
         fields["name"] = tool
-    if fields.get("isError") or kind == "retry_prompt" or "error" in str(read(fields.get("output"), "type", "")):
+    failed = fields.get("isError") or kind == "retry_prompt" or fields.get("outcome") in ("failed", "retried")
+    if failed or "error" in str(read(fields.get("output"), "type", "")):
         fields["is_error"] = True
     if fields.get("errorText"):
         fields["error"] = fields["errorText"]
     return fields | {"type": kind}
 
 
+def kind_of_part(part: Record) -> str:
+    """What a part of a message says that it is; empty if it does not."""
+    kinds = (part.get(name) for name in ("type", "part_kind", "block_type"))
+    return str(next(filter(None, kinds), "")).replace("-", "_")
+
+
+def message_of(value: object) -> Any:
+    """A message with its fields at the top, and its role if its class is all that it names.
+
+    LangChain serialises messages with their fields under ``kwargs`` or ``data``, and LlamaIndex has the calls in
+    ``additional_kwargs``, where LangChain repeats them.
+
+    >>> message_of({"lc": 1, "type": "constructor", "id": ["schema", "AIMessage"], "kwargs": {"content": "Delft"}})
+    {'type': 'AIMessage', 'content': 'Delft', 'role': 'ai'}
+    """
+    if type(value) is not dict or ("role" in value and value.keys().isdisjoint(("data", "additional_kwargs"))):
+        return value
+    inner = value.get("kwargs") or value.get("data")
+    if isinstance(inner, Mapping):
+        names = value.get("id")
+        value = {"type": names[-1] if "lc" in value and names else value.get("type"), **inner}
+    if additional := value.get("additional_kwargs"):
+        value = {**additional, **{name: field for name, field in value.items() if field}}
+    if not value.get("role") and (name := CLASS_NAME.fullmatch(str(value.get("type")))):
+        value = {**value, "role": name[1].lower()}
+    return value
+
+
+def role_of(message: object) -> str:
+    """Whose message one is, by its role; of what has none, what it is."""
+    get = message.get if type(message) is dict else partial(read, message, default=None)
+    return str(get("role") or get("type") or get("kind") or "")
+
+
 def text_of(message: object) -> str:
     """The text of a message or of a result, which is a text, a list of parts or an object."""
-    fields = (read(message, name, None) for name in ("content", "parts", "output", "response", "result"))
+    fields = (read(message, name, None) for name in ("content", "parts", "blocks", "output", "response", "result"))
     content = next((content for content in fields if content is not None), None)
     if isinstance(content, (list, tuple)):
-        parts = (item.get("text") or item.get("content") if isinstance(item, Mapping) else item for item in content)
-        return "\n".join(str(item) for item in parts if item)
+        texts = []
+        for item in content:
+            if isinstance(item, Mapping):
+                is_said = not item.get("thought") and not kind_of_part(item).endswith(UNSAID_PARTS)
+                item = (item.get("text") or item.get("content") or item.get("json")) if is_said else None
+            if item:
+                texts.append(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False, default=str))
+        return "\n".join(texts)
     if isinstance(content, Mapping):
         content = next((content[name] for name in ("output", "result") if name in content), content)
     if isinstance(content, (Mapping, list)):
