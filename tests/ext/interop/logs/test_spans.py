@@ -466,6 +466,93 @@ def test_arguments_of_a_function_are_by_name_and_one_alone_is_the_question(tmp_p
     assert dict(steps_in(file)[3].args) == {"query": "archive", "args": ["a"]}
 
 
+LANGCHAIN = [
+    {"lc": 1, "id": ["HumanMessage"], "kwargs": {"type": "human", "content": "Where is the archive?"}},
+    {
+        **{"lc": 1, "id": ["AIMessage"]},
+        "kwargs": {"content": "", "type": "ai", "tool_calls": [{"id": "c1", "name": "read", "args": {"id": 3}}]},
+    },
+    {"lc": 1, "id": ["ToolMessage"], "kwargs": {"type": "tool", "tool_call_id": "c1", "content": "b"}},
+    {"lc": 1, "id": ["AIMessage"], "kwargs": {"content": "Gouda", "type": "ai"}},
+]
+CONVERSE = [
+    {"role": "user", "content": [{"text": "Where is the archive?"}]},
+    {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "read", "input": {"id": 3}}}]},
+    {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"text": "b"}]}}]},
+    {"role": "assistant", "content": [{"text": "Gouda"}]},
+]
+GEMINI = [
+    {"role": "user", "parts": [{"text": "Where is the archive?"}]},
+    {"role": "model", "parts": [{"functionCall": {"name": "read", "args": {"id": 3}}}]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "read", "response": {"result": "b"}}}]},
+    {"role": "model", "parts": [{"text": "Gouda"}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("messages", "wrap_inputs", "wrap_output"),
+    [
+        (LANGCHAIN, lambda got: {"messages": [got]}, lambda gave: {"generations": [[{"text": "", "message": gave}]]}),
+        (CONVERSE, lambda got: {"messages": got}, lambda gave: {"output": {"message": gave}}),
+        (GEMINI, lambda got: {"contents": got}, lambda gave: {"candidates": [{"content": gave}]}),
+    ],
+)
+@pytest.mark.parametrize("has_root", [True, False])
+def test_models_asked_for_calls_whose_tools_have_no_runs(
+    tmp_path: Path, messages: list[Row], wrap_inputs: Any, wrap_output: Any, has_root: bool
+) -> None:
+    about = {"trace_id": "r", "parent_run_id": "r" if has_root else None, "run_type": "llm", "name": "chat"}
+    runs = []
+    for number in (1, 3):
+        sides = {"inputs": wrap_inputs(messages[:number]), "outputs": wrap_output(messages[number])}
+        runs.append({**about, "id": f"m{number}", "start_time": f"2026-11-30T10:00:0{number}", **sides})
+    root: Row = {"id": "r", "trace_id": "r", "run_type": "chain", "name": "graph", "start_time": "2026-11-30T10:00:00"}
+    root |= {"inputs": {"messages": messages[:1]}, "outputs": {"messages": messages}}
+    (system,) = systems_in(write(tmp_path / "runs.json", [root, *runs] if has_root else runs))
+    (sample,) = system.samples
+    assert (sample["inputs"], sample["prediction"]) == ({"input": "Where is the archive?"}, {"output": "Gouda"})
+    (call,) = [step for step in sample["steps"] if step.kind == "tool"]
+    assert (call.name, dict(call.args), call.output) == ("read", {"id": 3}, "b")
+
+
+def test_spans_of_openais_agents_sdk_are_steps(tmp_path: Path) -> None:
+    spans: list[Row] = [
+        {"type": "agent", "name": "agent", "tools": ["search", "read"]},
+        {
+            "type": "generation",
+            "input": [{"role": "user", "content": "Where?"}],
+            "output": [{"role": "assistant", "content": "Gouda"}],
+            "usage": {"input_tokens": 10, "output_tokens": 5},
+        },
+        {"type": "function", "name": "search", "input": '{"query": "archive"}', "output": "p1"},
+        {"type": "function", "name": "read", "input": '{"id": 9}', "output": "gone"},
+    ]
+    rows: list[Row] = [{"object": "trace", "id": "t", "workflow_name": "Agent workflow"}]
+    for number, data in enumerate(spans):
+        about = {"object": "trace.span", "id": f"s{number}", "trace_id": "t", "parent_id": "s0" if number else None}
+        times = {"started_at": f"2026-11-30T10:00:0{number}+00:00", "ended_at": "2026-11-30T10:00:09+00:00"}
+        error = {"message": "it failed", "data": {}} if data.get("output") == "gone" else None
+        rows.append({**about, **times, "span_data": data, "error": error})
+    (system,) = systems_in(write(tmp_path / "spans.json", rows))
+    (sample,) = system.samples
+    assert (sample["inputs"], sample["prediction"]) == ({"input": "Where?"}, {"output": "Gouda"})
+    assert [(step.kind, step.name, dict(step.args), step.output, step.error) for step in sample["steps"][2:]] == [
+        ("tool", "search", {"query": "archive"}, "p1", ""),
+        ("tool", "read", {"id": 9}, "gone", "it failed"),
+    ]
+    assert [step.tokens for step in sample["steps"]] == [0, 15, 0, 0]
+    assert sample["steps"][1].seconds == 8
+
+
+def test_the_status_of_a_span_that_opentelemetrys_sdk_printed_is_its_error(tmp_path: Path) -> None:
+    rows = phoenix(nested=False)
+    for row in rows:
+        failed = row.pop("status_code", "") == "ERROR"
+        row["status"] = {"status_code": "ERROR", "description": row["status_message"]} if failed else {}
+        row.pop("status_message", None)
+    assert [step.error for step in steps_in(write(tmp_path / "spans.json", rows))] == ["", "", "", "", "p1 is gone"]
+
+
 def test_a_tool_that_langchain_calls_without_arguments_has_none(tmp_path: Path) -> None:
     rows = langsmith(nested=False)
     rows[2]["inputs"] = {"input": "{}"}

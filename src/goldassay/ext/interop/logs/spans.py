@@ -21,13 +21,13 @@ from goldassay._support.jsonl import JSON
 from goldassay._support.secrets import scrub
 from goldassay.core.fields import JsonObject
 from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
-from goldassay.measures.trajectories.records import CALLING, MODEL_ROLES, of_messages
+from goldassay.measures.trajectories.records import CALLING, MODEL_ROLES, message_of, of_messages, role_of
 from goldassay.running.evaluated import Sample, number
 
 STEP_KINDS = {
     **dict.fromkeys(("tool", "execute_tool", "function", "mcp_tool", "ai.toolcall"), "tool"),
     **dict.fromkeys(("llm", "chat", "chat_model", "completion", "text_completion", "generate_content"), "model"),
-    **dict.fromkeys(("generation", "model", "embedding", "embeddings"), "model"),
+    **dict.fromkeys(("generation", "response", "model", "embedding", "embeddings"), "model"),
     **dict.fromkeys(("ai.generatetext.dogenerate", "ai.streamtext.dostream"), "model"),
     **dict.fromkeys(("retriever", "retrieval", "reranker"), "retriever"),
 }
@@ -97,7 +97,7 @@ def _calls_of(spans: list[Sample]) -> list[Sample]:
     for span, following in zip_longest(models, models[1:], fillvalue=Sample()):
         replies = messages_in(span.get("replies") or span.get("output"))
         later = messages_in(following.get("asked") or following.get("args"))
-        results = list(takewhile(lambda message: message.get("role") not in MODEL_ROLES, reversed(later)))[::-1]
+        results = list(takewhile(lambda message: role_of(message) not in MODEL_ROLES, reversed(later)))[::-1]
         with suppress(DataError):
             steps = [step for step in of_messages([*replies, *results]) if step.kind == "tool"]
             about = {"kind": "tool", "parent": span.get("id"), "start": span.get("end")}
@@ -109,9 +109,18 @@ def messages_in(value: JSON) -> list[JsonObject]:
     """The messages in what a model got or gave, as tools write them: a list, the request or the response of an API."""
     value = decoded(value)
     if isinstance(value, dict):
-        value = value.get("messages") or value.get("choices") or value.get("output") or [value]
-    items = [_bare(item) for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-    return [item["message"] if isinstance(item.get("message"), dict) else item for item in items]
+        names = ("messages", "contents", "choices", "output", "generations", "candidates")
+        value = next(filter(None, map(value.get, names)), value)
+        value = [value] if isinstance(value, dict) else value
+    while isinstance(value, list) and value and isinstance(value[0], list):  # LangChain: one for each prompt
+        value = value[0]
+    messages = []
+    for item in value if isinstance(value, list) else ():
+        if isinstance(item, dict):
+            fields = _bare(item)
+            message = fields.get("message") or ("role" not in fields and fields.get("content"))  # as Gemini has it
+            messages.append(message_of(message if isinstance(message, dict) else fields))
+    return messages
 
 
 def _bare(value: object) -> Any:

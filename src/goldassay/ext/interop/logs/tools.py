@@ -15,8 +15,8 @@
   answer are those of the first span from the root that has inputs, or else the answer of the last model. Traces without
   scores become drafts of gold and no runs (`goldassay.ext.interop.logs`).
 * Phoenix (spans of the client, of its HTTP interface or of a data frame), Langfuse (traces with their observations, or
-  observations alone) and LangSmith (runs, also nested): lists in JSON, JSON Lines or CSV, or what their HTTP interfaces
-  answer. A file is a system; Langfuse's scores and LangSmith's feedback are values.
+  observations alone), LangSmith (runs, also nested) and OpenAI's Agents SDK: lists in JSON, JSON Lines or CSV, or what
+  their HTTP interfaces answer. A file is a system; Langfuse's scores and LangSmith's feedback are values.
 * Chats: a line ``{"messages": […]}`` each, with ``tool_calls`` as OpenAI's API has them, or Gemini's ``contents``.
 * ``dspy.Evaluate(save_as_json=…)`` and ``save_as_csv``: fields of example and prediction together, the score last.
   Fields that both have are called ``example_NAME`` and ``pred_NAME``; those before the first of them are the inputs. A
@@ -53,12 +53,13 @@ from goldassay.ext.interop.logs.spans import (
     tree,
 )
 from goldassay.gold.formats.tables import table
-from goldassay.measures.trajectories.records import CHAT, MODEL_ROLES, steps_of, text_of
+from goldassay.measures.trajectories.records import CHAT, MODEL_ROLES, message_of, role_of, steps_of, text_of
 from goldassay.running.evaluated import PROGRAM_RAISED, LogSystem, Sample, number
 
 LARGEST_SAMPLES = 2**31  # bytes that the samples of an archive may unpack to
 LARGEST_HEAD = 2**28  # bytes that its head may
-USER_ROLES = ("user", "human")
+USER_ROLES = ("user", "human", "request")
+LANGCHAIN_TYPES = ("human", "ai", "system", "tool")  # of messages that have no role
 TOKEN_NAMES = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
 LOG_PATHS = files.resource("logs.json", "goldassay.ext.interop.logs")
 """Where the parts of a sample are in each tool's records (bars separate versions' names), and words for scores."""
@@ -336,7 +337,7 @@ def _items(exports: Sequence[Record], *names: str) -> Iterator[tuple[Record, Rec
 
 
 def _exported(content: Content, file: Path) -> list[LogSystem]:
-    """Spans as Phoenix, Langfuse or LangSmith export them, as a list or as their HTTP interfaces answer."""
+    """Spans as Phoenix, Langfuse, LangSmith or OpenAI's Agents SDK export them, also as HTTP interfaces answer."""
     rows: list[Any] = [content]
     if isinstance(content, list):
         rows = content
@@ -351,6 +352,8 @@ def _exported(content: Content, file: Path) -> list[LogSystem]:
         return [LogSystem("Langfuse", file.stem, _traces(_observations(rows)))]
     if "span_kind" in rows[0] or {"context", "parent_id"} <= rows[0].keys():
         return [LogSystem("Phoenix", file.stem, _traces(rows))]
+    if spans := [row for row in rows if "span_data" in row]:
+        return [LogSystem("OpenAI Agents", file.stem, _traces(spans))]
     return []
 
 
@@ -413,9 +416,7 @@ def _chats(content: Content, file: Path) -> list[LogSystem]:
 
 def _said(messages: Sequence[object], *roles: str) -> list[str]:
     """The texts of the messages of some roles that have one."""
-    texts = (
-        text_of(item) for item in messages if isinstance(item, dict) and item.get("role", item.get("type")) in roles
-    )
+    texts = (text_of(message) for message in map(message_of, messages) if role_of(message) in roles)
     return [text for text in texts if text]
 
 
@@ -508,8 +509,9 @@ def _side(step: Sample, side: str, name: str, roles: Sequence[str]) -> JsonObjec
     value = decoded(step.get(side))
     if value is None:
         return {}
-    messages = messages_in(value) if isinstance(value, list) or kind_of(step) == "model" else []
-    if messages and all("role" in message for message in messages):
+    is_chat = isinstance(value, list) or (isinstance(value, dict) and value.keys() == {"messages"})  # LangGraph
+    messages = messages_in(value) if is_chat or kind_of(step) == "model" else []
+    if messages and all("role" in message or role_of(message) in LANGCHAIN_TYPES for message in messages):
         value = next(iter(_said(messages, *roles)[:: 1 if roles is USER_ROLES else -1]), "")
     return as_object(value, name)
 
