@@ -50,6 +50,16 @@ def test_a_guarded_copy_has_the_same_predictors_and_its_own_signatures() -> None
         copy(text="x")
 
 
+def test_a_copy_without_demonstrations_keeps_the_models_that_predictors_are_bound_to() -> None:
+    # flawed: bootstrap and labeled tuned such a program, and measured the tuned one, on the model of the context
+    program = dspy.ChainOfThought("text -> label")
+    program.set_lm(DummyLM([{"reasoning": "", "label": "M"}]))
+    program.predictors()[0].demos = [dspy.Example(text="x", label="M")]
+    (predictor,) = guarded(program).reset_copy().predictors()
+    assert isinstance(predictor.lm, DummyLM)
+    assert not predictor.demos
+
+
 @pytest.mark.parametrize(
     ("output", "fields"),
     [

@@ -117,6 +117,13 @@ class _Guarded:
     def forward(self, **inputs: Any) -> dspy.Prediction:
         return attempt(getattr(super(), "forward", None) or super().aforward, inputs)  # type: ignore[misc]
 
+    def reset_copy(self) -> dspy.Module:
+        """A copy without demonstrations, whose predictors keep their models: DSPy's own forgets those, too."""
+        copy: dspy.Module = super().reset_copy()  # type: ignore[misc]
+        for predictor, reset in zip(self.predictors(), copy.predictors(), strict=True):  # type: ignore[attr-defined]
+            reset.lm = predictor.lm
+        return copy
+
 
 def guard(program: Program) -> Guard:
     """``program``, which never raises.

@@ -29,6 +29,7 @@ from goldassay._support.dspy_compat import copy_program, signature_of
 from goldassay._support.exceptions import DataError, GoldassayError, MissingExtra, RunStopped, one_line
 from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.metric import AnyMetric, Metric
+from goldassay.models.lm import bound_model
 from goldassay.results.view import p_value
 from goldassay.running.account import Account
 from goldassay.running.budget import BudgetSpent, EndpointDown, Meter
@@ -383,7 +384,7 @@ def optimized(
     stopped = ""
     with ExitStack() as stack:
         watch = stack.enter_context(Watch(metric, splits["dev"], options.progress))
-        lm = options.lm or dspy.settings.lm
+        lm = options.lm or dspy.settings.lm or bound_model(program)
         reflection = options.reflection_lm
         writer: Any = reflection or lm
         most = getattr(writer, "kwargs", {}).get("max_tokens")
