@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,16 @@ def test_a_program_whose_model_cannot_be_saved_is_saved_without_it(learner: Any,
     saveable(wrapped(program)).save(str(tmp_path / "state.json"))
     loaded = load_state(program, tmp_path / "state.json")
     assert [str(predictor.lm.model) for predictor in loaded.predictors()] == ["scripted/learner"]
+
+
+def test_demonstrations_with_amounts_and_sets_are_saved_as_json(tmp_path: Path) -> None:
+    """A tuning with labeled raised a RuntimeError of DSPy when it was done, and its program was lost."""
+    program = dspy.Predict("text -> total, tags")
+    program.demos = [dspy.Example(text="12.50", total=Decimal("12.50"), tags={"a"})]
+    saveable(program).save(str(tmp_path / "state.json"))
+    loaded: Any = load_state(program, tmp_path / "state.json")
+    assert dict(loaded.demos[0]) == {"text": "12.50", "total": "12.50", "tags": ["a"]}
+    assert program.demos[0].total == Decimal("12.50")
 
 
 def test_a_saved_model_that_the_program_has_itself_is_no_warning(

@@ -166,13 +166,17 @@ def rebuilt(program: Module, state: Collection[str]) -> Module:
 
 
 def saveable(program: Module) -> Module:
-    """The program, or a copy without its models if DSPy cannot save one, such as one with an engine of the user's."""
+    """A copy that DSPy can save: its demonstrations as JSON; without its models if one has an engine of the user's."""
+    program = copy_program(program)
+    for predictor in program.predictors():
+        predictor.demos = [
+            {name: serialize_for_json(value) for name, value in demo.items()} for demo in predictor.demos
+        ]
     try:
         for predictor in program.predictors():
             if predictor.lm is not None:
                 json.dumps(predictor.lm.dump_state())  # older releases of DSPy raise when the file is written
     except TypeError:
-        program = copy_program(program)
         program.set_lm(None)
     return program
 
