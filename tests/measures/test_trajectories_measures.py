@@ -342,6 +342,7 @@ DONE = {"role": "assistant", "content": "done"}
 
 LANGCHAIN: list[dict[str, Any]] = [
     {
+        "type": "ai",
         "content": [{"type": "text", "text": "look"}, {"type": "tool_use", "id": "a", "name": "search", "input": {}}],
         "tool_calls": [{"id": "a", "name": "search", "args": {"q": "Delft"}}],
     },
@@ -418,11 +419,11 @@ HAYSTACK = {"id": "a", "tool_name": "search", "arguments": {"q": "Delft"}}
             {"type": "custom_tool_call_output", "call_id": "a", "output": "down", "error": "down"},
         ],
         [
-            {"lc": 1, "id": ["AIMessage"], "kwargs": LANGCHAIN[0]},
+            {"lc": 1, "type": "constructor", "id": ["AIMessage"], "kwargs": LANGCHAIN[0]},
             {"lc": 1, "id": ["ToolMessage"], "kwargs": LANGCHAIN[1]},
         ],
         [{"type": "ai", "data": LANGCHAIN[0]}, {"type": "tool", "data": LANGCHAIN[1]}],
-        [{"type": "AIMessageChunk", **LANGCHAIN[0]}, {"type": "tool", **LANGCHAIN[1]}],
+        [{**LANGCHAIN[0], "type": "AIMessageChunk"}, {"type": "tool", **LANGCHAIN[1]}],
         [
             {"role": "assistant", "content": [{"text": "look"}, {"tool_call": {**HAYSTACK, "extra": None}}]},
             {"role": "tool", "content": [{"tool_call_result": {"result": "down", "origin": HAYSTACK, "error": True}}]},
@@ -504,6 +505,14 @@ def test_calls_in_blocks_and_of_tools_that_the_provider_runs(message: dict[str, 
     (call,) = trajectory(answer).calls
     assert (call.name, call.args) == expected
     assert [step.output for step in steps_of(answer) if step.kind == "tool"] == ["7"]
+
+
+def test_the_tool_with_which_pydantic_ai_ends_is_no_call() -> None:
+    parts: list[Any] = [
+        {"part_kind": "tool-call", "tool_name": name, "args": {}} for name in ("search", "final_result_Town")
+    ]
+    steps = trajectory({"messages": [{"kind": "response", "parts": parts}]})
+    assert ([call.name for call in steps.calls], steps.finished) == (["search"], True)
 
 
 def test_what_a_model_thought_is_no_part_of_its_answer() -> None:

@@ -40,6 +40,7 @@ CALLING = ("tool", "retriever", "")  # the kinds of steps that are calls; a step
 KINDS = (*CALLING, "model", "module")
 FINISH = "finish"  # the tool with which DSPy's ReAct ends
 SUBMIT = "submit"  # that of ReActV2
+FINAL_RESULT = "final_result"  # how the name of that of Pydantic AI begins
 PYTHON = "python"  # the tool that runs code which a model wrote
 REACT_ERROR = "Execution error"  # the first words of an observation of ReAct whose tool raised
 ANSWER = Step("assistant", kind="model")
@@ -48,7 +49,8 @@ TRAJECTORY = ("trajectory", "calls", "messages", "tool_calls")
 CHAT = ("messages", "contents")  # what holds the messages of a chat; the second is Gemini's
 MODEL_ROLES = ("assistant", "ai", "model", "response")  # of OpenAI, LangChain, Gemini and Pydantic AI
 CALL_ITEMS = ("function_call", "custom_tool_call", "mcp_call")  # of OpenAI's Responses
-MESSAGE_TYPES = ("ai", "human", *CALL_ITEMS)  # of messages and items that have no role
+MESSAGE_TYPES = ("ai", "human", "tool", "constructor", "UserMessage", "AssistantMessage", *CALL_ITEMS)
+"""What messages and items that have no role say that they are: LangChain's, AutoGen's and OpenAI's."""
 CALL_PARTS = ("tool_use", "tool_call")  # how the kinds of parts end that are calls
 RESULT_PARTS = ("tool_result", "tool_return", "tool_call_response", "retry_prompt")
 KEYED_PARTS = {
@@ -182,7 +184,7 @@ def _form(pred: object) -> tuple[str, Any]:
     listed = list_of(listed, field)
     is_chat = any(
         (type(step) is dict or isinstance(step, Mapping))
-        and ("role" in step or "parts" in step or "role" in message_of(step) or step.get("type") in MESSAGE_TYPES)
+        and ("role" in step or "parts" in step or step.get("type") in MESSAGE_TYPES)
         for step in listed
     )
     return "chat" if is_chat else field, listed
@@ -356,6 +358,8 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             raise DataError(f"no form of messages that is known: {short_repr(item, 200)}", field="messages")
         for call in called:
             step = read_call(call, len(steps))
+            if step.name.startswith(FINAL_RESULT) and read(call, "part_kind", None):
+                step.kind = "module"
             step.parent = parent
             steps.append(step)
             if type(call) is not dict or call.get("output", call.get("result")) is None:
@@ -435,14 +439,14 @@ def message_of(value: object) -> Any:
     ``additional_kwargs``, where LangChain repeats them.
 
     >>> message_of({"lc": 1, "type": "constructor", "id": ["schema", "AIMessage"], "kwargs": {"content": "Delft"}})
-    {'type': 'AIMessage', 'content': 'Delft', 'role': 'ai'}
+    {'content': 'Delft', 'type': 'AIMessage', 'role': 'ai'}
     """
     if type(value) is not dict or ("role" in value and value.keys().isdisjoint(("data", "additional_kwargs"))):
         return value
     inner = value.get("kwargs") or value.get("data")
     if isinstance(inner, Mapping):
         names = value.get("id")
-        value = {"type": names[-1] if "lc" in value and names else value.get("type"), **inner}
+        value = {**inner, "type": names[-1] if "lc" in value and names else value.get("type")}
     if additional := value.get("additional_kwargs"):
         value = {**additional, **{name: field for name, field in value.items() if field}}
     if not value.get("role") and (name := CLASS_NAME.fullmatch(str(value.get("type")))):

@@ -411,6 +411,17 @@ def test_a_chat_with_calls_of_tools_is_a_trace(tmp_path: Path) -> None:
     assert (record["question"], record["suggestions"]["chats"]["answer"]) == ("Where is the archive?", "Gouda")
 
 
+def test_chats_without_a_text_of_user_or_model_are_no_traces(tmp_path: Path) -> None:
+    chat: Row = {"messages": [{"from": "human", "value": "Where?"}, {"from": "gpt", "value": "Gouda"}]}
+    assert not systems_in(write(tmp_path / "chats.json", [chat]))
+    parts = [{"part_kind": "user-prompt", "content": "Where?"}, {"part_kind": "system-prompt", "content": "Answer."}]
+    answer = [{"part_kind": "thinking", "content": "hm"}, {"part_kind": "text", "content": "Gouda"}]
+    chat = {"messages": [{"kind": "request", "parts": parts[::-1]}, {"kind": "response", "parts": answer}]}
+    (system,) = systems_in(write(tmp_path / "chats.json", [chat]))
+    (sample,) = system.samples
+    assert (sample["inputs"], sample["prediction"]) == ({"input": "Where?"}, {"output": "Gouda"})
+
+
 def test_a_chat_of_gemini_is_a_trace(tmp_path: Path) -> None:
     call = {"functionCall": {"name": "search", "args": {"query": "archive"}}, "thoughtSignature": "c2ln"}
     contents = [

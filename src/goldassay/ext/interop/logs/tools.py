@@ -411,7 +411,8 @@ def _chats(content: Content, file: Path) -> list[LogSystem]:
         samples.append(
             {"id": identity(row, index), "inputs": inputs, "prediction": prediction, "values": {}, "steps": steps}
         )
-    return [LogSystem("chats", file.stem, samples)]
+    texts = [sample["inputs"]["input"] or sample["prediction"]["output"] for sample in samples]
+    return [LogSystem("chats", file.stem, samples)] if any(texts) else []
 
 
 def _said(messages: Sequence[object], *roles: str) -> list[str]:
