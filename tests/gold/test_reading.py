@@ -10,6 +10,7 @@ import pytest
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs, read
+from goldassay.gold.records import problems
 
 TEXT = "Het Rijksmuseum staat in Amsterdam."
 GOLD = {
@@ -84,6 +85,12 @@ def test_invalid_utf8_is_named_with_line_and_byte(tmp_path: Path) -> None:
 def test_a_line_cut_off(tmp_path: Path) -> None:
     file = write(tmp_path / "gold.jsonl", GOLD, '{"id": "b", "text": "Het Ri')
     assert complaint(file).startswith("gold.jsonl:2: not JSON: Unterminated string starting at")
+
+
+def test_a_field_too_many_beside_messages_names_these() -> None:
+    fields = {"id": "a", "messages": [], "model": "x"}
+    (error,) = problems(fields, "trajectories", "pred")
+    assert '(`map={"trajectory": "messages"}`)' in str(error)
 
 
 def test_a_field_that_is_not_there(tmp_path: Path) -> None:

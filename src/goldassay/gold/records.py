@@ -127,7 +127,13 @@ def problems(
             if detail["type"] == "extra_forbidden":
                 label = next((name for name in labels if name in fields), "")
                 what = "no such field in this record; put what is your own under 'meta'"
-                hint = f', or name the fields that count (`map={{"{label or labels[0]}": "{label or field}"}}`)'
+                pair = (label or labels[0], label or field)
+                if side == "pred" and task == "trajectories":
+                    pair = (
+                        "trajectory",
+                        next(filter(fields.__contains__, ("trajectory", "calls", "messages")), "COLUMN"),
+                    )
+                hint = f', or name the fields that count (`map={{"{pair[0]}": "{pair[1]}"}}`)'
             elif detail["type"] == "missing":
                 what = "this field is missing"
                 if detail["loc"][-1] == "start" and len(detail["loc"]) == 3:
