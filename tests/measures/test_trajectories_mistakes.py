@@ -52,6 +52,17 @@ def test_a_wrong_argument_names_its_field_and_the_predictor() -> None:
     assert {error.kind for error in found} == {"wrong_argument", "ignored_error", "not_finished"}
 
 
+def test_a_failed_call_says_what_was_raised_and_not_where() -> None:
+    """DSPy's observation of it begins with frames, so 80 characters of it named a file and no reason."""
+    frames = 'Traceback (most recent call last):\n  File "tool.py", line 9\n    raise ValueError\n'
+    observation = f"Execution error in search: \n{frames}KeyError: 7\n\nDuring this:\n\n{frames}ValueError: gone\nmore"
+    react = {"tool_name_0": "search", "tool_args_0": {"query": "Delft"}, "observation_0": observation}
+    (error,) = (
+        error for error in CallF1()({"calls": [A]}, {"trajectory": react}).errors if error.kind == "ignored_error"
+    )
+    assert error.message == "search failed (ValueError: gone), and the program went on without it."
+
+
 def chat(*answers: Any) -> dict[str, Any]:
     """Messages: each answer of the model with calls, and what the tools returned."""
     messages: list[Any] = [{"role": "user", "content": "?"}]

@@ -6,12 +6,16 @@ predictor that made it where that is known: feedback goes to the one that is to 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from goldassay.core.measure import Error, Review
 from goldassay.core.steps import Step
 from goldassay.measures.trajectories.matching import CallPair
 from goldassay.text.words import json_text
+
+RAISED = re.compile(r"Traceback \(most recent call last\):\n(?:\s.*\n)+(\S.*)")
+"""What was raised, at the end of a traceback, which is what ReAct gets of a tool that failed."""
 
 
 def review(pair: CallPair) -> Review:
@@ -67,7 +71,9 @@ def review(pair: CallPair) -> Review:
         errors.append(_error("wrong_order", message, first, None, best.pred[first]))
     for j in pair.unrecovered:
         call = best.pred[j]
-        message = f"{call.name} failed ({call.error[:80]}), and the program went on without it."
+        raised = RAISED.findall(call.error)
+        reason = " ".join((raised[-1] if raised else call.error).split())[:80]
+        message = f"{call.name} failed ({reason}), and the program went on without it."
         errors.append(_error("ignored_error", message, j, None, call))
     if not pair.trajectory.finished:
         message = f"the program stopped after {pair.trajectory.steps} steps without an end."
