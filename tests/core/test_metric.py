@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
+from pydantic import create_model
 
 from goldassay import Metric, evaluate
 from goldassay._support.exceptions import GoldassayError, MetricError
@@ -214,9 +216,27 @@ def test_a_field_that_nothing_has_is_told_once(tmp_path: Path) -> None:
     assert not fold_metric(Metric.of(lenient), [{"intent": "a"}], [{"team": "a"}]).notes
 
 
-def test_a_member_of_an_enum_is_an_error_of_form_alone() -> None:
-    class Team(Enum):
-        A = "a"
+class Team(Enum):
+    A = "a"
 
-    result = fold_metric(Metric.of(lambda gold, pred: gold.team == pred.team), [{"team": "a"}], [{"team": Team.A}])
+
+@pytest.mark.parametrize(
+    ("gold", "pred"),
+    [
+        ("a", Team.A),
+        # flawed: all were wrong, and nothing said why
+        ("2024-03-01T10:30:00", datetime(2024, 3, 1, 10, 30)),
+        ([{"name": "tea"}], [create_model("Item", name=str)(name="tea")]),
+    ],
+)
+def test_an_object_in_place_of_what_files_have_is_an_error_of_form_alone(gold: object, pred: object) -> None:
+    result = fold_metric(Metric.of(lambda gold, pred: gold.team == pred.team), [{"team": gold}], [{"team": pred}])
     assert result.notes[0].startswith("1 error is of form alone")
+
+
+def test_a_stored_object_has_the_dicts_in_it_as_they_were() -> None:
+    """Only attributes of a stored object could be read, of the dicts in it, too: every example counted as missed."""
+    stored = {"calls": {"tool_calls": [{"name": "route", "args": {"team": "a", "items": 2}}]}}
+    metric = Metric.of(lambda gold, pred: pred.calls.tool_calls[0].args["team"] == gold.team)
+    assert metric({"team": "a"}, stored).score == 1.0
+    assert Metric.of(lambda gold, pred: len(pred.calls.tool_calls[0].args.keys()))({}, stored).score == 2.0

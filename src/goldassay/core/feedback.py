@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from goldassay._support import jsonl
@@ -207,7 +208,12 @@ def differences(gold: object, pred: object, text: str, value: float, reads: Coll
         is_read = not reads or name in reads
         if is_read and (expected is not None or name in fields) and name not in inputs and expected != value_of_pred:
             message = f"{name}: expected {expected!r}, got {value_of_pred!r}."
-            errors.append(
-                Error("wrong_value", message, gold=str(expected), pred=str(without_enums(value_of_pred)), field=name)
-            )
+            values = [_as_json(value) for value in (expected, value_of_pred)]
+            errors.append(Error("wrong_value", message, gold=values[0], pred=values[1], field=name))
     return tuple(errors) or (Error("low_score", f"The metric gives {value:.3f}."),)
+
+
+def _as_json(value: object) -> str:
+    """A text or number as it is, and anything else as JSON: an object equals the dict that files have in its place."""
+    value = without_enums(value)
+    return str(value) if isinstance(value, (str, int, float, NoneType)) else jsonl.dumps(value).strip('"')

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import NoneType, SimpleNamespace
+from types import NoneType
 from typing import Any, TypeAlias
 
 import dspy
@@ -499,11 +499,18 @@ class FunctionMetric(Metric):
 AnyMetric: TypeAlias = Metric | Callable[..., Any]  # what may stand for a metric: see `Metric.of`
 
 
+class StoredObject(dict[str, object]):
+    """A stored object or dict: its fields are items and attributes, since a row does not say which of both it was."""
+
+    def __getattribute__(self, name: str) -> Any:
+        return self[name] if name in self else super().__getattribute__(name)
+
+
 def _objects(value: object) -> object:
     """Stored objects with their fields as attributes, as the program made them."""
     if isinstance(value, list):
         return [_objects(item) for item in value]
-    return SimpleNamespace(**{key: _objects(item) for key, item in value.items()}) if type(value) is dict else value
+    return StoredObject({key: _objects(item) for key, item in value.items()}) if type(value) is dict else value
 
 
 def _number(value: Any) -> float:
