@@ -20,6 +20,11 @@ BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?[^\n]*\n(.*?)^```$', re.DOTAL
 SETUP = re.compile(r'^<details class="setup"[^\n]*>\n.*?^</details>$', re.DOTALL | re.MULTILINE)
 ROOT = Path(__file__).resolve().parents[1]
 DOORS = ("how-to/audit", "how-to/logs", "how-to/existing-predictions", "how-to/gold-draft")
+SESSION = """import sys
+for file in map(str.strip, sys.stdin):
+    exec(compile(open(file, encoding="utf-8").read(), file, "exec"), globals())
+    print("ran", file, flush=True)
+"""
 LETTERS = {
     "complaint": [
         "The tram was late again and nobody told us why.",
@@ -98,27 +103,33 @@ def main(goldassay: str) -> int:
             print(f"         {page}.md")
             walk((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
             os.chdir("/")
-    logs = ROOT / "tests" / "running" / "logs" / "files"
+    logs = ROOT / "tests" / "ext" / "interop" / "logs" / "files"
     step(f"goldassay compare {' '.join(str(file) for file in sorted(logs.glob('inspect_*')))}")
     print(f"The walk took {took:.0f} s of {LIMIT} s.")
     return 0 if took < LIMIT else 1
 
 
 def walk(page: str) -> None:
-    """Work through a page: write its files, run its Python and its commands; its folded setup comes first."""
+    """Work through a page: write its files, run its Python in one session and its commands; its folded setup first."""
     page = "\n".join([*SETUP.findall(page), SETUP.sub("", page)])
+    session = subprocess.Popen(["python", "-c", SESSION], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     for number, (kind, title, body) in enumerate(BLOCK.findall(page)):
         if title:
             Path(title).parent.mkdir(parents=True, exist_ok=True)
             Path(title).write_text(body, encoding="utf-8")
         elif kind == "python":
             Path(f"block{number}.py").write_text(body, encoding="utf-8")
-            step(f"python block{number}.py")
+            session.stdin.write(f"block{number}.py\n")
+            session.stdin.flush()
+            said = iter(session.stdout.readline, "")  # what the block prints, until it has run
+            hold(any(line == f"ran block{number}.py\n" for line in said), f"block {number} of the page failed")
         elif kind in ("sh", "console"):
             lines = body.replace("\\\n", " ").splitlines()
             for line in lines[:1] if kind == "console" else lines:
                 code = re.search(r"# exit code (\d)", line)
                 step(line.removeprefix("$ ").partition(" # ")[0], int(code[1]) if code else 0)
+    session.stdin.close()
+    session.wait()
 
 
 def step(command: str, code: int = 0) -> str:
