@@ -90,7 +90,7 @@ def test_a_program_of_two_steps_is_planned_tuned_and_proven(workspace: Path, lea
     assert planned["pays"]
     assert planned["measured"] == 16
     output = run("tune", *OWN, "--optimizer", "patches", "--setting", "nearest=0", "--out", "t")
-    assert "The program is proven by test, one look" in " ".join(output.split())
+    assert "The program is proven by one look at test" in " ".join(output.split())
     about = json.loads((workspace / "t" / "tuning.json").read_text())
     assert about["verdict"] == "proven on test"
     state = json.loads((workspace / "t" / "state.json").read_text())

@@ -22,7 +22,7 @@ CUT = """[...document.querySelectorAll('[data-chart]')].flatMap((chart) => {
 def unit(index: int) -> Unit:
     effect = (index % 7 - 3) / 20
     verdict = UnitVerdict.HELPS if effect > 0.05 else UnitVerdict.HURTS if effect < -0.05 else UnitVerdict.OPEN
-    text = HOSTILE if index == 1 else f'Rule {index}: "names" of\n  places are labels.'
+    text = {1: HOSTILE, 2: "Donaudampfschifffahrt" * 20}.get(index) or f'Rule {index}: "names" of\n  places are labels.'
     shown = (effect, effect - 0.05, effect + 0.05)
     return Unit(text, "item", "self", index, 9, *shown, 200, verdict, halves=shown)
 
@@ -43,6 +43,7 @@ def test_a_prompt_of_many_units(opened: Callable[..., Any], tmp_path: Path, unit
     assert len(page.query_selector_all("table.bars svg.effect")) == units
     assert page.query_selector("table.bars img, table.bars script") is None
     assert "&quot;" not in page.inner_text("body")
+    assert page.evaluate("document.querySelector('.scroll').scrollWidth") <= 1280  # a long word breaks
     assert HOSTILE in page.inner_text("table.bars tbody tr >> nth=1")
     for key, line in (("j", 0), ("j", 1), ("j", 2), ("k", 1)):
         page.keyboard.press(key)

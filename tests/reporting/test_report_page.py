@@ -255,7 +255,7 @@ def test_verdicts_in_every_direction() -> None:
 
     assert difference(bad, good).sentence.startswith("B is better than A by +1.000 [+")
     assert difference(good, bad).sentence.startswith("B is worse than A by -1.000 [-")
-    assert difference(good, good).sentence == "B and A score the same in score on all 20 examples."
+    assert difference(good, good).sentence == "B and A have the same score on all 20 examples."
     mixed = difference(run([1.0, 0.0] * 10), run([1.0] * 9 + [0.0] * 11))
     assert mixed.verdict == "open"
     assert "It is open whether" in mixed.sentence

@@ -52,13 +52,13 @@ def drafted(text: str, **fields: Any) -> Patch:
 
 def test_proven_is_said_of_the_program_and_of_a_patch_only_if_it_was_tested_alone() -> None:
     ledger = Ledger([drafted("first", status="kept"), drafted("second", status="kept"), drafted("third")])
-    verdict = CampaignVerdict(True, True, None, "test, one look")
+    verdict = CampaignVerdict(True, True, None, "one look at test")
     ledger.conclude(verdict)
     assert [patch.status for patch in ledger.patches] == ["kept", "kept", "proposed"]
-    assert {patch.reason for patch in ledger.kept} == {"part of a proven program (test, one look), not tested alone"}
+    assert {patch.reason for patch in ledger.kept} == {"part of a proven program (one look at test), not tested alone"}
     ledger.conclude(verdict, {ledger.patches[0].id})  # the first was tested at the full level by itself
     assert [patch.status for patch in ledger.kept] == ["proven", "kept"]
-    ledger.conclude(CampaignVerdict(True, False, None, "test, one look"))
+    ledger.conclude(CampaignVerdict(True, False, None, "one look at test"))
     assert [(patch.status, patch.reason) for patch in ledger.kept] == [("kept", "kept")] * 2
     ledger.patches[1].reject("another took its place")
     ledger.conclude(verdict)  # the program differs by this one alone

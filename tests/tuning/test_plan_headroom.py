@@ -50,6 +50,7 @@ def test_each_kind_has_its_gain_and_interval() -> None:
     assert 0 < form.low < form.gain < form.high
     steady = {probe.name: probe for probe in plan("same", lm).headroom}
     assert [probe.gain for probe in steady.values()] == [0.0, 0.0]
+    assert "(pass@3): no example changes" in " ".join(plan("same", lm).lines())
     varied = plan("varies", lm)
     best = varied.headroom[0]
     draws = [[random.Random(f"{n} {t}").random() < 0.5 for t in range(1, TRIES + 1)] for n in range(20, 36)]
@@ -58,6 +59,6 @@ def test_each_kind_has_its_gain_and_interval() -> None:
     assert best.ceiling
     assert best.low > 0
     lines = " ".join(varied.lines())
-    assert "Headroom is shown for: nothing." in lines  # the best of several tries is no promise
+    assert "No headroom is shown." in lines  # the best of several tries is no promise
     assert "the best of 3 tries (pass@3) +" in lines
     assert not plan("same").headroom  # no model to ask again

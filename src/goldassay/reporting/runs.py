@@ -82,7 +82,8 @@ def comparison(
         if any(used[unit] for used in usages):
             amounts = iter("–" if used[unit] is None else f"{used[unit]:.4g}" for used in usages)
             cells.append([unit.replace("_", " "), *(next(amounts) if run.available else "–" for run in runs)])
-    print_table(f"{len(runs)} runs on the same gold{under_protocol(runs)}", columns, cells)
+    title = f"{len(runs)} runs on the same gold" if len(runs) > 1 else "1 run"
+    print_table(f"{title}{under_protocol(runs)}", columns, cells)
     places = {id(run): position for position, run in enumerate(runs, start=1) if run.available}
     first = next(iter(places.values()), 1)
     for position, run in enumerate(runs, start=1):

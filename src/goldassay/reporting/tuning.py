@@ -134,7 +134,8 @@ class Tuning:
                 sure = "chosen on these examples" if ends is None else f"p {p_value(effect['p'])}"
                 detail = f"{sure}, n {effect['n']}{f' on {split}' if split else ''}"
                 text = Cell(signed(effect["difference"], ends), detail=detail)
-                points.append(Point(name[:34], float(effect["difference"]), effect.get("low"), effect.get("high")))
+                mark = name if len(name) <= 34 else f"{name[:33]}…"
+                points.append(Point(mark, float(effect["difference"]), effect.get("low"), effect.get("high")))
             test = Cell(name, detail="" if entry["reason"] == word else str(entry["reason"]))
             rows.append([Cell(word, "better" if good else ""), test, text, ", ".join(entry["patches"])])
         if rows:
@@ -172,7 +173,7 @@ def arena(about: Record) -> View:
         length = "–" if arm["prompt_tokens"] is None else f"{arm['prompt_tokens']:,}"
         usage = [calls, f"{arm['tokens']:,}", length, f"{arm['minutes']:.1f}"]
         rows.append([arm["optimizer"], *values, gap, *usage, Cell(arm["verdict"], detail=arm["stopped"])])
-    names = ["optimizer", "dev", "test", "gap", "calls", "tokens", "prompt", "minutes", "verdict"]
+    names = ["optimizer", "dev", "test", "dev − test", "calls", "tokens", "prompt", "minutes", "verdict"]
     view: View = [Sentence("Optimizers, an equal share of the budget each", "head"), Table(None, names, rows)]
     if about["chosen"] is None:
         view.append(Sentence("None is chosen: no program is better on dev than the program as it is."))
@@ -190,8 +191,8 @@ def arena(about: Record) -> View:
         for point in sorted(points.values(), key=lambda point: (float(point.at), -point.value)):
             if not front or point.value > front[-1].value:
                 front.append(point)
-        series = [("front", front), *((name, [point]) for name, point in points.items())]
-        if len(points) > 1:
+        series = [("best for its cost", front), *((name, [point]) for name, point in points.items())]
+        if len({point.at for point in points.values()}) > 1:
             view.append(Chart("curves", f"Value on {split} against {axis}", series, axes=(axis, "value")))
     return [*view, Sentence(f"{spent(about['cost'])} to tune.")]
 

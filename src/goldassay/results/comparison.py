@@ -191,12 +191,12 @@ class Comparison:
         measure = self.title or f"{title(self.measure)}{' (lower is better)' if self.lower_is_better else ''}"
         verdict = self.verdict
         if verdict == ComparisonVerdict.SAME or self.test is None:
-            return f"{second} and {first} score the same in {measure} on all {size}."
+            return f"{second} and {first} have the same {measure} on all {size}."
         gap = f"{signed(self.test.difference, self.test.interval)} {measure} on {size}"
         if verdict != ComparisonVerdict.OPEN:
             return f"{second} is {verdict} than {first} by {gap}."
         if self.test.smallest_detectable:
-            gap += f"; this many show a difference of {self.test.smallest_detectable:.3f} four times in five"
+            gap += f"; enough to show a difference of {self.test.smallest_detectable:.3f} four times in five"
         return f"It is open whether {second} differs from {first}: {gap}."
 
     @property

@@ -260,9 +260,10 @@ class Explanation(Displayed):
         tokens = sum(unit.tokens for unit in self.units)
         idle = sum(unit.tokens for unit in self.units if unit.verdict in (UnitVerdict.NOTHING, UnitVerdict.HURTS))
         model = f" with {self.model}" if self.model else ""
+        unit = "unit" if len(self.units) == 1 else "units"
         return (
-            f"{summary(self.units)}, on {self.n} {self.unit}{model}, value {self.value:.3f}; {idle} of {tokens} tokens "
-            "have no measurable effect or do harm."
+            f"Of {len(self.units)} {unit}, {summary(self.units)}, on {self.n} {self.unit}{model}, value "
+            f"{self.value:.3f}; {idle} of {tokens} tokens have no measurable effect or do harm."
         )
 
     def __repr__(self) -> str:

@@ -251,15 +251,22 @@ class Plan:
             )
         elif self.pays is False:
             gain = "as a gain of .35 does in nine of ten pilots"
-            lines.append(f"Tuning can hardly pay: no probe gains {self.least:.1f} standard errors, {gain}.")
+            lines.append(f"Tuning is unlikely to pay: no probe gains {self.least:.1f} standard errors, {gain}.")
         if self.headroom:
             kinds = [*self.probes, *self.headroom]
-            gains = [f"{probe.name} {signed(probe.gain, (probe.low, probe.high))}" for probe in kinds]
+            gains = [
+                f"{probe.name} {signed(probe.gain, (probe.low, probe.high))}"
+                if probe.high > probe.low
+                else f"{probe.name}: no example changes"
+                for probe in kinds
+            ]
             lines.append(
-                f"Headroom by kind [95 %]: {'; '.join(gains)}. The best of several tries is a ceiling, no promise."
+                f"Headroom by kind [95 %]: {'; '.join(gains)}. The best of several tries is a ceiling, not a promise."
             )
             names_shown = [probe.name for probe in kinds if probe.low > 0 and not probe.ceiling]
-            lines.append(f"Headroom is shown for: {', '.join(names_shown) or 'nothing'}.")
+            lines.append(
+                f"Headroom is shown for: {', '.join(names_shown)}." if names_shown else "No headroom is shown."
+            )
         cost = f"About {self.calls} calls of the program"
         if self.seconds is not None:
             minutes = max(round(self.calls * self.seconds / 60), 1)

@@ -257,7 +257,7 @@ class TuningRun:
             note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
         if test is not None:  # test alone proves, if there is one
             better = test.comparison.verdict == ComparisonVerdict.BETTER
-            ledger.conclude(replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look"))
+            ledger.conclude(replace(ledger.verdict, proven=ledger.verdict.kept and better, by="one look at test"))
         return Tuned(tuned_program, name, dev, test, cost, options.seed, stopped, ledger, note, references)
 
     @property

@@ -34,7 +34,7 @@ from goldassay.core.tally import Confusion
 from goldassay.measures.trajectories.mistakes import in_words
 from goldassay.measures.trajectories.records import CALLING, TRAJECTORY, steps_of
 from goldassay.reporting.pages import charts
-from goldassay.reporting.pages.document import code, packed, page
+from goldassay.reporting.pages.document import code, packed, page, plotly
 from goldassay.reporting.ranking import RankedRun, leader
 from goldassay.reporting.summary import ONE_SIDED, RunSummary, confidences, is_wrong, step_view
 from goldassay.reporting.tuning import Tuning
@@ -124,7 +124,7 @@ def report(
         "verdict": verdict,
         "against": against,
         "together": [names[0], *(difference.name for difference in against)] if usable else [],
-        "curves": [charts.calibration(confident), charts.precision_recall(confident)] if confident else [],
+        "curves": [charts.calibration(confident), charts.precision_recall(confident)] if confident and plotly() else [],
         "ranking": ranked and {"systems": ranked, "leader": leader(ranked), "charts": charts.spent(ranked)},
         "tuning": tuning,
         "views": [*views, *steps],

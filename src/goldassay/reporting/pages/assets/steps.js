@@ -114,7 +114,7 @@ globalThis.stepViews = (make) => {
     const row = ([i, j]) => make("li", { class: `pair${i === null || j === null || key(left.steps[i]) !== key(right.steps[j]) ? " differs" : ""}` }, cell(left, i), cell(right, j));
     const list = (rows, label) => make("ol", { class: "steps beside", "aria-label": label }, rows.map(row));
     const isSame = begin === pairs.length;
-    const common = begin ? make("details", { class: "common" }, make("summary", {}, `${isSame ? "All" : "The first"} ${begin === 1 ? "step is" : `${begin} steps are`} the same`),
+    const common = begin ? make("details", { class: "common" }, make("summary", {}, begin === 1 ? `The ${isSame ? "only" : "first"} step is the same` : `${isSame ? "All" : "The first"} ${begin} steps are the same`),
       list(pairs.slice(0, begin), "The common beginning")) : null;
     return make("section", { class: "steps-box" }, make("p", { class: "steps-head pair" }, sides.map((side) => make("b", { dir: "auto" }, side.name))), common,
       isSame ? null : [make("p", { class: "facts divergence" }, "First divergence"), list(pairs.slice(begin), "From the first divergence")]);
