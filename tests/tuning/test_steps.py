@@ -164,9 +164,9 @@ def test_errors_go_to_the_predictor_that_made_them_or_wrote_the_field_last() -> 
         def __init__(self) -> None:
             super().__init__()
             self.first = dspy.ReAct("question -> facts", tools=[search])
-            self.last = dspy.ReAct("question, facts -> answer", tools=[search])
+            self.second = dspy.ReAct("question, facts -> answer", tools=[search])
 
-    assert predictor(Agents(), predictor="react") == "last.react"  # whose trajectory the program returns
+    assert predictor(Agents(), predictor="react") == "second.react"  # whose trajectory the program returns
 
 
 def test_a_rule_is_for_every_predictor_that_writes_the_field() -> None:

@@ -261,7 +261,7 @@ def predictors_for(pattern: Pattern, program: Module) -> list[tuple[str, type[ds
     for maker, _ in Counter(error.predictor for error in pattern.errors if error.predictor).most_common():
         makers = [pair for name, pair in zip(names, named, strict=True) if is_made_by(maker, name)]
         if makers:  # "end" is not the end of "inner.end"; of several agents the last one answers
-            return [min(reversed(makers), key=lambda pair: len(pair[0]))]
+            return [min(reversed(makers), key=lambda pair: pair[0].count("."))]
     is_call = any(error.step is not None for error in pattern.errors)
     fields.update(TRAJECTORY if is_call else ())
     writers = []
