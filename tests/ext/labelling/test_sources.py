@@ -9,11 +9,15 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.utils import DummyLM
 
 import goldassay
+from goldassay import Metric
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.ext.labelling.drafts import Pool, draft
 from goldassay.ext.labelling.sources import pool_of
+from goldassay.measures.trajectories import CallF1, Conduct
+from goldassay.measures.trajectories.records import trajectory
 
 TEXTS = ["When do you open?", "Thank you!", "The lift is broken", "key sk-abcdef123456 leaked"]
 OURS = ["question", "praise", "complaint", "praise"]
@@ -290,3 +294,23 @@ def test_thousands_of_inputs_are_read_in_a_moment(tmp_path: Path) -> None:
     files = [save(tmp_path / f"{name}.jsonl", several[place:]) for place, name in enumerate("ab")]
     pool: Pool = pool_of(files, "classification")
     assert len(pool.inputs) == 5000
+
+
+def test_the_tool_with_which_a_react_ends_is_no_call_of_a_draft_nor_of_a_scored_run(tmp_path: Path) -> None:
+    if not hasattr(dspy, "ReActV2"):
+        pytest.skip("this DSPy has no ReActV2")
+
+    def read(id: int) -> str:
+        return "Delft"
+
+    calls = [("read", {"id": 1}), ("submit", {"answer": "Delft"})]
+    listed = [json.dumps({"tool_calls": [{"name": name, "args": args}]}) for name, args in calls]
+    gold = [dspy.Example(id="a", question="where", calls=[{"name": "read", "args": {"id": 1}}]).with_inputs("question")]
+    program = dspy.ReActV2("question -> answer", tools=[read], max_iters=1)
+    lm = DummyLM([{"next_thought": "on", "tool_calls": text} for text in listed])
+    run = goldassay.evaluate(program, gold, Metric([CallF1(), Conduct()]), folder=tmp_path / "run", lm=lm)
+    assert (run.values["call_f1"], run.values["finished"]) == (1.0, 0.0)
+    (record,) = draft(pool_of([tmp_path / "run"], "trajectories")).records
+    (answer,) = record["suggestions"].values()
+    assert [call.name for call in trajectory(answer).calls] == ["read"]
+    assert not trajectory(answer).finished

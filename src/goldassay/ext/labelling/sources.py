@@ -28,7 +28,7 @@ from goldassay.gold.formats.jsonl import record_of
 from goldassay.gold.outputs import OUTPUT_FIELDS
 from goldassay.gold.records import INPUT_FIELDS
 from goldassay.gold.shapes import SHAPES
-from goldassay.measures.trajectories.records import TRAJECTORY
+from goldassay.measures.trajectories.records import TRAJECTORY, steps_of
 from goldassay.running.evaluated import number
 from goldassay.running.folder import run_at
 from goldassay.running.run import stored
@@ -247,7 +247,8 @@ def _of_samples(source: LogSource, samples: Iterable[Fields], pool: Pool, paths:
             prediction = record_of({"id": name, "prediction": answer or None, "error": ""}, reading)
             if prediction:
                 steps = sample.get("steps")
-                if steps and (task != "trajectories" or prediction.keys().isdisjoint(TRAJECTORY)):
+                has_own = not prediction.keys().isdisjoint(TRAJECTORY) or bool(steps_of(prediction))
+                if steps and not (task == "trajectories" and has_own):
                     states = [step.state() if isinstance(step, Step) else step for step in steps]
                     prediction["trajectory"] = states
                 source.answers[name] = prediction
