@@ -84,3 +84,8 @@ def test_a_data_set_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(DataError, match="no data set that can be read"):
         read(f"hf:{tmp_path / 'none'}", task="mine")
+
+
+def test_a_table_of_arrow_is_records() -> None:
+    table = pyarrow.table({"id": ["a"], "label": ["M"]})
+    assert score("classification", table, table, measures="accuracy")["accuracy"] == 1.0

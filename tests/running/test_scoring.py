@@ -239,3 +239,17 @@ def test_gold_may_hold_members_of_an_enum() -> None:
     color = Enum("color", {"RED": "red"})
     gold = [{"id": "a", "record": {"colors": [color.RED]}}]
     assert goldassay.score("records", gold, [{"id": "a", "record": {"colors": ["red"]}}])["record_accuracy"] == 1
+
+
+def same(gold: Any, pred: Any) -> bool:
+    return bool(gold.team == pred.team)
+
+
+@pytest.mark.parametrize("measures", [same, [same], Metric.of(same), f"{__file__}:same"])
+def test_a_function_is_a_metric(measures: Any) -> None:
+    """It was a TypeError, and its file, as the advice wrote it, had the same advice for an answer."""
+    assert (
+        goldassay.score("own", [{"team": "a"}, {"team": "b"}], [{"team": "a"}] * 2, measures=measures)["score"] == 0.5
+    )
+    with pytest.raises(GoldassayError, match="one metric of your own at a time"):
+        goldassay.score("own", [{"team": "a"}], [{"team": "a"}], measures=[same, Metric.of(same)])

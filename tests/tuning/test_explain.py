@@ -197,3 +197,10 @@ def test_verdicts_of_a_simulation_hold() -> None:
     assert rates["useful helps"] > 0.5
     assert max(rates["false helps"], rates["false hurts"], rates["false nothing"]) <= 0.1
     assert UnitVerdict("nothing") == "nothing"
+
+
+@pytest.mark.parametrize("gold", ["gold.jsonl", {"label": ["a"]}])
+def test_gold_that_is_no_list_is_refused_as_in_evaluate(gold: Any) -> None:
+    """A data frame was a KeyError."""
+    with pytest.raises(GoldassayError, match=r"gold is a list of dspy\.Example, not .*reads files and tables"):
+        explain(program(), gold, exact)

@@ -142,8 +142,10 @@ def objects(data: Any, field: str = "") -> Iterator[Mapping[str, object]]:
             raise DataError(f"lists by split are named {', '.join(SPLIT_NAMES)}, not {', '.join(map(str, data))}")
         for name, rows in data.items():
             yield from ({"split": SPLIT_NAMES[name], **row} for row in objects(rows, field))
+    elif hasattr(data, "to_pylist"):  # a table of Arrow
+        yield from objects(data.to_pylist(), field)
     elif not isinstance(data, Iterable):
-        raise GoldassayError(f"records are a file, a list, lists by split or a data frame, not {data!r}")
+        raise GoldassayError(f"records are a file, a list, lists by split or a data frame, not {data!r:.100}")
     else:
         values = list(data)
         if field and values and all(isinstance(value, str | Number | list | tuple | NoneType) for value in values):

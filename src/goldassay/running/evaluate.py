@@ -79,15 +79,9 @@ def evaluate(
     use = (options or RunOptions()).changed(**changes).resolved()
     if isinstance(program, type) or not callable(program):
         raise GoldassayError(f"a program is a DSPy module or a function of an example's inputs, not {program!r:.100}")
-    if isinstance(gold, str) or not isinstance(gold, Sequence):
-        load = "goldassay.load(gold, task='classification').classification.all"
-        raise GoldassayError(
-            f"gold is a list of dspy.Example, not {type(gold).__name__}; {load} reads files and tables"
-        )
-    gold = gold[: use.limit]
+    gold = examples_for(program, gold, use.limit)
     if not gold:
         raise GoldassayError("there are no gold examples to evaluate on")
-    gold = examples_for(program, gold)
     check_unique(gold)
     evaluation = _Evaluation(program, gold, metric if isinstance(metric, Metric) else Metric.of(metric), use)
     with chdir("."):  # a program may change the current folder, and paths stay what they were
@@ -97,16 +91,21 @@ def evaluate(
             return evaluation.run(cluster)
 
 
-def examples_for(program: Program, gold: Sequence[dspy.Example]) -> list[dspy.Example]:
+def examples_for(program: Program, gold: Sequence[dspy.Example], limit: int | None = None) -> list[dspy.Example]:
     """Gold examples that say which of their fields are inputs; of those that do not, the program's are.
 
     Raises:
-        GoldassayError: The program does not say which fields it reads either, or one is not a ``dspy.Example``.
+        GoldassayError: The program does not say which fields it reads either, or gold is not such a list.
     """
+    if isinstance(gold, str) or not isinstance(gold, Sequence):
+        load = "goldassay.load(gold, task='classification').classification.all"
+        raise GoldassayError(
+            f"gold is a list of dspy.Example, not {type(gold).__name__}; {load} reads files and tables"
+        )
     shape = shape_of(program)
     inputs = [name for name in shape.inputs or () if name not in {*shape.optional} & {*shape.outputs}]
     examples = []
-    for index, example in enumerate(gold):
+    for index, example in enumerate(gold[:limit]):
         if input_keys(example) is None:
             if not inputs or not isinstance(example, dspy.Example):
                 raise GoldassayError(

@@ -22,6 +22,7 @@ from goldassay.measures import protocols
 from goldassay.results.result import Result, Results, fold
 
 if TYPE_CHECKING:
+    from goldassay.core.metric import AnyMetric
     from goldassay.measures.answering.matching import Baseline
     from goldassay.measures.linking.records import IdPairs
     from goldassay.measures.records.comparators import Comparator
@@ -54,7 +55,7 @@ class ScoreOptions(TypedDict, total=False):
     format: str | None
     intervals: bool | None
     protocol: str | None
-    measures: Sequence[str | Measure] | None
+    measures: Sequence[str | Measure | AnyMetric] | str | AnyMetric | None
     column: str | None
     na_probs: str | Path | None
     train: str | Path | None
@@ -104,10 +105,11 @@ def score(
         task: The task.
         gold: The gold.
         predictions: The predictions, or those of each system by its name.
-        options: ``split``, to score only this split of gold; ``map``, the columns of gold's fields, such as
+        options: ``measures``, the names of measures, or a metric of your own (a function, or its ``FILE.py:NAME``);
+            ``split``, to score only this split of gold; ``map``, the columns of gold's fields, such as
             ``{"label": "category"}``; ``format`` of files, guessed if not given; ``intervals``, by default of up to
             2,000 examples; ``protocol``, an official protocol (`goldassay.measures.protocols`); how files are read
-            (`READING_OPTIONS`); those of the task's scorecard: ``measures``, ``labels`` …. `ScoreOptions` lists all.
+            (`READING_OPTIONS`); those of the task's scorecard: ``labels`` …. `ScoreOptions` lists all.
 
     Returns:
         A `Result`, or `Results` of several systems.
@@ -153,7 +155,9 @@ def read(
     Raises:
         GoldassayError: There is no such task, protocol or option, or a side cannot be read.
     """
-    if any(".py" in str(name) for name in options.get("measures") or ()):
+    if options.get("measures") and not isinstance(options["measures"], (list, tuple)):
+        options["measures"] = [options["measures"]]
+    if any(map(is_own_metric, options.get("measures") or ())):
         workspace.FILE_TASKS.add(task)  # a metric that is named makes any name a task
     elif task not in workspace.tasks() and not workspace.own_program(task):
         near = workspace.nearest(task, workspace.tasks())
@@ -203,6 +207,11 @@ def read(
     return aligned, chosen | {name: reading[name] for name in ("train",) if name in reading}
 
 
+def is_own_metric(measure: object) -> bool:
+    """Whether this is a metric of the user in place of a measure: a function, a `Metric`, or its ``FILE.py:NAME``."""
+    return ".py" in measure if isinstance(measure, str) else callable(measure) and not isinstance(measure, Measure)
+
+
 def set_options(task: str, gold: str | Path) -> JsonObject:
     """The options of the scorecard that the card beside a file of gold names: ``labels`` of classification.
 
@@ -233,20 +242,29 @@ def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None =
             texts = [str(by_name[measure.key]), str(measure)]
             raise GoldassayError(f"two measures have the name {measure.key}; as texts both count: measures={texts}")
     train = str(chosen.pop("train", "FILE"))
-    file = next((name for name in chosen.get("measures") or () if isinstance(name, str) and ".py" in name), None)
-    passed_on = task in MEASURED and "protocol" not in chosen and file is None
+    own = next(filter(is_own_metric, chosen.get("measures") or ()), None)
+    passed_on = task in MEASURED and "protocol" not in chosen and own is None
     names = None if passed_on else chosen.pop("measures", None)
-    if file and chosen:
-        raise GoldassayError(f"the metric of {file} has no option {next(iter(chosen))!r}")
+    if own and chosen:
+        raise GoldassayError(
+            f"the metric of {own if isinstance(own, str) else 'your own'} has no option {next(iter(chosen))!r}"
+        )
     if official := protocols.official_result(task, Batches(aligned.gold, aligned.pred), **chosen):
         card: Result = official
-    elif task in TASKS and file is None:
+    elif task in TASKS and own is None:
         card = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **chosen)
     else:
-        from goldassay.results.of_metric import fold_metric  # loads DSPy
+        from goldassay.core.metric import Metric  # loads DSPy
+        from goldassay.results.of_metric import fold_metric
 
-        names = [name for name in names or () if name != file]
-        card = fold_metric(workspace.metric(task, file), aligned.gold, aligned.pred, task)
+        names = [name for name in names or () if name is not own]
+        if any(map(is_own_metric, names)):
+            raise GoldassayError("one metric of your own at a time: a function may return a dict of values")
+        if isinstance(own, Metric):
+            metric = own
+        else:
+            metric = Metric.of(own) if callable(own) else workspace.metric(task, own)
+        card = fold_metric(metric, aligned.gold, aligned.pred, task)
     if names:
         card = choose(card, names, chosen.get("weight", ""))
     named = f"train={Path(train).name}"  # the set whose facts Ign F1 leaves out

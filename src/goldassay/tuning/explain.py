@@ -43,6 +43,7 @@ from goldassay.core.tally import Tally
 from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View, signed
 from goldassay.running.account import Account
 from goldassay.running.budget import BudgetSpent, EndpointDown, Meter
+from goldassay.running.evaluate import examples_for
 from goldassay.running.hashing import fingerprint, gold_hash
 from goldassay.running.options import RunOptions
 from goldassay.running.summary import model_name
@@ -309,7 +310,7 @@ def explain(
 
     Args:
         program: Any DSPy program, whoever tuned it.
-        gold: Examples that name their inputs.
+        gold: Examples; which of their fields are inputs they say, or else the program does.
         metric: A `Metric`, or any function of (gold, prediction).
         options: How to run it. A ``budget`` bounds the number of examples: a unit that fewer settle is measured on no
             more, and the others get what is left.
@@ -323,6 +324,7 @@ def explain(
         GoldassayError: There is nothing to explain, the program fails on all examples, or the budget is too small.
     """
     use = (options or QUIET_OPTIONS).changed(**changes).resolved()
+    gold = examples_for(program, gold)
     units = units_of(program, origins)
     if not units:
         raise GoldassayError(
