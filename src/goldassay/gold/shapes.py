@@ -356,7 +356,7 @@ class PredictedRecords(Predicted):
 class PredictedTrajectories(Predicted, total=False):
     """The steps of a program: ``{kind, name, args, output, error}`` each, ReAct's fields, or messages with calls.
 
-    ``tool_calls`` are those of a ``dspy.ToolCalls``, ``history`` and ``termination_reason`` those of a ``dspy.ReActV2``.
+    ``tool_calls`` are of a ``dspy.ToolCalls``, ``history`` and ``termination_reason`` of a ``dspy.ReActV2``.
     """
 
     trajectory: list[JsonObject] | JsonObject
