@@ -33,7 +33,7 @@ def test_one_side_is_corrected_which_makes_gold(show: Any) -> None:
     types = {"types": ["TOP", "MUS"]}
     screen = show(Desk("extraction", records, ["entities"], mode="compare", hidden=True, **types))
     screen.press("a", "ArrowDown", "1", "u", "u")
-    assert screen.page.is_visible("text=Both are right")  # undone to the choice
+    assert screen.page.is_visible("text=Both are correct")  # undone to the choice
     screen.press("a", "ArrowDown", "1", "Enter")
     screen.press("b", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "1", "Enter")
     screen.decided(2)

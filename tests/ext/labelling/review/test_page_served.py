@@ -212,7 +212,7 @@ def test_a_corrected_side_is_preferred_and_undo_shows_the_choice_again(start: St
     review = start(classification(4), task="classification")
     screen = browse(review.url)
     screen.press("a", "2", "2", "u")
-    assert "Both are right" in screen.page.inner_text("main")
+    assert "Both are correct" in screen.page.inner_text("main")
     screen.press("u")
     screen.page.wait_for_selector("[aria-pressed=true]:has-text('library')")  # what was corrected, to go on with
     screen.press("u")

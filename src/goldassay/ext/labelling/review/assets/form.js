@@ -239,7 +239,7 @@ export class Form {
     return [
       { keys: ["i"], label: "Type the value of the field", main: "Type", run: () => (row?.isHead ? this.add(row) : row?.input?.focus()) },
       { keys: ["ArrowDown"], label: "Next field", run: () => this.step(1) },
-      { keys: ["ArrowUp"], label: "Field before", run: () => this.step(-1) },
+      { keys: ["ArrowUp"], label: "Previous field", run: () => this.step(-1) },
       { keys: ["Backspace", "Delete", "d"], label: "Leave the field empty, or remove the item", run: () => this.clear() },
       ...(row ? choicesOf(row.shape) : []).slice(0, 9).map((choice, place) => ({ keys: [String(place + 1)], label: `${row.name}: ${choice}`, run: () => this.put(row.path, choice) })),
       ...this.systems.flatMap((system) => [

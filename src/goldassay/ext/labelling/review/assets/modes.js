@@ -14,7 +14,7 @@ const percent = (share) => (100 * share).toFixed(share < 0.095 ? 1 : 0);
 
 /* Names modes for a record, known or new ones, and says how bad the failure is; all of it may be taken back. */
 export function pickModes(setup, context) {
-  const option = ({ name, description }) => ({ label: name, description: context.modes.has(name) ? "named; once more takes it back" : description });
+  const option = ({ name, description }) => ({ label: name, description: context.modes.has(name) ? "named; choose it again to remove it" : description });
   function toggle(name) {
     if (!setup.modes.some((mode) => mode.name === name)) setup.modes.push({ name, description: "", isNew: true });
     if (!context.modes.delete(name)) context.modes.add(name);
@@ -182,7 +182,7 @@ export class Modes {
     return [
       { keys: ["Enter"], label: this.place >= 0 ? "Open the record" : "Go to its records", main: this.active ? "Open" : false, run: () => this.enter() },
       { keys: ["ArrowDown"], label: "Next mode, or next record", run: () => this.step(1) },
-      { keys: ["ArrowUp"], label: "Mode or record before", run: () => this.step(-1) },
+      { keys: ["ArrowUp"], label: "Previous mode, or previous record", run: () => this.step(-1) },
       { keys: ["ArrowRight"], label: "To the records of the mode", run: () => { if (this.place < 0) this.enter(); } },
       { keys: ["ArrowLeft", "Escape"], label: "Back to the modes", run: () => { this.place = -1; this.reveal(); } },
       { keys: [" "], label: "Choose the record, to move it with others", run: () => this.mark() },

@@ -333,7 +333,7 @@ function common() {
     { keys: ["m"], label: "Name what went wrong: modes, and a grade", run: nameModes },
     ...(context.steps ? [
       { keys: ["."], label: "Next step", run: () => views.move(context.steps, 1) },
-      { keys: [","], label: "Step before", run: () => views.move(context.steps, -1) },
+      { keys: [","], label: "Previous step", run: () => views.move(context.steps, -1) },
       { keys: ["l"], label: "Look into the step", run: () => views.look(context.steps) },
     ] : []),
     ...(context.isMarkable ? [{ keys: ["h"], label: "Here it first goes wrong: the modes belong to this step", main: "Wrong from here", run: () => context.markStep() }] : []),
@@ -341,7 +341,7 @@ function common() {
   const inQueue = [
     { keys: ["u"], label: "Undo", main: true, run: undo },
     { keys: ["k"], label: "Back", main: true, run: () => step(-1) },
-    { keys: ["j"], label: "On", main: true, run: () => step(1) },
+    { keys: ["j"], label: "Next", main: true, run: () => step(1) },
   ];
   return [
     ...onRecord,

@@ -272,7 +272,7 @@ export function textKeys(view, context, { moved = () => {}, before = () => {} } 
   }
   return [
     { keys: ["ArrowRight"], label: "Next word", run: step(1) },
-    { keys: ["ArrowLeft"], label: "Word before", run: step(-1) },
+    { keys: ["ArrowLeft"], label: "Previous word", run: step(-1) },
     { keys: ["Shift+ArrowRight"], label: "Move the end on by a word", run: stretch(1, false) },
     { keys: ["Shift+ArrowLeft"], label: "Move the end back by a word", run: stretch(-1, false) },
     { keys: ["Alt+ArrowRight", "Alt+Shift+ArrowRight"], label: "… on by a character", run: stretch(1, true) },

@@ -3,7 +3,7 @@
 import { button, facts, make } from "../dom.js";
 
 const SIDES = ["Left", "Right"];
-const WORDS = { side: "is right", both: "Both are right", neither: "Neither is right" };
+const WORDS = { side: "is correct", both: "Both are correct", neither: "Neither is correct" };
 
 export function edit(context) {
   const { record, task } = context;

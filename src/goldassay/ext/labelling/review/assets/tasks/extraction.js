@@ -138,7 +138,7 @@ export function edit(context) {
     { keys: ["o"], label: "Another type, also a new one", run: chooseOther },
     ...textKeys(view, context, { moved, before: () => { if (active) { active = null; update(); } } }),
     { keys: ["ArrowDown"], label: "Next span", run: () => step(1) },
-    { keys: ["ArrowUp"], label: "Span before", run: () => step(-1) },
+    { keys: ["ArrowUp"], label: "Previous span", run: () => step(-1) },
     { keys: [" "], label: "Take the span of a system, or give it back", run: toggle },
     { keys: ["Backspace", "Delete", "d"], label: "Delete the span, and go to the next", run: remove },
     ...context.systems.map((system) => ({ keys: [system.letter], label: `Take all spans of ${system.name}`, run: () => context.change({ ...context.value, entities: sorted(spansOf(system.value)) }) })),

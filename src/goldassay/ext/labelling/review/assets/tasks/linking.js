@@ -124,7 +124,7 @@ export function edit(context) {
     { keys: ["/"], label: "Search the knowledge base", main: "Search", run: search },
     ...textKeys(view, context, { moved, before: () => { if (active) { active = null; update(); } } }).map((each) => (each.keys[0] === "/" ? { ...each, keys: ["w"] } : each)),
     { keys: ["ArrowDown"], label: "Next mention", run: () => step(1) },
-    { keys: ["ArrowUp"], label: "Mention before", run: () => step(-1) },
+    { keys: ["ArrowUp"], label: "Previous mention", run: () => step(-1) },
     { keys: ["Backspace", "Delete", "d"], label: "Delete the mention", run: remove },
     ...context.systems.map((system) => ({ keys: [system.letter], label: `Take all links of ${system.name}`, run: () => write(linksOf(system.value)) })),
   ];

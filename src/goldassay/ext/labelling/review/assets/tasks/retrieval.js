@@ -69,8 +69,8 @@ export function edit(context) {
   const keys = () => [
     ...GRADES.map(([key, label]) => ({ keys: [key], label: `Grade ${key}: ${label}`, run: () => grade(Number(key)) })),
     { keys: ["ArrowDown"], label: "Next passage", run: () => step(1) },
-    { keys: ["ArrowUp"], label: "Passage before", run: () => step(-1) },
-    { keys: ["Backspace", "d"], label: "Take the grade away", run: clear },
+    { keys: ["ArrowUp"], label: "Previous passage", run: () => step(-1) },
+    { keys: ["Backspace", "d"], label: "Remove the grade", run: clear },
   ];
   return { body, update, keys };
 }

@@ -108,7 +108,7 @@ export function edit(context) {
     { keys: ["i"], label: "New statement", main: true, run: create },
     ...textKeys(view, context),
     { keys: ["ArrowDown"], label: "Next statement", run: () => step(1) },
-    { keys: ["ArrowUp"], label: "Statement before", run: () => step(-1) },
+    { keys: ["ArrowUp"], label: "Previous statement", run: () => step(-1) },
     { keys: [" "], label: "Take the statement, or give it back", run: toggle },
     { keys: ["Backspace", "Delete", "d"], label: "Delete the statement", run: remove },
     ...context.systems.map((system) => ({ keys: [system.letter], label: `Take all statements of ${system.name}`, run: () => write(triplesOf(system.value)) })),
