@@ -61,12 +61,13 @@ class Strict(TypedDict):
 
 
 class Failure(Strict, total=False):
-    """A fault that a person saw: a failure mode (`goldassay.ext.labelling.modes`), the remark, and how bad it is,
-    1 to 3."""
+    """A fault that a person saw: a failure mode (`goldassay.ext.labelling.modes`), the remark, how bad it is, 1 to 3,
+    and at which step of a trace it was made, from 0."""
 
     mode: Required[str]
     note: str | None
     grade: int | None
+    step: int | None
 
 
 class Common(Strict, total=False):

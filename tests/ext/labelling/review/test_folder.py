@@ -15,7 +15,7 @@ from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.cli import app
 from goldassay.ext.labelling.review import review
 from goldassay.ext.labelling.review.folder import Folder
-from goldassay.gold import write
+from goldassay.gold import read, write
 from goldassay.gold.audit import audit
 
 CLI = CliRunner()
@@ -256,6 +256,17 @@ def test_exported_spans_are_gold_that_scores_take(start: Start, tmp_path: Path) 
     assert done.exit_code == 0, done.output
     counts = json.loads(done.stdout)["counts"]["strict"]
     assert (counts["tp"], counts["fp"], counts["fn"]) == (10, 10, 0)
+
+
+def test_exported_gold_with_wrong_steps_is_gold_that_scores_take(start: Start) -> None:
+    steps = [{"kind": "tool", "name": "read", "args": {"id": 9}}]
+    draft = [{"id": "t", "question": "where", "suggestions": {"a": {"answer": "Gouda", "trajectory": steps}}}]
+    opened = start(draft, task="trajectories")
+    calls = [{"name": "read", "args": {"id": 7}}]
+    Client(opened.url).decide("0", value={"calls": calls, "answers": ["Delft"]}, modes=["wrong passage"], step=0)
+    opened.export()
+    (record,) = read(opened.folder / "gold.jsonl", "trajectories")
+    assert [(error["mode"], error["step"]) for error in record["errors"]] == [("wrong passage", 0)]
 
 
 def test_a_draft_goes_on_with_its_task_and_no_other(tmp_path: Path) -> None:
