@@ -327,3 +327,17 @@ def test_a_spreadsheet_is_to_be_saved_as_csv(tmp_path: Path) -> None:
     (tmp_path / "gold.xlsx").write_bytes(b"PK")
     with pytest.raises(DataError, match="save the sheet as csv"):
         goldassay.score("classification", tmp_path / "gold.xlsx", ["a"])
+
+
+def test_a_list_with_a_name_is_the_records(tmp_path: Path) -> None:
+    """Its rows had one field, and the advice was to take that for the text."""
+    file = tmp_path / "gold.json"
+    file.write_text(json.dumps({"data": [{"id": "a", "label": "M"}]}))
+    assert goldassay.score("classification", file, file)["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize(("gold", "pred"), [("1", "1.0"), ("caf\u00e9", "cafe\u0301")])
+def test_ids_that_differ_in_form_alone_are_shown_apart(gold: str, pred: str) -> None:
+    with pytest.raises(DataError) as error:
+        goldassay.score("classification", [{"id": gold, "label": "M"}], [{"id": pred, "label": "M"}])
+    assert f"gold has {gold!a}, and {pred!a} differs from it in form alone" in str(error.value)

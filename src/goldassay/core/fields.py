@@ -7,8 +7,10 @@ A record may be a dict, a ``dspy.Example`` or ``Prediction``, a pydantic model o
 from __future__ import annotations
 
 import random
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
@@ -98,6 +100,20 @@ def as_text(value: object) -> Any:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value) if isinstance(value, Real) and value == value else value
+
+
+def form(text: str) -> str:
+    """A text's letters and digits, without case, or its number; yes is true, and none is empty.
+
+    >>> form("E-Mail.") == form("email"), form("-1") == form("1"), form("5,00") == form("5"), form("None") == form("")
+    (True, False, True, True)
+    """
+    letters = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+    if any(map(str.isalpha, letters)):
+        return {"yes": "true", "no": "false", "none": ""}.get(letters, letters)
+    with suppress(ValueError):
+        return str(float(text.replace(",", ".")))
+    return text
 
 
 def is_example(record: object) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import Faults
-from goldassay.core.fields import Fields, JsonObject, check_unique
+from goldassay.core.fields import Fields, JsonObject, check_unique, form
 from goldassay.gold import formats
 from goldassay.gold.formats import ReadOptions, Source
 from goldassay.gold.formats.jsonl import ids_of
@@ -194,18 +194,20 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
     if design.drafted:
         preds = preds.select(ids)
     strangers = [name for name in preds.ids if name not in ids]
-    form = formats.named(preds.format) if preds.format in formats.names() else None
-    if form is not None and strangers:  # which are treated as the format's official scorer treats them
-        if form.ignored and (form.ignores_all or len(strangers) < len(preds)):  # else they are refused below
-            message = f"{len(strangers)} of {len(preds)} {form.ignored} of {preds.source.path} have no gold record and"
+    layout = formats.named(preds.format) if preds.format in formats.names() else None
+    if layout is not None and strangers:  # which are treated as the format's official scorer treats them
+        if layout.ignored and (layout.ignores_all or len(strangers) < len(preds)):  # else they are refused below
+            message = (
+                f"{len(strangers)} of {len(preds)} {layout.ignored} of {preds.source.path} have no gold record and"
+            )
             preds.warnings.append(f"{message} are left out, as the official scorer does ({_listed(strangers)})")
             preds = preds.select(ids)
-        elif form.spurious:
+        elif layout.spurious:
             empty = []  # gold for these; evidence for what is not there is left out, as DocRED does
             for record in preds.select(strangers):
-                for item in record[form.spurious]:
+                for item in record[layout.spurious]:
                     item.pop("evidence", None)
-                empty.append({"id": record["id"], "text": "", form.spurious: []})
+                empty.append({"id": record["id"], "text": "", layout.spurious: []})
             golds = Records([*golds, *empty], golds.source)
     if overlap:
         covered = ids & (ids_of(preds.source.path) if preds.source.format == "run" else ids)
@@ -228,7 +230,9 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
         noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
         hint = "; goldassay compare scores this run alone without it" if file and formats.is_run(file) else ""
         mapped = ("jsonl", "json", "csv", "tsv", "parquet", "data")  # whose fields may have other names
-        if gold_ids.isdisjoint(by_id) and gold.source.format in mapped:
+        if twin := {form(name): name for name in names}.get(form(stranger)):
+            hint += f"; gold has {twin!a}, and {stranger!a} differs from it in form alone: write both alike"
+        elif gold_ids.isdisjoint(by_id) and gold.source.format in mapped:
             hint += f'; they are matched by id, and gold has {_listed(names)} (another field: `map={{"id": "COLUMN"}}`)'
             if questions := predictions.source.questions.get(stranger):
                 here = str(questions[-1])[:60]

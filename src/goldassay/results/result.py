@@ -14,10 +14,8 @@ last bit.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -26,7 +24,7 @@ from typing import Any, TypeAlias
 from goldassay._support.display import Displayed
 from goldassay._support.exceptions import GoldassayError, optional
 from goldassay.core.evidence import Chunks, chosen, means, scaled
-from goldassay.core.fields import Fields, JsonObject, Record, clusters, identity, shared_text, unit
+from goldassay.core.fields import Fields, JsonObject, Record, clusters, form, identity, shared_text, unit
 from goldassay.core.measure import Batches, Error, Measure, gold_field
 from goldassay.core.tally import Counts, Evidence, Mean, Tally, flat
 from goldassay.results.comparison import METRIC
@@ -499,20 +497,6 @@ def form_warning(forms: Counter[str]) -> str:
     """How many errors are of form alone, by their messages."""
     wrong = "1 error is" if forms.total() == 1 else f"{forms.total()} errors are"
     return f"{wrong} of form alone (case, marks, Unicode, type or offsets); the first: {next(iter(forms))}"
-
-
-def form(text: str) -> str:
-    """A text's letters and digits, without case, or its number; yes is true, and none is empty.
-
-    >>> form("E-Mail.") == form("email"), form("-1") == form("1"), form("5,00") == form("5"), form("None") == form("")
-    (True, False, True, True)
-    """
-    letters = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
-    if any(map(str.isalpha, letters)):
-        return {"yes": "true", "no": "false", "none": ""}.get(letters, letters)
-    with suppress(ValueError):
-        return str(float(text.replace(",", ".")))
-    return text
 
 
 def valued(total: Tally) -> float | None:

@@ -242,7 +242,7 @@ class Run(Displayed):
     @property
     def size(self) -> str:
         """How many examples there are, and the documents that they belong to, if any two share one."""
-        return f"{len(self.rows)} examples{f' in {self.unit}' if self.clusters else ''}"
+        return unit(len(self.rows), None) + (f" in {self.unit}" if self.clusters else "")
 
     @property
     def failed(self) -> int:

@@ -142,6 +142,8 @@ def json_rows(file: Path) -> Any:
             return [row for _, row in files.json_lines(file)]
         raise error from None
     columns = list(content.values()) if isinstance(content, dict) and not is_by_split(content) else []
+    if len(columns) == 1 and {"data", "rows", "records", "examples"} & content.keys():  # a list with a name
+        return columns[0]
     if columns and all(isinstance(column, list) for column in columns):
         if content.keys() >= {"columns", "data"}:  # orient="split"
             return [dict(zip(content["columns"], row, strict=True)) for row in content["data"]]
