@@ -77,6 +77,11 @@ def test_any_output_is_a_prediction(output: Any, fields: dict[str, Any]) -> None
     assert dict(as_prediction(output).items()) == fields
 
 
+def test_a_program_that_makes_another_one_is_told_so() -> None:
+    failed = attempt(lambda k=3: dspy.Predict("text -> label"), {})
+    assert failed.goldassay_failure.startswith("the program returned a module, Predict")
+
+
 def test_a_note_goes_before_the_error() -> None:
     prediction = attempt(lambda text: 1 / 0, {"text": "x"}, lambda error: "while dividing: ")
     assert prediction.goldassay_failure == "while dividing: ZeroDivisionError: division by zero"

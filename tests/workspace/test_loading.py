@@ -105,3 +105,12 @@ def test_the_only_output_of_a_module_of_dspy_is_the_answer(tmp_path: Path) -> No
     assert (
         workspace.metric(workspace.target(f"{file}:one", "classification"))(gold, dspy.Prediction(team="a")).score == 1
     )
+
+
+def test_a_function_without_parameters_makes_the_program(tmp_path: Path) -> None:
+    """It was called as the program, and the advice was to add inputs to the gold."""
+    file = tmp_path / "mine.py"
+    file.write_text("import dspy\n\n\ndef build():\n    return dspy.Predict('text -> label')\n", encoding="utf-8")
+    target = workspace.target(f"{file}:build")
+    assert (target.shape.inputs, target.shape.outputs) == (("text",), ("label",))
+    assert target.tunable().predictors()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import importlib.util
+import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -66,18 +67,21 @@ def nearest(word: str, names: Iterable[str]) -> str:
 
 
 def program_in(file: Path, name: str, others: Iterable[str]) -> Callable[..., object]:
-    """The program of a workspace file: a DSPy module or a function; of a class, an instance.
+    """The program of a workspace file: a DSPy module or a function; of a class, or a function without parameters, what
+    it makes.
 
     Raises:
         GoldassayError: The file cannot be loaded, or has no program of this name, nor one of the ``others``.
     """
     program = attribute(file, name, also=others)
+    with _one_line_errors(file):
+        if isinstance(program, type) or (inspect.isfunction(program) and not inspect.signature(program).parameters):
+            program = program()
     if not callable(program):
         kind = type(program).__name__
         raise DataError(f"{name} is of type {kind}; a program is a DSPy module or a function", file=file)
-    with _one_line_errors(file):
-        created: Callable[..., object] = program() if isinstance(program, type) else program
-        return created
+    runnable: Callable[..., object] = program
+    return runnable
 
 
 def attribute(file: Path, name: str, also: Iterable[str] = ()) -> Any:

@@ -48,6 +48,8 @@ def as_prediction(output: object) -> dspy.Prediction:
         return failed_with("the program returned None")
     if inspect.isgenerator(output) or inspect.isasyncgen(output):  # calls of dspy.streamify are not heard
         return failed_with("the program returned a stream: measure the module itself, which dspy.streamify got")
+    if isinstance(output, dspy.Module):
+        return failed_with(f"the program returned a module, {type(output).__name__}: name that, as program = build()")
     fields = output
     if isinstance(output, (dspy.Example, BaseModel)) or is_dataclass(output):
         fields = {name: read(output, name) for name in names(output)}
