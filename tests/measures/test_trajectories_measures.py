@@ -265,6 +265,8 @@ def test_the_state_at_the_end_is_checked_by_a_function_of_the_user() -> None:
     for balance in (8, -4, 0):
         with pytest.raises(DataError, match="is_paid returned .*: a check returns a bool, or a number from 0 to 1"):
             measure({"balance": 4}, {"balance": balance})
+    with pytest.raises(DataError, match="is_paid raised KeyError: 'balance'"):
+        measure({"balance": 4}, {"answer": "x"})
     metric = Metric({measure: 0.5, CallF1(): 0.25, answering.ExactMatch(): 0.25})
     score = metric({"balance": 4, "calls": [READ], "answers": ["x"]}, {"balance": 4, "calls": [READ], "answer": "y"})
     assert score.score == 0.75

@@ -125,6 +125,14 @@ def test_measures_are_named_or_given() -> None:
     }
 
 
+def test_a_measure_that_names_a_file_is_a_measure(tmp_path: Path) -> None:
+    (tmp_path / "checks.py").write_text("def paid(gold, pred):\n    return pred['state'] == gold['state']\n")
+    name = f'EndState("{tmp_path}/checks.py:paid")'
+    sides = [[{"id": number, "question": "q", "calls": [], "state": state} for number, state in enumerate("aab")]]
+    sides.append([{"id": number, "trajectory": [], "state": "a"} for number in range(3)])
+    assert goldassay.score("trajectories", *sides, measures=[name]).values == {name: 2 / 3}
+
+
 def test_of_two_measures_of_one_name_none_is_dropped() -> None:
     # flawed: the last one alone was computed, without a word
     records = [{"id": "1", "question": "?", "answers": ["1784", ""]}], [{"id": "1", "answer": ""}]

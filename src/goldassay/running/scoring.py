@@ -209,7 +209,9 @@ def read(
 
 def is_own_metric(measure: object) -> bool:
     """Whether this is a metric of the user in place of a measure: a function, a `Metric`, or its ``FILE.py:NAME``."""
-    return ".py" in measure if isinstance(measure, str) else callable(measure) and not isinstance(measure, Measure)
+    if isinstance(measure, str):
+        return ".py" in measure and not measure.endswith(")")  # EndState("checks.py:paid") is a measure
+    return callable(measure) and not isinstance(measure, Measure)
 
 
 def set_options(task: str, gold: str | Path) -> JsonObject:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from goldassay._support.exceptions import DataError, GoldassayError
+from goldassay._support.exceptions import DataError, GoldassayError, line_of, one_line
 from goldassay._support.workspace import attribute
 from goldassay.core.evidence import Floats, means
 from goldassay.core.fields import identity
@@ -374,8 +374,12 @@ class EndState(TaskMeasure[Mean]):
         if failed(pred):
             return Mean(0.0, 1)
         file, _, name = self.check.rpartition(":")
-        value = attribute(Path(file), name)(gold, pred)
-        if value is None or not 0 <= value <= 1:
+        check = attribute(Path(file), name)
+        try:
+            value = check(gold, pred)
+        except Exception as error:
+            raise DataError(f"{name} raised {one_line(error)}{line_of(error)}", file=file) from error
+        if value is None or isinstance(value, str) or not 0 <= value <= 1:
             raise DataError(f"{name} returned {value!r}: a check returns a bool, or a number from 0 to 1", file=file)
         return Mean(float(value), 1)
 
