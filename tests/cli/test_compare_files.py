@@ -41,6 +41,28 @@ def called(files: dict[str, Path], *names: str, options: tuple[str, ...] = ("--j
     return CliRunner().invoke(app, [*words, *options])
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--margin", ".1"), "--margin is for programs"),
+        (("--threads", "3"), "--threads is for programs"),
+        (("--weight", "strict_f1=2"), "--weight is for the ranking"),
+    ],
+)
+def test_an_option_that_nothing_would_use_is_an_error(
+    files: dict[str, Path], options: tuple[str, ...], says: str
+) -> None:
+    done = called(files, "half", "all", options=options)
+    assert str(done.exception).startswith(says)
+
+
+def test_the_metric_of_several_measures_is_their_mean(files: dict[str, Path]) -> None:
+    options = ("--measure", "strict_f1", "--measure", "strict_recall", "--json")
+    body = json.loads(called(files, "half", "all", options=options).stdout)
+    assert body["runs"][0]["value"] == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert "(0.5 strict F1 + 0.5 strict recall)" in body["verdicts"][0]["sentence"]
+
+
 def test_files_are_compared_as_runs_are(files: dict[str, Path]) -> None:
     done = called(files, "half", "most", "all")
     assert done.exit_code == 0, done.output
@@ -204,7 +226,7 @@ def test_the_value_that_the_headline_names_is_in_both_tables(tmp_path: Path) -> 
     line += [word for name in "ab" for word in ("--pred", str(tmp_path / f"{name}.jsonl"))]
     done = CliRunner().invoke(app, line, env={"COLUMNS": "100"})
     sentence = " ".join(done.stdout.split()).rpartition("examples")[0]
-    difference = re.findall(r"[+-]\d\.\d{3} \[[^]]+\](?= metric \(1 accuracy \+ 1 macro F1\))", sentence)
+    difference = re.findall(r"[+-]\d\.\d{3} \[[^]]+\](?= metric \(0.5 accuracy \+ 0.5 macro F1\))", sentence)
     rows = [row.split("│")[2].strip() for row in done.stdout.splitlines() if row.startswith("│ metric ")]
     assert len(rows) == 2
     assert difference == rows[1:]

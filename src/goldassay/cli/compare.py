@@ -35,6 +35,7 @@ from goldassay.running.matrix import recommend
 from goldassay.running.run import open_runs
 from goldassay.running.summary import protocol
 
+FOR_PROGRAMS = ("budget", "resume", "repeats", "threads", "margin")
 FILES_HELP = "files are compared as: goldassay compare TASK --gold FILE --pred FILE --pred FILE"
 
 
@@ -56,6 +57,8 @@ def compare(
     weights = use.numbers("weight", systems.weight)
     if any(weight < 0 for weight in weights.values()):
         raise GoldassayError(f"--weight expects numbers of 0 or more, got {', '.join(systems.weight or ())}")
+    if weights and not out and systems.metric != "five":
+        raise GoldassayError("--weight is for the ranking, which is written with --out FOLDER")
     of_files = systems.gold and systems.pred and all(path.is_file() for path in systems.pred)
     of_programs = systems.metric and len(runs) == 1 and not (of_files or Path(task.partition(":")[0]).exists())
     if systems.program or systems.state or systems.lm or systems.tune or systems.unlabelled or of_programs:
@@ -69,8 +72,7 @@ def compare(
         loaded = run_programs(task, systems, weights, out, seed=seed, force=force, json=json)
         if not loaded:  # five metrics or labels rank them, and that was shown
             return
-    elif systems.repeats > 1 or systems.budget or systems.resume:
-        name = next(name for name in ("budget", "resume", "repeats") if getattr(systems, name))
+    elif name := next((name for name in FOR_PROGRAMS if getattr(systems, name) != getattr(SystemOptions, name)), ""):
         raise GoldassayError(f"--{name} is for programs: goldassay compare TASK --program NAME --{name} …")
     elif systems.gold is None and not systems.pred:  # runs and logs of other tools, which know how they were read
         columns = dict(anyfields.mapping(systems.map) or {})

@@ -251,7 +251,7 @@ def same_metric(first: Result, other: Result) -> bool:
 
 
 def metric_title(zero: Evidence) -> str:
-    """The name of a metric for a sentence: its measure, or the weighted sum of its measures."""
+    """The name of a metric for a sentence: its measure, or the weighted mean of its measures."""
     text = title(formula(zero))
     return f"metric ({text})" if " + " in text else text or METRIC
 
@@ -265,21 +265,22 @@ def headline(zero: Evidence) -> tuple[str, str]:
 
 
 def formula(zero: Evidence) -> str:
-    """The weighted sum of a metric's measures, as text; a measure whose lower values are better is turned.
+    """The weighted mean of a metric's measures, as text; a measure whose lower values are better is turned.
 
     >>> from goldassay.core.tally import Mean
     >>> both = {"accuracy": Mean(), "minutes": Mean()}
     >>> formula(Evidence(both, worst={"minutes": 60.0})), formula(Evidence(both, {"minutes": 0.0}))
-    ('1 accuracy + 1 (1 - minutes / 60)', 'accuracy')
+    ('0.5 accuracy + 0.5 (1 - minutes / 60)', 'accuracy')
     """
     terms: list[str] = []
+    total = sum(zero.weights.get(name, 1.0) for name in zero.weighted)
     for name in zero.weighted:
         worst = zero.worst.get(name)
         share = name if worst in (None, 1) else f"{name} / {worst:g}"
         term = share if worst is None else f"1 - {share}"
         if len(zero.weighted) == 1:
             return term
-        terms.append(f"{zero.weights.get(name, 1.0):g} {term if worst is None else f'({term})'}")
+        terms.append(f"{zero.weights.get(name, 1.0) / total:.3g} {term if worst is None else f'({term})'}")
     return " + ".join(terms)
 
 
