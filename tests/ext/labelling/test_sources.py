@@ -296,6 +296,14 @@ def test_thousands_of_inputs_are_read_in_a_moment(tmp_path: Path) -> None:
     assert len(pool.inputs) == 5000
 
 
+def test_traces_without_inputs_are_told_to_record_them_and_not_to_rename_one(tmp_path: Path) -> None:
+    root = {"id": "r", "trace_id": "t", "span_data": {"type": "agent", "name": "agent"}}
+    call = {"type": "function", "name": "search", "input": '{"q": "Delft"}'}
+    span = {"id": "s", "trace_id": "t", "parent_id": "r", "span_data": call}
+    with pytest.raises(DataError, match="no input has question, nor any other field"):
+        pool_of([save(tmp_path / "spans.jsonl", [root, span])], "trajectories")
+
+
 def test_the_tool_with_which_a_react_ends_is_no_call_of_a_draft_nor_of_a_scored_run(tmp_path: Path) -> None:
     if not hasattr(dspy, "ReActV2"):
         pytest.skip("this DSPy has no ReActV2")

@@ -274,8 +274,11 @@ def _check_inputs(rows: Collection[Mapping[str, object]], path: Path, pool: Pool
 
 def _absent(noun: str, names: Sequence[str], there: Iterable[str]) -> str:
     """A message: no input or answer has the field of the task."""
+    fields = ", ".join(there)
+    if not fields:
+        return f"no {noun} has {' or '.join(names)}, nor any other field: record what was asked, and the answer"
     hint = f'`map={{"{names[0]}": "COLUMN"}}`'
-    return f"no {noun} has {' or '.join(names)}; there are {', '.join(there) or 'none'}; rename one ({hint})"
+    return f"no {noun} has {' or '.join(names)}; there are {fields}; rename one ({hint})"
 
 
 def _side(side: Any, source: LogSource, task: str, paths: Mapping[str, str]) -> JsonObject:
