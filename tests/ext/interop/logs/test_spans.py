@@ -526,6 +526,15 @@ def test_models_asked_for_calls_whose_tools_have_no_runs(
     assert (call.name, dict(call.args), call.output) == ("read", {"id": 3}, "b")
 
 
+def test_tools_of_pydantic_ai_have_their_arguments(tmp_path: Path) -> None:
+    """Its second format of spans, which was the default of versions 1."""
+    about = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}
+    about |= {"tool_arguments": '{"query": "archive"}', "tool_response": "p1"}
+    row = {"context": {"trace_id": "t", "span_id": "s"}, "parent_id": None, "name": "running tool", "attributes": about}
+    (step,) = steps_in(write(tmp_path / "spans.json", [row]))
+    assert (step.kind, step.name, dict(step.args), step.output) == ("tool", "search", {"query": "archive"}, "p1")
+
+
 def test_spans_of_openais_agents_sdk_are_steps(tmp_path: Path) -> None:
     spans: list[Row] = [
         {"type": "agent", "name": "agent", "tools": ["search", "read"]},
