@@ -11,7 +11,9 @@ import dspy
 import pytest
 
 import goldassay
+from goldassay import Metric
 from goldassay._support.exceptions import GoldassayError
+from goldassay.measures import retrieval
 from goldassay.measures.answering import ExactMatch
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
@@ -126,3 +128,16 @@ def test_dspys_metrics_keep_their_defaults_and_a_measure_alone_is_not_a_metric()
     )
     with pytest.raises(GoldassayError, match=r"not ExactMatch\(.*; write Metric\(ExactMatch\("):
         evaluate(lambda question: question, gold, ExactMatch())
+
+
+@pytest.mark.parametrize("field", ["results", "found"])
+def test_rising_scores_are_told_as_in_score(field: str) -> None:
+    gold = [dspy.Example(query=name, relevant=["a"]).with_inputs("query") for name in "xy"]
+    metric = Metric(retrieval.RR(), columns={"pred.results": field})
+
+    def program(query: str) -> Any:
+        return dspy.Prediction({field: [{"doc_id": "a", "score": 0.1}, {"doc_id": "b", "score": 0.9}]})
+
+    run = evaluate(program, gold, metric)
+    assert run.value == 0.5
+    assert any("negate distances" in note for note in run.warnings)

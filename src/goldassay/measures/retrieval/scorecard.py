@@ -6,7 +6,7 @@ Measures are named as in ir_measures: ``nDCG@10``, ``P(rel=2)@5``, ``RBP(p=0.8)`
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from goldassay.results.result import Result, Sections, by_example, fold, unlike_
 MEASURE_NAME = re.compile(r"(?P<name>[A-Za-z]+)\s*(?:\((?P<inner>.*)\))?\s*(?:@\s*(?P<k>\d+))?", re.DOTALL)
 NEEDS_K = ("P", "R", "Judged", "Success")
 DEFAULT_MEASURES = ("nDCG@5", "nDCG@10", "nDCG@20", "P@5", "P@10", "R@10", "RR", "AP")
+RISING = "results are listed by rising scores, and the highest score is the first rank: negate distances"
 Measures = Sequence[str | Ranked] | None
 
 
@@ -104,19 +105,16 @@ def scorecard(
 
     def facts(chunk: Batches, first: Ranked) -> dict[str, int]:
         batch: RankingBatch = chunk.of(first)
-        beginning = [list(scores(answer).values()) for answer in chunk.pred[:20]]
-        several = [numbers for numbers in beginning if len(numbers) > 1]
-        rising = bool(several) and all(numbers == sorted({*numbers}) for numbers in several)
         return {
             "empty": int((batch.retrieved == 0).sum()),
             "idle": int((batch.relevant() == 0).sum()),
-            "rising": int(rising),
+            "rising": len(rising_notes(chunk.pred[:20])),
         }
 
     counted = "left out" if missing == "skip" else "counted 0"
     warnings = {
         "empty": f"{{n}} of {{examples}} queries have no results and are {counted}",
-        "rising": "results are listed by rising scores, and the highest score is the first rank: negate distances",
+        "rising": RISING,
         "idle": "{n} of {examples} queries have no relevant document and count 0, as in trec_eval",
     }
     sections = Sections(facts, {"query": by_example}, warnings)
@@ -127,6 +125,17 @@ def scorecard(
         ]
         card.notes += unlike_gold("document", *documents)
     return card
+
+
+def rising_notes(predictions: Iterable[object]) -> list[str]:
+    """A warning if the results of all these predictions are listed by rising scores, as distances are.
+
+    >>> rising_notes([{"results": [{"doc_id": "a", "score": 2}, {"doc_id": "b", "score": 1}]}])
+    []
+    """
+    rankings = [list(scores(prediction).values()) for prediction in predictions]
+    several = [numbers for numbers in rankings if len(numbers) > 1]
+    return [RISING] if several and all(numbers == sorted({*numbers}) for numbers in several) else []
 
 
 def band(gold: Examples, pred: Examples, measures: Measures = None) -> dict[str, tuple[float, float]]:
