@@ -139,6 +139,11 @@ def test_options_of_a_proof_that_nothing_would_use_are_errors(folder: Path) -> N
         run(*words, "--program", "quiz.py", "--unlabelled", "test.jsonl", "--draft", "d.csv")
     with pytest.raises(GoldassayError, match=r"no draft at none\.jsonl; name the inputs"):
         run(*words, "--program", "quiz.py", "--draft", "none.jsonl")
+    for option in (("--metric", "quiz.py:right"), ("--lm", "x"), ("--repeats", "2")):
+        with pytest.raises(GoldassayError, match=rf"{option[0]} needs --program"):
+            run("scores.csv", *option)
+    with pytest.raises(GoldassayError, match="--split needs --gold"):
+        run("scores.csv", "--split", "test")
 
 
 def test_saved_programs_alone_have_no_scores(folder: Path) -> None:

@@ -56,6 +56,10 @@ class AuditOptions(SetOptions):
     ] = False
 
 
+NEEDS = {**dict.fromkeys(("lm", "metric", "threads", "repeats", "resume"), "program"), "split": "gold", "map": "gold"}
+"""Options that nothing uses without another one."""
+
+
 def audit(
     results: Annotated[
         list[Path],
@@ -75,6 +79,9 @@ def audit(
     use.check_new(options.out, force)
     runs: list[Run] = []
     if not (options.program or options.unlabelled or options.draft):
+        for name, needed in NEEDS.items():
+            if getattr(options, name) != getattr(AuditOptions, name) and not getattr(options, needed):
+                raise GoldassayError(f"--{name} needs --{needed}: results that exist are audited as they are")
         gold: dict[str, Any] = {}
         if options.gold:
             task_set = next(iter(load(options.gold, task=options.task, map=options.map).tasks.values()))
@@ -88,7 +95,7 @@ def audit(
         if not options.program:
             raise GoldassayError("--unlabelled and --draft need --program, whose states are run on the inputs")
         if len(results) > 2:
-            raise GoldassayError("fresh proof takes one state, which is held against the program as it is, or two")
+            raise GoldassayError("a fresh proof takes one state, which is compared with the program as it is, or two")
         states = [None, *results][-2:]
         names = [str(state or "the program as it is") for state in states]
         target = workspace.target(options.program, options.task)

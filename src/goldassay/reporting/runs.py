@@ -30,7 +30,7 @@ def five(systems: Sequence[Mapping[str, str | float | None]]) -> None:
     print_table("by five metrics", heads, cells, left=heads.index("model") + 1)
     if best["Final_Score"] is None:
         missing = [name.lower() for name, value in best.items() if value is None and name.lower() in FINAL_SCORE_VALUES]
-        line(f"no {' and no '.join(missing)}, because no model for it is installed; so there is no final score")
+        line(f"no {' and no '.join(missing)}, because no model for it is installed; there is no final score")
 
 
 def run_list(entries: Sequence[RunEntry]) -> list[str]:
