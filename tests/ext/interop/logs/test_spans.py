@@ -526,6 +526,32 @@ def test_models_asked_for_calls_whose_tools_have_no_runs(
     assert (call.name, dict(call.args), call.output) == ("read", {"id": 3}, "b")
 
 
+def test_one_text_that_a_tool_got_has_the_name_that_its_model_gave(tmp_path: Path) -> None:
+    """OpenInference writes LangChain's tools of one argument so."""
+    call = {"id": "c", "name": "search", "args": {"query": "archive"}}
+    sides = {"input.value": '{"messages": []}', "output.value": json.dumps({"role": "ai", "tool_calls": [call]})}
+    rows = [
+        {"span_kind": "LLM", "name": "chat", "attributes": sides, "start_time": "2026-11-30T10:00:00"},
+        {"span_kind": "TOOL", "name": "search", "attributes": {"input.value": "archive"}},
+        {"span_kind": "TOOL", "name": "search", "attributes": {"input.value": "Gouda"}},
+    ]
+    rows = [{**row, "context": {"trace_id": "t", "span_id": f"s{at}"}} for at, row in enumerate(rows)]
+    steps = [step for step in steps_in(write(tmp_path / "spans.json", rows)) if step.kind == "tool"]
+    assert [dict(step.args) for step in steps] == [{"query": "archive"}, {"input": "Gouda"}]
+
+
+def test_a_call_that_two_instruments_recorded_is_one(tmp_path: Path) -> None:
+    """AutoGen's own span of a tool is inside that of OpenInference, and has no arguments."""
+    about = {"traceId": "t", "span_kind": "TOOL", "name": "read"}
+    rows: list[Row] = [{**about, "spanId": "a", "attributes": {"input.value": '{"id": 9}', "output.value": "gone"}}]
+    rows.append({**about, "spanId": "b", "parentSpanId": "a", "status": {"code": "ERROR", "message": "KeyError"}})
+    steps = steps_in(write(tmp_path / "spans.json", rows))
+    assert [(step.kind, dict(step.args), step.error) for step in steps] == [
+        ("tool", {"id": 9}, "KeyError"),
+        ("module", {}, "KeyError"),
+    ]
+
+
 def test_tools_of_pydantic_ai_have_their_arguments(tmp_path: Path) -> None:
     """Its second format of spans, which was the default of versions 1."""
     about = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}

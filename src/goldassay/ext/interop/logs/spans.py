@@ -47,8 +47,14 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
     [('module', 'agent', {}, None), ('tool', 'search', {'q': 'Delft'}, 0)]
     """
     ordered = sorted(spans, key=lambda span: moment(span.get("start")))
-    if not any(kind_of(span) in CALLING for span in ordered):
-        ordered += _calls_of(ordered)
+    calling = [span for span in ordered if kind_of(span) in CALLING]
+    has_names = all(as_object(span.get("args"), "input").keys() != {"input"} for span in calling)
+    asked = [] if calling and has_names else _calls_of(ordered)
+    ordered += [] if calling else asked
+    named: dict[tuple[str, str], JsonObject] = {}  # arguments that are one text, by the tool and the text
+    for call in asked:
+        if len(values := [*call.get("args", {}).values()]) == 1:
+            named[call["name"], str(values[0])] = call["args"]
     numbers: dict[str, int] = {}
     for number_, span in enumerate(ordered):
         numbers.setdefault(str(span.get("id")), number_)
@@ -73,10 +79,18 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
                     error = span.get("message") or CALL_FAILED
                 begin = moment(span.get("start"))
                 end = moment(span.get("end"))
+                name = " ".join(str(span.get("name") or kind).split())[:200]
                 args = as_object(span.get("args"), "input")
+                if kind in CALLING and args.keys() == {"input"}:  # OpenInference writes a text alone without its name
+                    args = named.get((name, str(args["input"])), args)
+                args = scrub(bounded({} if args in ({"input": None}, {"input": {}}) else args))
+                outer = None if parent is None else steps[parent]
+                if kind == "tool" and outer and (outer.kind, outer.name) == (kind, name) and args in ({}, outer.args):
+                    kind = "module"  # two instruments recorded one call
+                    outer.error = outer.error or scrub(" ".join(str(bounded(error)).split()))
                 step = Step(
-                    " ".join(str(span.get("name") or kind).split())[:200],
-                    scrub(bounded({} if args in ({"input": None}, {"input": {}}) else args)),
+                    name,
+                    args,
                     len(steps),
                     kind,
                     scrub(bounded(decoded(span.get("output")))),
