@@ -79,6 +79,16 @@ def test_predictions_are_measured_by_a_metric_that_is_named(here: Path) -> None:
     assert compared["comparisons"][0]["difference"] == 0.0
 
 
+def test_the_metric_of_a_programs_file_comes_before_ours(here: Path) -> None:
+    """Outside of a workspace a task that was named had the metric that comes with the package."""
+    text = "def program(text): return {'label': 'A'}\ndef metric(gold, pred): return 0.25\n"
+    Path("quarter.py").write_text(text, encoding="utf-8")
+    Path("labels.csv").write_text("id,text,label\n1,x,A\n2,y,B\n", encoding="utf-8")
+    words = ["eval", "quarter.py", "--task", "classification", "--gold", "labels.csv", "--json"]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert json.loads(done.stdout)["values"] == {"score": 0.25}
+
+
 def test_inputs_may_be_called_id_and_language(here: Path) -> None:
     text = "import dspy\ndef program(id, language): return dspy.Prediction(team='A')\n" + METRIC
     Path("odd.py").write_text(text, encoding="utf-8")

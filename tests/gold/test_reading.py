@@ -106,7 +106,7 @@ def test_a_field_too_many(tmp_path: Path) -> None:
     assert (
         complaint(file)
         == "gold.jsonl:1: record a, txt: no such field in this record; put what is your own under 'meta', "
-        'or name the fields that count (`map={"entities": "entities"}`)'
+        'or let `map={"entities": "entities"}` do that'
     )
 
 

@@ -133,7 +133,9 @@ def problems(
                         "trajectory",
                         next(filter(fields.__contains__, ("trajectory", "calls", "messages")), "COLUMN"),
                     )
-                hint = f', or name the fields that count (`map={{"{pair[0]}": "{pair[1]}"}}`)'
+                mapping = f'`map={{"{pair[0]}": "{pair[1]}"}}`'
+                is_own = pair[0] == pair[1]  # with any mapping, the fields that it does not name are the user's
+                hint = f", or let {mapping} do that" if is_own else f", or name the fields that count ({mapping})"
             elif detail["type"] == "missing":
                 what = "this field is missing"
                 if detail["loc"][-1] == "start" and len(detail["loc"]) == 3:

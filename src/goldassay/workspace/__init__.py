@@ -217,7 +217,8 @@ def metric_file(task: str | Target, attribute: str = "metric") -> Path | None:
     name = f"{program.task if program else task}.py"
     of_program = program.file if program and hasattr(load(program.file), attribute) else None
     shipped = installed() / "metrics" / name  # which a workspace of one's own need not copy
-    files = [root() / "metrics" / name, of_program, shipped if Path(name).stem in TASKS else None]
+    of_workspace = root() / "metrics" / name if root() != installed() else None
+    files = [of_workspace, of_program, shipped if Path(name).stem in TASKS else None]
     return next((file for file in files if file and file.is_file()), None)
 
 
