@@ -34,6 +34,7 @@ STEP_KINDS = {
 """The kind of a step by what tools call it; whatever else there is (agents, chains, tasks) is a module."""
 FAILED_STATUS = (2, "2", "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR", "error")
 API_PREFIX = re.compile(r"^(message|tool_call)\.(function\.)?")
+SMOLAGENTS = "sanitize_inputs_outputs"  # of all calls of its tools
 CALL_FAILED = "the traced call failed"
 UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
 
@@ -80,6 +81,8 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
                 begin = moment(span.get("start"))
                 end = moment(span.get("end"))
                 name = " ".join(str(span.get("name") or kind).split())[:200]
+                if name == "final_answer" and SMOLAGENTS in str(span.get("args")):
+                    kind = "module"  # the tool with which its agents end
                 args = as_object(span.get("args"), "input")
                 if kind in CALLING and args.keys() == {"input"}:  # OpenInference writes a text alone without its name
                     args = named.get((name, str(args["input"])), args)
@@ -178,13 +181,14 @@ def decoded(value: JSON) -> JSON:
 def as_object(value: JSON, name: str) -> JsonObject:
     """A value as an object; one that is none is its one field, and so is one whose only field is ``input``.
 
-    What Traceloop and Langfuse write of a function, ``args`` and ``kwargs``, are its arguments by name; a single one
-    without a name is the value.
+    What Traceloop, Langfuse and smolagents write of a function, ``args`` and ``kwargs``, are its arguments by name; a
+    single one without a name is the value.
     """
     value = decoded(value)
     if isinstance(value, dict) and value.keys() == {"input"}:
         value = decoded(value["input"])
-    if isinstance(value, dict) and value.keys() == {"args", "kwargs"} and isinstance(value["kwargs"], dict):
+    names = value.keys() - {SMOLAGENTS} if isinstance(value, dict) else ()
+    if isinstance(value, dict) and names == {"args", "kwargs"} and isinstance(value["kwargs"], dict):
         args = value["args"]
         kwargs = value["kwargs"]
         if not kwargs and isinstance(args, list) and len(args) == 1:
