@@ -552,16 +552,18 @@ def test_a_call_that_two_instruments_recorded_is_one(tmp_path: Path) -> None:
     ]
 
 
-def test_tools_of_smolagents_have_their_arguments_and_its_end_is_no_call(tmp_path: Path) -> None:
+def test_tools_of_smolagents_and_llama_index_have_their_arguments(tmp_path: Path) -> None:
     rows = []
-    for name, kwargs in (("read", {"id": 7}), ("final_answer", {"answer": "1847"})):
+    for name, kwargs in (("read", {"id": 7}), ("final_answer", {"answer": "1847"}), ("find", {"id": 9})):
         given = {"args": [], "sanitize_inputs_outputs": True, "kwargs": kwargs}
+        given = {"kwargs": kwargs} if name == "find" else given  # LlamaIndex
         about = {"tool.name": name, "input.value": json.dumps(given)}
         rows.append({"context": {"trace_id": "t", "span_id": name}, "span_kind": "TOOL", "attributes": about})
     steps = steps_in(write(tmp_path / "spans.json", rows))
     assert [(step.kind, step.name, dict(step.args)) for step in steps] == [
         ("tool", "read", {"id": 7}),
         ("module", "final_answer", {"answer": "1847"}),
+        ("tool", "find", {"id": 9}),
     ]
 
 

@@ -181,15 +181,15 @@ def decoded(value: JSON) -> JSON:
 def as_object(value: JSON, name: str) -> JsonObject:
     """A value as an object; one that is none is its one field, and so is one whose only field is ``input``.
 
-    What Traceloop, Langfuse and smolagents write of a function, ``args`` and ``kwargs``, are its arguments by name; a
-    single one without a name is the value.
+    What Traceloop, Langfuse, LlamaIndex and smolagents write of a function, ``args`` and ``kwargs``, are its arguments
+    by name; a single one without a name is the value.
     """
     value = decoded(value)
     if isinstance(value, dict) and value.keys() == {"input"}:
         value = decoded(value["input"])
-    names = value.keys() - {SMOLAGENTS} if isinstance(value, dict) else ()
-    if isinstance(value, dict) and names == {"args", "kwargs"} and isinstance(value["kwargs"], dict):
-        args = value["args"]
+    is_call = isinstance(value, dict) and value.keys() <= {"args", "kwargs", SMOLAGENTS}
+    if is_call and isinstance(value, dict) and isinstance(value.get("kwargs"), dict):
+        args = value.get("args")
         kwargs = value["kwargs"]
         if not kwargs and isinstance(args, list) and len(args) == 1:
             return as_object(args[0], name)
