@@ -53,7 +53,7 @@ def test_a_row_that_starts_with_a_hash_is_no_token_however_many_columns_it_fills
 def test_forms_need_not_be_equal_where_the_counts_are(tmp_path: Path) -> None:
     gold, system = ['"" O _ _', "_ O _ _", "Bern B-LOC Q70 _"], ['"""" O _ _', "O O _ _", "Bern B-LOC Q70 _"]
     sides = both(tmp_path, gold, system)
-    assert sides.warnings == ["2 of 3 tokens differ from gold's; they are laid on them by position"]
+    assert sides.warnings == ["2 of 3 tokens differ from gold's; they are aligned by position"]
     assert counts(tmp_path, gold, system)["strong_link"] == (1, 0, 0)
     with pytest.raises(DataError, match="both files must hold the same text"):
         pairs("linking", tmp_path / "gold.tsv", tmp_path / "pred.tsv", format="hipe")

@@ -87,7 +87,11 @@ class Store:
                 yield self._file
             except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
                 self.close()
-                fix = "; delete the file, all of it can be had again" if type(error) is sqlite3.DatabaseError else ""
+                fix = (
+                    "; delete the file: its contents can be fetched or computed again"
+                    if type(error) is sqlite3.DatabaseError
+                    else ""
+                )
                 raise StorageError(f"{self.path}: nothing can be stored here ({error}){fix}") from None
 
     def __getstate__(self) -> dict[str, object]:

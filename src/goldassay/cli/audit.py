@@ -90,7 +90,7 @@ def audit(
         audit = audit_results(*results, baseline=options.baseline, fresh=options.fresh, **gold)
     else:  # two states of a program, on fresh gold or by labels of what they answer otherwise
         if options.program and options.fresh:
-            what = "--fresh says of two results that they are of fresh examples; --program runs these itself"
+            what = "--fresh is for two results that exist; --program runs the fresh examples itself"
             raise GoldassayError(what)
         if not options.program:
             raise GoldassayError("--unlabelled and --draft need --program, whose states are run on the inputs")

@@ -49,7 +49,7 @@ NO_ESTIMATE = {
     "tuning": "these examples were chosen to tune with, so no value can be estimated from them",
 }
 """Why no value can be estimated from the labels of a question."""
-UNCOVERED = "a part of the inputs that were drafted from has no label yet, so these say nothing about all of them"
+UNCOVERED = "a stratum of the draft has no label yet, so these labels do not describe all inputs"
 OF_STRATUM = ("size", "predicted", "verdict_mean")  # the same in every record of a stratum
 
 

@@ -155,7 +155,7 @@ def _pair_rows(gold: Source, pred: Source) -> tuple[Iterator[SourceRecord], Iter
     right = align(left, READ[pred.format](pred), pred.path, by_position=bool(gold.option("protocol")))
     tokens = [token for document in right for token in document.tokens]
     if differ := sum(token.spelling not in ("", token.form) for token in tokens):
-        message = f"{differ} of {len(tokens)} tokens differ from gold's; they are laid on them by position"
+        message = f"{differ} of {len(tokens)} tokens differ from gold's; they are aligned by position"
         pred.warnings.append(message)
     return _records(left, left, gold), _records(right, left, pred)
 

@@ -31,7 +31,7 @@ POLICY = (
 )
 STATUS: dict[type[GoldassayError], int] = {NothingToUndoError: 409, StorageError: 507, DataError: 422}
 FAULT = (
-    "A fault in goldassay: what was decided before is saved. Reload the page; if this comes again, end the review, "
+    "A fault in goldassay: what was decided before is saved. Reload the page; if this happens again, end the review, "
     "start it again, and report what its terminal shows"
 )
 M = TypeVar("M", bound=BaseModel)

@@ -214,7 +214,7 @@ class Journal:
                     )
                     raise DataError(message, file=file) from None
                 except (LookupError, ValueError):
-                    message = "this line takes back, or is about, what is not there"
+                    message = "this line undoes, or refers to, something that is not there"
                     record = None if isinstance(line, ModeLine) else name
                     raise DataError(message, file=file, record=record) from None
         self._log = None if read_only else jsonl.Log(file, sync=True)
