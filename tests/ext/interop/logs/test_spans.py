@@ -552,6 +552,23 @@ def test_a_call_that_two_instruments_recorded_is_one(tmp_path: Path) -> None:
     ]
 
 
+def test_what_traceloop_writes_of_langchain_is_without_its_tags(tmp_path: Path) -> None:
+    around: Row = {"tags": [], "metadata": {}, "kwargs": {"name": None}}
+    sides = [
+        ({"inputs": {"messages": [LANGCHAIN[0]]}, **around}, {"outputs": {"messages": LANGCHAIN}, "kwargs": {}}),
+        ({"input_str": "{'id': 3}", "inputs": {"id": 3}, **around}, {"output": "b", "kwargs": {"tags": []}}),
+    ]
+    rows = []
+    for kind, (given, result) in zip(("workflow", "tool"), sides, strict=True):
+        about = {"traceloop.span.kind": kind, "traceloop.entity.name": kind}
+        about |= {"traceloop.entity.input": json.dumps(given), "traceloop.entity.output": json.dumps(result)}
+        rows.append({"context": {"trace_id": "t", "span_id": kind}, "parent_id": None, "attributes": about})
+    (system,) = systems_in(write(tmp_path / "spans.json", rows))
+    (sample,) = system.samples
+    assert (sample["inputs"], sample["prediction"]) == ({"input": "Where is the archive?"}, {"output": "Gouda"})
+    assert (dict(sample["steps"][1].args), sample["steps"][1].output) == ({"id": 3}, "b")
+
+
 def test_tools_of_smolagents_and_llama_index_have_their_arguments(tmp_path: Path) -> None:
     rows = []
     for name, kwargs in (("read", {"id": 7}), ("final_answer", {"answer": "1847"}), ("find", {"id": 9})):

@@ -171,11 +171,20 @@ def decoded(value: JSON) -> JSON:
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
         return value
     with suppress(*UNREADABLE):
-        inner: JSON = json.loads(value)
-        return inner
+        return _without_tags(json.loads(value))
     with suppress(*UNREADABLE):
         return ast.literal_eval(value) if len(value) < STEP_CHARACTERS else value
     return value
+
+
+def _without_tags(value: Any) -> JSON:
+    """What LangChain's callbacks were given, of what Traceloop writes of them; any other value as it is."""
+    if isinstance(value, dict):
+        has_tags = {"tags", "metadata", "kwargs"} <= value.keys()
+        for name in ("inputs", "outputs", "output"):
+            if name in value and (has_tags or value.keys() == {name, "kwargs"}):
+                return value[name]  # type: ignore[no-any-return]
+    return value  # type: ignore[no-any-return]
 
 
 def as_object(value: JSON, name: str) -> JsonObject:
