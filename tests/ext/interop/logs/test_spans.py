@@ -569,6 +569,26 @@ def test_what_traceloop_writes_of_langchain_is_without_its_tags(tmp_path: Path) 
     assert (dict(sample["steps"][1].args), sample["steps"][1].output) == ({"id": 3}, "b")
 
 
+def test_tools_of_dspy_have_their_own_names_in_traces_of_mlflow(tmp_path: Path) -> None:
+    names = ("ReActV2.forward", "Tool.read", "Tool.submit")
+    spans = [
+        {
+            **{"span_id": name, "parent_span_id": names[0] if number else None, "name": name},
+            "attributes": {
+                "mlflow.spanType": '"TOOL"' if number else '"CHAIN"',
+                "mlflow.spanInputs": json.dumps({"id": 7}),
+            },
+        }
+        for number, name in enumerate(names)
+    ]
+    trace = {"info": {"trace_id": "t", "request": "{}", "state": "OK"}, "data": {"spans": spans}}
+    steps = steps_in(write(tmp_path / "traces.json", [trace]))
+    assert [(step.kind, step.name, dict(step.args)) for step in steps[1:]] == [
+        ("tool", "read", {"id": 7}),
+        ("module", "submit", {"id": 7}),
+    ]
+
+
 def test_tools_of_smolagents_and_llama_index_have_their_arguments(tmp_path: Path) -> None:
     rows = []
     for name, kwargs in (("read", {"id": 7}), ("final_answer", {"answer": "1847"}), ("find", {"id": 9})):

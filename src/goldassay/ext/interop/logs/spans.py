@@ -21,7 +21,7 @@ from goldassay._support.jsonl import JSON
 from goldassay._support.secrets import scrub
 from goldassay.core.fields import JsonObject
 from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
-from goldassay.measures.trajectories.records import CALLING, MODEL_ROLES, message_of, of_messages, role_of
+from goldassay.measures.trajectories.records import CALLING, MODEL_ROLES, SUBMIT, message_of, of_messages, role_of
 from goldassay.running.evaluated import Sample, number
 
 STEP_KINDS = {
@@ -81,13 +81,16 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
                 begin = moment(span.get("start"))
                 end = moment(span.get("end"))
                 name = " ".join(str(span.get("name") or kind).split())[:200]
-                if name == "final_answer" and SMOLAGENTS in str(span.get("args")):
-                    kind = "module"  # the tool with which its agents end
+                outer = None if parent is None else steps[parent]
+                if kind == "tool":
+                    name = name.removeprefix("Tool.")  # DSPy's, as MLflow calls them
+                is_end = name == SUBMIT and outer is not None and outer.name.startswith("ReActV2")
+                if is_end or (name == "final_answer" and SMOLAGENTS in str(span.get("args"))):
+                    kind = "module"  # the tool with which an agent ends
                 args = as_object(span.get("args"), "input")
                 if kind in CALLING and args.keys() == {"input"}:  # OpenInference writes a text alone without its name
                     args = named.get((name, str(args["input"])), args)
                 args = scrub(bounded({} if args in ({"input": None}, {"input": {}}) else args))
-                outer = None if parent is None else steps[parent]
                 if kind == "tool" and outer and (outer.kind, outer.name) == (kind, name) and args in ({}, outer.args):
                     kind = "module"  # two instruments recorded one call
                     outer.error = outer.error or scrub(" ".join(str(bounded(error)).split()))
