@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from dataclasses import make_dataclass
 from typing import Any
 
@@ -48,6 +49,15 @@ def test_a_guarded_copy_has_the_same_predictors_and_its_own_signatures() -> None
     assert type(unguarded(copy)) is Failing
     with pytest.raises(ValueError, match="no"):
         copy(text="x")
+
+
+def test_optimizers_find_the_code_of_a_guarded_copy() -> None:
+    class Local(dspy.Module):  # type: ignore[misc]
+        def forward(self, text: str) -> object:
+            return text
+
+    for program in (Local(), dspy.Predict("text -> label")):
+        assert inspect.getsource(type(guarded(program))) == inspect.getsource(type(program))
 
 
 def test_a_copy_without_demonstrations_keeps_the_models_that_predictors_are_bound_to() -> None:

@@ -147,7 +147,9 @@ def guarded(program: dspy.Module) -> dspy.Module:
         predictor.signature = predictor.signature.with_instructions(predictor.signature.instructions)
     plain = type(copy)
     if not issubclass(plain, _Guarded):
-        copy.__class__ = type(plain.__name__, (_Guarded, plain), {"__module__": plain.__module__})
+        where = ("__module__", "__qualname__", "__firstlineno__")  # optimizers show the program's code to a model
+        named = {name: getattr(plain, name) for name in where if hasattr(plain, name)}
+        copy.__class__ = type(plain.__name__, (_Guarded, plain), named)
     return copy
 
 
