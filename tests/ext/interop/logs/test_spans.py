@@ -569,8 +569,9 @@ def test_what_traceloop_writes_of_langchain_is_without_its_tags(tmp_path: Path) 
     assert (dict(sample["steps"][1].args), sample["steps"][1].output) == ({"id": 3}, "b")
 
 
-def test_tools_of_dspy_have_their_own_names_in_traces_of_mlflow(tmp_path: Path) -> None:
-    names = ("ReActV2.forward", "Tool.read", "Tool.submit")
+@pytest.mark.parametrize("form", ["Tool.{}", "{}.__call__"])
+def test_tools_of_dspy_have_their_own_names_in_traces_of_mlflow_and_openinference(tmp_path: Path, form: str) -> None:
+    names = ("ReActV2.forward", form.format("read"), form.format("submit"))
     spans = [
         {
             **{"span_id": name, "parent_span_id": names[0] if number else None, "name": name},

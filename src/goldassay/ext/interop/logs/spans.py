@@ -21,7 +21,15 @@ from goldassay._support.jsonl import JSON
 from goldassay._support.secrets import scrub
 from goldassay.core.fields import JsonObject
 from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
-from goldassay.measures.trajectories.records import CALLING, MODEL_ROLES, SUBMIT, message_of, of_messages, role_of
+from goldassay.measures.trajectories.records import (
+    CALLING,
+    FINISH,
+    MODEL_ROLES,
+    SUBMIT,
+    message_of,
+    of_messages,
+    role_of,
+)
 from goldassay.running.evaluated import Sample, number
 
 STEP_KINDS = {
@@ -34,6 +42,7 @@ STEP_KINDS = {
 """The kind of a step by what tools call it; whatever else there is (agents, chains, tasks) is a module."""
 FAILED_STATUS = (2, "2", "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR", "error")
 API_PREFIX = re.compile(r"^(message|tool_call)\.(function\.)?")
+DSPY_TOOL = re.compile(r"^Tool\.|\.(__call__|acall)$")  # around the name of DSPy's tools, of MLflow and OpenInference
 SMOLAGENTS = "sanitize_inputs_outputs"  # of all calls of its tools
 CALL_FAILED = "the traced call failed"
 UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
@@ -83,8 +92,8 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
                 name = " ".join(str(span.get("name") or kind).split())[:200]
                 outer = None if parent is None else steps[parent]
                 if kind == "tool":
-                    name = name.removeprefix("Tool.")  # DSPy's, as MLflow calls them
-                is_end = name == SUBMIT and outer is not None and outer.name.startswith("ReActV2")
+                    name = DSPY_TOOL.sub("", name)
+                is_end = name in (FINISH, SUBMIT) and outer is not None and outer.name.startswith("ReAct")
                 if is_end or (name == "final_answer" and SMOLAGENTS in str(span.get("args"))):
                     kind = "module"  # the tool with which an agent ends
                 args = as_object(span.get("args"), "input")
