@@ -240,3 +240,8 @@ def test_a_stored_object_has_the_dicts_in_it_as_they_were() -> None:
     metric = Metric.of(lambda gold, pred: pred.calls.tool_calls[0].args["team"] == gold.team)
     assert metric({"team": "a"}, stored).score == 1.0
     assert Metric.of(lambda gold, pred: len(pred.calls.tool_calls[0].args.keys()))({}, stored).score == 2.0
+
+
+def test_a_class_in_place_of_a_metric_is_told_how_to_make_one() -> None:
+    with pytest.raises(GoldassayError, match=r"; write metric = Team\(\)$"):
+        Metric.of(Team)

@@ -170,3 +170,9 @@ def test_a_prediction_may_be_the_answer_alone(task: str, gold: Any, answer: Any,
     assert metric(example, answer).score == metric(example, {"output": answer}).score == 1
     run = goldassay.evaluate(lambda **inputs: answer, [example], metric, progress=False)
     assert run.values == dict.fromkeys(run.values, 1)
+
+
+def test_pictures_and_histories_are_types_of_dspy() -> None:
+    """A model got a picture as the text of its address."""
+    rows = [{"picture": "data:image/png;base64,AAAA", "history": {"messages": [{"q": "a"}]}}]
+    assert fields(rows) == {"picture": "dspy.Image", "history": "dspy.History"}

@@ -355,6 +355,7 @@ class FunctionMetric(Metric):
     ) -> None:
         if not callable(function) or isinstance(function, (Measure, type)):
             hint = f"; write Metric({function!r})" if isinstance(function, Measure) else ""
+            hint = f"; write metric = {function.__name__}()" if isinstance(function, type) else hint
             raise GoldassayError(f"a metric is a Metric or a function of (gold, prediction), not {function!r}{hint}")
         super().__init__(measure, pass_mark=pass_mark, feedback_from=feedback_from)
         self.function = function

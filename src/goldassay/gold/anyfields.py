@@ -242,11 +242,15 @@ def texts(records: Iterable[Mapping[str, object]]) -> list[str]:
     >>> texts([{"id": str(n), "body": "abcdef"[n] * 9, "team": "AB"[n % 2]} for n in range(6)])
     ['body']
     """
-    return [name for name, kind in fields(records).items() if kind == "str"]
+    return [name for name, kind in fields(records).items() if kind in ("str", "dspy.Image", "dspy.History")]
 
 
 def _type(values: Sequence[Any]) -> str:
     kinds = {type(value) for value in values}
+    if kinds == {str} and all(value.startswith("data:image/") for value in values):
+        return "dspy.Image"
+    if kinds == {dict} and all(value.keys() == {"messages"} for value in values):
+        return "dspy.History"
     if kinds == {str}:
         distinct = sorted(set(values))
         few = len(distinct) <= 12 and len(values) >= 3 * len(distinct) and all(len(text) <= 40 for text in distinct)
