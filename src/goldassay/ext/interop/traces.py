@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay._support import files
+from goldassay.core.fields import read
 from goldassay.gold.formats import HEAD_BYTES, Format, Source, SourceRecord
 
 KEYS = (
@@ -36,7 +37,8 @@ def _traces(source: Source) -> Iterator[SourceRecord]:
         if sample.get("repeat", 1) == 1:
             name = str(sample["id"])
             steps = [step.state() for step in sample.get("steps") or ()]
-            answers = [*_texts(sample.get("prediction"))]
+            outputs = (read(sample, f"prediction.{path}", None) for path in ("answer", "output.answer"))
+            answers = [*_texts(next(filter(None, outputs), sample.get("prediction")))]
             source.questions[name] = [*_texts(sample.get("inputs"))]
             record = {"id": name, "trajectory": steps, "answer": answers[-1] if answers else None}
             yield SourceRecord({**record, "finished": not sample.get("error")})

@@ -18,6 +18,7 @@ from goldassay.ext.interop.logs.spans import decoded
 from goldassay.ext.interop.logs.tools import systems_in
 from goldassay.ext.labelling.drafts import draft
 from goldassay.ext.labelling.sources import pool_of
+from goldassay.gold import read
 from goldassay.measures.trajectories.records import trajectory
 from goldassay.running.rows import Row as RunRow
 
@@ -228,6 +229,15 @@ def test_traces_are_predictions_of_gold_with_their_id_or_their_question(tmp_path
     values = goldassay.score("trajectories", gold, str(file)).values
     assert (values["trajectory_in_order_match"], values["call_precision"]) == (1, 2 / 3)
     assert (values["failed_calls"], values["finished"], values["steps"]) == (1 / 3, 1, len(steps_in(file)))
+
+
+def test_the_answer_of_a_trace_is_its_field_of_that_name(tmp_path: Path) -> None:
+    outputs = {"answer": "Gouda", "history": {"messages": []}, "termination_reason": "submit"}  # of a ReActV2
+    about = {"input.value": '{"question": "where"}', "output.value": json.dumps(outputs)}
+    root: Row = {"context": {"trace_id": "t", "span_id": "a"}, "parent_id": None, "name": "agent", "attributes": about}
+    call: Row = {"context": {"trace_id": "t", "span_id": "b"}, "parent_id": "a", "name": "read", "span_kind": "TOOL"}
+    (record,) = read(write(tmp_path / "spans.json", [root, call]), "trajectories", side="pred")
+    assert record["answer"] == "Gouda"
 
 
 QUESTION = {"role": "user", "content": "Where is the archive?"}
