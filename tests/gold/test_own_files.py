@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, assert_type
+from uuid import UUID
 
 import dspy
 import numpy as np
@@ -341,3 +342,9 @@ def test_ids_that_differ_in_form_alone_are_shown_apart(gold: str, pred: str) -> 
     with pytest.raises(DataError) as error:
         goldassay.score("classification", [{"id": gold, "label": "M"}], [{"id": pred, "label": "M"}])
     assert f"gold has {gold!a}, and {pred!a} differs from it in form alone" in str(error.value)
+
+
+def test_ids_may_be_uuids() -> None:
+    name = UUID(int=7)
+    gold = [{"id": name, "label": "M"}]
+    assert goldassay.score("classification", gold, [{"id": str(name), "label": "M"}])["accuracy"] == 1.0

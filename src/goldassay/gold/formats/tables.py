@@ -30,6 +30,7 @@ from math import inf, isfinite
 from os.path import isfile
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, MissingExtra
@@ -310,7 +311,7 @@ def _plain(value: object, name: str, predicted: bool) -> object:
 
     def simple(inner: object) -> object:
         plain = jsonl.jsonable(inner)
-        if isinstance(plain, str) and not (predicted or hasattr(inner, "isoformat") or isinstance(inner, Enum)):
+        if isinstance(plain, str) and not (predicted or hasattr(inner, "isoformat") or isinstance(inner, (Enum, UUID))):
             message = f"{name} holds {type(inner).__name__}, which no record can hold"
             raise DataError(f'{message}; name the fields you want (`map={{"NAME": "PATH"}}`)')
         return plain
