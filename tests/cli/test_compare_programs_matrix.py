@@ -30,7 +30,8 @@ def test_the_best_and_the_cheapest_are_named_and_a_comparison_goes_on(tmp_path: 
     assert advice["best"] in values
     assert advice["unit"] == "seconds"  # neither asks a model
     assert advice["sentences"][0].startswith(f"The best by the metric is {advice['best']}")
-    assert "not worse than the best by more than 0.9" in advice["sentences"][1]
+    told = "None is cheaper." if advice["cheapest"] == advice["best"] else "not worse than the best by more than 0.9"
+    assert told in advice["sentences"][1]
     runs = sorted((tmp_path / "runs").iterdir())
     again = CliRunner().invoke(app, [*call, "--resume", str(tmp_path)])
     assert again.exit_code == 0, again.output
@@ -117,7 +118,7 @@ def test_of_dearer_programs_nothing_is_asked() -> None:
     assert recommend(runs, 0.2).sentences[1] == "None is cheaper."
     runs[1] = replace(near, head=replace(near.head, cost=cheap))
     needed = recommend(runs, 0.2).tests[1].needed
-    line = "No cheaper one is shown to be not worse than the best by more than 0.2"
+    line = "No cheaper one is shown to be within 0.2 of it"
     assert recommend(runs, 0.2).sentences[1] == f"{line}: about {needed} examples would settle it for near."
     runs[1] = replace(bad, head=replace(bad.head, cost=cheap))
     assert recommend(runs, 0.2).sentences[1] == f"{line}."
@@ -135,3 +136,22 @@ def test_a_program_that_is_named_twice_is_listed_once(
     done = CliRunner().invoke(app, ["compare", words[0], *programs, "--gold", "gold.csv", "--json"])
     values = {run["name"]: run["values"]["score"] for run in json.loads(done.stdout)["runs"]}
     assert values == {"two": 0.0, "two-other": 1.0}
+
+
+def test_the_best_is_not_tested_against_itself() -> None:
+    examples = [dspy.Example(id=str(n), a=n, b=n).with_inputs("a") for n in range(60)]
+    answers = {"good": lambda a: {"b": a}, "bad": lambda a: {"b": a and 1}}
+    runs = []
+    for tokens, (name, program) in zip((80, 40), answers.items(), strict=True):
+        run = evaluate(program, examples, lambda gold, pred: gold.b == pred.b, name=name)
+        cost: dict[str, Any] = {
+            "calls": 60,
+            "cached": 0,
+            "prompt_tokens": tokens,
+            "completion_tokens": 0,
+            "seconds": 1.0,
+        }
+        runs.append(replace(run, head=replace(run.head, cost=cost)))
+    advice = recommend(runs, 0.2)
+    assert advice.cheapest == advice.best
+    assert advice.sentences[1].startswith("No cheaper one is shown to be within 0.2 of it")

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Literal
 
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import JsonObject
+from goldassay.core.fields import JsonObject, unit
 from goldassay.results.view import p_value, signed
 from goldassay.statistics import Interval, PairedTest
 from goldassay.statistics.labels import SIGNIFICANCE, LabelTest, adjusted
@@ -187,7 +187,7 @@ class Comparison:
             if labels.sign:
                 return f"{second} is {self.verdict} than {first}: {gap}, proven with {count} (p {p_value(labels.p)})."
             return f"Whether {second} differs from {first} is not proven: {gap}, {count} (p {p_value(labels.p)})."
-        size = f"{self.examples} examples{f' in {self.n} {self.unit}' if self.unit != 'examples' else ''}"
+        size = f"{unit(self.examples, None)}{f' in {self.n} {self.unit}' if self.unit != 'examples' else ''}"
         measure = self.title or f"{title(self.measure)}{' (lower is better)' if self.lower_is_better else ''}"
         verdict = self.verdict
         if verdict == ComparisonVerdict.SAME or self.test is None:

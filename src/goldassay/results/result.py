@@ -211,7 +211,7 @@ class Result(Displayed):
     @property
     def size(self) -> str:
         """How many examples there are, and the documents that they belong to, if any two share one."""
-        return f"{self.examples} examples{f' in {self.unit}' if 'document' in self.unit else ''}"
+        return f"{unit(self.examples, None)}{f' in {self.unit}' if 'document' in self.unit else ''}"
 
     @property
     def warnings(self) -> list[str]:

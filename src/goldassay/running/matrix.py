@@ -40,7 +40,7 @@ class Recommendation:
             return [f"The best by the metric is {best}.", f"The cheapest cannot be named: {why}."]
         lines = [f"The best by the metric is {best} ({self.costs[self.best]:.4g} {self.unit} an example)."]
         cheaper = [i for i, cost in enumerate(self.costs) if cost < self.costs[self.best]]
-        if self.cheapest in (self.best, *cheaper):
+        if self.cheapest in cheaper:
             cost = f"{self.costs[self.cheapest]:.4g} {self.unit} an example"
             p = min(1.0, self.tests[self.cheapest].p * (len(self.names) - 1))  # Bonferroni, as it was chosen
             return [
@@ -50,7 +50,7 @@ class Recommendation:
             ]
         if not cheaper:
             return [*lines, "None is cheaper."]
-        line = f"No cheaper one is shown to be not worse than the best by more than {self.margin:g}"
+        line = f"No cheaper one is shown to be within {self.margin:g} of it"
         if undecided := [i for i in cheaper if self.tests[i].needed]:
             first = min(undecided, key=lambda i: self.costs[i])
             line += f": about {self.tests[first].needed} examples would settle it for {self.names[first]}"

@@ -154,7 +154,7 @@ def test_files_are_ranked_under_an_official_protocol(tmp_path: Path) -> None:
         printed = CLI.invoke(
             app, [*arguments[:-1], *protocol, "--out", str(tmp_path / "shown")], catch_exceptions=False
         )
-        assert ("examples, protocol hipe" in printed.output) is bool(protocol)
+        assert ("on 1 example, protocol hipe" in printed.output) is bool(protocol)
         scored = CLI.invoke(app, ["score", "extraction", *arguments[2:6], "--format", "hipe", "--json", *protocol])
         assert json.loads(scored.stdout)["values"]["partial_f1"] == partial[len(protocol)]  # as score counts
     assert partial == {0: pytest.approx(2 / 3), 2: pytest.approx(1 / 3)}
