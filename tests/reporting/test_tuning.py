@@ -143,3 +143,9 @@ def test_the_front_of_a_chart_is_a_line_below_the_points_that_it_joins() -> None
     series = [("front", [*points.values()]), *((name, [point]) for name, point in points.items())]
     drawn = figure(Chart("curves", "value", series))["data"]
     assert [trace["mode"] for trace in drawn] == ["lines", "lines+markers", "lines+markers"]
+
+
+@pytest.mark.parametrize(("title", "mode"), [("gain", "tozero"), ("value", "normal")])
+def test_a_chart_of_gains_shows_where_0_is(title: str, mode: str) -> None:
+    drawn = figure(Chart("intervals", title, [("a", [Point("a", 0.09, 0.04, 0.14)])]))
+    assert drawn["layout"]["xaxis"]["rangemode"] == mode

@@ -69,7 +69,7 @@ def _intervals(chart: Chart) -> JsonObject:
         data.append(_marks(at, name, across, down, "%{customdata}", **options))
     ticks = {"tickvals": list(range(len(names))), "ticktext": [escape(str(name), quote=False) for name in names]}
     layout = {
-        "xaxis": {"title": f"{chart.title} [95 %]"},
+        "xaxis": {"title": f"{chart.title} [95 %]", "rangemode": "normal" if chart.title == "value" else "tozero"},
         "yaxis": {**ticks, "showgrid": False, "zeroline": False, "autorange": "reversed", "automargin": True},
         "showlegend": count > 1,
     }
