@@ -79,6 +79,28 @@ def test_predictions_are_measured_by_a_metric_that_is_named(here: Path) -> None:
     assert compared["comparisons"][0]["difference"] == 0.0
 
 
+def test_runs_of_any_task_are_compared_by_a_metric_that_is_named(here: Path) -> None:
+    """Run folders in place of files were taken for programs: there was no such task."""
+    Path("bare.py").write_text("inputs = ['body']\ndef program(body): return {'team': 'A'}\n", encoding="utf-8")
+    Path("same.py").write_text(METRIC, encoding="utf-8")
+    folder = evaluated("bare.py", "--metric", "same.py")["folder"]
+    words = [
+        "compare",
+        "own",
+        "--gold",
+        "gold.csv",
+        "--pred",
+        folder,
+        "--pred",
+        folder,
+        "--metric",
+        "same.py",
+        "--json",
+    ]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert json.loads(done.stdout)["comparisons"][0]["difference"] == 0.0
+
+
 def test_the_metric_of_a_programs_file_comes_before_ours(here: Path) -> None:
     """Outside of a workspace a task that was named had the metric that comes with the package."""
     text = "def program(text): return {'label': 'A'}\ndef metric(gold, pred): return 0.25\n"

@@ -59,7 +59,7 @@ def compare(
         raise GoldassayError(f"--weight expects numbers of 0 or more, got {', '.join(systems.weight or ())}")
     if weights and not out and systems.metric != "five":
         raise GoldassayError("--weight is for the ranking, which is written with --out FOLDER")
-    of_files = systems.gold and systems.pred and all(path.is_file() for path in systems.pred)
+    of_files = systems.gold and systems.pred
     of_programs = systems.metric and len(runs) == 1 and not (of_files or Path(task.partition(":")[0]).exists())
     if systems.program or systems.state or systems.lm or systems.tune or systems.unlabelled or of_programs:
         if len(runs) != 1:
