@@ -242,7 +242,7 @@ def test_the_protocol_stands_in_the_title_and_what_it_does_not_define_is_marked(
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     arguments = ("score", "extraction", "--gold", file, "--pred", file, "--format", "hipe")
     official = goldassay(*arguments, "--protocol", "hipe")
-    assert official.stdout.startswith("extraction, 1 examples, protocol hipe")
+    assert official.stdout.startswith("extraction, 1 example, protocol hipe")
     assert "by type, protocol hipe" in official.stdout
     assert "token *" in official.stdout
     assert "strict *" not in official.stdout
@@ -250,7 +250,7 @@ def test_the_protocol_stands_in_the_title_and_what_it_does_not_define_is_marked(
     assert "* not defined by the protocol hipe" in official.stdout
     assert official.stdout.count("protocol hipe") == 4  # both tables of values, the star's meaning, the types
     ours = goldassay(*arguments, "--all")
-    assert ours.stdout.startswith("extraction, 1 examples ")
+    assert ours.stdout.startswith("extraction, 1 example ")
     assert "*" not in ours.stdout
     body = json.loads(goldassay(*arguments, "--protocol", "hipe", "--json").stdout)
     assert (body["protocol"], "strict_f1" in body["undefined"]) == ("hipe", False)
