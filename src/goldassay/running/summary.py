@@ -80,8 +80,7 @@ def run_view(run: Run) -> View:
     view: View = [Sentence(run_sentence(run, run.name), "open")] if run.rows else []
     view.append(Table(f"{name}, {model}" if model else name, columns, rows))
     if combined:
-        mean = "the weighted mean of " if " + " in weighted.convention else ""
-        view.append(Sentence(f"metric is {mean}{weighted.convention}; tuning improves it"))
+        view.append(Sentence(f"metric is {weighted.convention}; it is what tuning improves"))
     for stratum, keys in run.by_stratum.items() if run.values else ():
         if len(keys) > 1:  # the largest parts first
             first = next(iter(run.values))
