@@ -525,6 +525,15 @@ def _number(value: Any) -> float:
     return number
 
 
+def as_metric(metric: AnyMetric) -> Metric:
+    """A metric as it is, and any other function of gold and prediction as one (`Metric.of`).
+
+    >>> as_metric(lambda gold, pred: gold == pred).zero.weighted
+    ['score']
+    """
+    return metric if isinstance(metric, Metric) else Metric.of(metric)
+
+
 def _overall(parts: Sequence[Tally | float]) -> Tally | float:
     """The value of a dict without one of its own: the sum of evidence of one kind, else the mean."""
     if isinstance(parts[0], Counts) and all(type(value) is type(parts[0]) for value in parts):

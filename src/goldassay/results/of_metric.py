@@ -9,28 +9,29 @@ from functools import partial
 from goldassay.core.evidence import stacked
 from goldassay.core.fields import Columns, Fields, JsonObject, identity, sides
 from goldassay.core.measure import OWN_TASK, RAISED, Batches, Measure, failed, raised_notes
-from goldassay.core.metric import Assessments, FunctionMetric, Metric
+from goldassay.core.metric import AnyMetric, Assessments, FunctionMetric, as_metric
 from goldassay.core.tally import Counts
 from goldassay.results.result import Result, breakdowns, by_key, form_alone, form_notes, form_warning, from_columns
 
 
-def fold_metric(metric: Metric, gold: Sequence[object], pred: Sequence[object], task: str = OWN_TASK) -> Result:
+def fold_metric(metric: AnyMetric, gold: Sequence[object], pred: Sequence[object], task: str = OWN_TASK) -> Result:
     """The values of a metric over aligned gold and predictions.
 
     What a measure counts by key, and the `Counts` that a function returns by name, are in ``by`` with precision,
     recall, F1. A prediction that cannot be measured counts as failed, and a note says so.
 
     Args:
-        metric: The metric.
+        metric: The metric, or any function of gold and prediction.
         gold: The gold records.
         pred: Their predictions.
         task: What the result calls the task.
 
-    >>> metric = Metric.of(lambda gold, pred: {name: gold[name] == pred[name] for name in ("no", "total")})
-    >>> result = fold_metric(metric, [{"no": 1, "total": 2}], [{"no": 1, "total": 3}])
+    >>> right = lambda gold, pred: {name: gold[name] == pred[name] for name in ("no", "total")}
+    >>> result = fold_metric(right, [{"no": 1, "total": 2}], [{"no": 1, "total": 3}])
     >>> result.values, result.by
     ({'score': 0.5, 'no': 1.0, 'total': 0.0}, {})
     """
+    metric = as_metric(metric)
     reasons: list[tuple[str, str]] = []
     assessed: list[Assessments] = [{}] * len(gold)
     # A function shows the names of its values when it is called first, so predictions of a program that failed, for

@@ -21,7 +21,7 @@ from goldassay._support.progress import quiet, run_progress
 from goldassay._support.secrets import redact, remember
 from goldassay.core.fields import Fields, check_unique, shared_text, sides
 from goldassay.core.measure import RAISED, parse, raised_notes
-from goldassay.core.metric import AnyMetric, FunctionMetric, Metric
+from goldassay.core.metric import AnyMetric, FunctionMetric, Metric, as_metric
 from goldassay.core.shape import shape_of
 from goldassay.measures.retrieval.scorecard import rising_notes
 from goldassay.models.lm import bound_model, check_bound
@@ -84,7 +84,7 @@ def evaluate(
     if not gold:
         raise GoldassayError("there are no gold examples to evaluate on")
     check_unique(gold)
-    evaluation = _Evaluation(program, gold, metric if isinstance(metric, Metric) else Metric.of(metric), use)
+    evaluation = _Evaluation(program, gold, as_metric(metric), use)
     with chdir("."):  # a program may change the current folder, and paths stay what they were
         if use.engine == "threads":
             return evaluation.run(evaluation.measuring)

@@ -256,16 +256,12 @@ def card_of(task: str, aligned: Pairs, options: Record, intervals: bool | None =
     elif task in TASKS and own is None:
         card = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **chosen)
     else:
-        from goldassay.core.metric import Metric  # loads DSPy
-        from goldassay.results.of_metric import fold_metric
+        from goldassay.results.of_metric import fold_metric  # loads DSPy
 
         names = [name for name in names or () if name is not own]
         if any(map(is_own_metric, names)):
             raise GoldassayError("one metric of your own at a time: a function may return a dict of values")
-        if isinstance(own, Metric):
-            metric = own
-        else:
-            metric = Metric.of(own) if callable(own) else workspace.metric(task, own)
+        metric = own if callable(own) else workspace.metric(task, own)
         card = fold_metric(metric, aligned.gold, aligned.pred, task)
     if names:
         card = choose(card, names, chosen.get("weight", ""))

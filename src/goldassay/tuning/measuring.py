@@ -27,7 +27,7 @@ from goldassay._support import jsonl
 from goldassay._support.exceptions import GoldassayError, RunStopped
 from goldassay.core.evidence import contributions
 from goldassay.core.fields import Record, clusters, read, shuffled_documents
-from goldassay.core.metric import AnyMetric, Metric
+from goldassay.core.metric import AnyMetric, as_metric
 from goldassay.core.tally import Evidence
 from goldassay.running import Run
 from goldassay.running.budget import EndpointDown
@@ -123,7 +123,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.order = shuffled_documents(self.examples, self.options.seed)
-        self.scorer = self.metric if isinstance(self.metric, Metric) else Metric.of(self.metric)
+        self.scorer = as_metric(self.metric)
         self.tolerated = {name: 0.0 for name, weight in self.scorer.weights.items() if not weight}
         if self.guarded is not None:
             if unknown := [name for name in self.guarded if name not in self.zero]:

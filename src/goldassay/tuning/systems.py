@@ -22,7 +22,7 @@ from goldassay._support.dspy_compat import copy_program, input_keys
 from goldassay._support.exceptions import DataError, GoldassayError, user_code
 from goldassay._support.options import shell_line
 from goldassay.core.measure import TASKS, target_met
-from goldassay.core.metric import AnyMetric, Metric
+from goldassay.core.metric import AnyMetric, as_metric
 from goldassay.core.shape import ProgramShape, shape_of
 from goldassay.gold import TaskSet, anyfields, load
 from goldassay.models.lm import Model, for_program
@@ -306,7 +306,7 @@ class MarkedTest:
             self.target = workspace.Target(task or "own", Path(), type(program).__name__)
         if metric is None or isinstance(metric, str):
             metric = workspace.metric(self.target, metric)
-        self.metric: Metric = metric if isinstance(metric, Metric) else Metric.of(metric)
+        self.metric = as_metric(metric)
         self.floors: Mapping[str, float] = self.metric.targets if floors is None else floors
         if not self.floors:
             raise GoldassayError("a case needs floors={'strict_f1': 0.5}, or a metric with targets")

@@ -175,7 +175,7 @@ def metric(task: str | Target, place: str | None = None) -> Metric:
     Raises:
         GoldassayError: The task has no metric, or its file cannot be loaded.
     """
-    from goldassay.core.metric import Metric
+    from goldassay.core.metric import as_metric
 
     text, _, name = (place or "").partition(":")
     file = Path(text) if place else metric_file(task)
@@ -193,7 +193,7 @@ def metric(task: str | Target, place: str | None = None) -> Metric:
     if file.is_file():
         load(file, fresh=True)
     value = attribute(file, name or "metric")
-    value = value if isinstance(value, Metric) else Metric.of(value)
+    value = as_metric(value)
     field = ANSWER_FIELDS.get(task.task) if isinstance(task, Target) else None
     if isinstance(task, Target) and task.file.is_file() and field and field not in DSPY_NOTES:
         outputs = task.shape.outputs
