@@ -503,7 +503,7 @@ AnyMetric: TypeAlias = Metric | Callable[..., Any]  # what may stand for a metri
 class StoredObject(dict[str, object]):
     """A stored object or dict: its fields are items and attributes, since a row does not say which of both it was."""
 
-    def __getattribute__(self, name: str) -> Any:
+    def __getattribute__(self, name: str) -> object:
         return self[name] if name in self else super().__getattribute__(name)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from goldassay._support import files
+from goldassay._support.jsonl import JSON
 from goldassay.core.fields import read
 from goldassay.gold.formats import HEAD_BYTES, Format, Source, SourceRecord
 
@@ -44,7 +44,7 @@ def _traces(source: Source) -> Iterator[SourceRecord]:
             yield SourceRecord({**record, "finished": not sample.get("error")})
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: JSON) -> Iterator[str]:
     """All texts in a value."""
     from goldassay.ext.interop.logs.spans import decoded
 

@@ -14,9 +14,6 @@ from goldassay.core.steps import Step
 from goldassay.measures.trajectories.matching import CallPair
 from goldassay.text.words import json_text
 
-RAISED = re.compile(r"Traceback \(most recent call last\):\n(?:\s.*\n)+(\S.*)")
-"""What was raised, at the end of a traceback, which is what ReAct gets of a tool that failed."""
-
 
 def review(pair: CallPair) -> Review:
     """The errors of a pair in the order of its steps, and the calls that are right.
@@ -71,7 +68,8 @@ def review(pair: CallPair) -> Review:
         errors.append(_error("wrong_order", message, first, None, best.pred[first]))
     for j in pair.unrecovered:
         call = best.pred[j]
-        raised = RAISED.findall(call.error)
+        # ReAct gets a traceback of a tool that failed: what was raised is at its end
+        raised = re.findall(r"Traceback \(most recent call last\):\n(?:\s.*\n)+(\S.*)", call.error)
         reason = " ".join((raised[-1] if raised else call.error).split())[:80]
         message = f"{call.name} failed ({reason}), and the program went on without it."
         errors.append(_error("ignored_error", message, j, None, call))

@@ -32,7 +32,7 @@ from typing import Any
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, short_repr
 from goldassay._support.jsonl import JSON
-from goldassay.core.fields import Fields, Record, read
+from goldassay.core.fields import Fields, JsonObject, Record, read
 from goldassay.core.measure import failed, gold_field, pred_field
 from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
 
@@ -340,7 +340,7 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             # scores need the calls alone
             steps.append(ANSWER if strict else Step(str(name), {}, parent, "model", text_of(message)))
         called = list_of(get("tool_calls"), "tool_calls")
-        in_parts: list[Fields] = []
+        in_parts: list[JsonObject] = []
         if role in CALL_ITEMS:
             called = [message]
         elif get("function_call"):  # how it was before tools
@@ -426,7 +426,7 @@ def _part(part: Record) -> Fields:
     return fields | {"type": kind}
 
 
-def kind_of_part(part: Record) -> str:
+def kind_of_part(part: Mapping[str, object]) -> str:
     """What a part of a message says that it is; empty if it does not."""
     kinds = (part.get(name) for name in ("type", "part_kind", "block_type"))
     return str(next(filter(None, kinds), "")).replace("-", "_")

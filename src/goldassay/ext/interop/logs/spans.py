@@ -189,7 +189,7 @@ def decoded(value: JSON) -> JSON:
     return value
 
 
-def _without_tags(value: Any) -> JSON:
+def _without_tags(value: JSON) -> JSON:
     """What LangChain's callbacks were given, of what Traceloop writes of them; any other value as it is."""
     if isinstance(value, dict):
         has_tags = {"tags", "metadata", "kwargs"} <= value.keys()
