@@ -625,6 +625,21 @@ def test_an_agent_of_dspys_second_react_is_read_and_its_failed_call_is_an_error(
     ]
     cut = {"history": json.loads(pred.history.model_dump_json()), "termination_reason": "max_iters"}
     assert (len(trajectory(cut).calls), trajectory(cut).finished) == (2, False)
+    with dspy.context(lm=DummyLM(turns[1:])):  # the next turn of the conversation
+        second = program(question="and then", history=pred.history)
+    assert CallF1()(gold, second).tally == Counts(tp=1.0, fp=0.0, fn=0.0)
+    assert [step.name for step in steps_of(second)] == ["read", "submit"]
+
+
+def test_calls_whose_arguments_langchain_could_not_read_are_calls_of_that_text() -> None:
+    valid = {"name": "search", "args": {"q": "Delft"}, "id": "a"}
+    invalid = {"name": "read", "args": "{id: 7", "id": "b", "error": None, "type": "invalid_tool_call"}
+    messages: Any = [{"type": "ai", "content": "", "tool_calls": [valid], "invalid_tool_calls": [invalid]}]
+    expected = [("search", {"q": "Delft"}), ("read", {"": "{id: 7"})]
+    assert [(call.name, dict(call.args)) for call in trajectory({"messages": messages}).calls] == expected
+    function = {"name": "read", "arguments": "{id: 7"}  # as it repeats the answer of OpenAI
+    messages[0] |= {"tool_calls": [], "additional_kwargs": {"tool_calls": [{"id": "b", "function": function}]}}
+    assert [(call.name, dict(call.args)) for call in trajectory({"messages": messages}).calls] == expected[1:]
 
 
 @pytest.mark.parametrize(

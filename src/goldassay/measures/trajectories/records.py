@@ -291,10 +291,12 @@ def _of_react(fields: Record) -> list[Step]:
 
 
 def _of_history(turns: Sequence[object]) -> list[Step]:
-    """The steps of ReActV2, by the turns of its history."""
+    """The steps of ReActV2, by the turns of its history; those before an earlier answer are of other predictions."""
     steps: list[Step] = []
     for turn in turns:
         calls = read(turn, "tool_calls.tool_calls", None) or ()
+        if calls and any(step.name == SUBMIT and not step.error for step in steps):
+            steps.clear()
         results = read(turn, "tool_calls.tool_call_results.tool_call_results", None) or ()
         for call, result in zip_longest(calls, results[: len(calls)]):
             step = call_of(call, len(steps))
@@ -340,6 +342,10 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             # scores need the calls alone
             steps.append(ANSWER if strict else Step(str(name), {}, parent, "model", text_of(message)))
         called = list_of(get("tool_calls"), "tool_calls")
+        if invalid := get("invalid_tool_calls"):  # LangChain's, whose arguments are a text that it could not read
+            valid_ids = [read(call, "id", None) for call in called]
+            unread = (call for call in list_of(invalid, "invalid_tool_calls") if read(call, "name", None))
+            called = [*called, *(call for call in unread if read(call, "id", ...) not in valid_ids)]
         in_parts: list[JsonObject] = []
         if role in CALL_ITEMS:
             called = [message]

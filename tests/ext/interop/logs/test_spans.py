@@ -344,6 +344,13 @@ def test_a_trace_has_the_calls_and_the_answer_of_its_models(
     assert {sample["steps"][step.parent].name for step in calls} == ({"agent"} if has_tools else {"chat"})
 
 
+@pytest.mark.parametrize("export", [{"resourceSpans": [{"scopeSpans": [{"spans": []}]}]}, {"resourceLogs": []}])
+def test_an_export_without_spans_is_told_so(tmp_path: Path, export: Row) -> None:
+    file = write(tmp_path / "traces.json", export)
+    with pytest.raises(GoldassayError, match="there are no spans in this export"):
+        goldassay.score("trajectories", [{"id": "a", "calls": []}], str(file))
+
+
 def test_a_trace_is_of_the_service_in_which_it_began_and_needs_no_messages(tmp_path: Path) -> None:
     def resource(service: str, *spans: Row) -> Row:
         about = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]}

@@ -305,7 +305,7 @@ def _mlflow(content: Content, file: Path) -> list[LogSystem]:
 
 def _opentelemetry(content: Content, file: Path) -> list[LogSystem]:
     exports = [item for item in (content if isinstance(content, list) else [content]) if isinstance(item, dict)]
-    if not any("resourceSpans" in export for export in exports):
+    if not any("resourceSpans" in export or "resourceLogs" in export for export in exports):
         return []
     messages: dict[str, list[JsonObject]] = defaultdict(list)
     for _, record in _items(exports, "resourceLogs", "scopeLogs", "logRecords"):  # an event may be a record of a log
@@ -319,6 +319,8 @@ def _opentelemetry(content: Content, file: Path) -> list[LogSystem]:
         name = _attributes(resource.get("resource", {})).get("service.name", file.stem)
         events = [*(span.get("events") or ()), *messages[str(span.get("spanId"))]]
         spans.append((str(name), {**span, "events": events}))
+    if not spans:
+        raise DataError("there are no spans in this export of OpenTelemetry", file=file)
     owners: dict[str, str] = {}  # a trace is of the service in which it began
     for name, span in sorted(spans, key=lambda item: bool(item[1].get("parentSpanId"))):
         owners.setdefault(str(span.get("traceId")), name)
