@@ -89,7 +89,7 @@ def test_gold_must_stand_in_the_text() -> None:
 
 def test_a_missing_field_lists_what_is_there() -> None:
     with pytest.raises(
-        FieldError, match=r"the gold example has no field 'entities'; it has text; rename with columns="
+        FieldError, match=r"the gold example has no field 'entities'; it has text; rename with Metric\(…, columns="
     ):
         ex.SpanF1()({"text": "x"}, {"entities": []})
     with pytest.raises(FieldError, match=r"the prediction has no field 'entities'; it has spans, note; rename with"):

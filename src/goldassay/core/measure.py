@@ -398,7 +398,7 @@ def _no_field(record: object, inner: object, side: str, name: str) -> FieldError
     near = difflib.get_close_matches(name, names(inner), n=1)
     likely = near or [field for field in names(inner) if field == "output"] or names(inner)
     path = message_path(inner, likely[0] if len(likely) == 1 else "")
-    advice = f"rename with columns={{'{side}.{name}': {repr(path) if path else '…'}}}"
+    advice = f"rename with Metric(…, columns={{'{side}.{name}': {repr(path) if path else '…'}}})"
     return FieldError(f"the {noun} has no field {name!r}; it has {', '.join(names(inner)) or 'none'}; {advice}")
 
 
