@@ -46,6 +46,7 @@ def called(files: dict[str, Path], *names: str, options: tuple[str, ...] = ("--j
     [
         (("--margin", ".1"), "--margin is for programs"),
         (("--threads", "3"), "--threads is for programs"),
+        (("--all",), "--all is for programs"),
         (("--weight", "strict_f1=2"), "--weight is for the ranking"),
     ],
 )

@@ -229,10 +229,24 @@ def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
 
 
 def test_options_for_programs_alone_are_refused_with_a_judge(labels: Path) -> None:
-    for option, value in (("--metric", "m.py"), ("--format", "x")):
-        body = CliRunner().invoke(app, ["tune", "--judge", "criterion", "--gold", str(labels), option, value])
+    for option in (("--metric", "m.py"), ("--format", "x"), ("--plan",), ("--no-review",), ("--modes", "x")):
+        body = CliRunner().invoke(app, ["tune", "--judge", "criterion", "--gold", str(labels), *option])
         assert isinstance(body.exception, GoldassayError)
-        assert f"takes no {option}" in str(body.exception)
+        assert f"takes no {option[0]}" in str(body.exception)
+
+
+@pytest.mark.parametrize(("verdicts", "says"), [(("yes", "no"), "needs --lm"), ((0.7, 0.2), "is not for numbers")])
+def test_eval_refuses_options_of_asking_if_the_file_has_the_verdicts(
+    tmp_path: Path, verdicts: tuple[object, ...], says: str
+) -> None:
+    file = tmp_path / "judged.jsonl"
+    inputs = {"criterion": "c", "question": "q", "answer": "a"}
+    rows = [{"id": str(n), **inputs, "label": verdict, "verdict": verdict} for n, verdict in enumerate(verdicts)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for option in (("--budget", "calls=5"), ("--store", tmp_path / "s"), ("--threads", "2")):
+        assert f"{option[0]} {says}" in refused("eval", file, "--judge", "criterion", *option)
+    if says == "is not for numbers":
+        assert "--split is not for numbers" in refused("eval", file, "--judge", "criterion", "--split", "test")
 
 
 def test_refusals(labels: Path, tmp_path: Path) -> None:

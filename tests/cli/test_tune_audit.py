@@ -131,7 +131,7 @@ def test_inputs_without_gold_are_drafted_and_their_labels_give_the_verdict(folde
 
 def test_options_of_a_proof_that_nothing_would_use_are_errors(folder: Path) -> None:
     words = ("before.json", "after.json", "--metric", "quiz.py:right")
-    with pytest.raises(GoldassayError, match="--fresh is for two results"):
+    with pytest.raises(GoldassayError, match="--fresh is for results that exist"):
         run(*words, "--program", "quiz.py", "--gold", "test.jsonl", "--fresh")
     with pytest.raises(GoldassayError, match="need --program"):
         run(*words, "--unlabelled", "test.jsonl")
@@ -144,6 +144,8 @@ def test_options_of_a_proof_that_nothing_would_use_are_errors(folder: Path) -> N
             run("scores.csv", *option)
     with pytest.raises(GoldassayError, match="--split needs --gold"):
         run("scores.csv", "--split", "test")
+    with pytest.raises(GoldassayError, match="--baseline is for results that exist"):
+        run(*words, "--program", "quiz.py", "--gold", "test.jsonl", "--baseline", "before")
 
 
 def test_saved_programs_alone_have_no_scores(folder: Path) -> None:

@@ -241,6 +241,8 @@ def test_runs_by_their_corpus_value_and_their_folders(tmp_path: Path) -> None:
     assert pair.verdict == "better"
     assert pair.gain == pytest.approx(runs[1].value - runs[0].value)
     assert goldassay.audit(tmp_path / "0", tmp_path / "1").state() == pair.state()
+    with pytest.raises(GoldassayError, match="of runs the first is the baseline"):
+        goldassay.audit(*runs[:2], baseline="run 1")
     three = goldassay.audit(*runs)
     assert (three.selection, three.candidates, Path(three.chosen).name, three.verdict) == (
         "independent",

@@ -143,6 +143,8 @@ def test_what_examples_chose_has_no_interval_on_them(
     assert about["test"]["difference"]["interval"]["low"] < about["test"]["difference"]["difference"]
     blind = tune(names_program, gold, METRIC, "labeled", lm=lm, progress=False)
     assert not blind.dev.chosen  # dev had no part in it
+    with pytest.raises(GoldassayError, match="no model writes instructions for labeled"):
+        tune(names_program, gold, METRIC, "labeled", lm=lm, reflection_lm=lm.copy(), progress=False)
 
 
 def test_what_dev_and_test_take_is_no_part_of_the_time_to_tune(gold: dict[str, list[Any]]) -> None:

@@ -13,6 +13,7 @@ from goldassay import Metric
 from goldassay._support.exceptions import GoldassayError
 from goldassay.measures import extraction
 from goldassay.tuning import load_state, tune
+from goldassay.tuning.optimizers import resolve
 
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 NUMBERS = json.dumps({"new_instruction": "Find names. A museum is MUS."})  # says nothing of years: patches must
@@ -30,9 +31,10 @@ def test_patches_go_on_where_another_optimizer_ended(
     first: str, options: Any, lm: Any, reflector: Any, names_program: Any, names_gold: list[Any], tmp_path: Path
 ) -> None:
     gold = {"train": names_gold[:12], "dev": names_gold[12:32], "test": names_gold[32:]}
-    common: dict[str, Any] = {"lm": lm, "reflection_lm": reflector(NUMBERS), "progress": False}
-    tuned = tune(names_program, gold, METRIC, first, folder=tmp_path / "one", settings=options, **common)
-    common.pop("reflection_lm")
+    common: dict[str, Any] = {"lm": lm, "progress": False}
+    writer = reflector(NUMBERS) if resolve(first).writes else None
+    folder = tmp_path / "one"
+    tuned = tune(names_program, gold, METRIC, first, folder=folder, settings=options, reflection_lm=writer, **common)
     start = load_state(names_program, tmp_path / "one")
     two = tune(start, gold, METRIC, "patches", folder=tmp_path / "two", **common)
     assert two.dev.before.value == pytest.approx(tuned.dev.after.value)

@@ -128,6 +128,19 @@ Unlabelled = Annotated[
 State = Annotated[Path | None, for_model("FILE|FOLDER", "A saved program: what program.save or tune wrote (JSON).")]
 
 
+def first_set(options: object, *names: str) -> str:
+    """The first of these options, the fields of a group, that is not its default; empty if all are.
+
+    >>> @dataclass
+    ... class Work:
+    ...     threads: int = 1
+    ...     budget: str | None = None
+    >>> first_set(Work(budget="calls=5"), "threads", "budget"), first_set(Work(), "threads", "budget")
+    ('budget', '')
+    """
+    return next((name for name in names if getattr(options, name) != getattr(type(options), name)), "")
+
+
 def numbers(name: str, texts: Sequence[str] | None) -> dict[str, float]:
     """Numbers by their names, from texts ``NAME=VALUE``.
 

@@ -80,7 +80,7 @@ def audit(
     runs: list[Run] = []
     if not (options.program or options.unlabelled or options.draft):
         for name, needed in NEEDS.items():
-            if getattr(options, name) != getattr(AuditOptions, name) and not getattr(options, needed):
+            if use.first_set(options, name) and not getattr(options, needed):
                 raise GoldassayError(f"--{name} needs --{needed}: results that exist are audited as they are")
         gold: dict[str, Any] = {}
         if options.gold:
@@ -89,9 +89,8 @@ def audit(
             gold = {"gold": list(chosen), "train": list(task_set.train) if "train" in task_set.splits else []}
         audit = audit_results(*results, baseline=options.baseline, fresh=options.fresh, **gold)
     else:  # two states of a program, on fresh gold or by labels of what they answer otherwise
-        if options.program and options.fresh:
-            what = "--fresh is for two results that exist; --program runs the fresh examples itself"
-            raise GoldassayError(what)
+        if unused := options.program and use.first_set(options, "fresh", "baseline"):
+            raise GoldassayError(f"--{unused} is for results that exist; --program runs the fresh examples itself")
         if not options.program:
             raise GoldassayError("--unlabelled and --draft need --program, whose states are run on the inputs")
         if len(results) > 2:

@@ -35,7 +35,7 @@ from goldassay.running.matrix import recommend
 from goldassay.running.run import open_runs
 from goldassay.running.summary import protocol
 
-FOR_PROGRAMS = ("budget", "resume", "repeats", "threads", "margin")
+FOR_PROGRAMS = ("budget", "resume", "repeats", "threads", "margin", "all")
 FILES_HELP = "files are compared as: goldassay compare TASK --gold FILE --pred FILE --pred FILE"
 
 
@@ -72,7 +72,7 @@ def compare(
         loaded = run_programs(task, systems, weights, out, seed=seed, force=force, json=json)
         if not loaded:  # five metrics or labels rank them, and that was shown
             return
-    elif name := next((name for name in FOR_PROGRAMS if getattr(systems, name) != getattr(SystemOptions, name)), ""):
+    elif name := use.first_set(systems, *FOR_PROGRAMS):
         raise GoldassayError(f"--{name} is for programs: goldassay compare TASK --program NAME --{name} …")
     elif systems.gold is None and not systems.pred:  # runs and logs of other tools, which know how they were read
         columns = dict(anyfields.mapping(systems.map) or {})

@@ -28,6 +28,7 @@ from goldassay.running.budget import BudgetSpent, Meter
 from goldassay.statistics.ppi import ORIGINS
 
 DEFAULT_QUESTION = "support"
+ASKING = ("store", "threads", "budget")  # options that only a judge that is asked uses
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,11 @@ def evaluate(
     if not asks and file.is_file():
         bounds = (min(question.unit), max(question.unit)) if judge.judge[:1].isdigit() else None
         if (grades := read_grades(file, question, columns, bounds)) is not None:
+            chosen = {"labels": labels, "out": out, "split": split, "limit": limit}
+            if unused := next((name for name, value in chosen.items() if value), "") or use.first_set(judge, *ASKING):
+                raise GoldassayError(
+                    f"--{unused} is not for numbers, of which the mean over the whole file is corrected"
+                )
             result = mean_grade(*grades, bounds, origin=origin)
             if result.naive is None:
                 raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=file)
@@ -127,6 +133,8 @@ def evaluate(
         terminal.warn(f"{seen} items are left out: the judge was tuned on them")
     member: Judge | str
     if people.judged and not asks:
+        if unused := use.first_set(judge, *ASKING):
+            raise GoldassayError(f"--{unused} needs --lm: the verdicts of {file} are used, and no judge is asked")
         member = "verdicts of the file"
         votes = people.votes
     else:

@@ -135,6 +135,8 @@ def test(
     if source.unlabelled:
         _prove(program, source, patches or [], json)
         return
+    if unused := use.first_set(source, "no_review", "judge_lm"):
+        raise GoldassayError(f"--{unused.replace('_', '-')} needs --unlabelled FILE, whose answers people label")
     target, folder = _folder(program, source.task)
     split = source.split
     if source.modes:

@@ -115,8 +115,10 @@ def tune(
     if (program is None) == (judge is None):
         raise GoldassayError("tune takes either a program, or --judge with human labels as --gold")
     if judge is not None:
-        _tune_judge(judge, source, models, tuning, seed, json)
+        _tune_judge(judge, source, models, tuning, seed, json, plan)
         return
+    if tuning.no_review and not (tuning.modes and tuning.unlabelled):
+        raise GoldassayError("--no-review is for the page of --modes FOLDER --unlabelled FILE; no other page is opened")
     target = workspace.target(str(program), source.task)
     notes = None
     if tuning.modes is None:
@@ -194,12 +196,12 @@ def tune(
 
 
 def _tune_judge(
-    judge: str, source: GoldOptions, models: ModelOptions, tuning: TuningOptions, seed: int, json: bool
+    judge: str, source: GoldOptions, models: ModelOptions, tuning: TuningOptions, seed: int, json: bool, plan: bool
 ) -> None:
     """Tune a judge on the human labels of a file."""
     taken = ("gold", "map", "limit", "lm")
     chosen = {**vars(models), **vars(source), "resume": tuning.resume, "repeats": tuning.repeats > 1}
-    chosen["unlabelled"] = tuning.unlabelled
+    chosen |= {"unlabelled": tuning.unlabelled, "modes": tuning.modes, "no_review": tuning.no_review, "plan": plan}
     if unused := next((name for name, value in chosen.items() if value and name not in taken), None):
         raise GoldassayError(f"tune --judge takes no --{unused.replace('_', '-')}, which is for programs")
     question, state = question_named(judge)

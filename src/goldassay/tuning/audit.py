@@ -240,6 +240,8 @@ def audit(
     first = opened[0]
     if len(opened) > max(1, len(runs)):
         raise GoldassayError("several results are runs, results of dspy.Evaluate, or files of one of these")
+    if baseline is not None and (runs or isinstance(first, Audit)):
+        raise GoldassayError("`baseline=` is for the scores of candidates; of runs the first is the baseline")
     if runs:
         rows = runs[0].rows
         documents = clusters(_matched(gold, [str(row.id) for row in rows])) if gold else runs[0].clusters

@@ -242,6 +242,7 @@ class Optimizer:
         optimize: Makes a program from a `Job`.
         dspy_name: DSPy's own name of its class, if that is not the name in capitals.
         chooses: Whether it chooses its program on dev, whose value is then a flattering one; else it costs no calls.
+        writes: Whether a model writes instructions for it.
         resumes: Whether it keeps a state to resume.
         calls: From the examples of train and dev: the calls that do not depend on ``setting``, the calls for each unit
             of it, and its default.
@@ -253,6 +254,7 @@ class Optimizer:
     optimize: Callable[[Job], Module]
     dspy_name: str = ""
     chooses: bool = True
+    writes: bool = True
     resumes: bool = False
     calls: Callable[[int, int], tuple[int, int, int]] = lambda train, dev: (2 * dev + 4 * min(train, 20), dev, 8)
     setting: str = ""
@@ -265,16 +267,19 @@ _OPTIMIZERS = (
         lambda job: job.run(teleprompt.LabeledFewShot, k=4, compile_with={"sample": False}),
         dspy_name="LabeledFewShot",
         chooses=False,
+        writes=False,
     ),
     Optimizer(
         "knn",
         lambda job: job.run(NearestDemos, compile_with={"trainset": job.train}, k=4),
         chooses=False,
+        writes=False,
     ),
     Optimizer(
         "bootstrap",
         lambda job: job.run(teleprompt.BootstrapFewShotWithRandomSearch, **FEW_SHOT),
         dspy_name="BootstrapFewShotWithRandomSearch",
+        writes=False,
         calls=lambda train, dev: (3 * dev + 5 * min(train, 20), dev, 4),
         setting="num_candidate_programs",
     ),

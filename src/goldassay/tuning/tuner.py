@@ -117,6 +117,9 @@ def tune(
                 raise GoldassayError(f"{arm.name} is named twice; an arena runs each optimizer once")
             arm = replace(arm, name=f"{arm.name}-{len(arms) + 1}")  # the second object of a class has a number
         arms[arm.name] = arm
+    if options.reflection_lm is not None and not any(arm.writes for arm in arms.values()):
+        message = f"no model writes instructions for {' or '.join(arms)}; leave `reflection_lm=` out"
+        raise GoldassayError(message)
     run = TuningRun(program, splits, metric, options, arms)
     if is_arena:
         run.check_arena()
