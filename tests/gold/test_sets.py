@@ -44,7 +44,7 @@ def test_a_folder_is_loaded_with_its_card_tasks_and_splits(folder: Path) -> None
 
 
 def test_an_absent_split_names_those_that_exist(folder: Path) -> None:
-    with pytest.raises(DataError, match="no split 'test' of extraction; there are train, dev"):
+    with pytest.raises(DataError, match="no split 'test' of extraction; name `split=train` or `split=dev`"):
         load(folder).extraction.test  # noqa: B018
 
 
@@ -71,7 +71,7 @@ def test_a_single_file_tells_its_task_by_its_format(tmp_path: Path) -> None:
     file.write_text("Utrecht B-TOP\n", encoding="utf-8")
     gold = load(file)
     assert gold.extraction.all[0].text == "Utrecht"
-    with pytest.raises(DataError, match="no split 'train' of extraction; there are none"):
+    with pytest.raises(DataError, match="no split 'train' of extraction; its records have no 'split'"):
         gold.extraction.train  # noqa: B018
 
 

@@ -71,6 +71,6 @@ for ask in (lambda: goldassay.load("mine.jsonl"),
 """
     name, split, absent = say(code, tmp_path)
     assert name.startswith("mine.jsonl: which task is this gold for? Name it (`task=")
-    message = "there are none; its records have no 'split' (goldassay gold split makes them)"
+    message = "its records have no 'split' (goldassay gold split makes them)"
     assert split == f"gold.jsonl: no split 'train' of extraction; {message}"
     assert absent == "no gold set 'nowhere': neither a file, nor a folder, nor a name under gold/"

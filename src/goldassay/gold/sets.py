@@ -179,8 +179,9 @@ class TaskSet:
         if name == "all":
             return self.all
         if name not in self.splits:
-            there = ", ".join(self.splits) or "none; its records have no 'split' (goldassay gold split makes them)"
-            raise DataError(f"no split {name!r} of {self.task}; there are {there}", file=self.place)
+            named = " or ".join(f"`split={split}`" for split in self.splits)
+            there = f"name {named}" if named else "its records have no 'split' (goldassay gold split makes them)"
+            raise DataError(f"no split {name!r} of {self.task}; {there}", file=self.place)
         return [example for example, split in zip(self.all, self.records.splits, strict=True) if split == name]
 
     def for_tuning(self, seed: int = 0) -> dict[str, list[dspy.Example]]:
