@@ -30,9 +30,8 @@ def test_the_best_and_the_cheapest_are_named_and_a_comparison_goes_on(tmp_path: 
     assert advice["best"] in values
     assert advice["unit"] == "seconds"  # neither asks a model
     assert advice["sentences"][0].startswith(f"The best by the metric is {advice['best']}")
-    # which of the two is cheaper is a matter of milliseconds: the best itself may be
-    told = ("None is cheaper.", "not worse than the best by more than 0.9")
-    assert any(text in advice["sentences"][1] for text in told)
+    told = "None is cheaper." if advice["cheapest"] == advice["best"] else "not worse than the best by more than 0.9"
+    assert told in advice["sentences"][1]
     runs = sorted((tmp_path / "runs").iterdir())
     again = CliRunner().invoke(app, [*call, "--resume", str(tmp_path)])
     assert again.exit_code == 0, again.output
@@ -44,6 +43,16 @@ def test_the_best_and_the_cheapest_are_named_and_a_comparison_goes_on(tmp_path: 
     wrong = CliRunner().invoke(app, ["compare", "a", "b", "--budget", "calls=3"])
     assert isinstance(wrong.exception, GoldassayError)
     assert "--budget is for programs" in str(wrong.exception)
+
+
+def test_of_two_that_cost_the_same_the_best_is_the_cheapest() -> None:
+    examples = [dspy.Example(a=n, b=n).with_inputs("a") for n in range(40)]
+    runs = []
+    for name, first in (("worse", 1), ("best", 0)):
+        run = evaluate(lambda a, first=first: {"b": max(a, first)}, examples, lambda gold, pred: gold.b == pred.b)
+        runs.append(replace(run, head=replace(run.head, name=name, cost={"seconds": 4.0})))
+    advice = recommend(runs, 0.5)
+    assert (advice.best, advice.cheapest, advice.sentences[1]) == (1, 1, "None is cheaper.")
 
 
 def test_a_run_from_the_cache_does_not_say_what_it_costs() -> None:

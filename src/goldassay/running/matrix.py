@@ -106,6 +106,8 @@ def recommend(runs: Sequence[Run], margin: float) -> Recommendation:
     if any(used["seconds"] is None for used in usages):
         cheapest = None
     best = max(range(len(runs)), key=lambda i: min(float(gain.mean()) for j, gain in enumerate(gains[i]) if j != i))
+    if cheapest is not None and costs[cheapest] == costs[best]:
+        cheapest = best  # of those that cost the same
     names = tuple(run.name for run in runs)
     return Recommendation(
         names, best, cheapest, margin, unit, tuple(costs), tuple(usages), tuple(tests[i] for i in range(len(runs)))
