@@ -195,6 +195,10 @@ class Measure(Generic[T, B]):
         """The errors of one pair and what is right in it, in words, for feedback."""
         return (), ()
 
+    def notes(self, pred: Sequence[object]) -> list[str]:
+        """What a person has to know of these predictions as they are, in sentences."""
+        return []
+
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> B:
         """The work that measures share over aligned examples; without any, the list of pairs."""
         return cast("B", list(zip(gold, pred, strict=True)))

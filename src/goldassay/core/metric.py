@@ -232,6 +232,13 @@ class Metric:
             if key in values
         }
 
+    def record_notes(self, gold: Iterable[object], pred: Sequence[object]) -> list[str]:
+        """What a person has to know of these records: what measures say of the first predictions, each once."""
+        if any(map(callable, self.columns.values())):  # which read what a program returns, not its record
+            return []
+        read_as = [sides(self.columns, {}, prediction)[1] for prediction in pred[:20]]
+        return list(dict.fromkeys(note for measure in self.measures.values() for note in measure.notes(read_as)))
+
     def assess(self, gold: object, pred: object) -> Assessments:
         """Each measure's assessment of one pair; measures share the work of a batch of one."""
         gold, pred = sides(self.columns, gold, pred)
@@ -374,10 +381,10 @@ class FunctionMetric(Metric):
                 self.weights = dict(weights)
                 self.has_fixed_names = True
 
-    def absent_notes(self, gold: Iterable[object], predictions: Iterable[object]) -> list[str]:
+    def record_notes(self, gold: Iterable[object], pred: Sequence[object]) -> list[str]:
         """A warning for each side on which no example has a field that the function asks for: `get` gives None then."""
         notes = []
-        for side, (noun, records) in enumerate((("gold example", gold), ("prediction", predictions))):
+        for side, (noun, records) in enumerate((("gold example", gold), ("prediction", pred))):
             absent = fields_read(self.function, side, optional=True)
             fields: dict[str, None] = {}
             for record in records:

@@ -51,7 +51,7 @@ def fold_metric(metric: AnyMetric, gold: Sequence[object], pred: Sequence[object
         tables |= {facet: partial(_by_key, metric.columns, by) for facet, by in measure.breakdown.items()}
     if isinstance(metric, FunctionMetric):
         tables = {"field": partial(_by_name, metric.main)}
-        result.notes += metric.absent_notes(gold, [answer for answer in pred if not failed(answer)])
+    result.notes += metric.record_notes(gold, [answer for answer in pred if not failed(answer)])
     result.by = breakdowns(result, tables)
     result.notes += form_notes(result.by)
     errors = (error for assessments in assessed for assessment in assessments.values() for error in assessment.errors)

@@ -19,11 +19,10 @@ from goldassay._support.dspy_compat import copy_program, input_keys, without_cac
 from goldassay._support.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay._support.progress import quiet, run_progress
 from goldassay._support.secrets import redact, remember
-from goldassay.core.fields import Fields, check_unique, shared_text, sides
+from goldassay.core.fields import Fields, check_unique, shared_text
 from goldassay.core.measure import RAISED, parse, raised_notes
 from goldassay.core.metric import AnyMetric, FunctionMetric, Metric, as_metric
 from goldassay.core.shape import shape_of
-from goldassay.measures.retrieval.scorecard import rising_notes
 from goldassay.models.lm import bound_model, check_bound
 from goldassay.running import asynchronous
 from goldassay.running.account import TOKEN_COUNTS, Account, current
@@ -214,13 +213,8 @@ class _Evaluation:
             self.head.status = status
             self.head.finished = now()
             self.head.notes = raised_notes(failures.errors, f"{len(self.rows)} {unit}")
-            if isinstance(self.metric, FunctionMetric):
-                self.head.notes += self.metric.absent_notes(self.gold, (row.prediction or {} for row in self.rows))
-            columns = self.metric.columns
-            ranks = any(measure.task == "retrieval" for measure in self.metric.measures.values())
-            if ranks and not any(map(callable, columns.values())):  # which read what a program returns, not rows
-                answers = [row.prediction or {} for row in self.rows[:20] if not row.error]
-                self.head.notes += rising_notes(sides(columns, {}, answer)[1] for answer in answers)
+            answers = [row.prediction or {} for row in self.rows if not row.error]
+            self.head.notes += self.metric.record_notes(self.gold, answers)
             run = Run(self.head, self.rows, self.metric.zero, self.folder)
             if self.writer is not None:  # on a full disk, a run that stops for that keeps its first head
                 with closing(self.writer), suppress(StorageError) if reason else nullcontext():

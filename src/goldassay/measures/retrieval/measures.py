@@ -6,7 +6,7 @@ queries. A query without relevant documents counts 0 in all of them, as in trec_
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -18,7 +18,9 @@ from goldassay.core.measure import Conventions, Review
 from goldassay.core.tally import Mean, Number, divide
 from goldassay.measures import Examples, TaskMeasure
 from goldassay.measures.retrieval.mistakes import review
-from goldassay.measures.retrieval.records import TIES, Hits, RankingBatch, places
+from goldassay.measures.retrieval.records import TIES, Hits, RankingBatch, places, scores
+
+RISING = "results are listed by rising scores, and the highest score is the first rank: negate distances"
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,16 @@ class Ranked(TaskMeasure[Mean, RankingBatch]):
             NotImplementedError: A measure defines it.
         """
         raise NotImplementedError
+
+    def notes(self, pred: Sequence[object]) -> list[str]:
+        """A warning if the results of all these predictions are listed by rising scores, as distances are.
+
+        >>> RR().notes([{"results": [{"doc_id": "a", "score": 2}, {"doc_id": "b", "score": 1}]}])
+        []
+        """
+        rankings = [list(scores(prediction).values()) for prediction in pred]
+        several = [numbers for numbers in rankings if len(numbers) > 1]
+        return [RISING] if several and all(numbers == sorted({*numbers}) for numbers in several) else []
 
     def top(self, batch: RankingBatch) -> Hits:
         """The documents that are relevant to the measure and deep enough."""

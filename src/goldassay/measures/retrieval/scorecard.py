@@ -6,21 +6,20 @@ Measures are named as in ir_measures: ``nDCG@10``, ``P(rel=2)@5``, ``RBP(p=0.8)`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.measure import Batches, literal_call
 from goldassay.measures import Examples
-from goldassay.measures.retrieval.measures import MEASURES, Ranked
+from goldassay.measures.retrieval.measures import MEASURES, RISING, Ranked
 from goldassay.measures.retrieval.records import RankingBatch, grades, scores
 from goldassay.results.result import Result, Sections, by_example, fold, unlike_gold, valued
 
 MEASURE_NAME = re.compile(r"(?P<name>[A-Za-z]+)\s*(?:\((?P<inner>.*)\))?\s*(?:@\s*(?P<k>\d+))?", re.DOTALL)
 NEEDS_K = ("P", "R", "Judged", "Success")
 DEFAULT_MEASURES = ("nDCG@5", "nDCG@10", "nDCG@20", "P@5", "P@10", "R@10", "RR", "AP")
-RISING = "results are listed by rising scores, and the highest score is the first rank: negate distances"
 Measures = Sequence[str | Ranked] | None
 
 
@@ -108,7 +107,7 @@ def scorecard(
         return {
             "empty": int((batch.retrieved == 0).sum()),
             "idle": int((batch.relevant() == 0).sum()),
-            "rising": len(rising_notes(chunk.pred[:20])),
+            "rising": len(first.notes(chunk.pred[:20])),
         }
 
     counted = "left out" if missing == "skip" else "counted 0"
@@ -125,17 +124,6 @@ def scorecard(
         ]
         card.notes += unlike_gold("document", *documents)
     return card
-
-
-def rising_notes(predictions: Iterable[object]) -> list[str]:
-    """A warning if the results of all these predictions are listed by rising scores, as distances are.
-
-    >>> rising_notes([{"results": [{"doc_id": "a", "score": 2}, {"doc_id": "b", "score": 1}]}])
-    []
-    """
-    rankings = [list(scores(prediction).values()) for prediction in predictions]
-    several = [numbers for numbers in rankings if len(numbers) > 1]
-    return [RISING] if several and all(numbers == sorted({*numbers}) for numbers in several) else []
 
 
 def band(gold: Examples, pred: Examples, measures: Measures = None) -> dict[str, tuple[float, float]]:
