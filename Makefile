@@ -22,9 +22,9 @@ install: .venv/installed
 demo: install
 	$(BIN)/goldassay demo
 
-# Each worker takes half of the files as they stand, so that what a file starts (a browser, Ray) is started once.
+# Each worker takes its part of the files as they stand, so that what a file starts (a browser, Ray) is started once.
 test: install
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # The simulations with all their draws: that intervals cover the truth and tests keep their level; and the cases of laws
 # of which `make test` tries a few, those that Hypothesis draws, too.

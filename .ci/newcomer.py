@@ -81,20 +81,20 @@ def main(goldassay: str) -> int:
                 for three in zip(*LETTERS.values(), strict=True)
                 for letter, label in zip(three, LETTERS, strict=True)
             )
-        pasted(step("goldassay init mine --task tone --from letters.csv --outputs tone"))
+        paste_next(step("goldassay init mine --task tone --from letters.csv --outputs tone"))
         os.chdir("mine")
         step("goldassay gold validate gold/tone")
         step("goldassay gold stats gold/tone")
-        baseline = ran(step("goldassay eval tone:baseline --split test"))
-        first = ran(step("goldassay eval tone --errors --split test"))
+        baseline = run_folder(step("goldassay eval tone:baseline --split test"))
+        first = run_folder(step("goldassay eval tone --errors --split test"))
         step("goldassay tune tone --optimizer patches --plan")
-        tuned = ran(step("goldassay tune tone --optimizer patches --budget minutes=4"))
+        tuned = run_folder(step("goldassay tune tone --optimizer patches --budget minutes=4"))
         step(f"goldassay compare {baseline} {first}")
         step(f"goldassay report {baseline} {first} --out runs.html")
         step(f"goldassay report {tuned} --out tuning.html")
         step("goldassay runs list")
         for page in ("runs.html", "tuning.html"):
-            hold("<html" in Path(page).read_text(encoding="utf-8")[:500], page)
+            check("<html" in Path(page).read_text(encoding="utf-8")[:500], page)
         os.chdir("/")
     took = time.monotonic() - began
     for page in DOORS:
@@ -121,8 +121,8 @@ def walk(page: str) -> None:
             Path(f"block{number}.py").write_text(body, encoding="utf-8")
             session.stdin.write(f"block{number}.py\n")
             session.stdin.flush()
-            said = iter(session.stdout.readline, "")  # what the block prints, until it has run
-            hold(any(line == f"ran block{number}.py\n" for line in said), f"block {number} of the page failed")
+            printed = iter(session.stdout.readline, "")  # what the block prints, until it has run
+            check(any(line == f"ran block{number}.py\n" for line in printed), f"block {number} of the page failed")
         elif kind in ("sh", "console"):
             lines = body.replace("\\\n", " ").splitlines()
             for line in lines[:1] if kind == "console" else lines:
@@ -133,35 +133,35 @@ def walk(page: str) -> None:
 
 
 def step(command: str, code: int = 0) -> str:
-    """Run a line as it would be pasted; what it said."""
+    """Run a line as it would be pasted; its output."""
     began = time.monotonic()
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     print(f"{time.monotonic() - began:6.1f} s  {command}", flush=True)
-    if done.returncode != code or "Traceback" in said:
-        print(said)
+    if done.returncode != code or "Traceback" in output:
+        print(output)
         raise SystemExit(f"exit code {done.returncode}: {command}")
-    return said
+    return output
 
 
-def hold(right: bool, said: str) -> None:
+def check(right: bool, output: str) -> None:
     """Stop unless it is as it should be."""
     if not right:
-        raise SystemExit(f"not as it should be: {said}")
+        raise SystemExit(f"not as it should be: {output}")
 
 
-def pasted(said: str) -> None:
+def paste_next(output: str) -> None:
     """Run what was printed as the next step."""
-    steps = re.findall(r"^Try: +(.*)$", said, flags=re.MULTILINE)
-    hold(bool(steps), said)
+    steps = re.findall(r"^Try: +(.*)$", output, flags=re.MULTILINE)
+    check(bool(steps), output)
     for line in steps:
         step(line)
 
 
-def ran(said: str) -> str:
+def run_folder(output: str) -> str:
     """The run folder that a command names."""
-    found = re.findall(r"older: (\S+)", " ".join(said.split()))
-    hold(bool(found), said)
+    found = re.findall(r"older: (\S+)", " ".join(output.split()))
+    check(bool(found), output)
     return str(found[-1]).rstrip(".")
 
 
