@@ -148,6 +148,19 @@ def test_a_program_that_is_named_twice_is_listed_once(
     assert values == {"two": 0.0, "two-other": 1.0}
 
 
+def test_a_file_whose_programs_have_names_needs_none_called_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    functions = "".join(f"def {name}(q):\n    return '{name}'\n" for name in ("first", "other"))
+    Path("two.py").write_text(f"{functions}def metric(gold, pred):\n    return gold.a == pred\n")
+    Path("gold.csv").write_text("q,a\n1,other\n2,other\n")
+    words = ["compare", "two.py", "--program", "first", "--program", "other", "--gold", "gold.csv", "--out", "ranks"]
+    done = CliRunner().invoke(app, words)
+    assert (done.exit_code, "errors by type" in done.stdout) == (0, False)
+    assert "The best by the metric is two-other" in done.stdout
+
+
 def test_the_best_is_not_tested_against_itself() -> None:
     examples = [dspy.Example(id=str(n), a=n, b=n).with_inputs("a") for n in range(60)]
     answers = {"good": lambda a: {"b": a}, "bad": lambda a: {"b": a and 1}}

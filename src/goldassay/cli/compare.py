@@ -115,7 +115,7 @@ def compare(
     if out:
         ranking = save_ranking(loaded, out, weights, seed=seed)
         terminal.warn(*(unranked(loaded) if len(loaded) > 1 else ()))
-    _show(loaded, seed, json, ranking, systems.margin if programs else None, programs and not systems.all and not out)
+    _show(loaded, seed, json, ranking, systems.margin if programs else None, programs and not systems.all)
     measured_here = programs or systems.metric or systems.gold
     if measured_here and any(text.startswith(RAISED) for run in loaded for text in run.warnings):
         raise SystemExit(1)
@@ -200,4 +200,7 @@ def _show(
             terminal.line(*pair.details)
     terminal.line(*(advice.sentences if advice else ()))
     if brief:
-        terminal.echo("Every difference, ranks and strata: --all; tables and a report in files: --out FOLDER")
+        terminal.echo(
+            "Every difference, ranks and strata: --all"
+            + ("" if ranking else "; tables and a report in files: --out FOLDER")
+        )

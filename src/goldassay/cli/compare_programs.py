@@ -51,6 +51,10 @@ def run_programs(
     out = out or Path("ranking")
     is_file = task.partition(":")[0].endswith(".py")
     named = systems.program or []
+    if is_file and named:
+        in_file = vars(workspace.load(workspace.target(task).file))
+        if ":" not in task and "program" not in in_file and named[0] in in_file:  # the file has only named ones
+            task = f"{task}:{named[0]}"
     if is_file and named and workspace.target(task) not in [library.target_of(task, name) for name in named]:
         named = [*named, task]
     if systems.unlabelled:  # forty of the inputs that two systems answer otherwise; once labelled, the verdict
