@@ -259,6 +259,7 @@ def test_a_tuning_from_notes_is_proven_by_labels(workspace: Path) -> None:
 
 
 def test_errors_say_what_is_missing(workspace: Path) -> None:
+    assert "--no-review needs --unlabelled" in refused("patch", "test", "classification", "--no-review")
     propose = ("patch", "propose", "classification")
     test = ("patch", "test", "classification")
     assert "--mode is for the folder of a review" in refused(*propose, "x", "--mode", "no quote")

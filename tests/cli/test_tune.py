@@ -50,6 +50,8 @@ def test_a_state_that_is_not_there_and_an_optimizer_that_is_none(tmp_path: Path)
     assert "no saved program at" in str(done.exception)
     done = CliRunner().invoke(app, ["tune", "classification", "--optimizer", "magic"])
     assert "no optimizer 'magic'; there are labeled" in str(done.exception)
+    done = CliRunner().invoke(app, ["tune", "classification", "--no-review"])
+    assert "--no-review is for the page of --modes" in str(done.exception)
 
 
 @pytest.mark.parametrize("what", ["def program(text): return text", "program = dspy.Module()"])

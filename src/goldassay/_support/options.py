@@ -192,7 +192,7 @@ def with_flags(message: str) -> str:
     >>> with_flags("name its task (`task=`)")
     'name its task (--task)'
     """
-    renamed = {"columns": "map", "measures": "measure"}
+    renamed = {"columns": "map", "measures": "measure", "question": "for"}
 
     def option(match: re.Match[str]) -> str:
         name, value = match.groups()

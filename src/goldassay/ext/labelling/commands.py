@@ -42,7 +42,7 @@ class ReviewOptions:
     question: Annotated[
         str | None, use.for_gold("QUESTION", "Of a new draft: compare, level, errors or tuning.", "--for")
     ] = None
-    n: Annotated[int, use.for_gold("N", "Of a new draft or wave: the most records.", min=1)] = 40
+    n: Annotated[int | None, use.for_gold("N", "Of a new draft or wave: the most records (default: 40).", min=1)] = None
     add: Annotated[
         list[Path] | None, use.for_gold("TRACES", "Draft a wave of new traces into FOLDER, the first SOURCE (repeat).")
     ] = None
@@ -76,7 +76,7 @@ def review(
         sources[:1] if options.add else sources,
         options.task,
         question=options.question,
-        n=options.n,
+        n=None if options.add else options.n,
         seed=seed,
         map=options.map,
         who=options.who,
@@ -84,7 +84,7 @@ def review(
         judge=options.show_judge or None,
     )
     if options.add:
-        folder, messages = add_wave(folder, [*options.add, *sources[1:]], n=options.n, seed=seed)
+        folder, messages = add_wave(folder, [*options.add, *sources[1:]], n=options.n or 40, seed=seed)
         print("\n".join(messages), file=sys.stderr)
     if export:
         with closing(Session(folder, read_only=True)) as session:

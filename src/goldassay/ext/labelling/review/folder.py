@@ -138,7 +138,7 @@ class Folder:
         task: str | None = None,
         *,
         question: str | None = None,
-        n: int = 40,
+        n: int | None = None,
         seed: int = 0,
         map: str | Mapping[str, str] | None = None,
         **settings: Any,
@@ -150,15 +150,15 @@ class Folder:
                 (`goldassay.ext.labelling.sources.pool_of`), whose folder is made here.
             task: The task, or the file of its program; of a draft it is guessed if not given.
             question: What the labels of a new draft are for.
-            n: How many records a new draft has.
+            n: How many records a new draft has (40).
             seed: The seed of a new draft.
             map: The fields of the sources under other names.
             settings: The other `Settings`; None is the default, or what the folder has.
 
         Raises:
             DataError: The draft cannot be read, or its folder has another one.
-            GoldassayError: The sources have no task, or do not allow the question; or there is something to write, and
-                another process has the folder open.
+            GoldassayError: The sources have no task, or do not allow the question; the records are chosen and an option
+                is for a new draft; or there is something to write, and another process has the folder open.
         """
         first = sources[0]
         named = task
@@ -172,13 +172,16 @@ class Folder:
         if task and existing and task != existing.task:
             raise DataError(f"its labels are for {existing.task}, not for {task}", file=path)
         task = existing.task if existing else task
+        for name, value in (("question", question), ("n", n), ("map", map if existing else None)):
+            if value and not drafted:
+                raise GoldassayError(f"`{name}=` is for a new draft; the records of {first} are chosen")
         if drafted:
             if not first.exists():
                 raise DataError("no such file", file=first)
             if not task:
                 raise GoldassayError(f"{first} is not a draft; name the task of its inputs (`task=`) to draft them")
             pool = pool_of(sources, str(named), map=map)
-            content = json_lines(draft(pool, question, n=n, seed=seed).records)
+            content = json_lines(draft(pool, question, n=n or 40, seed=seed).records)
         elif not resumed and first.suffix == ".jsonl":
             if not task:
                 task = task_of(records_of(first))
