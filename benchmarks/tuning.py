@@ -49,9 +49,9 @@ KEEP = 0.2
 Job = tuple[Any, dict[str, list[Any]], Any]
 
 
-def heritage(task: str) -> Job:
-    """A task of the gold set that comes with goldassay, with its program and its metric."""
-    part = getattr(load("heritage", task=task), task)
+def bundled(task: str, gold: str = "heritage") -> Job:
+    """A task of a gold set that comes with goldassay, with its program and its metric."""
+    part = getattr(load(gold, task=task), task)
     program = workspace.target(task).tunable()
     if part.passages and hasattr(program, "index"):
         program = program.deepcopy().index(part.passages)
@@ -215,9 +215,10 @@ def xquad() -> Job:
 
 
 TASKS: dict[str, Callable[[], Job]] = {
-    "classification": lambda: heritage("classification"),
-    "answering": lambda: heritage("answering"),
-    "extraction": lambda: heritage("extraction"),
+    "classification": lambda: bundled("classification"),
+    "answering": lambda: bundled("answering"),
+    "extraction": lambda: bundled("extraction"),
+    "records": lambda: bundled("records", "records"),
     "ajmc": ajmc,
     "sonar": sonar,
     "culture": culture,
@@ -229,16 +230,18 @@ def arm(task: str, optimizer: str, seed: int, args: argparse.Namespace) -> dict[
     """One arm: its row."""
     logging.disable(logging.CRITICAL)
     row: dict[str, Any] = {"task": task, "lm": args.lm or "local/smollm2-135m", "optimizer": optimizer, "seed": seed}
+    row |= {"reflection": args.reflection} if args.reflection else {}
     started = time.perf_counter()
     try:
         program, splits, metric = TASKS[task]()
         chosen = {name: part[: getattr(args, name)] for name, part in splits.items()}
         row["examples"] = {name: len(part) for name, part in chosen.items()}
         model = models.resolve(args.lm, max_tokens=args.tokens)
+        reflection = models.resolve(args.reflection) if args.reflection and OPTIMIZERS[optimizer].writes else None
         options = {"most": args.most} if optimizer == "patches" else SMALL.get(optimizer, {})
         done = tune(
-            program, chosen, metric, optimizer, lm=model, adapter=models.adapter(model), budget=args.budget,
-            seed=seed, progress=False, settings=options, folder=None,
+            program, chosen, metric, optimizer, lm=model, adapter=models.adapter(model), reflection_lm=reflection,
+            budget=args.budget, seed=seed, progress=False, settings=options, folder=None,
         )  # fmt: skip
     except (GoldassayError, OSError) as error:
         return {**row, "error": " ".join(str(error).split())[:300], "minutes": (time.perf_counter() - started) / 60}
@@ -325,6 +328,7 @@ def _process(task: str, optimizer: str, seed: int, args: argparse.Namespace) -> 
     ]
     words += [word for name in SIZES for word in (f"--{name}", str(getattr(args, name)))]
     words += ["--lm", args.lm] if args.lm else []
+    words += ["--reflection", args.reflection] if args.reflection else []
     environment = {
         "OMP_NUM_THREADS": "1",
         "GOLDASSAY_LM_THREADS": "1",
@@ -346,6 +350,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--optimizer", nargs="+", default=list(OPTIMIZERS))
     parser.add_argument("--seed", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--lm", help="the model (default: the embedded one)")
+    parser.add_argument("--reflection", help="the model that writes instructions (default: the model)")
     parser.add_argument("--out", type=Path, default=Path("tuning-rows.jsonl"), help="the results file")
     parser.add_argument("--jobs", type=int, default=1, help="arms at once, a process and a thread each")
     parser.add_argument("--budget", default="calls=3000,minutes=60", help="of each arm")
