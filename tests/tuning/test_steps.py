@@ -31,17 +31,20 @@ class Engine:
 
         prompt = request.messages[-1].parts[-1].text
         system = request.system if isinstance(request.system, str) else "".join(p.text for p in request.system or ())
-        done = prompt.count("[[ ## observation_")
-        if "[[ ## next_tool_name ## ]]" in prompt:
-            second = ("read", {"id": "1"}) if self.cure in system else ("look_up", {"name": "Delft"})
-            name, args = [("search", {"query": "Delft"}), second, ("finish", {})][done]
-            fields = {"next_thought": "go on", "next_tool_name": name, "next_tool_args": json.dumps(args)}
-        else:
-            fields = {"reasoning": "it says so", "answer": "1246" if "read" in prompt else "nobody knows"}
+        fields = self.fields(prompt, system)
         text = "".join(f"[[ ## {name} ## ]]\n{value}\n\n" for name, value in fields.items())
         message = Message.assistant([TextPart(text + "[[ ## completed ## ]]")])
         usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
         return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=usage)
+
+    def fields(self, prompt: str, system: str) -> dict[str, str]:
+        """The answer to a prompt."""
+        if "[[ ## next_tool_name ## ]]" not in prompt:
+            return {"reasoning": "it says so", "answer": "1246" if "read" in prompt else "nobody knows"}
+        second = ("read", {"id": "1"}) if self.cure in system else ("look_up", {"name": "Delft"})
+        calls: list[Any] = [("search", {"query": "Delft"}), second, ("finish", {})]
+        name, args = calls[prompt.count("[[ ## observation_")]
+        return {"next_thought": "go on", "next_tool_name": name, "next_tool_args": json.dumps(args)}
 
 
 def search(query: str) -> list[str]:
@@ -84,7 +87,8 @@ def lm() -> Any:
     return dspy.LM("scripted/agent", engine=Engine(), cache=False)
 
 
-def test_gepa_gets_the_errors_of_a_step_for_the_predictor_that_made_it(lm: Any) -> None:
+def feedback_of_gepa(program: Any, measure: Any, lm: Any) -> dict[str, str]:
+    """What GEPA tells each predictor."""
     seen: dict[str, str] = {}
 
     def propose(candidate: Any, reflective_dataset: Any, components_to_update: Any) -> dict[str, str]:
@@ -93,13 +97,65 @@ def test_gepa_gets_the_errors_of_a_step_for_the_predictor_that_made_it(lm: Any) 
         return {name: candidate[name] for name in components_to_update}
 
     options: dict[str, Any] = {"num_threads": 1, "max_metric_calls": 60, "component_selector": "all"}
+    metric = measure if isinstance(measure, Metric) else Metric(measure)
     with dspy.context(lm=lm):
-        dspy.GEPA(metric=METRIC, instruction_proposer=propose, **options).compile(
-            Agent(), trainset=GOLD[:6], valset=GOLD[6:]
+        dspy.GEPA(metric=metric, instruction_proposer=propose, **options).compile(
+            program, trainset=GOLD[:6], valset=GOLD[6:]
         )
+    return seen
+
+
+def test_gepa_gets_the_errors_of_a_step_for_the_predictor_that_made_it(lm: Any) -> None:
+    seen = feedback_of_gepa(Agent(), METRIC, lm)
     assert "- Step 2: read was to be called, not look_up." in seen["agent.react"]
     assert "Step 2" not in seen["agent.extract.predict"]
     assert "1 more are of 'react', not of 'agent.extract.predict'." in seen["agent.extract.predict"]
+
+
+class Agents(dspy.Module):  # type: ignore[misc]
+    """Two agents, whose trajectories are returned one after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.find = dspy.ReAct("question -> facts", tools=[search])
+        self.check = dspy.ReAct("question, facts -> answer", tools=[read])
+
+    def forward(self, question: str) -> Any:
+        found = self.find(question=question)
+        checked = self.check(question=question, facts=found.facts)
+        ends = {"_0": "_2", "_1": "_3"}
+        later = {f"{name[:-2]}{ends[name[-2:]]}": value for name, value in checked.trajectory.items()}
+        return dspy.Prediction(answer=checked.answer, trajectory=found.trajectory | later)
+
+
+class EngineOfAgents(Engine):
+    """Each agent makes one call with the same thought and ends; the second agent's is ``second``."""
+
+    def __init__(self, second: tuple[str, dict[str, str]]) -> None:
+        self.second = second
+
+    def fields(self, prompt: str, system: str) -> dict[str, str]:
+        if "[[ ## next_tool_name ## ]]" not in prompt:
+            return {"reasoning": "so", "answer" if "[[ ## facts ## ]]\nfacts" in prompt else "facts": "facts"}
+        call = self.second if "[[ ## facts ## ]]\nfacts" in prompt else ("search", {"query": "Delft"})
+        name, args = ("finish", {}) if "[[ ## observation_" in prompt else call
+        return {"next_thought": "go on", "next_tool_name": name, "next_tool_args": json.dumps(args)}
+
+
+@pytest.mark.parametrize(
+    ("second", "line"),
+    [
+        (("read", {"id": "2"}), '- Step 2: read: id is "1", not "2".'),
+        (("finish", {}), '- Step 2: read(id="1") was not called.'),
+    ],
+)
+def test_of_two_agents_the_one_that_went_wrong_hears_of_it(second: Any, line: str) -> None:
+    """Both trajectories are of a predictor ``react``: each agent was told of the other's wrong calls."""
+    lm = dspy.LM("scripted/agents", engine=EngineOfAgents(second), cache=False)
+    seen = feedback_of_gepa(Agents(), trajectories.CallF1(**OPTIONS), lm)
+    assert line in seen["check.react"]
+    assert "Step 2" not in seen["find.react"]
+    assert "1 more are of calls that 'find.react' did not make." in seen["find.react"]
 
 
 def test_patterns_are_of_a_step_and_patches_of_its_predictor_and_of_the_tool(lm: Any) -> None:
@@ -160,13 +216,7 @@ def test_errors_go_to_the_predictor_that_made_them_or_wrote_the_field_last() -> 
         assert predictor(program) == "rate"
     assert predictor(program, predictor="program.inner.draft") == "inner.draft"  # as the steps of this program have it
 
-    class Agents(dspy.Module):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.first = dspy.ReAct("question -> facts", tools=[search])
-            self.second = dspy.ReAct("question, facts -> answer", tools=[search])
-
-    assert predictor(Agents(), predictor="react") == "second.react"  # whose trajectory the program returns
+    assert predictor(Agents(), predictor="react") == "check.react"  # whose trajectory the program returns
 
 
 def test_a_rule_is_for_every_predictor_that_writes_the_field() -> None:

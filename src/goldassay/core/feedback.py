@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, get_args
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError
@@ -108,6 +108,7 @@ def feedback(
     pred_name: str | None = None,
     pred_trace: object = None,
     note: str = "",
+    trace: object = None,
 ) -> str:
     """Feedback: what is right, what is wrong and what the measures ask, for the predictor ``pred_name`` if it is named.
 
@@ -119,6 +120,7 @@ def feedback(
         pred_name: The predictor that the feedback is for.
         pred_trace: Its calls, as an optimizer hands them over.
         note: A reviewer's note, which comes before the errors if there are any.
+        trace: All calls of the program's predictors.
     """
     lower = dict.fromkeys(evidence.worst, ", lower is better")
     values = [f"{key} {tally.value:.3f}{lower.get(key, '')}" for key, tally in evidence.items()]
@@ -128,6 +130,9 @@ def feedback(
     errors = list(dict.fromkeys(error for assessment in assessments.values() for error in assessment.errors))
     right = list(dict.fromkeys(text for assessment in assessments.values() for text in assessment.right))
     if pred_name:
+        others = _of_other_agents(errors, pred, trace, pred_trace)
+        lines += [f"{len(others)} more are of calls that {pred_name!r} did not make."] if others else []
+        errors = [error for error in errors if error not in others]
         errors = _of_predictor(errors, gold, pred_name, pred_trace, lines)
     if right:  # in a quarter of the room
         ends = accumulate(len(text) + 2 for text in right)
@@ -144,6 +149,46 @@ def feedback(
     if fitting < len(lines):
         lines = [*lines[:fitting], f"… and {len(lines) - fitting} more."]
     return "\n".join(lines)
+
+
+def _of_other_agents(errors: Sequence[Error], pred: object, trace: Any, pred_trace: Any) -> list[Error]:
+    """The errors that the agent in ``pred_trace`` could not avoid, of a trajectory of several of DSPy's ReAct.
+
+    A wrong call is of the agent whose thought, tool and arguments it has; a missing one of the only agent that has the
+    tool, or else of the one that made the call before.
+    """
+    fields = read(pred, "trajectory", None)
+    names_of_call = ("thought", "tool_name", "tool_args")
+    made = [
+        (step[0], [read(step[2], f"next_{name}", None) for name in names_of_call])
+        for step in trace or ()
+        if read(step[2], "next_tool_name", None)
+    ]
+    outputs = [step[2] for step in pred_trace or ()]
+    agent = next((step[0] for step in trace or () if any(step[2] is output for output in outputs)), None)
+    if not isinstance(fields, Mapping) or all(maker is not agent for maker, _ in made):
+        return []
+    indices = [name.rpartition("_")[2] for name in fields if name.startswith("tool_name_")]
+    calls = [[fields.get(f"{name}_{index}") for name in names_of_call] for index in indices]
+    calls = [call for call in calls if call[1] != "finish"] or calls
+    agents = list({id(maker): maker for maker, _ in made}.values())
+    others = []
+    for error in errors:
+        if error.step is None or not calls:
+            continue
+        is_missing = error.kind == "missing_call"
+        call = calls[max(0, min(error.step - is_missing, len(calls) - 1))]
+        makers = [maker for maker, its_call in made if its_call == call]
+        having = [maker for maker in agents if error.gold_type in _tools(maker)] if is_missing else []
+        makers = having if len(having) == 1 else makers
+        if makers and all(maker is not agent for maker in makers):
+            others.append(error)
+    return others
+
+
+def _tools(agent: Any) -> tuple[str, ...]:
+    """The names of the tools of DSPy's ReAct."""
+    return get_args(agent.signature.output_fields["next_tool_name"].annotation)
 
 
 def _of_predictor(errors: list[Error], gold: object, pred_name: str, pred_trace: Any, lines: list[str]) -> list[Error]:

@@ -321,7 +321,7 @@ class Metric:
         note = self.notes.about(gold) if self.notes and (errors or failed(pred)) else ""
         return Score(
             value,
-            feedback(gold, pred, assessments, evidence, pred_name, pred_trace, note),
+            feedback(gold, pred, assessments, evidence, pred_name, pred_trace, note, trace),
             {key: float(evidence.score(key)) for key in evidence},
             evidence=evidence,
             errors=errors,
