@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import goldassay
 from goldassay.core.metric import failed_with
 from goldassay.ext.protocols import CaRB
 from goldassay.measures.triples import scorecard
@@ -128,3 +130,19 @@ def test_many_resamples_at_once_are_each_its_own() -> None:
         tallies = measure.tallies(batch)
         each = [measure({"triples": g}, {"triples": p}).tally.value for g, p in zip(golds, preds, strict=True)]
         assert np.asarray(measure.zero.from_state(tallies.state()).value) == pytest.approx(each)
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "f1"),
+    [
+        (["S\tis\tEmma\t\tC: he"], ["S\t1\tis\tEmma"], 0.0),  # two arguments, of which one is empty
+        (["S\tis\tEmma\tC: \there"], ["S\t1\tis\tEmma\there"], 1.0),
+        # the sentence is written in two ways, with the same letters: the last one counts
+        (["S\tis\tEmma"], ["S \t0.9\tis\tEmma", "S\t0.9\tis\tAusten"], 1 / 2),
+    ],
+)
+def test_files_as_the_script_reads_them(tmp_path: Path, gold: list[str], pred: list[str], f1: float) -> None:
+    files = (tmp_path / "gold.tsv", tmp_path / "pred.tsv")
+    for file, lines in zip(files, (gold, pred), strict=True):
+        file.write_text("\n".join([*lines, ""]))
+    assert goldassay.score("triples", *files, protocol="carb")["F1"] == pytest.approx(f1)

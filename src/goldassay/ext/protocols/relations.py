@@ -284,9 +284,9 @@ class CaRB(TripleMeasure[Thresholds, Steps]):
 
 def _statement(triple: object) -> Statement:
     """The words of the predicate, of the first argument and of the others; of those that are there."""
-    arguments = read(triple, "meta.arguments", None) or [read(triple, "subject"), read(triple, "object")]
-    parts = [written(argument).split() for argument in arguments]
-    while parts and not parts[-1]:
+    arguments = read(triple, "meta.arguments", None)
+    parts = [written(argument).split() for argument in arguments or [read(triple, "subject"), read(triple, "object")]]
+    while not arguments and parts and not parts[-1]:
         parts.pop()
     further = [[*chain(*parts[1:])]] if parts[1:] else []
     return [written(read(triple, "predicate")).split(), *parts[:1], *further]

@@ -120,15 +120,16 @@ def _carb(source: Source) -> Iterator[SourceRecord]:
     sentences: dict[str, list[Fields]] = {}
     for number, line in source.filled_lines():
         with source.checking("unreadable", line=number):
-            text, *cells = map(str.strip, line.strip().split("\t"))
+            text, *cells = line.strip().split("\t")
             triple: JsonObject = {"confidence": float(cells.pop(0))} if source.side == "pred" else {}
             if not cells:
                 raise DataError("a line is a sentence and a predicate, then arguments, between tabs")
             predicate, *arguments = cells
-            if source.side == "gold":
+            if source.side == "gold":  # only here does the script strip the sentence
+                text = text.strip()
                 arguments = [argument for argument in arguments if "C: " not in argument]
             triple |= {"subject": "".join(arguments[:1]), "predicate": predicate, "object": " ".join(arguments[1:])}
-            if len(arguments) != 2:
+            if len(arguments) != 2 or not arguments[1].strip():  # as written: an empty argument is one
                 triple["meta"] = {"arguments": arguments}
             sentences.setdefault(text, []).append(triple)
     predicates = [triple["predicate"] for triples in sentences.values() for triple in triples]
