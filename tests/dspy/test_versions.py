@@ -220,6 +220,12 @@ class Makes(HandsOn):
         return self.ask(history=dspy.History(**history), scan=scan)
 
 
+class Extends(HandsOn):
+    def forward(self, history, scan):  # type: ignore[no-untyped-def]
+        longer = dspy.History(messages=[*history.messages, {"role": "user", "content": "And then?"}])
+        return self.ask(history=longer, scan=scan)
+
+
 class Wraps(HandsOn):
     def forward(self, **fields: Any) -> Any:  # type: ignore[override]
         return self.ask(**fields)
@@ -232,6 +238,7 @@ class Wraps(HandsOn):
         (HandsOn(), {"history", "scan"}),
         (Declares(), {"scan"}),
         (Makes(), {"scan"}),
+        (Extends(), {"history", "scan"}),
         (Wraps(), {"history", "scan"}),
     ],
 )

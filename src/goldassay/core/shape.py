@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -300,7 +301,8 @@ def _models_in(annotation: object) -> list[str]:
 def _takes(program: object, name: str, models: Collection[str]) -> bool:
     """Whether a program expects an input as the model that its predictors declare, and not as JSON.
 
-    It does, unless ``forward`` declares the parameter as something else, or names the model, which it makes itself.
+    It does, unless ``forward`` declares the parameter as something else, or names the model and reads no attribute of
+    the parameter: then it makes the model itself.
     """
     method: Any = getattr(type(program), "forward", None) or getattr(type(program), "aforward", None)
     try:
@@ -310,7 +312,8 @@ def _takes(program: object, name: str, models: Collection[str]) -> bool:
         source = "" if is_declared else inspect.getsource(method)
     except (KeyError, OSError, TypeError, ValueError):  # a predictor, or any fields, which are handed on
         return bool(models)
-    return any(model in text if is_declared else model not in source for model in models)
+    is_object = re.search(rf"\b{name}\.(?!(get|items|keys|values|copy|pop)\()", source) is not None
+    return any(model in text if is_declared else is_object or model not in source for model in models)
 
 
 def _signature(program: object) -> Signature | None:
