@@ -18,6 +18,7 @@ from goldassay import Metric, evaluate
 from goldassay._support.exceptions import GoldassayError, MetricError
 from goldassay.measures import classification
 from goldassay.results.of_metric import fold_metric
+from goldassay.running.comparing import remeasured
 from goldassay.running.run import Run
 
 GOLD = [
@@ -226,7 +227,6 @@ class Team(Enum):
         ("a", Team.A),
         # flawed: all were wrong, and nothing said why
         ("2024-03-01T10:30:00", datetime(2024, 3, 1, 10, 30)),
-        ([{"name": "tea"}], [create_model("Item", name=str)(name="tea")]),
     ],
 )
 def test_an_object_in_place_of_what_files_have_is_an_error_of_form_alone(gold: object, pred: object) -> None:
@@ -240,6 +240,42 @@ def test_a_stored_object_has_the_dicts_in_it_as_they_were() -> None:
     metric = Metric.of(lambda gold, pred: pred.calls.tool_calls[0].args["team"] == gold.team)
     assert metric({"team": "a"}, stored).score == 1.0
     assert Metric.of(lambda gold, pred: len(pred.calls.tool_calls[0].args.keys()))({}, stored).score == 2.0
+
+
+Order = create_model("Order", items=(list[str], ...), paid=(bool, False))
+
+
+def remove_items(gold: Any, pred: Any) -> float:
+    missing = [gold.order["items"].remove(name) for name in pred.order.items]
+    pred.order.items.clear()
+    return float(not gold.order["items"] and bool(missing))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda gold, pred: gold.order == pred.order,  # flawed: 0 by objects, 1 by what was stored of them
+        lambda gold, pred: [gold.order] == [pred.order],
+        lambda gold, pred: gold.order.paid == pred.order.paid and len(gold.order["items"]) == len(pred.order.items),
+        lambda gold, pred: pred.order == Order(**gold.order),
+        lambda gold, pred: pred.order.model_dump()["items"] == gold.order["items"],
+        remove_items,  # flawed: it spoiled gold and answers for what came after it
+    ],
+)
+def test_a_metric_gets_copies_in_which_what_was_stored_equals_objects(function: Any, tmp_path: Path) -> None:
+    gold = [dspy.Example(id=str(n), n=n, order={"items": ["tea"] * n, "paid": False}).with_inputs("n") for n in (1, 2)]
+    run = evaluate(
+        lambda n: dspy.Prediction(order=Order(items=["tea"] * min(n, 1))), gold, function, folder=tmp_path / "run"
+    )
+    metric = Metric.of(function)
+    stored = Run.load(tmp_path / "run")
+    assert [run.value, stored.value, remeasured(stored, metric).value, remeasured(stored, metric).value] == [0.5] * 4
+    assert [row.prediction for row in stored.rows] == [{"order": {"items": ["tea"], "paid": False}}] * 2
+
+
+def test_a_metric_gets_what_cannot_be_copied_as_it_is() -> None:
+    with open(__file__) as stream:
+        assert Metric.of(lambda gold, pred: pred.file is stream)({}, {"file": stream}).score == 1.0
 
 
 def test_a_class_in_place_of_a_metric_is_told_how_to_make_one() -> None:

@@ -124,9 +124,10 @@ class Ticket(BaseModel):
     ("metric", "again"),
     [
         (lambda gold, pred: pred.ticket.team == gold.answers[0], 0.5),
-        (lambda gold, pred: pred.ticket == Ticket(team=gold.answers[0]), 0.0),
+        (lambda gold, pred: pred.ticket == Ticket(team=gold.answers[0]), 0.5),
+        (lambda gold, pred: isinstance(pred.ticket, Ticket) and pred.ticket.team == gold.answers[0], 0.0),
     ],
-    ids=["by its field", "whole"],
+    ids=["by its field", "whole", "by its type"],
 )
 def test_stored_answers_with_types_are_measured_again_or_said_to_be_others(
     metric: Any, again: float, tmp_path: Path

@@ -10,11 +10,13 @@ import typing
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from types import NoneType
 from typing import Any, TypeAlias
 
 import dspy
+from pydantic import BaseModel, ValidationError
 
 from goldassay._support.dspy_compat import DSPY_ERRORS, is_unavailable
 from goldassay._support.exceptions import (
@@ -430,15 +432,15 @@ class FunctionMetric(Metric):
         elif isinstance(prediction, ObjectPrediction) and not isinstance(prediction._returned, (Mapping, NoneType)):
             forms = [prediction._returned, prediction]
         try:
-            value = self.function(example, forms[0], *self.extra)
+            value = self._call(example, forms[0], StoredObject)
         except (AttributeError, TypeError, LookupError) as error:
             # what is stored has no objects, which its program and `dspy.Evaluate` hand over
-            fields = {name: read(prediction, name) for name in names(prediction)}
-            if any(type(field) in (dict, list) for field in fields.values()):
-                forms.append(dspy.Prediction({name: _objects(field) for name, field in fields.items()}))
-            for form in forms[1:]:
+            others = [(form, StoredObject) for form in forms[1:]]
+            if any(type(read(side, name)) in (dict, list) for side in (example, prediction) for name in names(side)):
+                others.append((prediction, StoredFields))
+            for form, stored in others:
                 with suppress(AttributeError, TypeError, LookupError):
-                    value = self.function(example, form, *self.extra)
+                    value = self._call(example, form, stored)
                     break
             else:
                 raise error from None
@@ -449,6 +451,10 @@ class FunctionMetric(Metric):
             file = f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code else repr(self)
             name = read(gold, "id", None)
             raise MetricError(f"{file}: {error}" if name is None else f"{file}, on record {name}: {error}") from None
+
+    def _call(self, gold: object, pred: object, stored: type[StoredObject]) -> object:
+        """What the function returns for copies of both, so that what it changes in them spoils nothing."""
+        return self.function(_copy(gold, stored), _copy(pred, stored), *self.extra)
 
     def _assessments(self, value: Any, gold: object, pred: object) -> Assessments:
         """The evidence in what the function returned."""
@@ -508,17 +514,60 @@ AnyMetric: TypeAlias = Metric | Callable[..., Any]  # what may stand for a metri
 
 
 class StoredObject(dict[str, object]):
-    """A stored object or dict: its fields are items and attributes, since a row does not say which of both it was."""
+    """A dict or an object that was stored as JSON: it has its fields as attributes, too, and equals such an object.
+
+    >>> from dataclasses import make_dataclass
+    >>> stored = StoredObject({"name": "Ann"})
+    >>> stored.name, stored == {"name": "Ann"}, stored == make_dataclass("Person", ["name"])("Ann")
+    ('Ann', True, True)
+    """
+
+    def __getattr__(self, name: str) -> object:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"'dict' object has no attribute {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, dict) or not hasattr(other, "__dict__"):
+            return super().__eq__(other)
+        if isinstance(other, BaseModel):
+            with suppress(ValidationError):
+                return type(other).model_validate(self) == other
+        stored: object = json.loads(dumps(other))
+        return super().__eq__(stored)
+
+    def model_dump(self, **_: object) -> StoredObject:
+        """Itself, as metrics of pydantic models ask for their fields."""
+        return self
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class StoredFields(StoredObject):
+    """The same where a field has the name of a method of dicts: ``items`` are the invoice's."""
 
     def __getattribute__(self, name: str) -> object:
         return self[name] if name in self else super().__getattribute__(name)
 
 
-def _objects(value: object) -> object:
-    """Stored objects with their fields as attributes, as the program made them."""
-    if isinstance(value, list):
-        return [_objects(item) for item in value]
-    return StoredObject({key: _objects(item) for key, item in value.items()}) if type(value) is dict else value
+def _copy(record: object, stored: type[StoredObject]) -> object:
+    """A copy of a record in which dicts are stored objects; what cannot be copied, such as an open file, as it is."""
+    try:
+        copy = deepcopy(record)
+    except Exception:  # noqa: BLE001
+        return record
+    if not isinstance(copy, dspy.Example):
+        return _objects(copy, stored)
+    for name, value in copy.items():
+        copy[name] = _objects(value, stored)
+    return copy
+
+
+def _objects(value: object, stored: type[StoredObject]) -> object:
+    """A value in which dicts are stored objects."""
+    if type(value) is list:
+        return [_objects(item, stored) for item in value]
+    return stored({key: _objects(item, stored) for key, item in value.items()}) if type(value) is dict else value
 
 
 def _number(value: Any) -> float:
