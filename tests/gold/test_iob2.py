@@ -139,3 +139,11 @@ def test_what_is_wrong_is_said_in_one_line(
     message = str(caught.value).replace(str(tmp_path) + "/", "")
     assert message.startswith(expected)
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(("tags", "tokens"), [("B I O", ["a b"]), ("B E S", ["a b", "c"]), ("I-LOC I O", ["a", "b"])])
+def test_tags_without_a_type_have_the_type_of_seqeval(tmp_path: Path, tags: str, tokens: list[str]) -> None:
+    rows = "".join(f"{token} {tag}\n" for token, tag in zip("abc", tags.split(), strict=True))
+    (spans,) = entities(write(tmp_path / "a.conll", rows))
+    assert [text for _, text in spans] == tokens
+    assert spans[-1][0] == "_"

@@ -147,7 +147,7 @@ def scheme_of(tags: Iterable[str]) -> str:
     >>> scheme_of(["O", "B-TOP", "E-TOP"]), scheme_of(["B-TOP", "E-TOP", "S-TOP", "LOC", "L-TOP"])
     ('IOBES', 'IOBES')
     """
-    seen = Counter(tag[0] for tag in tags if tag[1:2] == "-" and tag[2:])
+    seen = Counter(tag[:1] for tag in tags if tag[1:2] in ("", "-"))
     if seen["L"] + seen["U"] > seen["E"] + seen["S"]:
         return "BILOU"
     if seen["S"] or (seen["B"] and seen["E"]):
@@ -168,19 +168,19 @@ def named(scheme: str | None, tags: Iterable[str]) -> str:
 
 
 def split(tag: str, scheme: str) -> tuple[str, str]:
-    """Prefix and type of a tag; ``("O", "")`` outside.
+    """Prefix and type of a tag; ``("O", "")`` outside, the type ``_`` where a tag has none (as in seqeval).
 
     Raises:
         DataError: The scheme has no such tag.
 
-    >>> split("B-GRP.HER.MUS", "IOB2")
-    ('B', 'GRP.HER.MUS')
+    >>> split("B-GRP.HER.MUS", "IOB2"), split("B", "IOB2")
+    (('B', 'GRP.HER.MUS'), ('B', '_'))
     """
     if tag in OUTSIDE:
         return "O", ""
     prefix = tag[:1]
-    kind = tag[2:]
-    if prefix not in TAG_PREFIXES[scheme] or tag[1:2] != "-" or not kind:
+    kind = "_" if tag == prefix else tag[2:]
+    if prefix not in TAG_PREFIXES[scheme] or tag[1:2] not in ("", "-") or not kind:
         allowed = ", ".join(f"{letter}-TYPE" for letter in TAG_PREFIXES[scheme])
         raise DataError(f"tag {tag!r} is outside the scheme {scheme}, which has O, {allowed}")
     return prefix, kind
