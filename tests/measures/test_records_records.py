@@ -79,6 +79,11 @@ def test_any_shape_of_a_right_record_is_right(pred: Any) -> None:
     assert records.RecordAccuracy(compare=compare)({"record": GOLD}, {"record": pred}).tally.value == 1
 
 
+def test_a_missing_number_of_a_table_is_null() -> None:
+    card = records.scorecard([{"record": {"a": 1, "b": None}}], [{"record": {"a": 1, "b": float("nan")}}])
+    assert (card.values["record_accuracy"], card.warnings) == (1.0, [])
+
+
 def test_dataclasses_and_gold_models() -> None:
     assert counts(Plain("7", []), {"no": "7"}) == (1, 0, 0)
     assert counts(MODEL, GOLD) == (8, 0, 0)

@@ -76,7 +76,7 @@ def _value(side: object, schema: str, field: Callable[[object, str], object]) ->
 
 
 def record_of(value: object) -> JSON:
-    """A record as plain JSON values; a text is read as JSON, also in a Markdown fence.
+    """A record as plain JSON values; a text is read as JSON, also in a Markdown fence, and NaN of a table is null.
 
     Raises:
         DataError: it has no form in JSON, or is neither an object nor a list.
@@ -87,8 +87,8 @@ def record_of(value: object) -> JSON:
     """
     record = jsonl.value(jsonl.without_fence(value)) if isinstance(value, str) else value
     try:
-        record = json.loads(json.dumps(record, default=_plain, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
+        record = json.loads(json.dumps(record, default=_plain), parse_constant={"NaN": None}.__getitem__)
+    except (TypeError, ValueError, KeyError, RecursionError) as error:
         raise DataError(f"a record is JSON values: {error}") from None
     if not isinstance(record, (dict, list)):
         raise DataError(f"a record is an object or a list, found {jsonl.dumps(record)[:60]}")
