@@ -62,7 +62,7 @@ def take(play: Playwright, addresses: Mapping[str, str]) -> None:
         page = browser.new_page(viewport={"width": width, "height": HEIGHTS[name]}, color_scheme="light")
         page.goto(address)
         page.evaluate("globalThis.goldassay?.charts()")
-        page.wait_for_timeout(500)
+        page.wait_for_timeout(2000)
         for key in KEYS.get(name, ()):
             page.keyboard.press(key)
             page.wait_for_timeout(200)

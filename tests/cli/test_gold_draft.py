@@ -332,11 +332,21 @@ class Reads(dspy.Module):  # type: ignore[misc]
         return dspy.Prediction(label="M", answer=text)
 
 
+class ReadsTwice(dspy.Module):  # type: ignore[misc]
+    """A program of two steps."""
+
+    def __init__(self) -> None:
+        self.read = Reads()
+
+    def forward(self, text: str) -> Any:
+        return self.read(text=self.read(text=text).answer)
+
+
 @pytest.mark.parametrize("task", ["classification", "answering"])
 def test_the_line_that_opens_the_page_of_a_run_with_steps_opens_that_of_its_task(tmp_path: Path, task: str) -> None:
     field = "question" if task == "answering" else "text"
     gold = [dspy.Example({"id": f"d{i}", field: f"letter {i}", "label": "M"}).with_inputs(field) for i in range(12)]
-    reads = Reads()
+    reads = ReadsTwice()
     program = reads if task == "classification" else lambda question: reads(text=question)
     evaluate(program, gold, lambda gold, pred: pred.label == "M", name="own", folder=tmp_path / "run")
     out = tmp_path / "draft.jsonl"
@@ -346,6 +356,14 @@ def test_the_line_that_opens_the_page_of_a_run_with_steps_opens_that_of_its_task
     assert line
     call(*line[1].split(), "--export")
     assert json.loads((tmp_path / "draft.review" / "review.json").read_text(encoding="utf-8"))["task"] == task
+
+
+def test_a_program_of_one_step_is_reviewed_without_steps(tmp_path: Path) -> None:
+    gold = [dspy.Example(id=f"d{i}", text=f"letter {i}", label="M").with_inputs("text") for i in range(12)]
+    evaluate(Reads(), gold, lambda gold, pred: pred.label == "M", name="own", folder=tmp_path / "run")
+    out = tmp_path / "draft.jsonl"
+    call("gold", "draft", tmp_path / "run", "--task", "classification", "--n", 5, "--out", out)
+    assert "trajectory" not in rows(out)[0]["suggestions"]["own"]
 
 
 def test_lines_that_are_advised_take_folders_with_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

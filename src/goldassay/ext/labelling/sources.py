@@ -28,7 +28,7 @@ from goldassay.gold.formats.jsonl import record_of
 from goldassay.gold.outputs import OUTPUT_FIELDS
 from goldassay.gold.records import INPUT_FIELDS
 from goldassay.gold.shapes import SHAPES
-from goldassay.measures.trajectories.records import TRAJECTORY, steps_of
+from goldassay.measures.trajectories.records import CALLING, TRAJECTORY, steps_of
 from goldassay.running.evaluated import number
 from goldassay.running.folder import run_at
 from goldassay.running.run import stored
@@ -246,17 +246,22 @@ def _of_samples(source: LogSource, samples: Iterable[Fields], pool: Pool, paths:
             outputs |= dict.fromkeys(answer)
             prediction = record_of({"id": name, "prediction": answer or None, "error": ""}, reading)
             if prediction:
-                steps = sample.get("steps")
+                steps = [step.state() if isinstance(step, Step) else step for step in sample.get("steps") or ()]
                 has_own = not prediction.keys().isdisjoint(TRAJECTORY) or bool(steps_of(prediction))
-                if steps and not (task == "trajectories" and has_own):
-                    states = [step.state() if isinstance(step, Step) else step for step in steps]
-                    prediction["trajectory"] = states
+                if _says_more(steps) and not (task == "trajectories" and has_own):
+                    prediction["trajectory"] = steps
                 source.answers[name] = prediction
     _check_inputs(source.inputs.values(), source.place, pool)
     if not source.answers:
         outputs_of_task = OUTPUT_FIELDS.get(task) or pool.shape.outputs or ("output",)
         raise DataError(_absent("answer", outputs_of_task, outputs), file=source.place)
     return source
+
+
+def _says_more(steps: Sequence[Fields]) -> bool:
+    """Whether steps tell a reader more than the answer: one is a call, or one was followed by another."""
+    parents = [step.get("parent") for step in steps]
+    return any(step.get("kind", "") in CALLING for step in steps) or len({*parents}) < len(parents)
 
 
 def _check_inputs(rows: Collection[Mapping[str, object]], path: Path, pool: Pool) -> None:
