@@ -62,3 +62,9 @@ def test_a_hyphen_at_the_end_of_a_text_is_a_word(end: str) -> None:
     gold = [{"answers": ["The gate is closed for cars and bikes."]}]
     card = fold("answering", [BLEU()], Batches(gold, [{"answer": f"The gate is closed for cars-{end}"}]))
     assert card.values == pytest.approx({"bleu": 0.4608636396914616})
+
+
+def test_a_gold_text_without_characters_beside_others_is_not_the_best() -> None:
+    gold = [{"answers": ["", "Rijksmuseum"]}, {"answers": ["Teylers Museum", " "]}]
+    card = fold("answering", [ChrF()], Batches(gold, [{"answer": "Rijksmusea"}, {"answer": "Museum Teyler"}]))
+    assert card.values == pytest.approx({"chrf": 0.6981116004027227})

@@ -391,4 +391,5 @@ class ChrF(AnswerMeasure[CharacterGrams]):
                 predicted = float(grams.total()) if expected else 0.0
                 tally[str(n)] = Counts(hits, predicted - hits, float(expected.total()) - hits)
             tallies.append(tally)
-        return max(tallies, key=lambda tally: float(tally.value), default=CharacterGrams())
+        # A gold text without characters is 0 beside others, as in sacrebleu.
+        return max(tallies, key=lambda tally: tally.value * (tally.weight > 0), default=CharacterGrams())
