@@ -136,6 +136,8 @@ def test_table_with_documents_parents_failures_and_repeats(tmp_path: Path) -> No
         baseline="start",
     )
     assert (bred.verdict, bred.selection) == ("open", "bred")
+    with pytest.raises(GoldassayError, match="`fresh=` is for two runs"):
+        goldassay.audit(tmp_path / "a.csv", baseline="start", fresh=True)
     twice = goldassay.audit(write(tmp_path / "c.csv", rows * 2), baseline="start")
     assert twice.interval == pytest.approx(audit.interval)
     assert "count once" in twice.findings[0]

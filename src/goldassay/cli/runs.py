@@ -37,6 +37,8 @@ def export(
     if format not in forms:
         raise GoldassayError(f"no format {format!r}{workspace.nearest(format, forms)}")
     if format == "mlflow":
+        if force:
+            raise GoldassayError("--force writes over a file; MLflow keeps each export as a run of its own")
         experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME") or "goldassay"
         out += f", run {exports.log(Run.load(run), uri=out, experiment=experiment)}"
     else:

@@ -242,6 +242,10 @@ def audit(
         raise GoldassayError("several results are runs, results of dspy.Evaluate, or files of one of these")
     if baseline is not None and (runs or isinstance(first, Audit)):
         raise GoldassayError("`baseline=` is for the scores of candidates; of runs the first is the baseline")
+    if fresh and not runs:
+        raise GoldassayError(
+            "`fresh=` is for two runs; the scores of an optimizer are of the examples that it chose on"
+        )
     if runs:
         rows = runs[0].rows
         documents = clusters(_matched(gold, [str(row.id) for row in rows])) if gold else runs[0].clusters

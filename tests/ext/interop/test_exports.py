@@ -79,6 +79,8 @@ def test_the_command_writes_what_is_asked_for(two: list[Run], tmp_path: Path) ->
         done = CLI.invoke(app, ["runs", "export", place, "--format", form, "--out", str(file)])
         assert done.exit_code == 0, done.output
         assert file.stat().st_size
+    again = CLI.invoke(app, ["runs", "export", place, "--format", "mlflow", "--out", "sqlite:///x.db", "--force"])
+    assert "--force writes over a file" in str(again.exception)
     unknown = CLI.invoke(app, ["runs", "export", place, "--format", "xls", "--out", "x"])
     assert isinstance(unknown.exception, GoldassayError)
 

@@ -68,7 +68,7 @@ def review(
     host: Annotated[
         str | None, use.option("ADDRESS", "Open the page to the network at this address of yours, or 0.0.0.0 for all.")
     ] = None,
-    seed: int = 0,
+    seed: int | None = None,
     json: bool = False,
 ) -> None:
     """Open a page to label a draft, compare two systems blindly or settle conflicts. Ctrl-C or the page ends it."""
@@ -77,14 +77,14 @@ def review(
         options.task,
         question=options.question,
         n=None if options.add else options.n,
-        seed=seed,
+        seed=None if options.add else seed,
         map=options.map,
         who=options.who,
         overlap=options.overlap,
         judge=options.show_judge or None,
     )
     if options.add:
-        folder, messages = add_wave(folder, [*options.add, *sources[1:]], n=options.n or 40, seed=seed)
+        folder, messages = add_wave(folder, [*options.add, *sources[1:]], n=options.n or 40, seed=seed or 0)
         print("\n".join(messages), file=sys.stderr)
     if export:
         with closing(Session(folder, read_only=True)) as session:

@@ -276,7 +276,7 @@ def test_a_draft_goes_on_with_its_task_and_no_other(tmp_path: Path) -> None:
     for place in (file, file.with_suffix(".review")):
         with pytest.raises(DataError, match="its labels are for urgency, not for extraction"):
             Folder.open([place], "extraction")
-        for option in ({"question": "errors"}, {"n": 5}, {"map": "text=body"}):
+        for option in ({"question": "errors"}, {"n": 5}, {"seed": 0}, {"map": "text=body"}):
             with pytest.raises(GoldassayError, match="is for a new draft"):
                 Folder.open([place], **option)
 

@@ -112,8 +112,8 @@ def review(
         DataError: The draft cannot be read.
     """
     new = options.pop("add", ())
-    n = options.pop("n", 40) if new else 40
+    sizes = {"n": options.pop("n", 40), "seed": options.pop("seed", 0)} if new else {}
     folder = Folder.open([Path(source) for source in sources], task, **options)
     if new:
-        folder, _ = add_wave(folder, [Path(source) for source in new], n=n, seed=options.get("seed", 0))
+        folder, _ = add_wave(folder, [Path(source) for source in new], **sizes)
     return Review(folder, port, host)

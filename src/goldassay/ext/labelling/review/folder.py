@@ -139,7 +139,7 @@ class Folder:
         *,
         question: str | None = None,
         n: int | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         map: str | Mapping[str, str] | None = None,
         **settings: Any,
     ) -> Folder:
@@ -172,8 +172,8 @@ class Folder:
         if task and existing and task != existing.task:
             raise DataError(f"its labels are for {existing.task}, not for {task}", file=path)
         task = existing.task if existing else task
-        for name, value in (("question", question), ("n", n), ("map", map if existing else None)):
-            if value and not drafted:
+        for name, value in {"question": question, "n": n, "seed": seed, "map": map if existing else None}.items():
+            if value is not None and not drafted:
                 raise GoldassayError(f"`{name}=` is for a new draft; the records of {first} are chosen")
         if drafted:
             if not first.exists():
@@ -181,7 +181,7 @@ class Folder:
             if not task:
                 raise GoldassayError(f"{first} is not a draft; name the task of its inputs (`task=`) to draft them")
             pool = pool_of(sources, str(named), map=map)
-            content = json_lines(draft(pool, question, n=n or 40, seed=seed).records)
+            content = json_lines(draft(pool, question, n=n or 40, seed=seed or 0).records)
         elif not resumed and first.suffix == ".jsonl":
             if not task:
                 task = task_of(records_of(first))
