@@ -49,7 +49,17 @@ def test_csv_with_annotators_verdicts_and_splits(tmp_path: Path) -> None:
     assert loaded.judged
 
 
-@pytest.mark.parametrize("pair", [(True, False), (1, 0), ("true", "FALSE"), ("supported", "not supported")])
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (True, False),
+        (1, 0),
+        ("true", "FALSE"),
+        ("pass", "Fail"),
+        ("correct", "incorrect"),
+        ("supported", "not supported"),
+    ],
+)
 def test_true_and_false_make_a_question_with_two_labels(tmp_path: Path, pair: tuple[Any, Any]) -> None:
     loaded = read(jsonl(tmp_path, row("1", pair[0]), row("2", pair[1], verdict="contradicted")), SUPPORT)
     assert loaded.question.labels == ("supported", "not supported")

@@ -10,8 +10,8 @@ A table has the columns ``id``, the inputs, and ``label`` or one ``label_NAME`` 
 label. A file without ids gets the numbers of its rows. ``columns`` maps this project's names to those of the file, such
 as ``{"label": "human", "answer": "output.text"}``, as for every file of records (`goldassay.gold.anyfields`).
 
-Labels may be true and false, yes and no, 1 and 0: then a question that is not a scale has two labels. ``split`` is
-optional. ``verdict`` is a judge's from elsewhere: then no model has to be asked.
+Labels may be true and false, yes and no, pass and fail, correct and incorrect, 1 and 0: then a question that is not a
+scale has two labels. ``split`` is optional. ``verdict`` is a judge's from elsewhere: then no model has to be asked.
 ``quote`` and ``reason`` are an annotator's, and are shown to a judge that is tuned. An item's label is that of most of
 its annotators; a draw is not a label.
 
@@ -46,9 +46,11 @@ from goldassay.judges.questions import Question, Vote, count
 from goldassay.measures.judged import JudgedMeasure
 from goldassay.running.engines import work_through
 
-TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys(("false", "no", "n", "f", "0"), False)}
+TRUTHS = {
+    **dict.fromkeys(("yes", "true", "y", "t", "1", "pass", "passed", "correct", "right", "good"), True),
+    **dict.fromkeys(("no", "false", "n", "f", "0", "fail", "failed", "incorrect", "wrong", "bad"), False),
+}
 NO_LABEL = (None, "")
-YES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 Label = str | float | bool
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -270,9 +272,9 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
         raise GoldassayError("no value of this metric is given by a judge, so labels correct nothing; name a judge")
     worths = {}
     for name, measure in judged.items():
-        worth = getattr(measure, "worth", YES)
+        worth = getattr(measure, "worth", {"yes": 1.0, "no": 0.0})
         steps = {_folded(level): value for level, value in worth.items()}
-        worths[name] = YES if "yes" in worth else steps
+        worths[name] = {word: float(value) for word, value in TRUTHS.items()} if "yes" in worth else steps
     labels: RunLabels = {name: {} for name in judged}
 
     def _keep(row: JsonObject) -> None:
