@@ -57,3 +57,13 @@ def test_statements_join_to_the_text_and_headings_go_with_what_they_head() -> No
 )
 def test_abbreviations_of_german_and_french_end_no_sentence(text: str) -> None:
     assert [statement.text for statement in statements(text)] == [text]
+
+
+def test_brackets_are_not_cut_and_capital_letters_list_items() -> None:
+    text = "The house (est. 1800) is old. Choose one:\nA) yes\nB) no"
+    assert [(part.text, part.kind) for part in statements(text)] == [
+        ("The house (est. 1800) is old. ", "sentence"),
+        ("Choose one:\n", "heading"),
+        ("A) yes\n", "item"),
+        ("B) no", "item"),
+    ]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\s*$")
-LIST_ITEM = re.compile(r"\s*(?:[-*•+–]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")
+LIST_ITEM = re.compile(r"\s*(?:[-*•+–]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\(?[A-Z]\))\s+\S")
 SENTENCE_BREAK = re.compile(r"""[.!?…]["'”’)\]*_]*\s+(?=\S)|[。！？]\s*(?=\S)|:?[ \t]*\n\s*(?=\S)""")
 ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|cf|vs|ca|approx|no|dr|mr|mrs|ms|prof|st|fig|incl|resp|z\.B|d\.h|bzw|nr|vgl|ggf|evtl|inkl|usw|ex)|\b\w)$",
@@ -139,7 +139,8 @@ def _sentences(text: str) -> Iterator[str]:
             wrapped = following.islower() or len(before.rpartition("\n")[2]) >= WRAPPED
         else:
             wrapped = stop == "." and (following.islower() or ABBREVIATION.search(before) is not None)
-        if not wrapped:
+        in_brackets = before.count("(") > before.count(")") and ")" in text[match.end() :]
+        if not wrapped and not in_brackets:
             yield text[start : match.end()]
             start = match.end()
     yield text[start:]
