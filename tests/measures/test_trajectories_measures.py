@@ -30,7 +30,7 @@ from goldassay.measures.trajectories import (
     TrajectoryMatch,
 )
 from goldassay.measures.trajectories.matching import Alignment, CallComparison
-from goldassay.measures.trajectories.records import steps_of, trajectory
+from goldassay.measures.trajectories.records import Calls, steps_of, trajectory
 
 SEARCH = {"name": "search", "args": {"query": "Delft", "n": 3}}
 READ = {"name": "read", "args": {"id": "nl-7"}}
@@ -143,6 +143,12 @@ def test_the_same_calls_in_every_form_are_the_same() -> None:
         assert matches({"calls": [SEARCH, READ]}, pred)["exact"] == 1
 
 
+@pytest.mark.parametrize(("value", "other"), [(1, True), (0.0, False), ([1], [True]), ({"n": 1}, {"n": True})])
+def test_values_that_python_takes_for_equal_are_not_of_one_type(value: Any, other: Any) -> None:
+    gold, pred = ({"calls": [{"name": "read", "args": {"id": item}}]} for item in (value, other))
+    assert [TrajectoryMatch()(gold, side).tally.value for side in (gold, pred)] == [1, 0]
+
+
 def test_the_assignment_is_the_largest_one() -> None:
     """Against every assignment of small lists, where arguments need only be part of gold's."""
     comparing = CallComparison("subset")
@@ -159,7 +165,7 @@ def test_the_assignment_is_the_largest_one() -> None:
         if len(gold) > len(pred):
             for order in itertools.permutations(range(len(gold))):
                 most = max(most, sum(comparing.right(gold[i], p) for i, p in zip(order, pred, strict=False)))
-        alignment = Alignment(tuple(gold), tuple(pred), comparing, ordered=True)
+        alignment = Alignment(Calls.of(gold), Calls.of(pred), comparing, ordered=True)
         assert len(alignment.right) == most
 
 
@@ -176,7 +182,7 @@ def test_the_short_way_to_an_assignment_gives_the_assignment(arguments: str) -> 
         )
         pred = generator.choice([pred, gold, (*gold, *pred), pred[:1] + gold])
         candidates = {i: [j for j, p in enumerate(pred) if comparing.right(g, p)] for i, g in enumerate(gold)}
-        alignment = Alignment(gold, pred, comparing, ordered=False)
+        alignment = Alignment(Calls.of(gold), Calls.of(pred), comparing, ordered=False)
         assert alignment.right == assign(candidates)
         beginnings = [{i: [j for j in js if j < n] for i, js in candidates.items()} for n in range(1, len(pred) + 1)]
         first = next((n for n, before in enumerate(beginnings) if len(assign(before)) <= n), len(pred))
@@ -556,7 +562,7 @@ def test_a_result_belongs_to_the_call_that_it_names() -> None:
     results = [{"type": "tool_call_response", "id": name, "response": f"of {name}"} for name in "ba"]
     messages = [{"role": "assistant", "parts": calls}, {"role": "tool", "parts": results}]
     assert [step.output for step in steps_of({"messages": messages})[1:]] == ["of a", "of b"]
-    assert trajectory({"messages": [{"type": "human", "content": "?"}]}).calls == ()
+    assert not trajectory({"messages": [{"type": "human", "content": "?"}]}).calls
 
 
 def test_the_result_of_another_call_is_nobodys_and_calls_of_pydantic_ai_have_ids() -> None:

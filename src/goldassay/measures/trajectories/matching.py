@@ -11,7 +11,7 @@ length of the longest common beginning; where it does not, the first call that c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,7 +19,7 @@ from goldassay._support.jsonl import JSON
 from goldassay.core.steps import Step
 from goldassay.measures.assignment import assign
 from goldassay.measures.records.comparators import by_value, comparator
-from goldassay.measures.trajectories.records import Reference, Trajectory
+from goldassay.measures.trajectories.records import Calls, Reference, Trajectory
 
 ARGUMENTS = ("exact", "ignore", "subset", "superset")
 """How arguments match: all equal, not looked at, none that gold lacks, all of gold's."""
@@ -39,29 +39,35 @@ class CallComparison:
 
     def right(self, gold: Step, pred: Step) -> bool:
         """Whether the predicted call is the one that gold has."""
-        return gold.name == pred.name and not self.wrong_arguments(gold, pred)
+        return gold.name == pred.name and self.match(gold.name, gold.args, pred.args)
 
-    def wrong_arguments(self, gold: Step, pred: Step) -> list[str]:
-        """The arguments that are not gold's, those of gold first."""
-        wrong: list[str] = []
+    def match(self, tool: str, gold: Mapping[str, JSON], args: Mapping[str, JSON]) -> bool:
+        """Whether the arguments of a call are gold's."""
+        if not self.compare and len(gold) == len(args):
+            for name, expected in gold.items():
+                value = args.get(name)
+                if value != expected or type(value) is not type(expected) or type(value) not in (str, int):
+                    break
+            else:
+                return True  # as most
+        return next(self.wrong_arguments(tool, gold, args), None) is None
+
+    def wrong_arguments(self, tool: str, gold: Mapping[str, JSON], args: Mapping[str, JSON]) -> Iterator[str]:
+        """The arguments of a call that are not gold's, those of gold first."""
         if self.arguments == "ignore":
-            return wrong
+            return
         compare = self.compare
-        args = pred.args
-        for name, expected in gold.args.items():
+        for name, expected in gold.items():
             if name in args:
                 value = args[name]
-                if not compare and type(expected) is type(value) and type(value) in (str, int) and expected == value:
-                    continue  # as most are
-                chosen = compare.get(f"{gold.name}.{name}") or compare.get(name) if compare else None
+                chosen = compare.get(f"{tool}.{name}") or compare.get(name) if compare else None
                 acceptable = expected if isinstance(expected, list) else ()
                 if not same(expected, value, chosen) and not any(same(item, value, chosen) for item in acceptable):
-                    wrong.append(name)
+                    yield name
             elif self.arguments != "subset" and not may_be_absent(expected):
-                wrong.append(name)
-        if self.arguments != "superset" and not args.keys() <= gold.args.keys():
-            wrong += [name for name in args if name not in gold.args]
-        return wrong
+                yield name
+        if self.arguments != "superset" and not args.keys() <= gold.keys():
+            yield from (name for name in args if name not in gold)
 
 
 def may_be_absent(expected: JSON) -> bool:
@@ -93,28 +99,30 @@ def same(expected: JSON, value: JSON, chosen: str | None = None) -> bool:
 
 @dataclass
 class Alignment:
-    """One acceptable list of calls against those of a prediction."""
+    """One acceptable list of calls against those of a prediction; ``beginning`` is the length of what is the same."""
 
-    gold: tuple[Step, ...]
-    pred: tuple[Step, ...]
+    gold: Calls
+    pred: Calls
     comparing: CallComparison
     ordered: bool
+    beginning: int = field(default=0, init=False)
     _compared: dict[int, bool] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        shorter = min(len(self.gold), len(self.pred))
+        self.beginning = next((i for i in range(shorter) if not self.is_right(i, i)), shorter)
 
     def is_right(self, i: int, j: int) -> bool:
         """Whether gold's call is the predicted one, by their numbers."""
-        cell = i * len(self.pred) + j  # a number: the garbage collector would look at every tuple
+        gold = self.gold
+        pred = self.pred
+        cell = i * len(pred.names) + j  # a number: the garbage collector would look at every tuple
         right = self._compared.get(cell)
         if right is None:
-            right = self._compared[cell] = self.comparing.right(self.gold[i], self.pred[j])
+            name = gold.names[i]
+            right = name == pred.names[j] and self.comparing.match(name, gold.args[i], pred.args[j])
+            self._compared[cell] = right
         return right
-
-    @cached_property
-    def beginning(self) -> int:
-        """The length of the longest common beginning."""
-        right = self.comparing.right
-        shorter = min(len(self.gold), len(self.pred))
-        return next((i for i in range(shorter) if not right(self.gold[i], self.pred[i])), shorter)
 
     @cached_property
     def right(self) -> dict[int, int]:
@@ -124,9 +132,9 @@ class Alignment:
         if len(self.gold) == self.beginning:
             return {i: i for i in range(self.beginning)}
         named: dict[str, list[int]] = {}
-        for j, call in enumerate(self.pred):
-            named.setdefault(call.name, []).append(j)
-        namesakes = [named.get(call.name, ()) for call in self.gold]
+        for j, name in enumerate(self.pred.names):
+            named.setdefault(name, []).append(j)
+        namesakes = [named.get(name, ()) for name in self.gold.names]
         owner: dict[int, int] = {}
         for i, numbers in enumerate(namesakes):
             for j in numbers:
@@ -149,11 +157,11 @@ class Alignment:
         spare: dict[str, list[int]] = {}
         for j in reversed(range(len(self.pred))):
             if j not in taken:
-                spare.setdefault(self.pred[j].name, []).append(j)
+                spare.setdefault(self.pred.names[j], []).append(j)
         pairs = dict(self.right)
-        for i, call in enumerate(self.gold):
-            if i not in pairs and spare.get(call.name):
-                pairs[i] = spare[call.name].pop()
+        for i, name in enumerate(self.gold.names):
+            if i not in pairs and spare.get(name):
+                pairs[i] = spare[name].pop()
         return dict(sorted(pairs.items()))
 
     @property
@@ -208,12 +216,12 @@ class CallPair:
     reference: Reference
     trajectory: Trajectory
     comparing: CallComparison
+    alignments: list[Alignment] = field(init=False)
 
-    @cached_property
-    def alignments(self) -> list[Alignment]:
-        """One for each acceptable list."""
+    def __post_init__(self) -> None:
         calls = self.trajectory.calls
-        return [Alignment(gold, calls, self.comparing, self.reference.ordered) for gold in self.reference.alternatives]
+        ordered = self.reference.ordered
+        self.alignments = [Alignment(gold, calls, self.comparing, ordered) for gold in self.reference.alternatives]
 
     @cached_property
     def best(self) -> Alignment:
@@ -245,16 +253,15 @@ class CallPair:
         right = set(self.best.right.values())
         if len(right) == len(calls):
             return []
-        return [
-            number
-            for number, call in enumerate(calls)
-            if number not in right and any((call.name, call.args) == (c.name, c.args) for c in calls[:number])
-        ]
+        made = [*zip(calls.names, calls.args, strict=True)]
+        return [number for number, call in enumerate(made) if number not in right and call in made[:number]]
 
     @property
     def unrecovered(self) -> list[int]:
         """The numbers of calls that failed and whose tool was never called again with success."""
         calls = self.trajectory.calls
+        if not any(calls.errors):
+            return []
         return [
             number
             for number, call in enumerate(calls)

@@ -197,14 +197,14 @@ class ByTool(TrajectoryMeasure):
         tp, fp, fn = cells
         for number, pair in enumerate(batch):
             best = pair.best
-            for i, call in enumerate(best.gold):
-                cell = first_cell.setdefault(call.name, len(first_cell) * size) + number
+            for i, name in enumerate(best.gold.names):
+                cell = first_cell.setdefault(name, len(first_cell) * size) + number
                 (tp if i in best.right else fn).append(cell)
             if len(best.right) < len(best.pred):
                 taken = {*best.right.values()}
-                for j, call in enumerate(best.pred):
+                for j, name in enumerate(best.pred.names):
                     if j not in taken:
-                        fp.append(first_cell.setdefault(call.name, len(first_cell) * size) + number)
+                        fp.append(first_cell.setdefault(name, len(first_cell) * size) + number)
         shape = (len(first_cell), size)
         tables = [np.bincount(np.array(c, int), minlength=len(first_cell) * size).reshape(shape) + 0.0 for c in cells]
         by_tool = dict(zip(first_cell, zip(*tables, strict=True), strict=True))
@@ -238,11 +238,11 @@ class ArgumentAccuracy(TrajectoryMeasure[Mean]):
             names = 0
             wrong = 0
             for i, j in best.by_name.items():
-                gold = best.gold[i]
-                pred = best.pred[j]
-                names += len({*gold.args, *pred.args})
+                gold = best.gold.args[i]
+                args = best.pred.args[j]
+                names += len(gold) if gold.keys() == args.keys() else len({*gold, *args})
                 if i not in best.right:
-                    wrong += len(pair.comparing.wrong_arguments(gold, pred))
+                    wrong += len([*pair.comparing.wrong_arguments(best.gold.names[i], gold, args)])
             right.append(names - wrong)
             total.append(names)
         return Mean(_array(right), _array(total))
@@ -331,7 +331,7 @@ class Conduct(TrajectoryMeasure[Mean]):
         calls = _array(len(pair.trajectory.calls) for pair in batch)
         if self.of == "repeated":
             return Mean(_array(len(pair.repeated) for pair in batch), calls)
-        failed = _array(sum(bool(call.error) for call in pair.trajectory.calls) for pair in batch)
+        failed = _array(sum(map(bool, pair.trajectory.calls.errors)) for pair in batch)
         if self.of == "failed":
             return Mean(failed, calls)
         return Mean(failed - _array(len(pair.unrecovered) for pair in batch), failed)

@@ -36,7 +36,7 @@ def review(pair: CallPair) -> Review:
         if i not in best.right:
             gold = best.gold[i]
             pred = best.pred[j]
-            for name in pair.comparing.wrong_arguments(gold, pred):
+            for name in pair.comparing.wrong_arguments(gold.name, gold.args, pred.args):
                 if name not in gold.args:
                     message = f"{gold.name}: {name} was given as {json_text(pred.args[name])}, but it is not needed."
                 elif name not in pred.args:

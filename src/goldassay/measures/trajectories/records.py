@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
-from typing import Any
+from operator import attrgetter
+from typing import Any, overload
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError, short_repr
@@ -59,27 +60,60 @@ KEYED_PARTS = {
 }
 """The kinds of parts that are objects under a key of their own, as Gemini, Bedrock and Haystack write them."""
 UNSAID_PARTS = (*RESULT_PARTS, "thinking", "reasoning", "system_prompt")  # no words of the message's author
+PLAIN_ROLES = {"system", "user", "assistant", "tool"}
+PLAIN_FIELDS = {"role", "content", "tool_calls", "tool_call_id", "name"}
+"""Of messages that have no other form of calls, as most, the fields; their content is a text."""
 CLASS_NAME = re.compile(r"(\w+?)Message(Chunk)?")  # of a message, in place of its role
 
 
-@dataclass(frozen=True, slots=True)
-class Trajectory:
-    """The calls of one prediction, how many steps it took, and whether it came to its end.
+@dataclass(slots=True)
+class Calls(Sequence[Step]):
+    """Calls in columns, of which a batch keeps few objects for the garbage collector; an item is made when asked for.
 
-    The ``index`` of a call is its place among all steps, from 0.
+    >>> calls = Calls.of([Step("search", {"q": "Delft"}), Step("read", {"id": 7}, error="gone")])
+    >>> calls.names, calls[1].error
+    (('search', 'read'), 'gone')
     """
 
-    calls: tuple[Step, ...] = ()
+    names: tuple[str, ...] = ()
+    args: tuple[Mapping[str, JSON], ...] = ()
+    errors: tuple[str, ...] = ()
+    predictors: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, steps: Iterable[Step]) -> Calls:
+        """The columns of steps."""
+        return cls(*zip(*map(attrgetter("name", "args", "error", "predictor"), steps), strict=True))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, index: int) -> Step: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Step]: ...
+    def __getitem__(self, index: int | slice) -> Step | list[Step]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        error = self.errors[index]
+        return Step(self.names[index], self.args[index], index, error=error, predictor=self.predictors[index])
+
+
+@dataclass(slots=True)
+class Trajectory:
+    """The calls of one prediction, how many steps it took, and whether it came to its end."""
+
+    calls: Calls = field(default_factory=Calls)
     steps: int = 0
     finished: bool = True
     failure: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reference:
     """The acceptable lists of calls, and whether their order counts."""
 
-    alternatives: tuple[tuple[Step, ...], ...] = ((),)
+    alternatives: tuple[Calls, ...]
     ordered: bool = True
 
 
@@ -100,7 +134,7 @@ def reference(gold: object) -> Reference:
     order = read(gold, "order", "strict") or "strict"
     if order not in ("strict", "any"):
         raise DataError(f"order is strict or any, not {order!r}", field="order")
-    return Reference(tuple(tuple(map(call_of, calls)) for calls in alternatives), order != "any")
+    return Reference(tuple([Calls.of(map(call_of, calls)) for calls in alternatives]), order != "any")
 
 
 def trajectory(pred: object) -> Trajectory:
@@ -128,7 +162,7 @@ def trajectory(pred: object) -> Trajectory:
         finished = (is_code or len(calls) < len(steps)) and read(pred, "termination_reason", SUBMIT) == SUBMIT
         if form == "chat":
             finished = bool(listed) and not (steps and steps[-1].kind == "tool")
-        return Trajectory(tuple(calls), len(calls), finished)
+        return Trajectory(Calls.of(calls), len(calls), finished)
     if not form:
         if all(read(pred, name, ...) is ... for name in (*TRAJECTORY, "history")):
             return trajectory({TRAJECTORY[0]: pred_field(pred, TRAJECTORY[0])})  # alone, or an error that lists fields
@@ -143,7 +177,7 @@ def trajectory(pred: object) -> Trajectory:
             if call.name != FINISH or call.args or form == "calls":  # that of ReAct has no arguments
                 calls.append(call)
     finished = read(pred, "finished", True)
-    return Trajectory(tuple(calls), len(listed), finished is not False)
+    return Trajectory(Calls.of(calls), len(listed), finished is not False)
 
 
 def steps_of(pred: object, *, strict: bool = False) -> list[Step]:
@@ -174,7 +208,7 @@ def _form(pred: object) -> tuple[str, Any]:
         pred = {TRAJECTORY[0]: pred}
     field = next((name for name in TRAJECTORY if read(pred, name, None) is not None), "")
     listed = read(pred, field, None) if field else None
-    listed = read(listed, "tool_calls", listed)  # those of a `dspy.ToolCalls`
+    listed = listed if isinstance(listed, list) else read(listed, "tool_calls", listed)  # of a `dspy.ToolCalls`
     turns = list_of(read(pred, "history.messages", None), "history.messages") if not field else ()
     if any(read(turn, "tool_calls", None) for turn in turns):
         return "history", turns
@@ -196,7 +230,7 @@ def list_of(value: object, field: str) -> Sequence[object]:
     Raises:
         DataError: It is something else.
     """
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if type(value) is list or (isinstance(value, Sequence) and not isinstance(value, str)):
         return value
     if value is not None:
         raise DataError(f"expected a list of steps, messages or calls, not {value!r}", field=field)
@@ -213,7 +247,7 @@ def call_of(item: object, index: int = 0) -> Step:
     """
     get = item.get if type(item) is dict else lambda name: read(item, name, None)
     function = get("function") or get("custom")
-    if (type(function) is dict or isinstance(function, Mapping)) and function.get("name"):
+    if function and (type(function) is dict or isinstance(function, Mapping)) and function.get("name"):
         return Step(str(function["name"]), arguments(function.get("arguments", function.get("input"))), index)
     name = get("name")
     name = function if name is None else name  # Inspect: {function: name, arguments: {…}}
@@ -329,39 +363,27 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
     steps: list[Step] = []
     waiting: list[tuple[object, Step]] = []
     for item in messages:
-        message = message_of(item)
+        is_plain = type(item) is dict and item.get("role") in PLAIN_ROLES and item.keys() <= PLAIN_FIELDS
+        is_plain = is_plain and type(read(item, "content", None)) is not list
+        message: Any = item if is_plain else message_of(item)
         get = message.get if type(message) is dict else partial(read, message, default=None)
-        role = str(get("role") or role_of(message))
-        listed = get("content")
-        listed = listed if isinstance(listed, list) else get("parts") or get("blocks")
-        parts = [_part(part) for part in listed if isinstance(part, Mapping)] if isinstance(listed, list) else []
-        name = get("model") or "assistant"
+        role = role_of(message)
         parent = None
         if role in MODEL_ROLES:
             parent = len(steps)
             # scores need the calls alone
-            steps.append(ANSWER if strict else Step(str(name), {}, parent, "model", text_of(message)))
+            steps.append(ANSWER if strict else _answer(message, parent, text_of(message)))
         called = list_of(get("tool_calls"), "tool_calls")
-        if invalid := get("invalid_tool_calls"):  # LangChain's, whose arguments are a text that it could not read
-            valid_ids = [read(call, "id", None) for call in called]
-            unread = (call for call in list_of(invalid, "invalid_tool_calls") if read(call, "name", None))
-            called = [*called, *(call for call in unread if read(call, "id", ...) not in valid_ids)]
+        parts: list[Fields] = []
         in_parts: list[JsonObject] = []
-        if role in CALL_ITEMS:
-            called = [message]
-        elif get("function_call"):  # how it was before tools
-            called = [{"function": get("function_call")}]
-        elif role.endswith("_call"):  # of a tool that OpenAI runs
-            searched = {name: get(name) for name in ("queries", "code") if get(name)}
-            called = [{"name": role.removesuffix("_call"), "args": get("action") or get("operation") or searched}]
-        elif parts:  # LangChain has the calls of Anthropic's models twice
-            listed_ids = [read(call, "id", None) for call in called]
-            calls = (part for part in parts if part["type"].endswith(CALL_PARTS))
-            in_parts = [part for part in calls if part.get("id") not in listed_ids]
-            called = [*called, *in_parts]
-        is_unknown = not get("role") and not re.fullmatch("[a-z_-]+", role)
-        if strict and (is_unknown or (role.endswith("call") and not called)):
-            raise DataError(f"no form of messages that is known: {short_repr(item, 200)}", field="messages")
+        if not is_plain:
+            parts = _parts_of(get)
+            called, in_parts = _calls_of(message, role, called, parts)
+            is_unknown = not get("role") and not re.fullmatch("[a-z_-]+", role)
+            if strict and (is_unknown or (role.endswith("call") and not called)):
+                raise DataError(f"no form of messages that is known: {short_repr(item, 200)}", field="messages")
+        elif not called and role != "tool":
+            continue  # as most
         for call in called:
             step = read_call(call, len(steps))
             if step.name.startswith(FINAL_RESULT) and read(call, "part_kind", None):
@@ -369,18 +391,18 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             step.parent = parent
             steps.append(step)
             if type(call) is not dict or call.get("output", call.get("result")) is None:
-                ids = (read(call, name, None) for name in ("call_id", "tool_call_id", "id"))
-                waiting.append((next(filter(None, ids), None), step))
+                waiting.append((_first(call, "call_id", "tool_call_id", "id"), step))
             elif not strict:
                 step.output = text_of(call)
+        if is_plain and role != "tool":
+            continue
         if in_parts and parts[-1]["type"] == "text":  # its provider ran the tool, and the model went on
-            steps.append(ANSWER if strict else Step(str(name), {}, len(steps), "model", parts[-1].get("text")))
+            steps.append(ANSWER if strict else _answer(message, len(steps), parts[-1].get("text")))
         results: Sequence[object] = [part for part in parts if part["type"].endswith(RESULT_PARTS)]
         if not results and (role in ("tool", "function") or role.endswith("_call_output")):
             results = [message]
         for result in results if waiting else ():
-            ids = (read(result, name, None) for name in ("tool_call_id", "tool_use_id", "call_id", "id"))
-            call_id = next(filter(None, ids), None)
+            call_id = _first(result, "tool_call_id", "tool_use_id", "call_id", "id")
             call_id = call_id or read(result, "origin.id", None)  # Haystack
             tool = read(result, "name", None)
             pair = next((item for item in waiting if call_id and item[0] == call_id), None)
@@ -397,6 +419,53 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             pair[1].output = None if strict else text_of(result)
             pair[1].error = str(error or "")
     return steps
+
+
+def _answer(message: object, index: int, text: JSON) -> Step:
+    """A text of the model that wrote a message."""
+    return Step(str(read(message, "model", None) or "assistant"), {}, index, "model", text)
+
+
+def _first(record: object, *names: str) -> Any:
+    """The first of these fields that a record has and that is not empty; None without any."""
+    get = record.get if type(record) is dict else partial(read, record, default=None)
+    for name in names:
+        if value := get(name):
+            return value
+    return None
+
+
+def _parts_of(get: Callable[[str], Any]) -> list[Fields]:
+    """The parts of a message, whose fields this gives."""
+    listed = get("content")
+    listed = listed if isinstance(listed, list) else get("parts") or get("blocks")
+    return [_part(part) for part in listed if isinstance(part, Mapping)] if isinstance(listed, list) else []
+
+
+def _calls_of(
+    message: Any, role: str, called: Sequence[object], parts: list[Fields]
+) -> tuple[Sequence[object], list[JsonObject]]:
+    """The calls of a message in any form, and those of them that are among its parts.
+
+    Raises:
+        DataError: ``invalid_tool_calls`` is not a list.
+    """
+    get = message.get if type(message) is dict else partial(read, message, default=None)
+    if invalid := get("invalid_tool_calls"):  # LangChain's, whose arguments are a text that it could not read
+        valid_ids = [read(call, "id", None) for call in called]
+        unread = (call for call in list_of(invalid, "invalid_tool_calls") if read(call, "name", None))
+        called = [*called, *(call for call in unread if read(call, "id", ...) not in valid_ids)]
+    if role in CALL_ITEMS:
+        return [message], []
+    if get("function_call"):  # how it was before tools
+        return [{"function": get("function_call")}], []
+    if role.endswith("_call"):  # of a tool that OpenAI runs
+        searched = {name: get(name) for name in ("queries", "code") if get(name)}
+        return [{"name": role.removesuffix("_call"), "args": get("action") or get("operation") or searched}], []
+    listed_ids = [read(call, "id", None) for call in called]  # LangChain has the calls of Anthropic's models twice
+    calls = (part for part in parts if part["type"].endswith(CALL_PARTS))
+    in_parts = [part for part in calls if part.get("id") not in listed_ids]
+    return [*called, *in_parts], in_parts
 
 
 READERS: dict[str, Callable[[Any], list[Step]]] = {

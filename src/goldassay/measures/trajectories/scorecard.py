@@ -94,8 +94,8 @@ def _facts(chunk: Batches, first: TrajectoryMatch) -> Counter[Hashable]:
         lengths[len(calls) + 1 if wrong is None else wrong + 1] += 1
         if wrong is not None:
             facts["wrong", wrong + 1] += 1
-            last = calls[wrong - 1].name if wrong else START
-            facts["transition", f"{last} → {calls[wrong].name if wrong < len(calls) else AT_END}"] += 1
+            last = calls.names[wrong - 1] if wrong else START
+            facts["transition", f"{last} → {calls.names[wrong] if wrong < len(calls) else AT_END}"] += 1
         if not pair.trajectory.finished:
             facts["failed" if pair.trajectory.failure else "unfinished"] += 1
         category = read(gold, "category", None)
