@@ -191,6 +191,24 @@ def test_files_are_named_after_their_annotators(tmp_path: Path) -> None:
         agree_files([tmp_path / "Ada.jsonl", tmp_path / "Cy.jsonl"], "extraction")
 
 
+def test_one_file_may_have_the_labels_of_all_annotators(tmp_path: Path) -> None:
+    labels = {"ann": "MMGGM", "bob": "MMGMM"}
+    wide = [
+        "id,text,label_ann,label_bob",
+        *(f"{n},letter {n},{a},{b}" for n, (a, b) in enumerate(zip(*labels.values(), strict=True))),
+    ]
+    long = ["item,annotator,label", *(f"{n},{name},{x}" for name in labels for n, x in enumerate(labels[name]))]
+    for name, lines in (("wide", wide), ("long", long)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines), encoding="utf-8")
+    expected = cohen_kappa_score([*labels["ann"]], [*labels["bob"]])
+    for file, columns in (("wide.csv", None), ("long.csv", {"id": "item"})):
+        of_all = agree_files([tmp_path / file], "classification", map=columns)
+        assert (of_all.annotators, of_all.records) == (("ann", "bob"), 5)
+        assert of_all.figure("cohen_kappa").value == pytest.approx(expected)
+    with pytest.raises(DataError, match="--map id=COLUMN|map="):
+        agree_files([tmp_path / "long.csv"], "classification")
+
+
 def test_secondary_labels_are_compared_as_sets() -> None:
     def labelled_with(*sets: list[str]) -> list[dict[str, Any]]:
         return [{"id": str(i), "text": f"t{i}", "label": "X", "secondary_labels": x} for i, x in enumerate(sets)]

@@ -87,14 +87,17 @@ def split(
 
 
 def agree(
-    files: Annotated[list[Path], use.argument("FILE...", "One file for each annotator, or one labelled draft.")],
+    files: Annotated[
+        list[Path], use.argument("FILE...", "One file for each annotator, or one with all, or one labelled draft.")
+    ],
     reading: ReadingOptions,
     seed: int = 0,
     json: bool = False,
 ) -> None:
     """Measure the agreement of annotators, and list their disagreements.
 
-    One file alone is a labelled draft (gold draft): its labels are compared with each system's suggestions.
+    One file alone has columns label_NAME or a column annotator; or it is a labelled draft (gold draft), whose labels
+    are compared with each system's suggestions.
     """
     file = files[0]
     task = reading.task

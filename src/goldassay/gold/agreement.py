@@ -34,7 +34,7 @@ from goldassay.gold import records as shaped
 from goldassay.gold.anyfields import ABOUT_RECORD
 from goldassay.gold.formats import ReadOptions
 from goldassay.gold.outputs import as_text, canonical_output
-from goldassay.gold.reading import read
+from goldassay.gold.reading import labels_by_annotator, read
 from goldassay.measures.extraction import Span, SpanBatch
 from goldassay.measures.extraction.records import spans
 from goldassay.results.view import Note, Sentence, Table, TableRow, View, bounds, number
@@ -203,8 +203,9 @@ def agree_files(
 ) -> Agreement:
     """The same from files, one an annotator, named after the file (and its folder, if files have the same name).
 
-    One file alone is a labelled draft: its labels are compared with the ``suggestions`` of each system, and a warning
-    says how many differ from all of them.
+    One file alone has the labels of several annotators (records with an ``annotator``, or documents with a column
+    ``label_NAME`` for each), or is a labelled draft: its labels are compared with the ``suggestions`` of each system,
+    and a warning says how many differ from all of them.
 
     Args:
         paths: The files.
@@ -226,9 +227,14 @@ def agree_files(
                 return agree(dict(zip(names, read_all, strict=True)), task, level=level, seed=seed)
         raise GoldassayError("two files have the same name; name the annotators by their file or its folder")
     file = files[0]
+    if several := _annotators(file, task, format, options):
+        return agree(several, task, level=level, seed=seed)
     drafts = [record for record in read(file, task=task, format=format, **options) if record.get("suggestions")]
     if not drafts:
-        raise DataError("no record has suggestions, as gold draft writes them", file=file)
+        raise DataError(
+            "agreement needs two files or more, or one with columns label_NAME, a column annotator, or suggestions",
+            file=file,
+        )
     suggested: dict[str, list[JsonObject]] = {}
     unchanged = 0
     for record in drafts:
@@ -253,6 +259,22 @@ def agree_files(
     return replace(agreement, warnings=[*agreement.warnings, warning])
 
 
+def _annotators(file: Path, task: str, format: str | None, options: ReadOptions) -> dict[str, list[Record]]:
+    """The records of each annotator of a file; none if it names no annotators."""
+    named: dict[str, list[Record]] = {}
+    if task == "classification":
+        for row in read(file, "labels", "pred", format=format, unique=False, **options):
+            text = {"text": row["text"]} if "text" in row else {}
+            for name, label in labels_by_annotator(row).items():
+                if name != "label":
+                    named.setdefault(name, []).append({"id": row["id"], **text, "label": str(label)})
+    if not named:
+        for record in read(file, task=task, format=format, unique=False, **options):
+            if name := str(record.get("annotator") or record.get("meta", {}).get("annotator") or ""):
+                named.setdefault(name, []).append(record)
+    return named
+
+
 def _shared(records: Mapping[str, Records], inputs: Sequence[str]) -> tuple[list[list[Any]], list[str]]:
     """The records that two annotators or more have, a row each, None if one lacks it; and warnings about the others.
 
@@ -264,7 +286,8 @@ def _shared(records: Mapping[str, Records], inputs: Sequence[str]) -> tuple[list
     counts = Counter(key for by_key in by_id for key in by_key)
     rows = {key: [by_key.get(key) for by_key in by_id] for key, count in counts.items() if count > 1}
     if not rows:
-        raise DataError(f"the annotators have no record in common: {', '.join(records)}")
+        hint = '`map={"id": "COLUMN"}` names the column of their ids'
+        raise DataError(f"the annotators have no record in common: {', '.join(records)}; {hint}")
     for key, name in product(rows, inputs):
         row = rows[key]
         pairs = zip(records, row, strict=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import logging
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -30,7 +30,25 @@ from goldassay.gold.shapes import Side
 if TYPE_CHECKING:
     from goldassay.statistics.design import Design
 
+NO_LABEL = (None, "")
 TOKENISED = ("hipe", "iob2", "conll")
+
+
+def labels_by_annotator(row: Mapping[str, object]) -> Fields:
+    """Each annotator's label; those without one are left out.
+
+    >>> labels_by_annotator({"label_ann": "yes", "label_bob": ""}), labels_by_annotator({"label": None})
+    ({'ann': 'yes'}, {})
+    >>> labels_by_annotator({"labels": ["yes", "no"]})
+    {'annotator 1': 'yes', 'annotator 2': 'no'}
+    """
+    labels = row.get("labels")
+    if isinstance(labels, list):
+        labels = {f"annotator {number}": label for number, label in enumerate(labels, start=1)}
+    elif not isinstance(labels, Mapping):
+        labels = {str(key)[6:]: label for key, label in row.items() if str(key).startswith("label_")}
+        labels = labels or {"label": row.get("label")}
+    return {str(name): label for name, label in labels.items() if label not in NO_LABEL}
 
 
 def source_of(

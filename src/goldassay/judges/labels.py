@@ -40,6 +40,7 @@ from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core import fields
 from goldassay.core.fields import Fields, JsonObject
 from goldassay.core.metric import Metric
+from goldassay.gold.reading import NO_LABEL, labels_by_annotator
 from goldassay.gold.reading import read as read_records
 from goldassay.judges.judge import Judge, Panel
 from goldassay.judges.questions import Question, Vote, count
@@ -50,7 +51,6 @@ TRUTHS = {
     **dict.fromkeys(("yes", "true", "y", "t", "1", "pass", "passed", "correct", "right", "good"), True),
     **dict.fromkeys(("no", "false", "n", "f", "0", "fail", "failed", "incorrect", "wrong", "bad"), False),
 }
-NO_LABEL = (None, "")
 Label = str | float | bool
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -112,7 +112,7 @@ def read(
         DataError: a row cannot be read, or no item has a label though some must.
     """
     rows = labelled_rows(path, columns)
-    answers = [label for _, row in rows for label in labels_of(row).values()]
+    answers = [label for _, row in rows for label in labels_by_annotator(row).values()]
     if labelled and not answers:
         needs = 'write label (or labels, or label_NAME), or name its column (`columns={"label": "COLUMN"}`)'
         names = ", ".join(dict.fromkeys(str(key) for _, row in rows for key in row))[:200]
@@ -133,7 +133,7 @@ def read(
         return JudgedItem(
             id=str(row["id"]),
             inputs=inputs,
-            labels={name: _label(label, narrowed, "label") for name, label in labels_of(row).items()},
+            labels={name: _label(label, narrowed, "label") for name, label in labels_by_annotator(row).items()},
             verdict=None if row.get("verdict") in NO_LABEL else _label(row["verdict"], narrowed, "verdict"),
             split=str(row.get("split") or ""),
             notes={name: str(row[name]) for name in ("quote", "reason") if row.get(name)},
@@ -209,7 +209,7 @@ def read_grades(
         return None
 
     def grades(row: Fields) -> tuple[float | None, float | None]:
-        labels = [_number(label, "label", bounds) for label in labels_of(row).values()]
+        labels = [_number(label, "label", bounds) for label in labels_by_annotator(row).values()]
         verdict = row.get("verdict")
         grade = None if verdict in NO_LABEL else _number(verdict, "verdict", bounds)
         return fmean(labels) if labels else None, grade
@@ -235,23 +235,6 @@ def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) ->
     """Each row with the number of its line; rows without ids get their numbers."""
     records = read_records(path, "labels", "pred", unique=False, map=columns)
     return list(zip(records.lines, records, strict=True))
-
-
-def labels_of(row: Mapping[str, object]) -> Fields:
-    """Each annotator's label; those without one are left out.
-
-    >>> labels_of({"label_ann": "yes", "label_bob": ""}), labels_of({"label": None})
-    ({'ann': 'yes'}, {})
-    >>> labels_of({"labels": ["yes", "no"]})
-    {'annotator 1': 'yes', 'annotator 2': 'no'}
-    """
-    labels = row.get("labels")
-    if isinstance(labels, list):
-        labels = {f"annotator {number}": label for number, label in enumerate(labels, start=1)}
-    elif not isinstance(labels, Mapping):
-        labels = {str(key)[6:]: label for key, label in row.items() if str(key).startswith("label_")}
-        labels = labels or {"label": row.get("label")}
-    return {str(name): label for name, label in labels.items() if label not in NO_LABEL}
 
 
 RunLabels = dict[str, dict[str, float | list[float]]]
@@ -280,7 +263,7 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
     def _keep(row: JsonObject) -> None:
         """A label, with the judge's verdict where the row brings the text that was judged and that verdict is known."""
         inputs = _fields_of(row)
-        answers = [_folded(label) for label in labels_of(row).values()]
+        answers = [_folded(label) for label in labels_by_annotator(row).values()]
         # The measure whose levels the labels are, or the only one.
         names = [name for name in judged if len(judged) == 1 or all(answer in worths[name] for answer in answers)]
         name = str(row.get("measure") or (names[0] if len(names) == 1 else ""))
@@ -306,7 +289,7 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
         if tally.weight and not tally.unknown:
             of_measure[str(row["id"])] = [label, float(tally.value)]
 
-    rows = [(line, row) for line, row in labelled_rows(path) if labels_of(row)]
+    rows = [(line, row) for line, row in labelled_rows(path) if labels_by_annotator(row)]
     list(_parsed(path, rows, _keep))
     if not any(labels.values()):
         raise DataError("no row has a label; write id and label", file=path)
