@@ -44,6 +44,37 @@ def printed(task: str, gold: Path, pred: Path, *words: str) -> Any:
     return json.loads(CliRunner().invoke(app, call, catch_exceptions=False).stdout)
 
 
+def test_answers_by_id_are_told_from_systems_and_splits() -> None:
+    gold: Any = {"a": "museum", "b": "archive", "c": "museum"}
+    answers: Any = {"c": "museum", "b": "museum", "a": "museum"}
+    rows = [{"id": name, "label": label} for name, label in gold.items()]
+    for left, right in ((gold, answers), (rows, answers), (gold, [{"id": n, "label": v} for n, v in answers.items()])):
+        assert goldassay.score("classification", left, right)["accuracy"] == pytest.approx(2 / 3)
+    assert goldassay.score("classification", gold, {"ours": answers})["ours"]["accuracy"] == pytest.approx(2 / 3)
+    records: Any = {"x": {"no": 1}, "y": {"no": 2}}
+    changed: Any = {**records, "x": {"no": 3}}
+    assert goldassay.score("records", records, changed)["field_f1"] == 0.5
+    with pytest.raises(DataError, match="and records by id are dicts: training, test"):
+        goldassay.score("classification", {"training": ["museum"], "test": ["archive"]}, ["museum", "museum"])
+
+
+@pytest.mark.parametrize("names", ["abc", None])
+def test_a_run_in_memory_is_scored_as_its_folder_is(names: str | None, tmp_path: Path) -> None:
+    def program(text: str) -> dict[str, str]:
+        if text == "c":
+            raise ValueError(text)
+        return {"label": "museum", "text": text}
+
+    ids = [{"id": name} if names else {} for name in "abc"]
+    gold = [dspy.Example(text=t, label="museum", **row).with_inputs("text") for t, row in zip("abc", ids, strict=True)]
+    metric = Metric.of(lambda gold, pred: gold.label == pred.label)
+    run = evaluate(program, gold, metric)
+    stored = evaluate(program, gold, metric, folder=tmp_path / "run")
+    cards = [goldassay.score("classification", gold, side) for side in (run, stored, tmp_path / "run")]
+    assert [card["accuracy"] for card in cards] == [pytest.approx(2 / 3)] * 3
+    assert goldassay.score("classification", gold, {"a": run})["a"].values == cards[0].values
+
+
 def test_official_files_of_questions(tmp_path: Path) -> None:
     gold = tmp_path / "gold.json"
     pred = tmp_path / "pred.json"

@@ -115,7 +115,7 @@ def renamed(
 
 
 def objects(data: Any, field: str = "") -> Iterator[Mapping[str, object]]:
-    """The records of a JSON value or of Python objects: a list, lists by split, or a data frame.
+    """The records of a JSON value or of Python objects: a list, lists by split, records by id, or a data frame.
 
     A record is a dict, a pydantic model, a ``dspy.Example`` or any object with attributes. Of a data frame, which is
     whatever has ``to_dicts`` (polars) or ``to_dict("records")`` (pandas), empty cells are None. Of a data set of
@@ -126,11 +126,13 @@ def objects(data: Any, field: str = "") -> Iterator[Mapping[str, object]]:
         field: The field of which a list (or array, or column) of bare values holds one a record.
 
     Raises:
-        DataError: A mapping has keys that are not splits.
-        GoldassayError: The value is not a list, lists by split or a data frame.
+        DataError: A mapping has keys that are not splits, and values that are not records.
+        GoldassayError: The value is not a list, a mapping or a data frame.
 
     >>> list(objects({"train": [{"id": "a"}], "validation": [{"id": "b"}]}))
     [{'split': 'train', 'id': 'a'}, {'split': 'dev', 'id': 'b'}]
+    >>> list(objects({"a": "museum", "b": {"label": "archive"}}, "label"))
+    [{'id': 'a', 'label': 'museum'}, {'id': 'b', 'label': 'archive'}]
     """
     if hasattr(data, "columns") and hasattr(data, "to_dict"):
         records = data.to_dicts() if hasattr(data, "to_dicts") else data.to_dict("records")
@@ -138,10 +140,21 @@ def objects(data: Any, field: str = "") -> Iterator[Mapping[str, object]]:
     elif isinstance(getattr(data, "features", None), Mapping):
         yield from dataset_rows(data)
     elif isinstance(data, Mapping):
-        if not is_by_split(data):
-            raise DataError(f"lists by split are named {', '.join(SPLIT_NAMES)}, not {', '.join(map(str, data))}")
-        for name, rows in data.items():
-            yield from ({"split": SPLIT_NAMES[name], **row} for row in objects(rows, field))
+        if is_by_split(data):
+            for name, rows in data.items():
+                yield from ({"split": SPLIT_NAMES[name], **row} for row in objects(rows, field))
+            return
+        answers = (str, Number, NoneType) if field in ("label", "record") else (str, Number, NoneType, list, tuple)
+        for name, value in data.items():
+            if not (isinstance(value, Mapping) or (field and isinstance(value, answers))):
+                listed = ", ".join(map(str, [*data][:5]))
+                raise DataError(
+                    f"lists by split are named {', '.join(SPLIT_NAMES)}, and records by id are dicts: {listed}"
+                )
+            record: Record = {field: value}
+            if isinstance(value, Mapping) and (field != "record" or field in value):
+                record = value
+            yield {"id": str(name), **record}
     elif hasattr(data, "to_pylist"):  # a table of Arrow
         yield from objects(data.to_pylist(), field)
     elif not isinstance(data, Iterable):

@@ -5,7 +5,7 @@ The command line scores by the same functions: `read` reads both sides, `card_of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
 
 from goldassay import workspace
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.fields import Fields, JsonObject, Record
+from goldassay.core.fields import Fields, JsonObject, Record, identity
 from goldassay.core.measure import TASKS, Batches, Measure, parse, registered, target_met
 from goldassay.gold import Pairs, formats, pairs, sets
 from goldassay.measures import protocols
 from goldassay.results.result import Result, Results, fold
+from goldassay.running.run import Run
 
 if TYPE_CHECKING:
     from goldassay.core.metric import AnyMetric
@@ -43,8 +44,8 @@ class DataFrameLike(Protocol):
     def shape(self) -> object: ...
 
 
-Side = str | Path | Sequence[Any] | Iterator[Any] | DataFrameLike
-"""Records or predictions: a file, a list, a data frame."""
+Side = str | Path | Sequence[Any] | Iterator[Any] | DataFrameLike | Run
+"""Records or predictions: a file, a list, a data frame, of predictions also a run."""
 
 
 class ScoreOptions(TypedDict, total=False):
@@ -98,8 +99,9 @@ def score(
     """The scorecard of predictions; of several systems (a dict of predictions by name) their scorecards together.
 
     Either side is a file, a list of records (dicts, pydantic models, ``dspy.Example``), lists by split
-    (``{"dev": [...], "test": [...]}``) or a data frame (pandas, polars). Classification takes lists of labels, records
-    lists of JSON texts. Predictions may be a run folder. Records are matched by ``id``; without ids, row by row.
+    (``{"dev": [...], "test": [...]}``), records or answers by id (``{"a": "museum"}``), or a data frame (pandas,
+    polars). Classification takes lists of labels, records lists of JSON texts. Predictions may be a run or its folder.
+    Records are matched by ``id``; without ids, row by row.
 
     Args:
         task: The task.
@@ -124,11 +126,20 @@ def score(
     >>> {name: card["accuracy"] for name, card in cards.items()}
     {'ours': 1.0, 'theirs': 0.5}
     """
-    if isinstance(predictions, Mapping):
+    if isinstance(predictions, Mapping) and not _is_by_id(gold, predictions):
         return Results({name: score(task, gold, side, **options) for name, side in predictions.items()})
     intervals = options.pop("intervals", None)
     aligned, chosen = read(task, gold, predictions, **options)
     return card_of(task, aligned, chosen, intervals)
+
+
+def _is_by_id(gold: object, predictions: Mapping[str, object]) -> bool:
+    """Whether these are answers by the ids of gold, and not those of systems by their names."""
+    ids: Iterable[object] = gold if isinstance(gold, Mapping) else ()
+    if isinstance(gold, list):
+        ids = (identity(record, "") for record in gold)
+    are_runs = any(isinstance(side, Run) for side in predictions.values())
+    return not are_runs and not {*map(str, predictions)}.isdisjoint(map(str, ids))
 
 
 def read(
@@ -155,6 +166,12 @@ def read(
     Raises:
         GoldassayError: There is no such task, protocol or option, or a side cannot be read.
     """
+    if isinstance(predictions, Run):
+        blank: Fields = {name: None for row in predictions.rows for name in row.prediction or ()}
+        rows = [{**blank, **(row.prediction or {}), "id": row.id} for row in predictions.rows]
+        if all(row.id == str(row.index) for row in predictions.rows):  # gold has no ids
+            rows = [{name: row[name] for name in row if name != "id"} for row in rows]
+        predictions = predictions.folder or rows
     if options.get("measures") and not isinstance(options["measures"], (list, tuple)):
         options["measures"] = [options["measures"]]
     if any(map(is_own_metric, options.get("measures") or ())):
