@@ -175,8 +175,8 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
     >>> from goldassay.gold import read
     >>> gold = read([{"id": "a", "label": "M"}, {"id": "b", "label": "L"}], "classification")
     >>> both = join(gold, read([{"id": "b", "label": "L"}], "classification", "pred"))
-    >>> [prediction.get("label") for prediction in both.pred], both.warnings
-    ([None, 'L'], ['1 of 2 gold records have no prediction and are counted as empty ones (a)'])
+    >>> [prediction.get("label") for prediction in both.pred], both.warnings[0].partition(";")[0]
+    ([None, 'L'], '1 of 2 gold records have no prediction (a)')
     """
     task = gold.source.task
     faults = predictions.source.faults
@@ -258,8 +258,8 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
         )
         warnings.append(f"{message} did in the run; the first: {misplaced[0]}")
     if missing := [name for name in names if name not in by_id]:
-        message = f"{len(missing)} of {len(names)} gold records have no prediction and are counted as empty ones"
-        warnings.append(f"{message} ({_listed(missing)})")
+        message = f"{len(missing)} of {len(names)} gold records have no prediction ({_listed(missing)})"
+        warnings.append(f"{message}; they count as empty ones, unless the convention of a value leaves them out")
     if faults.errors:
         warnings.append(f"{len(faults.errors)} faults were passed over; the first: {faults.errors[0]}")
     by_disagreement = sum("other_answers" in (record.get("meta") or {}) for record in drafted)

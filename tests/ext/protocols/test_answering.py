@@ -518,3 +518,14 @@ def test_anls_takes_the_nearest_of_several_references() -> None:
     assert ANLS(0.7)(gold, {"answer": "de"}).tally.value == pytest.approx(2 / 5)
     assert ANLS()({"answers": []}, {"answer": ""}).tally.value == 1
     assert ANLS()({"answers": []}, None).tally.value == 0
+
+
+def test_predictions_as_evaluate_takes_them(tmp_path: Path) -> None:
+    questions = [{"id": name, "question": "?", "answers": [{"text": "Delft", "answer_start": 0}]} for name in "ab"]
+    gold = {"data": [{"paragraphs": [{"context": "Delft", "qas": questions}]}]}
+    (tmp_path / "gold.json").write_text(json.dumps(gold))
+    (tmp_path / "pred.json").write_text(
+        '[{"id": "a", "prediction_text": "Delft"}, {"id": "b", "prediction_text": "x"}]'
+    )
+    card = score("answering", tmp_path / "gold.json", tmp_path / "pred.json", protocol="squad", intervals=False)
+    assert card["exact_match"] == pytest.approx(0.5)
