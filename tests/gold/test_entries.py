@@ -124,7 +124,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, change: dict[str, Any], task: str
 
 
 def test_a_file_without_the_part(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no entry has qa_pairs"):
+    with pytest.raises(DataError, match="or entries with qa_pairs"):
         read(save(tmp_path, {"id": "a", "text": "x"}), format="json", task="answering")
 
 
@@ -133,3 +133,23 @@ def test_a_file_without_objects_is_one_line(tmp_path: Path, content: str) -> Non
     (tmp_path / "gold.json").write_text(content)
     with pytest.raises(GoldassayError):
         score("answering", tmp_path / "gold.json", tmp_path / "gold.json", protocol="squad2")
+
+
+@pytest.mark.parametrize("name", ["data", "examples", "records", "rows"])
+def test_a_list_beside_other_fields_is_the_records(name: str, tmp_path: Path) -> None:
+    """It was one record of a task of your own, no entry of classification, and not SQuAD."""
+    file = tmp_path / "gold.json"
+    file.write_text(
+        json.dumps({"version": "1.0", "about": {"by": "us"}, name: [{"text": t, "label": t} for t in "ab"]})
+    )
+    assert [record["label"] for record in read(file, "classification")] == ["a", "b"]
+    assert len(read(file, "urgency")) == 2
+    file.write_text(json.dumps({"version": "1.0", name: [{"question": "q", "answers": ["a"]}]}))
+    assert read(file, "answering")[0]["answers"] == ["a"]
+    file.write_text(
+        json.dumps({"version": 2, "train": [{"text": "a", "label": "b"}], "dev": [{"text": "c", "label": "d"}]})
+    )
+    assert read(file, "classification").splits == ["train", "dev"]
+    file.write_text(json.dumps({name: "x"}))
+    with pytest.raises(DataError, match=f"records are a list, .*; the fields of this file are {name}"):
+        read(file, "classification")

@@ -243,6 +243,7 @@ def guess(path: object, task: str, otherwise: str = "") -> str:
         ours = re.match(ROWS_HEAD, head) or any(
             f'"{key}"' in head for key in ("ner_annotations", "qa_pairs", "entity_linking")
         )
+        ours = ours or ('"question"' in head and '"qas"' not in head)  # SQuAD has its questions as qas
         return "squad" if task in ("answering", "retrieval") and not ours else "json"
     return by_name(file, "trec" if task == "retrieval" else otherwise)
 

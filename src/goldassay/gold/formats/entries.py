@@ -60,7 +60,9 @@ def _task_records(source: Source) -> Iterator[SourceRecord]:
         return
     entries = content if isinstance(content, list) else [content]
     if not any(isinstance(entry, dict) and key in entry for entry in entries):
-        raise DataError(f"no entry has {key}, and it is not a list of records, [{{…}}, {{…}}]", file=source.path)
+        names = ", ".join({name: None for entry in entries if isinstance(entry, dict) for name in entry}) or "none"
+        message = f"records are a list, [{{…}}, {{…}}], or entries with {key}; the fields of this file are {names}"
+        raise DataError(message, file=source.path)
     for number, entry in enumerate(entries):
         with source.checking(field=f"[{number}]"):
             if not isinstance(entry["text"], str):

@@ -143,8 +143,12 @@ def json_rows(file: Path) -> Any:
             return [row for _, row in files.json_lines(file)]
         raise error from None
     columns = list(content.values()) if isinstance(content, dict) and not is_by_split(content) else []
-    if len(columns) == 1 and {"data", "rows", "records", "examples"} & content.keys():  # a list with a name
-        return columns[0]
+    lists = {name: column for name, column in content.items() if isinstance(column, list)} if columns else {}
+    if all(isinstance(row, dict) and "paragraphs" not in row for rows in lists.values() for row in rows):
+        if lists and is_by_split(lists):  # with a version beside them
+            return lists
+        if lists.keys() <= {"data", "rows", "records", "examples"} and len(lists) == 1:  # a list with a name
+            return next(iter(lists.values()))
     if columns and all(isinstance(column, list) for column in columns):
         if content.keys() >= {"columns", "data"}:  # orient="split"
             return [dict(zip(content["columns"], row, strict=True)) for row in content["data"]]
