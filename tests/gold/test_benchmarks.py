@@ -506,3 +506,17 @@ def test_what_is_wrong_is_one_line(
     assert isinstance(done.exception, GoldassayError), done.output
     assert message in str(done.exception)
     assert "\n" not in str(done.exception)
+
+
+@pytest.mark.parametrize("content", ["", "\n"])
+@pytest.mark.parametrize(
+    ("task", "protocol", "gold"),
+    [("triples", "carb", "S\tis\tA\tB\n"), ("linking", "tac", "d0\t10\t12\tQ1\t1.0\tPER\n")],
+)
+def test_a_file_without_predictions_is_0_as_in_the_scripts(
+    tmp_path: Path, task: str, protocol: str, gold: str, content: str
+) -> None:
+    files = (tmp_path / "gold.tsv", tmp_path / "pred.tsv")
+    for file, text in zip(files, (gold, content), strict=True):
+        file.write_text(text)
+    assert {*goldassay.score(task, *files, protocol=protocol, intervals=False).values.values()} == {0.0}

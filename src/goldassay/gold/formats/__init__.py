@@ -104,6 +104,10 @@ class Source:
         value = self.options.get(name)
         return default if value is None else value
 
+    def is_without_predictions(self) -> bool:
+        """Whether this is a file of predictions with blank lines only, which some official scorers take for none."""
+        return self.side == "pred" and not self.path.read_bytes().strip()
+
     def lines(self) -> Iterator[tuple[int, str]]:
         """The lines of the file with their numbers."""
         return enumerate(files.lines(self.path), start=1)

@@ -84,7 +84,7 @@ def _chains(cells: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
 def _neleval(source: Source) -> Iterator[SourceRecord]:
     """One record a document."""
     documents: dict[str, dict[tuple[int, int], JsonObject]] = {}
-    for number, line in source.filled_lines():
+    for number, line in () if source.is_without_predictions() else source.filled_lines():
         with source.checking("unreadable", line=number):
             name, *cells = line.rstrip().split("\t")
             if len(cells) < 2 or not all(cell.isdigit() for cell in cells[:2]):

@@ -174,8 +174,8 @@ def _questions(source: Source) -> Iterator[SourceRecord]:
     """The questions or answers of a benchmark's file; those of a file in another format as that says."""
     suffix = source.path.suffix.lower()
     is_table = suffix in (".csv", ".tsv")
-    if source.format == "nq_open" and source.side == "pred" and not source.path.read_bytes().strip():
-        return  # its script takes a file without a line, or with blank lines only, for no predictions
+    if source.format == "nq_open" and source.is_without_predictions():
+        return
     if source.format in LINES or suffix == ".jsonl":
         content: object = [jsonl.value(line, file=source.path, line=number) for number, line in source.filled_lines()]
     else:

@@ -118,7 +118,7 @@ def _facts(entities: Sequence[Sequence[Mapping[str, str]]], label: Record) -> se
 def _carb(source: Source) -> Iterator[SourceRecord]:
     """One record a sentence."""
     sentences: dict[str, list[Fields]] = {}
-    for number, line in source.filled_lines():
+    for number, line in () if source.is_without_predictions() else source.filled_lines():
         with source.checking("unreadable", line=number):
             text, *cells = line.strip().split("\t")
             triple: JsonObject = {"confidence": float(cells.pop(0))} if source.side == "pred" else {}
