@@ -153,3 +153,18 @@ def test_an_audit_reads_the_list_too(tmp_path: Path) -> None:
     rows = '[{"question": "When?"}, {"question": "Who?", "answers": [{}]}, {"question": "Q?", "answers": []}]'
     findings = audit(saved(tmp_path / "y.json", rows), task="answering").findings
     assert [(finding.kind, finding.field) for finding in findings] == [("schema", None), ("schema", "answers[0]")]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_a_reference_alone_is_the_answer(tmp_path: Path, suffix: str) -> None:
+    """Of a table such a question counted as one without an answer; of JSON Lines it was refused."""
+    line = json.dumps({"question": "When?", "reference": "In 1885."})
+    file = saved(tmp_path / f"x.{suffix}", "question,reference\nWhen?,In 1885.\n" if suffix == "csv" else line)
+    assert read(file, task="answering")[0]["answers"] == ["In 1885."]
+
+
+def test_a_mapping_may_be_of_one_side(tmp_path: Path) -> None:
+    file = saved(tmp_path / "x.csv", "question,right,ours\nWhen?,1885,In 1885\n")
+    columns = {"gold.answers": "right", "pred.answer": "ours"}
+    gold, pred = (read(file, "answering", side, map=columns)[0] for side in ("gold", "pred"))
+    assert (gold["answers"], pred["answer"]) == (["1885"], "In 1885")

@@ -78,6 +78,9 @@ def source_of(
     if close and task not in workspace.FILE_TASKS and not (workspace.root() / "programs" / f"{task}.py").is_file():
         raise GoldassayError(f"no task {task!r}; did you mean {close[0]!r}?")
     paths = anyfields.mapping(options.pop("map", None))
+    if paths:  # gold.NAME and pred.NAME are of one side alone
+        other = "pred." if side == "gold" else "gold."
+        paths = {name.removeprefix(f"{side}."): path for name, path in paths.items() if not name.startswith(other)}
     chosen = {name: value for name, value in options.items() if value is not None}
     name = format or ""
     allowed: set[str] = set()

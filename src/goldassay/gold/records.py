@@ -94,6 +94,8 @@ def problems(
     try:
         if side == "gold" and task == "trajectories" and isinstance(record, dict):
             record = _with_calls(record)
+        if side == "gold" and task == "answering" and isinstance(record, dict) and record.get("reference"):
+            record = {"answers": [record["reference"]], **record}  # a question with a long answer alone
         checked = adapter(task, side).validate_python(record, extra=extra)
         if task == "classification" and not any(name in checked for name in ("label", "labels", "score")):
             what = 'this field is missing (or labels, or score); name its column (`map={"label": "COLUMN"}`)'

@@ -182,7 +182,7 @@ def _record(row: JsonObject, source: Source) -> JsonObject:
         empty = [] if drafted else EMPTY_CELLS
         record = {name: _value(cell, name) for name, cell in record.items() if cell.strip() or name in empty}
     bare = record.get("answers", ())
-    if "reference" in record or isinstance(bare, str) or (bare is None and not drafted):
+    if isinstance(bare, str) or (bare is None and not drafted):
         answers = record.get("answers") or []
         record["answers"] = [answers] if isinstance(answers, str) else answers
     shape = _schema(source.task, source.side)
