@@ -158,7 +158,7 @@ def test_an_audit_reads_the_list_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_a_reference_alone_is_the_answer(tmp_path: Path, suffix: str) -> None:
     """Of a table such a question counted as one without an answer; of JSON Lines it was refused."""
-    line = json.dumps({"question": "When?", "reference": "In 1885."})
+    line = json.dumps({"id": "a", "question": "When?", "reference": "In 1885."})
     file = saved(tmp_path / f"x.{suffix}", "question,reference\nWhen?,In 1885.\n" if suffix == "csv" else line)
     assert read(file, task="answering")[0]["answers"] == ["In 1885."]
 
