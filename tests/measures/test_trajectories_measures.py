@@ -453,6 +453,16 @@ HAYSTACK = {"id": "a", "tool_name": "search", "arguments": {"q": "Delft"}}
                 "content": [{"call_id": "a", "name": "search", "content": "down", "is_error": True}],
             },
         ],
+        [
+            {
+                **{"type": "ToolCallRequestEvent", "source": "finder"},
+                "content": [{"id": "a", "name": "search", "arguments": F}],
+            },
+            {
+                **{"type": "ToolCallExecutionEvent", "source": "finder"},
+                "content": [{"call_id": "a", "name": "search", "content": "down", "is_error": True}],
+            },
+        ],
     ],
 )
 def test_other_forms_of_messages(messages: list[dict[str, Any]]) -> None:

@@ -50,7 +50,9 @@ TRAJECTORY = ("trajectory", "calls", "messages", "tool_calls")
 CHAT = ("messages", "contents")  # what holds the messages of a chat; the second is Gemini's
 MODEL_ROLES = ("assistant", "ai", "model", "response")  # of OpenAI, LangChain, Gemini and Pydantic AI
 CALL_ITEMS = ("function_call", "custom_tool_call", "mcp_call")  # of OpenAI's Responses
-MESSAGE_TYPES = ("ai", "human", "tool", "constructor", "UserMessage", "AssistantMessage", *CALL_ITEMS)
+CORE_MESSAGES = ("UserMessage", "AssistantMessage")  # of AutoGen's models; its agents have their own
+CALL_EVENT = "ToolCallRequestEvent"
+MESSAGE_TYPES = ("ai", "human", "tool", "constructor", *CORE_MESSAGES, "TextMessage", CALL_EVENT, *CALL_ITEMS)
 """What messages and items that have no role say that they are: LangChain's, AutoGen's and OpenAI's."""
 CALL_PARTS = ("tool_use", "tool_call")  # how the kinds of parts end that are calls
 RESULT_PARTS = ("tool_result", "tool_return", "tool_call_response", "retry_prompt")
@@ -380,7 +382,8 @@ def of_messages(messages: Sequence[object], *, strict: bool = False) -> list[Ste
             parts = _parts_of(get)
             called, in_parts = _calls_of(message, role, called, parts)
             is_unknown = not get("role") and not re.fullmatch("[a-z_-]+", role)
-            if strict and (is_unknown or (role.endswith("call") and not called)):
+            is_call = role.endswith("call") or get("type") == CALL_EVENT
+            if strict and (is_unknown or (is_call and not called)):
                 raise DataError(f"no form of messages that is known: {short_repr(item, 200)}", field="messages")
         elif not called and role != "tool":
             continue  # as most
@@ -524,7 +527,17 @@ def message_of(value: object) -> Any:
         value = {**inner, "type": names[-1] if "lc" in value and names else value.get("type")}
     if additional := value.get("additional_kwargs"):
         value = {**additional, **{name: field for name, field in value.items() if field}}
-    if not value.get("role") and (name := CLASS_NAME.fullmatch(str(value.get("type")))):
+    kind = str(value.get("type"))
+    name = CLASS_NAME.fullmatch(kind)
+    if (
+        not value.get("role")
+        and "source" in value
+        and kind.endswith(("Message", "Event"))
+        and kind not in CORE_MESSAGES
+    ):
+        role = "user" if value["source"] == "user" else "assistant"
+        value = {**value, "role": "tool" if kind == "ToolCallExecutionEvent" else role}
+    elif not value.get("role") and name:
         value = {**value, "role": name[1].lower()}
     return value
 

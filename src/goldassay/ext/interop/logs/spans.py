@@ -44,6 +44,7 @@ FAILED_STATUS = (2, "2", "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR", "erro
 API_PREFIX = re.compile(r"^(message|tool_call)\.(function\.)?")
 DSPY_TOOL = re.compile(r"^Tool\.|\.(__call__|acall)$")  # around the name of DSPy's tools, of MLflow and OpenInference
 SMOLAGENTS = "sanitize_inputs_outputs"  # of all calls of its tools
+MERGED_TOOLS = "(merged tools)"  # Google ADK's span besides those of calls in parallel
 CALL_FAILED = "the traced call failed"
 UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
 
@@ -94,8 +95,9 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
                 if kind == "tool":
                     name = DSPY_TOOL.sub("", name)
                 is_end = name in (FINISH, SUBMIT) and outer is not None and outer.name.startswith("ReAct")
-                if is_end or (name == "final_answer" and SMOLAGENTS in str(span.get("args"))):
-                    kind = "module"  # the tool with which an agent ends
+                is_end = is_end or (name == "final_answer" and SMOLAGENTS in str(span.get("args")))
+                if is_end or name == MERGED_TOOLS:  # the tool with which an agent ends
+                    kind = "module"
                 args = as_object(span.get("args"), "input")
                 if kind in CALLING and args.keys() == {"input"}:  # OpenInference writes a text alone without its name
                     args = named.get((name, str(args["input"])), args)
