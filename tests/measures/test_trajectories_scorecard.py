@@ -59,3 +59,13 @@ def test_what_a_tool_returned_may_be_any_object() -> None:
     gold = [{"id": "1", "calls": [{"name": "look"}]}]
     trajectory = {"tool_name_0": "look", "tool_args_0": {}, "observation_0": {"page": object()}}
     assert score("trajectories", gold, [{"id": "1", "trajectory": trajectory}]).values["call_f1"] == 1
+
+
+def test_a_trajectory_that_outgrew_the_context_has_the_calls_that_are_left() -> None:
+    """DSPy's ReAct drops the oldest ones from it: it could not be read, so the example counted as failed."""
+    calls = [{"name": "search", "args": {"q": "Delft"}}, {"name": "read", "args": {"id": 7}}]
+    left = {"thought_1": "", "tool_name_1": "read", "tool_args_1": {"id": 7}, "observation_1": "1246"}
+    end = {"thought_2": "", "tool_name_2": "finish", "tool_args_2": {}, "observation_2": "Completed."}
+    card = scorecard([{"calls": calls}], [{"trajectory": left | end}])
+    assert (card.values["call_precision"], card.values["call_recall"], card.values["finished"]) == (1, 0.5, 1)
+    assert any("1 of 1 trajectories lack their first calls" in warning for warning in card.warnings)

@@ -306,24 +306,37 @@ def _of_list(listed: Sequence[object]) -> list[Step]:
 
 
 def _of_react(fields: Record) -> list[Step]:
-    """The steps of ReAct, and of CodeAct, whose calls are code."""
+    """The steps of ReAct, and of CodeAct, whose calls are code; the first ones may have been dropped."""
     steps: list[Step] = []
+    first = dropped(fields)
     while not fields.keys().isdisjoint(
-        f"{name}_{len(steps)}" for name in ("tool_name", "generated_code", "observation")
+        f"{name}_{first + len(steps)}" for name in ("tool_name", "generated_code", "observation")
     ):
         index = len(steps)
-        output = fields.get(f"observation_{index}")
-        if f"tool_name_{index}" in fields:
-            name = str(fields[f"tool_name_{index}"])
+        number = first + index
+        output = fields.get(f"observation_{number}")
+        if f"tool_name_{number}" in fields:
+            name = str(fields[f"tool_name_{number}"])
             error = output if isinstance(output, str) and output.startswith(REACT_ERROR) else ""
-            args = arguments(fields.get(f"tool_args_{index}"))
+            args = arguments(fields.get(f"tool_args_{number}"))
             kind = "module" if name == FINISH else "tool"
             steps.append(Step(name, args, index, kind, output, error, predictor="react"))
         else:
-            code = {"code": str(fields.get(f"generated_code_{index}", ""))}
-            result = fields.get(f"code_output_{index}")
+            code = {"code": str(fields.get(f"generated_code_{number}", ""))}
+            result = fields.get(f"code_output_{number}")
             steps.append(Step(PYTHON, code, index, "tool", result, str(output or ""), predictor="codeact"))
     return steps
+
+
+def dropped(fields: object) -> int:
+    """The steps that DSPy's ReAct dropped from its trajectory when that outgrew the context of the model.
+
+    >>> dropped({"thought_2": "…", "tool_name_2": "read", "tool_args_2": {}, "observation_2": "…"})
+    2
+    """
+    names = map(str, fields) if isinstance(fields, Mapping) else ()
+    numbers = (name.removeprefix("tool_name_") for name in names if name.startswith("tool_name_"))
+    return min((int(number) for number in numbers if number.isdecimal()), default=0)
 
 
 def _of_history(turns: Sequence[object]) -> list[Step]:

@@ -12,7 +12,7 @@ from goldassay.measures import Examples
 from goldassay.measures.protocols import official_result
 from goldassay.measures.trajectories.matching import CallPair
 from goldassay.measures.trajectories.measures import ByTool, TrajectoryMatch, listed
-from goldassay.measures.trajectories.records import TRAJECTORY
+from goldassay.measures.trajectories.records import TRAJECTORY, dropped
 from goldassay.results.result import Result, Sections, by_key, facts_of, fold
 from goldassay.statistics.intervals import wilson
 
@@ -55,6 +55,7 @@ def scorecard(
     warnings = {
         "failed": "{n} of {examples} programs failed, so their calls count as missed",
         "absent": "{n} of {examples} predictions have no trajectory, calls or messages and count as without a call",
+        "dropped": "{n} of {examples} trajectories lack their first calls, which DSPy dropped to fit the context",
         "unfinished": "{n} of {examples} trajectories were cut before their end",
     }
     sections = Sections(_facts, by, warnings)
@@ -89,6 +90,7 @@ def _facts(chunk: Batches, first: TrajectoryMatch) -> Counter[Hashable]:
     for gold, pred, pair in zip(chunk.gold, chunk.pred, pairs, strict=True):
         if not pair.trajectory.steps and not pair.trajectory.failure:
             facts["absent"] += all(read(pred, name, None) is None for name in (*TRAJECTORY, "history"))
+        facts["dropped"] += dropped(read(pred, TRAJECTORY[0], None)) > 0
         wrong = pair.first_wrong
         calls = pair.trajectory.calls
         lengths[len(calls) + 1 if wrong is None else wrong + 1] += 1
