@@ -128,6 +128,29 @@ def test_a_card_answers_and_is_held_to() -> None:
     assert shape_of(lambda body, team="": team).inputs_among(fields, "echo.py", ["body"]) == ["body"]
 
 
+class Hops(dspy.Module):
+    """The query of each hop is read by the code, and no part of the answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hops = [dspy.ChainOfThought("context, question -> query") for _ in range(2)]
+        self.answer = dspy.ChainOfThought("context, question -> answer")
+
+    def forward(self, question: str) -> dspy.Prediction:
+        context = [hop(context=[], question=question).query for hop in self.hops]
+        return dspy.Prediction(context=context, answer=self.answer(context=context, question=question).answer)
+
+
+class Handed(Hops):
+    def forward(self, question: str) -> dspy.Prediction:
+        return super().forward(question=question)
+
+
+def test_what_forward_does_not_return_is_no_answer() -> None:
+    assert shape_of(Hops()).outputs == ("answer",)
+    assert shape_of(Handed()).outputs == ("query", "answer")  # its source does not say
+
+
 def test_choices_are_found_in_every_form() -> None:
     assert choices_of(list[Literal["a", "b"]] | None) == ("a", "b")
     assert choices_of(Team) == ("billing", "returns")

@@ -199,6 +199,8 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
     final = signature.output_fields if signature is not None else answered
     noted = {name for name in final if getattr(types[name], "__name__", "") == "Reasoning"}
     outputs = tuple(name for name in final if name not in noted and name not in DSPY_NOTES) or tuple(final)
+    returned = set() if signature is not None else _returned(program)
+    outputs = tuple(name for name in outputs if name in returned) or outputs
     shape = ProgramShape(
         None,
         (),
@@ -321,6 +323,27 @@ def _signature(program: object) -> Signature | None:
     signature = getattr(program, "signature", None)
     stated = hasattr(signature, "input_fields") and hasattr(signature, "output_fields")
     return cast("Signature", signature) if stated else None
+
+
+def _returned(program: object) -> set[str]:
+    """The fields of the ``dspy.Prediction`` that ``forward`` returns; empty if its source does not name them all."""
+    method = getattr(type(program), "forward", None) or getattr(type(program), "aforward", None)
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))  # type: ignore[arg-type]
+    except (OSError, TypeError, SyntaxError):
+        return set()
+    names: set[str | None] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Return(
+                value=ast.Call(
+                    func=ast.Attribute(attr="Prediction") | ast.Name(id="Prediction"), args=[], keywords=keywords
+                )
+            ):
+                names |= {keyword.arg for keyword in keywords}
+            case ast.Return():
+                names.add(None)
+    return set() if None in names else {name for name in names if name}
 
 
 def _parameters(program: object) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
