@@ -123,3 +123,15 @@ def test_squads_answers_that_are_no_list_are_one_line(texts: object) -> None:
 def test_squads_answers_that_are_one_text_are_one_answer() -> None:
     gold = [{"id": "a", "question": "?", "answers": {"text": "Delft"}}]
     assert score("answering", gold, [{"id": "a", "answer": "Delft"}]).values["exact_match"] == 1
+
+
+def test_records_without_ids_are_told_how_to_number_them(tmp_path: Path) -> None:
+    file = tmp_path / "qa.jsonl"
+    file.write_text(json.dumps({"question": "When?", "answer": "1784"}) + "\n")
+    with pytest.raises(DataError, match=r'number the records with `map=\{"question": "question"\}`'):
+        read(file, "answering")
+    for advised in ("question=question", "answers=answer"):
+        assert [(row["id"], row["answers"]) for row in read(file, "answering", map=advised)] == [("1", ["1784"])]
+    file.write_text(json.dumps({"id": "1", "question": "When?", "answer": "1784"}) + "\n")
+    with pytest.raises(DataError, match=r'name its column \(`map=\{"answers": "answer"\}`\)'):
+        read(file, "answering")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal
 
@@ -142,7 +143,11 @@ def problems(
                 what = "this field is missing"
                 if detail["loc"][-1] == "start" and len(detail["loc"]) == 3:
                     what += "; `goldassay.text.spans.locate(text, quotes)` finds start and end of quoted words"
-                hint = f'; name its column (`map={{"{field}": "{message_path(fields, "COLUMN")}"}}`)'
+                near = get_close_matches(field, fields, 1)
+                hint = f'; name its column (`map={{"{field}": "{message_path(fields, next(iter(near), "COLUMN"))}"}}`)'
+                own = next((name for name in schema(task, side)["properties"] if name in fields), "")
+                if field == "id" and own and not near:  # with any mapping, records without ids are numbered
+                    hint = f'; number the records with `map={{"{own}": "{own}"}}`'
             elif detail["type"] == "dict_type" and len(detail["loc"]) == 2:
                 shapes = schema(task, side)
                 item = shapes["properties"][detail["loc"][0]].get("items", {}).get("$ref", "").rpartition("/")[2]
