@@ -262,7 +262,7 @@ def agree_files(
 def _annotators(file: Path, task: str, format: str | None, options: ReadOptions) -> dict[str, list[Record]]:
     """The records of each annotator of a file; none if it names no annotators."""
     named: dict[str, list[Record]] = {}
-    if task == "classification":
+    if task == "classification" and format != "label-studio":  # whose columns are those of its own form
         for row in read(file, "labels", "pred", format=format, unique=False, **options):
             text = {"text": row["text"]} if "text" in row else {}
             for name, label in labels_by_annotator(row).items():
