@@ -173,8 +173,8 @@ class Alignment:
 
     @property
     def in_order(self) -> bool:
-        """All gold calls, in their order; others may be between them."""
-        return self.beginning == len(self.gold) or (self.any_order and self.keeps_order)
+        """All gold calls, in their order where it counts; others may be between them."""
+        return self.beginning == len(self.gold) or (self.any_order and (not self.ordered or self.keeps_order))
 
     @property
     def keeps_order(self) -> bool:

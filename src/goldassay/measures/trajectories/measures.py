@@ -90,9 +90,9 @@ class TrajectoryMeasure(TaskMeasure[T, list[CallPair]]):
 class TrajectoryMatch(TrajectoryMeasure[Mean]):
     """The share of trajectories that match an acceptable one as a whole.
 
-    ``mode``: ``exact`` (the same calls, in the same order unless gold says ``order: any``), ``in_order`` (all of gold's
-    in their order, others between them), ``any_order`` (all of gold's, and others), ``unordered`` (the same
-    calls in any order) or ``subset`` (no call that gold lacks).
+    ``mode``: ``exact`` (the same calls, in the same order), ``in_order`` (all of gold's in their order, others between
+    them), ``any_order`` (all of gold's, and others), ``unordered`` (the same calls in any order) or ``subset`` (no call
+    that gold lacks). Order does not count where gold says ``order: any``.
 
     Formula: matching trajectories / all trajectories
     Source: Vertex AI's trajectory_exact_match, trajectory_in_order_match, trajectory_any_order_match; agentevals' modes
