@@ -41,7 +41,7 @@ def test_every_sentence_of_every_system(shared_data: Path, system: str, ontology
     # the official averages divide by all sentences of the ground truth
     official_mean = sum(float(row["f1"]) for row in rows) / len(both.gold)
     assert card.values["f1"] == pytest.approx(official_mean, abs=0.005)
-    assert card.conventions["f1"] == "f1[protocol=text2kgbench, average=sentences, empty=0]"
+    assert card.conventions["f1"] == "text2kgbench_f1[protocol=text2kgbench, average=sentences, empty=0]"
 
 
 def test_the_annotations_are_recounted(real_data: Path) -> None:

@@ -88,7 +88,7 @@ TASK_SETTINGS: Mapping[str, Setting] = {
     "ties": Setting(["retrieval"], form="stable"),
     "missing": Setting(["retrieval"], lambda text: 0 if text == "0" else text, "skip"),
     "na_probs": Setting(["answering"], Path),
-    "ontology": Setting(["triples"], lambda file: files.json_value(Path(file))),
+    "ontology": Setting(["triples"], Path),
     "train": Setting(["triples"], Path),
     "skip_bad": Setting(TASKS, int, "N"),
     "embedder": Setting(["answering"], form="NAME"),

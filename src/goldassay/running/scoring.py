@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
 
 from goldassay import workspace
+from goldassay._support import files as storage
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.fields import Fields, JsonObject, Record, identity
 from goldassay.core.measure import TASKS, Batches, Measure, parse, registered, target_met
@@ -76,7 +77,7 @@ class ScoreOptions(TypedDict, total=False):
     embedder: Embedder | str | None
     tokens: TokenEmbedder | str | None
     baseline: Baseline | None
-    ontology: OntologyContent | None
+    ontology: OntologyContent | str | Path | None
     schema: Schema
     arguments: str
     compare: Mapping[str, str | Comparator] | Sequence[tuple[str, str | Comparator]]
@@ -181,6 +182,8 @@ def read(
         own = "One of your own needs its metric: `measures=FILE.py:NAME`"
         raise GoldassayError(f"no task {task!r}{near}{' ' if near.endswith('?') else '. '}{own}")
     chosen = {name: value for name, value in options.items() if value is not None}
+    if formats.is_file(path := chosen.get("ontology")):
+        chosen["ontology"] = storage.json_value(path)
     official = None if protocol is None else protocols.named(protocol, task)
     reading = {name: chosen.pop(name) for name in READING_OPTIONS if name in chosen}
     files = [side for side in (gold, predictions) if formats.is_file(side)]

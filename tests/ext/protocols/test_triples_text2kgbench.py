@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+import goldassay
 from goldassay._support.exceptions import GoldassayError
+from goldassay.core.measure import parse, stored
 from goldassay.ext.protocols.text2kg import VALUES, Official, Ontology, sentence
 from goldassay.gold import pairs
 from goldassay.measures import triples
@@ -74,7 +76,7 @@ def test_no_output_adds_nothing_and_an_empty_output_conforms(tmp_path: Path) -> 
     assert card.by["sentence"]["a"]["ontology_conformance"] == 1.0
     assert set(card.by["sentence"]["b"].values()) == {0.0}
     assert card.values["ontology_conformance"] == pytest.approx(1 / 3)
-    assert card.conventions["f1"] == "f1[protocol=text2kgbench, average=sentences, empty=0]"
+    assert card.conventions["f1"] == "text2kgbench_f1[protocol=text2kgbench, average=sentences, empty=0]"
     assert set(card.intervals) == set(VALUES)
 
 
@@ -101,3 +103,20 @@ def test_gold_is_right_as_its_own_prediction_and_an_output_has_underscores(tmp_p
     assert sentence(both.gold[0], spaced, ontology) == dict(
         zip(VALUES, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0), strict=True)
     )
+
+
+def test_systems_are_compared_with_an_ontology_that_a_path_names(tmp_path: Path) -> None:
+    ontology = {"relations": [{"label": "author"}], "concepts": [{"label": "book"}]}
+    rows = {
+        "gold": {"id": "a", "sent": "Emma by Austen", "triples": [{"sub": "Emma", "rel": "author", "obj": "Austen"}]},
+        "pred": {"id": "a", "triples": [["Emma", "author", "Austen"], ["Emma", "genre", "novel"]]},
+    }
+    for name, row in {**rows, "ontology": ontology}.items():
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+    gold, pred, path = (tmp_path / f"{name}.jsonl" for name in ("gold", "pred", "ontology"))
+    for protocol in (None, "text2kgbench"):
+        options: dict[str, Any] = {"format": "text2kgbench", "protocol": protocol, "intervals": False}
+        card = goldassay.score("triples", gold, pred, ontology=path, **options)
+        assert card["ontology_conformance"] == pytest.approx(1 / 2)
+    measure = Official("f1", Ontology.of(ontology))
+    assert parse(stored(measure)) == measure

@@ -65,10 +65,13 @@ they this though thus under when while yet"""
 
 
 class Ontology(NamedTuple):
-    """The relations (spaces as underscores) and the concepts of an ontology file."""
+    """The relations (spaces as underscores) and the concepts of an ontology file; written as a tuple, to be parsed."""
 
-    relations: frozenset[str] = frozenset()
+    relations: Names = ()
     concepts: str = ""
+
+    def __repr__(self) -> str:
+        return tuple.__repr__(self)
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Ontology:
@@ -82,7 +85,7 @@ class Ontology(NamedTuple):
             concepts = [str(row["label"]) for row in content["concepts"]]
         except (KeyError, TypeError):
             raise DataError("an ontology has 'concepts' and 'relations', each a list with a 'label'") from None
-        return cls(frozenset(relation.replace(" ", "_") for relation in relations), " ".join(concepts))
+        return cls(tuple(relation.replace(" ", "_") for relation in relations), " ".join(concepts))
 
 
 NO_ONTOLOGY = Ontology()
@@ -148,9 +151,10 @@ class Official(TripleMeasure[Mean, Numbers]):
     (1.0, 0.0)
     """
 
-    name = "{value}"
+    name = "text2kgbench_{value}"
     shares = ("ontology",)
     counted: ClassVar[str] = ""
+    attains_one: ClassVar[bool] = False  # a sentence without statements is 0
     choices = {"value": VALUES}
 
     value: str = "f1"
@@ -164,11 +168,12 @@ class Official(TripleMeasure[Mean, Numbers]):
     @property
     def conventions(self) -> str:
         """The protocol says the rest."""
-        return f"{self.value}[protocol=text2kgbench, average=sentences, empty=0]"
+        return f"{self.key}[protocol=text2kgbench, average=sentences, empty=0]"
 
     def batch(self, gold: Examples, pred: Examples) -> Numbers:
         """The numbers of all sentences."""
-        return [sentence(*pair, self.ontology) for pair in zip(gold, pred, strict=True)]
+        ontology = Ontology(*self.ontology)
+        return [sentence(*pair, ontology) for pair in zip(gold, pred, strict=True)]
 
     def tally(self, numbers: dict[str, float]) -> Mean:
         """The value of one sentence."""
@@ -184,7 +189,7 @@ def _scorecard(shared: Batches, *, ontology: OntologyContent | None = None) -> R
     if ontology is None:
         raise GoldassayError("the protocol text2kgbench needs the benchmark's ontology file: ontology=FILE")
     read_ontology = Ontology.of(ontology if isinstance(ontology, Mapping) else {})
-    measures = [Official(name, read_ontology) for name in VALUES]
+    measures = {name: Official(name, read_ontology) for name in VALUES}
     return fold("triples", measures, shared, sections=Sections(by={"sentence": by_example}))
 
 
@@ -376,7 +381,7 @@ OFFICIAL: dict[str, TripleMeasure] = {
 }
 """The values that the evaluation script prints, by name."""
 WEBNLG = Protocol("webnlg", ("triples",), partial(fold, "triples", OFFICIAL), format="webnlg")
-MEASURES = (*map(WebNLG, MATCHINGS), FullTriples())
+MEASURES = (*map(WebNLG, MATCHINGS), FullTriples(), Official())
 
 
 def _best(scores: Floats) -> Sequence[int]:
