@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+import goldassay
 from goldassay._support.exceptions import DataError
 from goldassay.gold import pairs, read
 from goldassay.gold.formats import trec
@@ -171,3 +173,35 @@ def test_the_three_columns_of_beir(tmp_path: Path, header: str) -> None:
     qrels.write_text(f"{header}q1\td1\t2\nq1\td2\n", encoding="utf-8")
     with pytest.raises(DataError, match="2 columns, where there are"):
         read(qrels, task="retrieval", format="trec")
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred"),
+    [
+        ("q.json", "r.json"),
+        ("beir.tsv", "r.csv"),
+        ("marco.tsv", "ranks.csv"),
+    ],
+)
+def test_judgements_and_runs_of_other_tools(tmp_path: Path, gold: str, pred: str) -> None:
+    """Held by query, as pytrec_eval and ranx hold them, or in rows with and without a header: all were refused."""
+    texts = {
+        "q.json": '{"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1}}',
+        "r.json": '{"q1": {"d1": 0.9, "d9": 0.8}, "q2": {"d4": 0.7, "d3": 0.6}, "other": {"d1": 1}}',
+        "beir.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\nq2\td3\t1\n",
+        "marco.tsv": "q1\t0\td1\t2\nq1\t0\td2\t0\nq2\t0\td3\t1\n",
+        "r.csv": "q_id,doc_id,score\nq1,d1,0.9\nq1,d9,0.8\nq2,d4,0.7\nq2,d3,0.6\n",
+        "ranks.csv": "query_id,docid,rank\nq1,d1,1\nq1,d9,2\nq2,d4,1\nq2,d3,2\n",
+    }
+    for name in (gold, pred):
+        (tmp_path / name).write_text(texts[name], encoding="utf-8")
+    files = (tmp_path / gold, tmp_path / pred)
+    assert goldassay.score("retrieval", *files)["RR"] == 0.75
+    if gold == "q.json":
+        assert goldassay.score("retrieval", *(json.loads(texts[name]) for name in (gold, pred)))["RR"] == 0.75
+
+
+def test_a_pair_that_is_listed_twice_is_named(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("q_id,doc_id,score\nq1,d1,0.9\nq1,d1,0.8\n", encoding="utf-8")
+    with pytest.raises(DataError, match="d1 is listed twice"):
+        read(tmp_path / "r.csv", "retrieval", "pred")

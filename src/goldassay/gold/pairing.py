@@ -194,7 +194,8 @@ def join(gold: Records, predictions: Records, *, split: str | None = None, overl
     if design.drafted:
         preds = preds.select(ids)
     strangers = [name for name in preds.ids if name not in ids]
-    layout = formats.named(preds.format) if preds.format in formats.names() else None
+    seen_as = "trec" if preds.source.format == "trec" else preds.format  # a table may hold a run of TREC
+    layout = formats.named(seen_as) if seen_as in formats.names() else None
     if layout is not None and strangers:  # which are treated as the format's official scorer treats them
         if layout.ignored and (layout.ignores_all or len(strangers) < len(preds)):  # else they are refused below
             message = (

@@ -212,6 +212,10 @@ def by_name(path: str | Path, otherwise: str = "") -> str:
 SPLIT_HEAD = r'\{\s*"(train|dev|test|validation|columns)"\s*:\s*\['
 ROWS_HEAD = rf'\s*(\[|{SPLIT_HEAD}|\{{[^\n]*\}}\s*\n\s*\{{|\{{"[^"]*":\{{"0":)'
 """How a JSON file of rows begins: a list, lists by split, JSON Lines, or as pandas' `to_json` writes it."""
+BY_QUERY_HEAD = r'\s*\{\s*"[^"]*"\s*:\s*\{\s*("[^"]*"\s*:\s*-?\d|\})'
+"""How judgements or a run begin that are held by query."""
+QRELS_LINE = r"\S+\s+(\S+\s+)?\S+\s+-?\d+\s*|\S+\s+Q0\s.*"
+"""A line of judgements or of a run, without a header."""
 
 
 def is_run(path: object) -> bool:
@@ -241,13 +245,17 @@ def guess(path: object, task: str, otherwise: str = "") -> str:
     if file.is_dir():
         return "brat"
     if suffix == ".tsv":
-        return "hipe" if first_line(file).startswith("TOKEN\t") else "tsv"
+        line = first_line(file)
+        if task == "retrieval" and re.fullmatch(QRELS_LINE, line):
+            return "trec"
+        return "hipe" if line.startswith("TOKEN\t") else "tsv"
     if suffix == ".json":
         head = _head(file)
         ours = re.match(ROWS_HEAD, head) or any(
             f'"{key}"' in head for key in ("ner_annotations", "qa_pairs", "entity_linking")
         )
         ours = ours or ('"question"' in head and '"qas"' not in head)  # SQuAD has its questions as qas
+        ours = ours or (task == "retrieval" and re.match(BY_QUERY_HEAD, head) is not None)
         return "squad" if task in ("answering", "retrieval") and not ours else "json"
     return by_name(file, "trec" if task == "retrieval" else otherwise)
 

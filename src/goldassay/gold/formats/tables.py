@@ -38,7 +38,7 @@ from goldassay._support.files import Faults
 from goldassay.core.fields import Fields, JsonObject, message_path
 from goldassay.core.measure import ANSWER_FIELDS, TASKS
 from goldassay.gold import anyfields
-from goldassay.gold.formats import SPLIT_NAMES, Format, Source, SourceRecord, is_by_split
+from goldassay.gold.formats import SPLIT_NAMES, Format, Source, SourceRecord, is_by_split, trec
 from goldassay.gold.records import LABEL_FIELDS, is_labelled, schema
 from goldassay.gold.shapes import Side
 
@@ -106,6 +106,9 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, object]]:
     """The rows with their lines, where a file has lines."""
     file = source.path
     kind = source.format
+    if source.task == "retrieval" and (rankings := _rankings(source)):
+        source.format = "trec"  # whose scorer leaves out predictions for other queries
+        return ((None, record) for record in rankings)
     if kind in ("csv", "tsv"):
         is_own_task = source.task not in WRITTEN
         lines = table(file, quoted=True if is_own_task or source.options.get("map") else None, faults=source.faults)
@@ -132,6 +135,19 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, object]]:
     else:
         raise DataError(f"records are read from jsonl, json, csv, tsv and parquet, not from {kind!r}", file=file)
     return ((None, row) for row in records)
+
+
+def _rankings(source: Source) -> list[Fields] | None:
+    """The records of judgements or of a run that another tool holds by query or by pair (`trec.by_query`)."""
+    content: object = source.options.get("data")
+    if source.format in ("csv", "tsv"):
+        content = [row for _, row in table(source.path, quoted=True, faults=source.faults)]
+    elif source.format == "json" and content is None:
+        with suppress(DataError):  # JSON Lines of another suffix
+            content = files.json_value(source.path)
+    elif hasattr(content, "columns"):
+        content = list(anyfields.objects(content))
+    return trec.by_query(content, source)
 
 
 def json_rows(file: Path) -> Any:

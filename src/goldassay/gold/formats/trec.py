@@ -4,8 +4,8 @@ As in trec_eval, a run's rank column is ignored, because the scores give the ord
 and in both files a line that begins with ``#``. A grade under 0 says that a document of the pool was not judged (-1;
 the web tracks' -2 is spam): it is left out, which gives what trec_eval gives for every measure here (its infAP would
 need to know of the pool). Judgements may have three columns, as BEIR's: ``query-id corpus-id score``, with that header
-or without it. The text of the queries is in neither file; the option ``topics`` names a file that has it
-(``id<TAB>text`` a line), else the query's id stands for it.
+or without it; `by_query` reads the same from tables and JSON of other tools. The text of the queries is in neither
+file; the option ``topics`` names a file that has it (``id<TAB>text`` a line), else the query's id stands for it.
 
 Source: https://trec.nist.gov/data/qrels_eng/, trec_eval's README and its get_qrels.c
 """
@@ -13,7 +13,7 @@ Source: https://trec.nist.gov/data/qrels_eng/, trec_eval's README and its get_qr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from goldassay._support import files
@@ -22,6 +22,10 @@ from goldassay.core.fields import Fields, Record
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import grades
 from goldassay.gold.shapes import Side
+
+QUERY_COLUMNS = ("query_id", "qid", "q_id", "topic", "topic_id")
+DOCUMENT_COLUMNS = ("doc_id", "docid", "docno", "corpus_id", "pid", "document_id", "passage_id")
+NUMBER_COLUMNS = ("relevance", "rel", "grade", "label", "score")
 
 
 def _queries(source: Source) -> Iterator[SourceRecord]:
@@ -72,6 +76,56 @@ def _queries(source: Source) -> Iterator[SourceRecord]:
             yield SourceRecord({"id": query, "results": list(documents.values())})
     if negative:
         source.warnings.append(f"{negative} grades of {source.path} are under 0; these documents count as not judged")
+
+
+def by_query(content: object, source: Source) -> list[Fields] | None:
+    """A record a query, of judgements or a run as other tools hold them; None if they are not held like this.
+
+    That is ``{query: {document: number}}``, or a row for each pair of query and document with a column for the number
+    (of a run also its rank), as the tables of BEIR and data frames of ranx have.
+
+    Raises:
+        DataError: A document is twice with one query, or its number is none.
+    """
+    numbers: dict[str, dict[str, float]] = {}
+    if isinstance(content, Mapping):
+        if not content or not all(isinstance(documents, Mapping) for documents in content.values()):
+            return None
+        if not all(isinstance(number, (int, float)) for each in content.values() for number in each.values()):
+            return None
+        numbers = {str(query): {str(name): each[name] for name in each} for query, each in content.items()}
+    elif isinstance(content, list) and content and isinstance(content[0], Mapping):
+        folded = {str(name).lower().replace("-", "_"): name for name in content[0]}
+
+        def column(names: Sequence[str]) -> str | None:
+            return next((folded[name] for name in names if name in folded), None)
+
+        query = column(QUERY_COLUMNS)
+        document = column(DOCUMENT_COLUMNS)
+        number = column(NUMBER_COLUMNS)
+        rank = column(["rank"])
+        if query is None or document is None or (number or rank) is None:
+            return None
+        for row in content:
+            documents = numbers.setdefault(str(row[query]), {})
+            if str(row[document]) in documents:
+                raise DataError(f"document {row[document]} is listed twice", file=source.path, record=row[query])
+            try:
+                documents[str(row[document])] = -float(row[rank]) if number is None else float(row[number])
+            except (TypeError, ValueError):
+                what = f"{number or rank} of {row[document]} is {row[number or rank]!r}, not a number"
+                raise DataError(what, file=source.path, record=row[query]) from None
+    else:
+        return None
+    if source.side == "pred":
+        return [
+            {"id": query, "results": [{"doc_id": name, "score": score} for name, score in documents.items()]}
+            for query, documents in numbers.items()
+        ]
+    return [
+        {"id": query, "query": query, "relevant": {name: grade for name, grade in documents.items() if grade >= 0}}
+        for query, documents in numbers.items()
+    ]
 
 
 def write(path: str | Path, records: Iterable[Record], task: str, side: Side) -> None:
