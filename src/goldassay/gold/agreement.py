@@ -259,9 +259,9 @@ def agree_files(
     return replace(agreement, warnings=[*agreement.warnings, warning])
 
 
-def _annotators(file: Path, task: str, format: str | None, options: ReadOptions) -> dict[str, list[Record]]:
+def _annotators(file: Path, task: str, format: str | None, options: ReadOptions) -> dict[str, list[JsonObject]]:
     """The records of each annotator of a file; none if it names no annotators."""
-    named: dict[str, list[Record]] = {}
+    named: dict[str, list[JsonObject]] = {}
     if task == "classification" and format != "label-studio":  # whose columns are those of its own form
         for row in read(file, "labels", "pred", format=format, unique=False, **options):
             text = {"text": row["text"]} if "text" in row else {}

@@ -151,7 +151,7 @@ def objects(data: Any, field: str = "") -> Iterator[Mapping[str, object]]:
                 raise DataError(
                     f"lists by split are named {', '.join(SPLIT_NAMES)}, and records by id are dicts: {listed}"
                 )
-            record: Record = {field: value}
+            record: Mapping[str, object] = {field: value}
             if isinstance(value, Mapping) and (field != "record" or field in value):
                 record = value
             yield {"id": str(name), **record}

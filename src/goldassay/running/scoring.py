@@ -168,7 +168,7 @@ def read(
         GoldassayError: There is no such task, protocol or option, or a side cannot be read.
     """
     if isinstance(predictions, Run):
-        blank: Fields = {name: None for row in predictions.rows for name in row.prediction or ()}
+        blank: JsonObject = {name: None for row in predictions.rows for name in row.prediction or ()}
         rows = [{**blank, **(row.prediction or {}), "id": row.id} for row in predictions.rows]
         if all(row.id == str(row.index) for row in predictions.rows):  # gold has no ids
             rows = [{name: row[name] for name in row if name != "id"} for row in rows]

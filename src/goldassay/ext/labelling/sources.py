@@ -258,7 +258,7 @@ def _of_samples(source: LogSource, samples: Iterable[Fields], pool: Pool, paths:
     return source
 
 
-def _says_more(steps: Sequence[Fields]) -> bool:
+def _says_more(steps: Sequence[JsonObject]) -> bool:
     """Whether steps tell a reader more than the answer: one is a call, or one was followed by another."""
     parents = [step.get("parent") for step in steps]
     return any(step.get("kind", "") in CALLING for step in steps) or len({*parents}) < len(parents)

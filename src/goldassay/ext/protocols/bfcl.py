@@ -243,11 +243,11 @@ class AstMatch(Measure[Mean, list[str]]):
         errors = []
         for index, (example, prediction) in enumerate(zip(gold, pred, strict=True), start=1):
             try:
-                expected = reference(example).alternatives[0]
+                expected: Sequence[Step] = reference(example).alternatives[0]
                 functions = read(example, "functions", None) or [_schema_of(call) for call in expected]
                 calls = trajectory(prediction)
                 category = str(read(example, "category", None) or ("parallel" if len(expected) != 1 else "multiple"))
-                called = calls.calls
+                called: Sequence[Step] = calls.calls
                 if not _is_decoded(prediction):
                     functions = [{**function, "name": _without_dots(function["name"])} for function in functions]
                     expected = tuple(replace(call, name=_without_dots(call.name)) for call in expected)

@@ -137,7 +137,7 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, object]]:
     return ((None, row) for row in records)
 
 
-def _rankings(source: Source) -> list[Fields] | None:
+def _rankings(source: Source) -> list[JsonObject] | None:
     """The records of judgements or of a run that another tool holds by query or by pair (`trec.by_query`)."""
     content: object = source.options.get("data")
     if source.format in ("csv", "tsv"):

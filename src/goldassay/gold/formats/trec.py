@@ -18,7 +18,7 @@ from pathlib import Path
 
 from goldassay._support import files
 from goldassay._support.exceptions import DataError
-from goldassay.core.fields import Fields, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import grades
 from goldassay.gold.shapes import Side
@@ -78,7 +78,7 @@ def _queries(source: Source) -> Iterator[SourceRecord]:
         source.warnings.append(f"{negative} grades of {source.path} are under 0; these documents count as not judged")
 
 
-def by_query(content: object, source: Source) -> list[Fields] | None:
+def by_query(content: object, source: Source) -> list[JsonObject] | None:
     """A record a query, of judgements or a run as other tools hold them; None if they are not held like this.
 
     That is ``{query: {document: number}}``, or a row for each pair of query and document with a column for the number
