@@ -142,3 +142,10 @@ def test_each_answer_has_its_own_start(tmp_path: Path) -> None:
     }
     with pytest.raises(DataError, match="record a: squad needs the context"):
         write(tmp_path / "x.json", [record], format="squad", task="answering")
+
+
+def test_a_mapping_is_of_the_predictions_where_gold_is_squad(tmp_path: Path) -> None:
+    gold = save(tmp_path / "gold.json", DATA)
+    pred = save(tmp_path / "pred.json", [{"id": "a", "ours": "In 1784"}, {"id": "b", "ours": ""}])
+    both = pairs("answering", gold, pred, map={"answer": "ours"})
+    assert [record["answer"] for record in both.pred] == ["In 1784", ""]

@@ -81,6 +81,9 @@ def source_of(
     if paths:  # gold.NAME and pred.NAME are of one side alone
         other = "pred." if side == "gold" else "gold."
         paths = {name.removeprefix(f"{side}."): path for name, path in paths.items() if not name.startswith(other)}
+    is_json = side == "gold" and not format and formats.is_file(path) and Path(path).suffix == ".json"
+    if paths and is_json and formats.guess(path, task) == "squad":
+        paths = None  # its fields have names of their own, so the mapping is of the predictions
     chosen = {name: value for name, value in options.items() if value is not None}
     name = format or ""
     allowed: set[str] = set()
