@@ -54,6 +54,8 @@ from goldassay.core.tally import Counts, Evidence, Mean, Tally, worst_values
 Assessments = dict[str, Assessment]
 BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS)
 """Errors that are not the prediction's fault."""
+PLAIN = {str, int, float, bool, NoneType}
+"""Types of values that nothing can change."""
 
 
 def failed_with(why: str) -> dspy.Prediction:
@@ -552,6 +554,10 @@ class StoredFields(StoredObject):
 
 def _copy(record: object, stored: type[StoredObject]) -> object:
     """A copy of a record in which dicts are stored objects; what cannot be copied, such as an open file, as it is."""
+    if isinstance(record, dspy.Example) and type(record) in (dspy.Example, dspy.Prediction):
+        has_more = isinstance(record, dspy.Prediction) and (record.completions or record.get_lm_usage())
+        if not has_more and {*map(type, record.values())} <= PLAIN:  # a third of the time of a deep copy
+            return record.copy()
     try:
         copy = deepcopy(record)
     except Exception:  # noqa: BLE001
