@@ -55,7 +55,8 @@ def written(file: Path, places: list[Path]) -> str:
 
 def take(play: Playwright, addresses: Mapping[str, str]) -> None:
     """Take a picture of each address."""
-    place = next(filter(None, map(shutil.which, ("chromium", "chromium-headless-shell", "google-chrome"))), None)
+    browsers = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
+    place = next(filter(None, map(shutil.which, browsers)), None)
     browser = play.chromium.launch(executable_path=place, args=["--no-sandbox", "--disable-gpu"])
     for name, address in addresses.items():
         width = 980 if name == "prompt" else WIDTH

@@ -201,6 +201,15 @@ def test_judgements_and_runs_of_other_tools(tmp_path: Path, gold: str, pred: str
         assert goldassay.score("retrieval", *(json.loads(texts[name]) for name in (gold, pred)))["RR"] == 0.75
 
 
+def test_a_grade_under_0_is_not_judged_wherever_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "q.json").write_text('{"q1": {"d1": 2, "d2": -1}}', encoding="utf-8")
+    (tmp_path / "words.json").write_text('{"q1": {"d1": "2"}}', encoding="utf-8")
+    records = read(tmp_path / "q.json", "retrieval")
+    assert (records[0]["relevant"], records.warnings[0][:10]) == ({"d1": 2}, "1 grades o")
+    with pytest.raises(DataError, match="no column query"):
+        read(tmp_path / "words.json", "retrieval")
+
+
 def test_a_pair_that_is_listed_twice_is_named(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("q_id,doc_id,score\nq1,d1,0.9\nq1,d1,0.8\n", encoding="utf-8")
     with pytest.raises(DataError, match="d1 is listed twice"):

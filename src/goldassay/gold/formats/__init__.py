@@ -256,7 +256,8 @@ def guess(path: object, task: str, otherwise: str = "") -> str:
         )
         ours = ours or ('"question"' in head and '"qas"' not in head)  # SQuAD has its questions as qas
         ours = ours or (task == "retrieval" and re.match(BY_QUERY_HEAD, head) is not None)
-        return "squad" if task in ("answering", "retrieval") and not ours else "json"
+        may_be_squad = task == "answering" or (task == "retrieval" and '"data"' in head)
+        return "squad" if may_be_squad and not ours else "json"
     return by_name(file, "trec" if task == "retrieval" else otherwise)
 
 

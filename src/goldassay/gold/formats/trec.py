@@ -74,8 +74,12 @@ def _queries(source: Source) -> Iterator[SourceRecord]:
             yield SourceRecord({"id": query, "query": topics.get(query, query), "relevant": relevant})
         else:
             yield SourceRecord({"id": query, "results": list(documents.values())})
-    if negative:
-        source.warnings.append(f"{negative} grades of {source.path} are under 0; these documents count as not judged")
+    _warn_of_negative(source, negative)
+
+
+def _warn_of_negative(source: Source, count: int) -> None:
+    if count:
+        source.warnings.append(f"{count} grades of {source.path} are under 0; these documents count as not judged")
 
 
 def by_query(content: object, source: Source) -> list[JsonObject] | None:
@@ -122,6 +126,7 @@ def by_query(content: object, source: Source) -> list[JsonObject] | None:
             {"id": query, "results": [{"doc_id": name, "score": score} for name, score in documents.items()]}
             for query, documents in numbers.items()
         ]
+    _warn_of_negative(source, sum(grade < 0 for documents in numbers.values() for grade in documents.values()))
     return [
         {"id": query, "query": query, "relevant": {name: grade for name, grade in documents.items() if grade >= 0}}
         for query, documents in numbers.items()
