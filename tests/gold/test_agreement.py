@@ -209,6 +209,14 @@ def test_one_file_may_have_the_labels_of_all_annotators(tmp_path: Path) -> None:
         agree_files([tmp_path / "long.csv"], "classification")
 
 
+def test_the_labels_of_a_draft_are_not_those_of_annotators(tmp_path: Path) -> None:
+    """Several labels of a text were taken for one of each annotator."""
+    file = tmp_path / "draft.jsonl"
+    drafted = {"text": "x", "labels": ["M", "G"], "suggestions": {"a": {"labels": ["M"]}}}
+    file.write_text("\n".join(json.dumps({"id": n, **drafted}) for n in "123"), encoding="utf-8")
+    assert agree_files([file], "classification").annotators == ("a", "label")
+
+
 def test_secondary_labels_are_compared_as_sets() -> None:
     def labelled_with(*sets: list[str]) -> list[dict[str, Any]]:
         return [{"id": str(i), "text": f"t{i}", "label": "X", "secondary_labels": x} for i, x in enumerate(sets)]

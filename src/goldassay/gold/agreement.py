@@ -265,6 +265,8 @@ def _annotators(file: Path, task: str, format: str | None, options: ReadOptions)
     if task == "classification" and format != "label-studio":  # whose columns are those of its own form
         for row in read(file, "labels", "pred", format=format, unique=False, **options):
             text = {"text": row["text"]} if "text" in row else {}
+            if row.get("suggestions") or isinstance(row.get("labels"), list):  # a draft, or the labels of one person
+                return {}
             for name, label in labels_by_annotator(row).items():
                 if name != "label":
                     named.setdefault(name, []).append({"id": row["id"], **text, "label": str(label)})
