@@ -197,8 +197,9 @@ def test_judgements_and_runs_of_other_tools(tmp_path: Path, gold: str, pred: str
         (tmp_path / name).write_text(texts[name], encoding="utf-8")
     files = (tmp_path / gold, tmp_path / pred)
     assert goldassay.score("retrieval", *files)["RR"] == 0.75
-    if gold == "q.json":
-        assert goldassay.score("retrieval", *(json.loads(texts[name]) for name in (gold, pred)))["RR"] == 0.75
+    run = json.loads(texts["r.json"])
+    judged = [json.loads(texts["q.json"]), tmp_path / gold, [{"qid": "q1", "docid": "d1", "rel": 2}]]
+    assert [goldassay.score("retrieval", side, run)["RR"] for side in judged] == [0.75, 0.75, 1.0]
 
 
 def test_a_grade_under_0_is_not_judged_wherever_it_stands(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from goldassay._support.exceptions import GoldassayError
 from goldassay.core.fields import Fields, JsonObject, Record, identity
 from goldassay.core.measure import TASKS, Batches, Measure, parse, registered, target_met
 from goldassay.gold import Pairs, formats, pairs, sets
+from goldassay.gold.formats.trec import is_by_query
 from goldassay.measures import protocols
 from goldassay.results.result import Result, Results, fold
 from goldassay.running.run import Run
@@ -127,7 +128,8 @@ def score(
     >>> {name: card["accuracy"] for name, card in cards.items()}
     {'ours': 1.0, 'theirs': 0.5}
     """
-    if isinstance(predictions, Mapping) and not _is_by_id(gold, predictions):
+    by_query = task == "retrieval" and is_by_query(predictions)
+    if isinstance(predictions, Mapping) and not by_query and not _is_by_id(gold, predictions):
         return Results({name: score(task, gold, side, **options) for name, side in predictions.items()})
     intervals = options.pop("intervals", None)
     aligned, chosen = read(task, gold, predictions, **options)

@@ -223,7 +223,7 @@ def is_run(path: object) -> bool:
     if not is_file(path):
         return False
     file = Path(path)
-    return (file / "rows.jsonl").is_file() or (file.name == "rows.jsonl" and '"tallies":' in _head(file))
+    return (file / "rows.jsonl").is_file() or (file.name == "rows.jsonl" and '"tallies":' in head(file))
 
 
 def guess(path: object, task: str, otherwise: str = "") -> str:
@@ -250,13 +250,12 @@ def guess(path: object, task: str, otherwise: str = "") -> str:
             return "trec"
         return "hipe" if line.startswith("TOKEN\t") else "tsv"
     if suffix == ".json":
-        head = _head(file)
-        ours = re.match(ROWS_HEAD, head) or any(
-            f'"{key}"' in head for key in ("ner_annotations", "qa_pairs", "entity_linking")
+        text = head(file)
+        ours = re.match(ROWS_HEAD, text) or any(
+            f'"{key}"' in text for key in ("ner_annotations", "qa_pairs", "entity_linking")
         )
-        ours = ours or ('"question"' in head and '"qas"' not in head)  # SQuAD has its questions as qas
-        ours = ours or (task == "retrieval" and re.match(BY_QUERY_HEAD, head) is not None)
-        may_be_squad = task == "answering" or (task == "retrieval" and '"data"' in head)
+        ours = ours or ('"question"' in text and '"qas"' not in text)  # SQuAD has its questions as qas
+        may_be_squad = task == "answering" or (task == "retrieval" and '"data"' in text)
         return "squad" if may_be_squad and not ours else "json"
     return by_name(file, "trec" if task == "retrieval" else otherwise)
 
@@ -267,14 +266,15 @@ def recognised(path: Path, task: str) -> str:
     return next((name for name, form in registered if form.recognises and form.recognises(path, task)), "")
 
 
-def _head(file: Path) -> str:
+def head(file: Path) -> str:
+    """The beginning of a file."""
     with files.opened(file) as stream:
         return stream.read(HEAD_BYTES).decode("utf-8-sig", errors="replace")
 
 
 def first_line(file: Path) -> str:
     """The first line of a file, or what of it is in its beginning."""
-    return next(iter(_head(file).splitlines()), "")
+    return next(iter(head(file).splitlines()), "")
 
 
 def task_of(file: Path, format: str | None = None, column: str | None = None, mapped: Iterable[str] = ()) -> str:

@@ -38,7 +38,7 @@ from goldassay._support.files import Faults
 from goldassay.core.fields import Fields, JsonObject, message_path
 from goldassay.core.measure import ANSWER_FIELDS, TASKS
 from goldassay.gold import anyfields
-from goldassay.gold.formats import SPLIT_NAMES, Format, Source, SourceRecord, is_by_split, trec
+from goldassay.gold.formats import BY_QUERY_HEAD, SPLIT_NAMES, Format, Source, SourceRecord, head, is_by_split, trec
 from goldassay.gold.records import LABEL_FIELDS, is_labelled, schema
 from goldassay.gold.shapes import Side
 
@@ -106,14 +106,13 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, object]]:
     """The rows with their lines, where a file has lines."""
     file = source.path
     kind = source.format
-    if source.task == "retrieval" and (rankings := _rankings(source)):
-        source.format = "trec"  # whose scorer leaves out predictions for other queries
-        return ((None, record) for record in rankings)
     if kind in ("csv", "tsv"):
         is_own_task = source.task not in WRITTEN
         lines = table(file, quoted=True if is_own_task or source.options.get("map") else None, faults=source.faults)
         if not is_own_task or not lines or source.task == "labels":  # what a judge is asked stays as it is written
             return lines
+        if rankings := _rankings([row for _, row in lines], source):
+            return rankings
         if source.task == "records":
             return [(line, {name: _typed(name, [cell])[0] for name, cell in row.items()}) for line, row in lines]
         columns = {name: _typed(name, [row[name] for _, row in lines]) for name in lines[0][1]}
@@ -123,11 +122,19 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, object]]:
     records: Iterable[object]
     if "data" in source.options:
         is_bare = source.side == "pred" or source.task in ("classification", "records")  # whose gold needs no more
-        records = anyfields.objects(source.options["data"], ANSWER_FIELDS.get(source.task, "") if is_bare else "")
+        content = source.options["data"]
+        records = anyfields.objects(content, ANSWER_FIELDS.get(source.task, "") if is_bare else "")
+        if source.task == "retrieval" and not isinstance(content, Mapping):
+            content = records = list(records)
+        if rankings := _rankings(content, source):
+            return rankings
     elif kind in ("dataset", "parquet"):
         records = _dataset(str(file), kind)
     elif kind == "json":
-        content = json_rows(file)
+        is_by_query = source.task == "retrieval" and re.match(BY_QUERY_HEAD, head(file))
+        content = files.json_value(file) if is_by_query else json_rows(file)
+        if rankings := _rankings(content, source):
+            return rankings
         records = anyfields.objects(content) if is_by_split(content) else content
         if not isinstance(records, (Iterator, list)):
             records = [records]
@@ -137,17 +144,11 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, object]]:
     return ((None, row) for row in records)
 
 
-def _rankings(source: Source) -> list[JsonObject] | None:
-    """The records of judgements or of a run that another tool holds by query or by pair (`trec.by_query`)."""
-    content: object = source.options.get("data")
-    if source.format in ("csv", "tsv"):
-        content = [row for _, row in table(source.path, quoted=True, faults=source.faults)]
-    elif source.format == "json" and content is None:
-        with suppress(DataError):  # JSON Lines of another suffix
-            content = files.json_value(source.path)
-    elif hasattr(content, "columns"):
-        content = list(anyfields.objects(content))
-    return trec.by_query(content, source)
+def _rankings(content: object, source: Source) -> list[tuple[int | None, object]]:
+    """The records of judgements or of a run that another tool holds by query or by pair; none if these are none."""
+    rankings = trec.by_query(content, source) if source.task == "retrieval" else None
+    source.format = "trec" if rankings else source.format  # whose scorer leaves out predictions for other queries
+    return [(None, record) for record in rankings or ()]
 
 
 def json_rows(file: Path) -> Any:

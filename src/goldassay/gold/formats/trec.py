@@ -82,6 +82,16 @@ def _warn_of_negative(source: Source, count: int) -> None:
         source.warnings.append(f"{count} grades of {source.path} are under 0; these documents count as not judged")
 
 
+def is_by_query(content: object) -> bool:
+    """Whether these are judgements or a run as ``{query: {document: number}}``."""
+    return (
+        isinstance(content, Mapping)
+        and bool(content)
+        and all(isinstance(documents, Mapping) for documents in content.values())
+        and all(isinstance(number, (int, float)) for each in content.values() for number in each.values())
+    )
+
+
 def by_query(content: object, source: Source) -> list[JsonObject] | None:
     """A record a query, of judgements or a run as other tools hold them; None if they are not held like this.
 
@@ -92,11 +102,7 @@ def by_query(content: object, source: Source) -> list[JsonObject] | None:
         DataError: A document is twice with one query, or its number is none.
     """
     numbers: dict[str, dict[str, float]] = {}
-    if isinstance(content, Mapping):
-        if not content or not all(isinstance(documents, Mapping) for documents in content.values()):
-            return None
-        if not all(isinstance(number, (int, float)) for each in content.values() for number in each.values()):
-            return None
+    if isinstance(content, Mapping) and is_by_query(content):
         numbers = {str(query): {str(name): each[name] for name in each} for query, each in content.items()}
     elif isinstance(content, list) and content and isinstance(content[0], Mapping):
         folded = {str(name).lower().replace("-", "_"): name for name in content[0]}
