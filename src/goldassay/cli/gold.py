@@ -88,7 +88,8 @@ def split(
 
 def agree(
     files: Annotated[
-        list[Path], use.argument("FILE...", "One file for each annotator, or one with all, or one labelled draft.")
+        list[Path],
+        use.argument("FILE...", "One file for each annotator, one file with the labels of all, or one labelled draft."),
     ],
     reading: ReadingOptions,
     seed: int = 0,
@@ -96,8 +97,8 @@ def agree(
 ) -> None:
     """Measure the agreement of annotators, and list their disagreements.
 
-    One file alone has columns label_NAME or a column annotator; or it is a labelled draft (gold draft), whose labels
-    are compared with each system's suggestions.
+    One file with the labels of all has a column label_NAME for each annotator, or a row for each label with a column
+    annotator. The labels of a draft (gold draft) are compared with each system's suggestions.
     """
     file = files[0]
     task = reading.task

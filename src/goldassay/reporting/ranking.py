@@ -86,8 +86,8 @@ class Ranking(list[RankedRun], Displayed):
             for system in self
         ]
         title = f"{len(self)} systems on {self[0].run.size}{under_protocol([system.run for system in self])}"
-        columns = ["ranks", "system", "value [95 %]", "first", "seconds", self[0].unit]
-        legend = "ranks: the places that paired tests leave open; first: how often it would lead under other weights"
+        columns = ["ranks", "system", "value [95 %]", "leads", "seconds", self[0].unit]
+        legend = "ranks: the places that paired tests leave open; leads: how often it would lead under other weights"
         table = Table(title, columns, rows, left=2)
         return [Sentence(first, "open"), table, Sentence(legend, unbroken=True), *map(Sentence, notes)]
 
