@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 import uuid
@@ -63,8 +62,10 @@ def test_there_is_one_policy_of_trying_again(endpoint: Any, retries: int) -> Non
 def test_requests_a_minute_hold_over_all_threads(endpoint: Any) -> None:
     lm = model(endpoint, rpm=600, max_tokens=99)
     evaluate(asks(), examples(12), METRIC, lm=lm, threads=8, progress=False)
-    assert min(later - earlier for earlier, later in itertools.pairwise(endpoint.times)) > 0.05  # 0.1 by the limit
-    assert endpoint.times[-1] - endpoint.times[0] > 1.0
+    # A request may arrive late on a busy machine, and the next one in time: five of them are as slow as was said.
+    five = zip(endpoint.times, endpoint.times[4:], strict=False)
+    assert all(later - earlier > 0.25 for earlier, later in five)  # 0.4 by the limit
+    assert endpoint.times[-1] - endpoint.times[0] > 0.8  # 1.1 by the limit
 
 
 @pytest.mark.nightly
