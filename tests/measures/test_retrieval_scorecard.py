@@ -56,9 +56,29 @@ def test_the_names_are_those_of_ir_measures_and_read_back() -> None:
         assert r.named(measure.key, ties=measure.ties, missing=measure.missing) == measure
     for name in ("nDCG@10", "RR", "P(rel=2)@5", "RBP(p=0.8)", "R@10", "AP", "Rprec", "Judged@10", "Success@1"):
         assert r.named(name).key == name
-    assert r.named("MRR") == r.RR()
-    assert r.named("bpref") == r.Bpref()
     assert r.named("nDCG").key == "nDCG"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("ndcg_cut_10", "nDCG@10"),
+        ("ndcg_cut.10", "nDCG@10"),
+        ("map", "AP"),
+        ("map_cut_100", "AP@100"),
+        ("recip_rank", "RR"),
+        ("P_5", "P@5"),
+        ("recall_100", "R@100"),
+        ("success_1", "Success@1"),
+        ("bpref", "Bpref"),
+        ("MRR", "RR"),
+        ("mrr@10", "RR@10"),
+        ("precision@5", "P@5"),
+        ("hit_rate@3", "Success@3"),
+    ],
+)
+def test_names_of_trec_eval_and_ranx_are_understood(theirs: str, ours: str) -> None:
+    assert r.named(theirs).key == ours
 
 
 @pytest.mark.parametrize(

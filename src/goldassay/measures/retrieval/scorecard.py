@@ -1,6 +1,7 @@
 """All values of a set of queries in one pass, per query and as means.
 
-Measures are named as in ir_measures: ``nDCG@10``, ``P(rel=2)@5``, ``RBP(p=0.8)`` (`named`).
+Measures are named as in ir_measures: ``nDCG@10``, ``P(rel=2)@5``, ``RBP(p=0.8)`` (`named`). The names of trec_eval
+(``ndcg_cut_10``) and ranx (``mrr@10``) are understood too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from goldassay.measures.retrieval.measures import MEASURES, RISING, Ranked
 from goldassay.measures.retrieval.records import RankingBatch, grades, scores
 from goldassay.results.result import Result, Sections, by_example, fold, unlike_gold, valued
 
-MEASURE_NAME = re.compile(r"(?P<name>[A-Za-z]+)\s*(?:\((?P<inner>.*)\))?\s*(?:@\s*(?P<k>\d+))?", re.DOTALL)
+MEASURE_NAME = re.compile(
+    r"(?P<name>[a-z]+?(?:_rank|_rate)?)(?:_cut)?\s*(?:\((?P<inner>.*)\))?\s*(?:[@_.]\s*(?P<k>\d+))?", re.DOTALL | re.I
+)
 NEEDS_K = ("P", "R", "Judged", "Success")
 DEFAULT_MEASURES = ("nDCG@5", "nDCG@10", "nDCG@20", "P@5", "P@10", "R@10", "RR", "AP")
 Measures = Sequence[str | Ranked] | None
@@ -33,6 +36,8 @@ def named(text: str, **conventions: object) -> Ranked:
     nDCG(ties='docno_desc', missing=0, k=10, gain='linear', ideal='judged')
     >>> named("P(rel=2)@5").key, named("RBP(p=0.9)").p, named("nDCG(dcg='exp-log2')@10").gain
     ('P(rel=2)@5', 0.9, 'exponential')
+    >>> named("ndcg_cut_10") == named("nDCG@10"), named("recip_rank").key
+    (True, 'RR')
     >>> named("nDGC@10")
     Traceback (most recent call last):
     goldassay._support.exceptions.GoldassayError: no measure 'nDGC@10'; there are nDCG@k, P@k, R@k, RR, AP, Bpref, \
@@ -41,14 +46,12 @@ Judged@k, Success@k, with rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brac
     """
     classes: dict[str, type[Ranked]] = {measure.name: type(measure) for measure in MEASURES}
     gains = {"log2": "linear", "exp-log2": "exponential"}
-    aliases = {
-        "NDCG": "nDCG", "ndcg": "nDCG", "Precision": "P", "Recall": "R", "MRR": "RR", "MAP": "AP", "bpref": "Bpref",
-        "BPref": "Bpref", "RPrec": "Rprec",
-    }  # fmt: skip
+    names = {name.lower(): name for name in classes}
+    names |= {"precision": "P", "recall": "R", "mrr": "RR", "recip_rank": "RR", "map": "AP", "hit_rate": "Success"}
     match: Any = MEASURE_NAME.fullmatch(text.strip())
     try:
         k = match["k"]
-        name = str(aliases.get(match["name"], match["name"]))
+        name = names[match["name"].lower()]
         _, arguments, options = literal_call(f"f({match['inner'] or ''})")
         if "dcg" in options:
             options["gain"] = gains[options.pop("dcg")]
@@ -58,9 +61,9 @@ Judged@k, Success@k, with rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brac
             raise ValueError(text)
         return classes[name](**{**conventions, **options})
     except (KeyError, SyntaxError, ValueError, AttributeError, TypeError):
-        names = ", ".join(f"{name}@k" if name in (*NEEDS_K, "nDCG") else name for name in classes)
+        known = ", ".join(f"{name}@k" if name in (*NEEDS_K, "nDCG") else name for name in classes)
         brackets = "rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brackets"
-        raise GoldassayError(f"no measure {text!r}; there are {names}, with {brackets}") from None
+        raise GoldassayError(f"no measure {text!r}; there are {known}, with {brackets}") from None
 
 
 def chosen(measures: Measures = None, **conventions: object) -> dict[str, Ranked]:
