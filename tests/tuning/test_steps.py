@@ -7,6 +7,7 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.utils import DummyLM
 
 from goldassay import Metric, evaluate
 from goldassay.core.measure import Error
@@ -156,6 +157,47 @@ def test_of_two_agents_the_one_that_went_wrong_hears_of_it(second: Any, line: st
     assert line in seen["check.react"]
     assert "Step 2" not in seen["find.react"]
     assert "1 more are of calls that 'find.react' did not make." in seen["find.react"]
+
+
+class SecondAgents(dspy.Module):  # type: ignore[misc]
+    """Two agents of DSPy's ReActV2; the calls of the second are returned."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.find = dspy.ReActV2("question -> facts", tools=[search])
+        self.check = dspy.ReActV2("question, facts -> answer", tools=[read])
+
+    def forward(self, question: str) -> Any:
+        return self.check(question=question, facts=self.find(question=question).facts)
+
+
+@pytest.mark.parametrize(
+    ("calls", "line"),
+    [
+        ([("read", {"id": "2"})], '- Step 1: read: id is "1", not "2".'),
+        ([], '- Step 1: read(id="1") was not called.'),
+    ],
+)
+def test_of_two_agents_of_the_second_react_the_one_that_went_wrong_hears_of_it(calls: Any, line: str) -> None:
+    """Every call of both is of a predictor ``react``: the first was told of the wrong calls of the second."""
+    if not hasattr(dspy, "ReActV2"):
+        pytest.skip("this DSPy has no ReActV2")
+    first = [("search", {"query": "Delft"}), ("submit", {"facts": "a city"})]
+    turns = [
+        {"next_thought": "on", "tool_calls": json.dumps({"tool_calls": [{"name": name, "args": args}]})}
+        for name, args in [*first, *calls, ("submit", {"answer": "1246"})]
+    ]
+    gold = dspy.Example(question="When?", calls=[{"name": "read", "args": {"id": "1"}}]).with_inputs("question")
+    program = SecondAgents()
+    with dspy.context(lm=DummyLM(turns), trace=[]):
+        pred = program(question="When?")
+        trace = list(dspy.settings.trace)
+    told = {}
+    for name, predictor in program.named_predictors():
+        own_calls = [step for step in trace if step[0] is predictor]
+        told[name] = Metric(trajectories.CallF1())(gold, pred, trace, name, own_calls[:1]).feedback
+    assert line in told["check.react"]
+    assert "Step 1" not in told["find.react"]
 
 
 def test_patterns_are_of_a_step_and_patches_of_its_predictor_and_of_the_tool(lm: Any) -> None:

@@ -152,43 +152,50 @@ def feedback(
 
 
 def _of_other_agents(errors: Sequence[Error], pred: object, trace: Any, pred_trace: Any) -> list[Error]:
-    """The errors that the agent in ``pred_trace`` could not avoid, of a trajectory of several of DSPy's ReAct.
+    """The errors that the agent in ``pred_trace`` could not avoid, of a trajectory of several of DSPy's agents.
 
     A wrong call is of the agent whose thought, tool and arguments it has; a missing one of the only agent that has the
     tool, or else of the one that made the call before.
     """
-    fields = read(pred, "trajectory", None)
-    names_of_call = ("thought", "tool_name", "tool_args")
-    made = [
-        (step[0], [read(step[2], f"next_{name}", None) for name in names_of_call])
-        for step in trace or ()
-        if read(step[2], "next_tool_name", None)
-    ]
+    made = [(step, call) for step in trace or () for call in _calls(step[2])]
     outputs = [step[2] for step in pred_trace or ()]
-    agent = next((step[0] for step in trace or () if any(step[2] is output for output in outputs)), None)
-    if not isinstance(fields, Mapping) or all(maker is not agent for maker, _ in made):
-        return []
-    indices = [name.rpartition("_")[2] for name in fields if name.startswith("tool_name_")]
-    calls = [[fields.get(f"{name}_{index}") for name in names_of_call] for index in indices]
-    calls = [call for call in calls if call[1] != "finish"] or calls
-    agents = list({id(maker): maker for maker, _ in made}.values())
+    agent = next((step[0] for step, _ in made if any(step[2] is output for output in outputs)), None)
+    fields = read(pred, "trajectory", None)
+    calls: list[list[object]] = []
+    if isinstance(fields, Mapping):
+        names_of_call = ("thought", "tool_name", "tool_args")
+        indices = [name.rpartition("_")[2] for name in fields if name.startswith("tool_name_")]
+        calls = [[fields.get(f"{name}_{index}") for name in names_of_call] for index in indices]
+    for turn in read(pred, "history.messages", None) or ():
+        calls = [*(calls if not calls or calls[-1][1] != "submit" else ()), *_calls(turn)]
+    calls = [call for call in calls if call[1] not in ("finish", "submit")] or calls
+    agents = list({id(step[0]): step for step, _ in made}.values())
     others = []
     for error in errors:
-        if error.step is None or not calls:
+        if error.step is None or not calls or agent is None:
             continue
         is_missing = error.kind == "missing_call"
         call = calls[max(0, min(error.step - is_missing, len(calls) - 1))]
-        makers = [maker for maker, its_call in made if its_call == call]
-        having = [maker for maker in agents if error.gold_type in _tools(maker)] if is_missing else []
+        makers = [step[0] for step, its_call in made if its_call == call]
+        having = [step[0] for step in agents if error.gold_type in _tools(step)] if is_missing else []
         makers = having if len(having) == 1 else makers
         if makers and all(maker is not agent for maker in makers):
             others.append(error)
     return others
 
 
-def _tools(agent: Any) -> tuple[str, ...]:
-    """The names of the tools of DSPy's ReAct."""
-    return get_args(agent.signature.output_fields["next_tool_name"].annotation)
+def _calls(output: object) -> list[list[object]]:
+    """The thought, tool and arguments of each call in an output of DSPy's ReAct or a turn of its ReActV2."""
+    thought = read(output, "next_thought", None)
+    if name := read(output, "next_tool_name", None):
+        return [[thought, name, read(output, "next_tool_args", None)]]
+    return [[thought, call.name, call.args] for call in read(output, "tool_calls.tool_calls", None) or ()]
+
+
+def _tools(step: Any) -> Collection[str]:
+    """The names of the tools of the agent that made a call."""
+    named = step[0].signature.output_fields.get("next_tool_name")
+    return get_args(named.annotation) if named else [tool.name for tool in step[1].get("tools", ())]
 
 
 def _of_predictor(errors: list[Error], gold: object, pred_name: str, pred_trace: Any, lines: list[str]) -> list[Error]:
