@@ -116,6 +116,13 @@ def test_the_predictor_that_is_to_blame_made_the_last_call_before() -> None:
     assert (error.kind, error.predictor) == ("spurious_call", "plan")
 
 
+def test_an_agent_that_ends_at_once_is_to_blame_for_the_calls_that_it_did_not_make() -> None:
+    """No predictor was named, so the one that writes the answer was told of them, too."""
+    react = {"thought_0": "I know", "tool_name_0": "finish", "tool_args_0": {}, "observation_0": "Completed."}
+    errors = CallF1()({"calls": [A]}, {"trajectory": react}).errors
+    assert [(error.kind, error.step, error.predictor) for error in errors] == [("missing_call", 0, "react")]
+
+
 def test_a_right_call_stays_right_beside_a_wrong_one_of_its_name() -> None:
     gold = {"calls": [{"name": "read", "args": {"id": number}} for number in (1, 2, 3)]}
     pred = {"calls": [{"name": "read", "args": {"id": number}} for number in (1, 9, 3)]}

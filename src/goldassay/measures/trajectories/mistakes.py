@@ -77,12 +77,11 @@ def review(pair: CallPair) -> Review:
         message = f"the program stopped after {pair.trajectory.steps} steps without an end."
         errors.append(_error("not_finished", message, len(best.pred)))
     errors.sort(key=lambda error: error.step or 0)
-    makers = [call.predictor for call in best.pred if call.predictor]
-    if makers:  # what no call shows is due to the predictor that made the last one before
-        for number, error in enumerate(errors):
-            before = [call.predictor for call in best.pred[: (error.step or 0) + 1] if call.predictor] or makers[:1]
-            if not error.predictor:
-                errors[number] = replace(error, predictor=before[-1])
+    # what no call shows is due to the predictor that made the last one before
+    makers = [call.predictor for call in best.pred if call.predictor] or [pair.trajectory.predictor]
+    for number, error in enumerate(errors):
+        before = [call.predictor for call in best.pred[: (error.step or 0) + 1] if call.predictor] or makers[:1]
+        errors[number] = replace(error, predictor=error.predictor or before[-1])
     return tuple(errors), tuple(in_words(best.gold[i]) for i in best.right)
 
 

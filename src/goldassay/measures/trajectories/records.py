@@ -103,12 +103,13 @@ class Calls(Sequence[Step]):
 
 @dataclass(slots=True)
 class Trajectory:
-    """The calls of one prediction, how many steps it took, and whether it came to its end."""
+    """The calls of one prediction, how many steps it took, whether it came to its end, and by which predictor."""
 
     calls: Calls = field(default_factory=Calls)
     steps: int = 0
     finished: bool = True
     failure: str = ""
+    predictor: str = ""
 
 
 @dataclass(slots=True)
@@ -164,7 +165,7 @@ def trajectory(pred: object) -> Trajectory:
         finished = (is_code or len(calls) < len(steps)) and read(pred, "termination_reason", SUBMIT) == SUBMIT
         if form == "chat":
             finished = bool(listed) and not (steps and steps[-1].kind == "tool")
-        return Trajectory(Calls.of(calls), len(calls), finished)
+        return Trajectory(Calls.of(calls), len(calls), finished, predictor=steps[-1].predictor if steps else "")
     if not form:
         if all(read(pred, name, ...) is ... for name in (*TRAJECTORY, "history")):
             return trajectory({TRAJECTORY[0]: pred_field(pred, TRAJECTORY[0])})  # alone, or an error that lists fields
