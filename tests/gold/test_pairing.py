@@ -195,6 +195,16 @@ def test_bad_tags_can_be_passed_over_and_are_counted(tmp_path: Path) -> None:
         pairs("extraction", file, file, skip_bad=1)
 
 
+def test_of_a_run_with_repeats_the_first_answers_count_and_a_warning_says_so(tmp_path: Path) -> None:
+    """It did not: a value of one repeat of five looked like that of the run."""
+    row = {"index": 0, "id": "a", "inputs": {"text": "x"}, "gold": {"label": "M"}}
+    answers = [{**row, "repeat": number, "prediction": {"label": label}} for number, label in enumerate("MLL", 1)]
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(answer)}\n" for answer in answers))
+    scored = pairs("classification", [{"id": "a", "text": "x", "label": "M"}], tmp_path)
+    assert [record["label"] for record in scored.pred] == ["M"]
+    assert [warning.rpartition(": ")[2] for warning in scored.warnings] == [f"goldassay runs show {tmp_path}"]
+
+
 def test_a_run_may_go_on_after_the_sixth_column(tmp_path: Path) -> None:
     gold, pred = tmp_path / "gold.qrels", tmp_path / "sys.run"
     gold.write_text("1 0 d1 1\n")

@@ -34,7 +34,7 @@ def _traces(source: Source) -> Iterator[SourceRecord]:
     from goldassay.ext.interop.logs.tools import systems_in  # loads numpy, which records are read without
 
     for sample in (sample for system in systems_in(source.path) for sample in system.samples):
-        if sample.get("repeat", 1) == 1:
+        if source.is_first(sample):
             name = str(sample["id"])
             steps = [step.state() for step in sample.get("steps") or ()]
             outputs = (read(sample, f"prediction.{path}", None) for path in ("answer", "output.answer"))

@@ -22,6 +22,7 @@ from goldassay._support import extensions, files
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import Faults
 from goldassay._support.jsonl import value as parse_json
+from goldassay._support.options import shell_line
 from goldassay.core.measure import TASKS
 from goldassay.gold.shapes import Side
 
@@ -103,6 +104,14 @@ class Source:
         """The value of an option; ``None`` counts as not set."""
         value = self.options.get(name)
         return default if value is None else value
+
+    def is_first(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row is the first answer to its example, which counts alone; a warning says so of later ones."""
+        first = row.get("repeat", 1) == 1
+        if not first and self.side == "pred" and not self.warnings:
+            command = shell_line("goldassay runs show", self.path)
+            self.warnings.append(f"of several answers to an example the first counts; what all come to: {command}")
+        return bool(first)
 
     def is_without_predictions(self) -> bool:
         """Whether this is a file of predictions with blank lines only, which some official scorers take for none."""
