@@ -168,3 +168,10 @@ def test_what_a_module_returns_beside_its_declared_answer_is_no_answer() -> None
     assert rag.scored(returned) == ["answer"]
     assert replace(rag, measured=("answer", "found")).scored(returned) == ["answer", "found"]
     assert rag.scored(["entities", "reasoning"]) == ["entities"]  # under another name than the predictor's
+
+
+def test_a_module_that_takes_what_another_returns_is_no_program() -> None:
+    # its completions were advised to be mapped to a column of gold
+    with pytest.raises(GoldassayError, match=r"^MultiChainComparison takes completions of another module: "):
+        shape_of(dspy.MultiChainComparison("question -> answer"))
+    assert shape_of(Named()).required == ["body"]

@@ -81,6 +81,11 @@ class ProgramShape:
         return self.inputs or self.candidates
 
     @property
+    def required(self) -> list[str]:
+        """Those of them without a default value, which every example must have."""
+        return [name for name in self.asked if name not in self.optional]
+
+    @property
     def answered(self) -> tuple[str, ...]:
         """The fields of an answer: its outputs and its working notes; empty if they are not declared."""
         return (*self.outputs, *self.notes) if self.outputs else ()
@@ -186,6 +191,9 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
     Args:
         program: The program.
         inputs: The fields that it reads, if its file says so.
+
+    Raises:
+        GoldassayError: It is a module of DSPy that takes what other modules return.
     """
     signature = _signature(program)
     named_predictors = getattr(program, "named_predictors", None)
@@ -219,6 +227,10 @@ def shape_of(program: object, inputs: Collection[str] = ()) -> ProgramShape:
     if inputs:
         return replace(shape, inputs=tuple(inputs))
     named, optional = _parameters(program)
+    beyond = [name for name in named or () if name not in input_fields]
+    if input_fields and beyond and is_dspy_module(program):  # MultiChainComparison
+        kind = type(program).__name__
+        raise GoldassayError(f"{kind} takes {beyond[0]} of another module: call both in the forward of a dspy.Module")
     return replace(shape, inputs=named, optional=optional)
 
 

@@ -149,6 +149,9 @@ def test_predictions_have_their_inputs_or_another_source_has_them(tmp_path: Path
 
 def test_lines_of_text_are_inputs(tmp_path: Path) -> None:
     (tmp_path / "inputs.txt").write_text("\n".join([*TEXTS, "", "Where?"]), encoding="utf-8")
+    (tmp_path / "answers.py").write_text("def program(*, k=1, question): ...\n", encoding="utf-8")
+    own = pool_of([tmp_path / "inputs.txt"], str(tmp_path / "answers.py"))
+    assert own.inputs["6"]["question"] == "Where?"  # what has a default is not the text
     pool = pool_of([tmp_path / "inputs.txt"], "extraction")
     assert pool.inputs["6"] == {"id": "6", "text": "Where?"}
     (record, *_) = draft(pool).records

@@ -106,7 +106,7 @@ def pool_of(
         pool.files += [] if source.own_ids else [source.place]
         absent = next((item for item in pool.answers[name] if item not in pool.inputs), None)
         if absent is not None:
-            needed = [INPUT_FIELDS[pool.task]] if pool.task in INPUT_FIELDS else pool.shape.asked or ["text"]
+            needed = [INPUT_FIELDS[pool.task]] if pool.task in INPUT_FIELDS else pool.shape.required or ["text"]
             message = "a prediction without its input; add a source with the inputs (runs, or a file of them)"
             column = f'or name its column (`map={{"{needed[0]}": "COLUMN"}}`)'
             raise DataError(f"{message}, {column}", file=source.place, record=absent)
@@ -181,7 +181,7 @@ def _sources(path: Path, pool: Pool, paths: Mapping[str, str]) -> list[LogSource
     suffix = path.suffix.lower()
     if suffix == ".txt" and task != "retrieval":
         lines = enumerate(files.lines(path), start=1)
-        name = INPUT_FIELDS.get(task) or next(iter(pool.shape.asked), "text")
+        name = INPUT_FIELDS.get(task) or next(iter(pool.shape.required), "text")
         return [LogSource(path, inputs={str(number): {name: line} for number, line in lines if line.strip()})]
     systems = systems_in(path) if suffix in (".eval", ".json", ".jsonl", ".csv") else []
     # a table of dspy.Evaluate is told from other tables by its columns
@@ -270,9 +270,9 @@ def _check_inputs(rows: Collection[Mapping[str, object]], path: Path, pool: Pool
     Raises:
         DataError: None has.
     """
-    needed = [INPUT_FIELDS[pool.task]] if pool.task in INPUT_FIELDS else pool.shape.asked
+    needed = [INPUT_FIELDS[pool.task]] if pool.task in INPUT_FIELDS else pool.shape.required
     there = dict.fromkeys(key for row in rows for key in row if key not in ABOUT_RECORD or key in needed)
-    absent = [name for name in needed if name not in there and name not in pool.shape.optional]
+    absent = [name for name in needed if name not in there]
     if absent:
         raise DataError(_absent("input", absent, there), file=path)
 
