@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import dspy
@@ -114,3 +115,15 @@ def test_a_function_without_parameters_makes_the_program(tmp_path: Path) -> None
     target = workspace.target(f"{file}:build")
     assert (target.shape.inputs, target.shape.outputs) == (("text",), ("label",))
     assert target.tunable().predictors()
+
+
+def test_a_saved_program_is_told_with_the_line_that_loads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    dspy.Predict("text -> label").save("saved", save_program=True)
+    with pytest.raises(GoldassayError, match=r"^saved is a saved program: ") as error:
+        workspace.target("saved")
+    (tmp_path / "loads.py").write_text(str(error.value).partition(" the line ")[2], encoding="utf-8")
+    if version("dspy") >= "3.1":  # whose load asks for allow_pickle
+        assert workspace.target("loads.py").shape.outputs == ("label",)
+    with pytest.raises(GoldassayError, match=r"with `state=saved\.json`$"):
+        workspace.target("saved.json")

@@ -126,6 +126,7 @@ def names(record: Any) -> list[str]:
     fields = record.keys() if isinstance(record, Mapping) or is_example(record) else ()
     if not fields and not is_example(record):
         fields = getattr(record, "__dataclass_fields__", None) or getattr(record, "__dict__", ())
+    fields = [*fields, *getattr(type(record), "model_computed_fields", ())]  # of pydantic
     return [str(key) for key in fields if not str(key).startswith(("_", "dspy_"))]
 
 

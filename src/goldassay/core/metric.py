@@ -16,7 +16,7 @@ from types import NoneType
 from typing import Any, TypeAlias
 
 import dspy
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 
 from goldassay._support.dspy_compat import DSPY_ERRORS, is_unavailable
 from goldassay._support.exceptions import (
@@ -355,6 +355,7 @@ class FunctionMetric(Metric):
     """
 
     raises = True
+    types: Mapping[str, TypeAdapter[Any]] = {}
 
     def __init__(
         self,
@@ -376,6 +377,11 @@ class FunctionMetric(Metric):
         self.reads = fields_read(function)
         self.alone = ""  # the name of the one value in a dict
         self.has_fixed_names = _return_type(function) in (bool, float, int)
+
+    def declare(self, outputs: Mapping[str, Any]) -> None:
+        """Measure stored answers as the program returned them, by the declarations of its outputs."""
+        with suppress(PydanticUserError):  # a type without a form in JSON
+            self.types = {name: TypeAdapter(field.annotation) for name, field in outputs.items()}
 
     def fix_names(self, measures: Mapping[str, Measure], weights: Mapping[str, float]) -> None:
         """Measure these names from now on; a name that comes later is an error. Only the first call has an effect."""
@@ -426,7 +432,12 @@ class FunctionMetric(Metric):
                 for key, measure in self.measures.items()
             }
         example = dspy.Example(gold) if type(gold) is dict else gold  # a function reads gold.label, as DSPy calls it
-        prediction = ObjectPrediction(pred) if type(pred) is dict else pred
+        prediction = pred
+        if type(pred) is dict:
+            prediction = ObjectPrediction(pred)
+            for name in self.types.keys() & pred.keys():
+                with suppress(ValidationError):
+                    prediction[name] = self.types[name].validate_python(pred[name])
         # what the program returned comes first, as DSPy hands it over
         forms = [prediction]
         if "output" not in self.reads and {*names(prediction)} - {"id"} == {"output"}:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import Parameter, signature
+from os.path import exists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
 
@@ -20,6 +21,7 @@ from goldassay.core.fields import Fields, JsonObject, Record, identity
 from goldassay.core.measure import TASKS, Batches, Measure, parse, registered, target_met
 from goldassay.gold import Pairs, formats, pairs, sets
 from goldassay.gold.formats.trec import is_by_query
+from goldassay.gold.reading import read as read_gold
 from goldassay.measures import protocols
 from goldassay.results.result import Result, Results, fold
 from goldassay.running.run import Run
@@ -129,19 +131,22 @@ def score(
     {'ours': 1.0, 'theirs': 0.5}
     """
     by_query = task == "retrieval" and is_by_query(predictions)
-    if isinstance(predictions, Mapping) and not by_query and not _is_by_id(gold, predictions):
+    if isinstance(predictions, Mapping) and not by_query and not _is_by_id(task, gold, predictions, options):
         return Results({name: score(task, gold, side, **options) for name, side in predictions.items()})
     intervals = options.pop("intervals", None)
     aligned, chosen = read(task, gold, predictions, **options)
     return card_of(task, aligned, chosen, intervals)
 
 
-def _is_by_id(gold: object, predictions: Mapping[str, object]) -> bool:
+def _is_by_id(task: str, gold: object, predictions: Mapping[str, object], options: ScoreOptions) -> bool:
     """Whether these are answers by the ids of gold, and not those of systems by their names."""
     ids: Iterable[object] = gold if isinstance(gold, Mapping) else ()
+    sides = predictions.values()
+    if formats.is_file(gold) and not all(isinstance(side, (list, Path, Run)) or exists(str(side)) for side in sides):
+        ids = read_gold(gold, task, format=options.get("format"), map=options.get("map")).ids
     if isinstance(gold, list):
         ids = (identity(record, "") for record in gold)
-    are_runs = any(isinstance(side, Run) for side in predictions.values())
+    are_runs = any(isinstance(side, Run) for side in sides)
     return not are_runs and not {*map(str, predictions)}.isdisjoint(map(str, ids))
 
 

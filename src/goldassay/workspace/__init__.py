@@ -7,6 +7,7 @@ task like the eight. Where the folder is and how its files are loaded is in `gol
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from os.path import relpath
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from goldassay._support.exceptions import GoldassayError, user_code
 from goldassay._support.workspace import FILE_TASKS, attribute, installed, load, nearest, own_root, program_in, root
 from goldassay.core.measure import ANSWER_FIELDS, TASKS
-from goldassay.core.shape import DSPY_NOTES, ProgramShape, fields_read, is_dspy_module, shape_in
+from goldassay.core.shape import DSPY_NOTES, ProgramShape, fields_read, is_dspy_module, shape_in, shape_of
 
 if TYPE_CHECKING:
     import dspy
@@ -120,6 +121,13 @@ def target(text: str, task: str | None = None) -> Target:
     file = Path(source)
     if file.suffix != ".py":
         hint = f"; did you mean {source}.py?" if Path(f"{source}.py").is_file() else nearest(source, tasks())
+        if file.suffix == ".json":
+            raise GoldassayError(
+                f"{source} is no program: name the file of Python that defines it, with `state={source}`"
+            )
+        if (file / "program.pkl").is_file():
+            line = f"import dspy; program = dspy.load({source!r}, allow_pickle=True)"
+            raise GoldassayError(f"{source} is a saved program: name a file of Python with the line {line}")
         raise GoldassayError(f"no task {source!r}{hint} (a file is named as programs/{source}.py:program)")
     if not file.is_file():
         raise GoldassayError(f"no such file: {source}; the tasks are {', '.join(tasks())}")
@@ -175,7 +183,7 @@ def metric(task: str | Target, place: str | None = None) -> Metric:
     Raises:
         GoldassayError: The task has no metric, or its file cannot be loaded.
     """
-    from goldassay.core.metric import as_metric
+    from goldassay.core.metric import FunctionMetric, as_metric
 
     text, _, name = (place or "").partition(":")
     file = Path(text) if place else metric_file(task)
@@ -192,13 +200,15 @@ def metric(task: str | Target, place: str | None = None) -> Metric:
         raise GoldassayError(f"no such file: {text}; did you mean `metric={relpath(task.file)}:{text}`?")
     if file.is_file():
         load(file, fresh=True)
-    value = attribute(file, name or "metric")
-    value = as_metric(value)
+    value = copy(as_metric(attribute(file, name or "metric")))
+    program = task if isinstance(task, Target) else own_program(task)
+    if isinstance(value, FunctionMetric) and program:
+        with suppress(GoldassayError):  # a file of predictions needs no program
+            value.declare(shape_of(program.load()).declarations)
     field = ANSWER_FIELDS.get(task.task) if isinstance(task, Target) else None
     if isinstance(task, Target) and task.file.is_file() and field and field not in DSPY_NOTES:
         outputs = task.shape.outputs
         if is_dspy_module(task.load()) and len(outputs) == 1 and field != outputs[0]:
-            value = copy(value)
             value.columns = {f"pred.{field}": outputs[0], **value.columns}
     return value
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, is_dataclass
+from dataclasses import is_dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, PydanticUserError, RootModel, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError, create_model
 from pydantic_core import to_jsonable_python
 
 from goldassay._support import jsonl
@@ -97,19 +97,9 @@ def record_of(value: object) -> JSON:
 
 def _plain(value: Any) -> object:
     """Values that JSON has no form for: models and dataclasses become objects, dates texts, sets and arrays lists."""
-    if hasattr(value, "tolist"):  # a number or an array of numpy
-        return value.tolist()
-    if isinstance(value, (Enum, RootModel)):
-        return value.value if isinstance(value, Enum) else value.root
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, (set, frozenset)):
-        return sorted(value, key=repr)
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, (Mapping, BaseModel)) or is_example(value):
-        return dict(value)  # pyright: ignore[reportCallIssue, reportArgumentType]
-    return to_jsonable_python(value)  # a date, an address, a UUID and other scalars
+    kinds = (Enum, Decimal, set, frozenset, BaseModel, Mapping)
+    is_stored = hasattr(value, "tolist") or is_dataclass(value) or is_example(value) or isinstance(value, kinds)
+    return jsonl.jsonable(value) if is_stored else to_jsonable_python(value)  # a UUID and other scalars
 
 
 def schema_text(source: Schema) -> str:
