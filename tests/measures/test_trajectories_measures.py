@@ -239,6 +239,13 @@ def test_answers_of_tools_without_ids_belong_to_the_calls_in_their_order() -> No
         {"id": "1", "function": "read", "arguments": {"id": "nl-7"}},  # Inspect
         {"read": {"id": "nl-7"}},
         READ,
+        {"tool_name": "read", "tool_input": {"id": "nl-7"}},  # Vertex AI
+        {"tool": "read", "tool_input": {"id": "nl-7"}, "log": ""},  # LangChain's actions
+        {"name": "read", "input_parameters": {"id": "nl-7"}},  # deepeval: it was a call without arguments
+        {"type": "tool-call", "toolCallId": "1", "toolName": "read", "input": {"id": "nl-7"}},  # Vercel's AI SDK
+        {"part_kind": "tool-call", "tool_name": "read", "args": '{"id": "nl-7"}'},  # Pydantic AI
+        {"tool_name": "read", "tool_kwargs": {"id": "nl-7"}, "tool_id": "1"},  # LlamaIndex
+        {"functionCall": {"name": "read", "args": {"id": "nl-7"}}},  # Gemini: a call of functionCall
     ],
 )
 def test_a_call_in_every_form_is_scored_and_shown(call: Any) -> None:

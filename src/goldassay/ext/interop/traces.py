@@ -24,6 +24,7 @@ KEYS = (
     "run_type",
     "observations",
     "contents",
+    "events",
     "eval",
 )
 SUFFIXES = (".json", ".jsonl", ".csv", ".eval")
@@ -37,7 +38,7 @@ def _traces(source: Source) -> Iterator[SourceRecord]:
         if source.is_first(sample):
             name = str(sample["id"])
             steps = [step.state() for step in sample.get("steps") or ()]
-            outputs = (read(sample, f"prediction.{path}", None) for path in ("answer", "output.answer"))
+            outputs = (read(sample, f"prediction.{path}", None) for path in ("answer", "output.answer", "raw"))
             answers = [*_texts(next(filter(None, outputs), sample.get("prediction")))]
             source.questions[name] = [*_texts(sample.get("inputs"))]
             record = {"id": name, "trajectory": steps, "answer": answers[-1] if answers else None}

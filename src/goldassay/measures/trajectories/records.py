@@ -47,7 +47,7 @@ REACT_ERROR = "Execution error"  # the first words of an observation of ReAct wh
 ANSWER = Step("assistant", kind="model")
 TRAJECTORY = ("trajectory", "calls", "messages", "tool_calls")
 """The fields under which a prediction may have its steps."""
-CHAT = ("messages", "contents")  # what holds the messages of a chat; the second is Gemini's
+CHAT = ("messages", "contents", "events")  # what holds the messages of a chat; Gemini's, and of a session of its ADK
 MODEL_ROLES = ("assistant", "ai", "model", "response")  # of OpenAI, LangChain, Gemini and Pydantic AI
 CALL_ITEMS = ("function_call", "custom_tool_call", "mcp_call")  # of OpenAI's Responses
 CORE_MESSAGES = ("UserMessage", "AssistantMessage")  # of AutoGen's models; its agents have their own
@@ -61,6 +61,11 @@ KEYED_PARTS = {
     **dict.fromkeys(("functionResponse", "function_response", "toolResult", "tool_call_result"), "tool_result"),
 }
 """The kinds of parts that are objects under a key of their own, as Gemini, Bedrock and Haystack write them."""
+NAMES_OF_TOOL = ("tool_name", "toolName", "tool")  # Vertex AI, Vercel's AI SDK, LangChain's actions, and others
+NAMES_OF_ARGUMENTS = (
+    *("args", "arguments", "input", "tool_input", "tool_kwargs"),  # also of Vertex AI, and of LlamaIndex
+    *("input_parameters", "inputParameters"),  # of deepeval
+)
 UNSAID_PARTS = (*RESULT_PARTS, "thinking", "reasoning", "system_prompt")  # no words of the message's author
 PLAIN_ROLES = {"system", "user", "assistant", "tool"}
 PLAIN_FIELDS = {"role", "content", "tool_calls", "tool_call_id", "name"}
@@ -221,7 +226,7 @@ def _form(pred: object) -> tuple[str, Any]:
     listed = list_of(listed, field)
     is_chat = any(
         (type(step) is dict or isinstance(step, Mapping))
-        and ("role" in step or "parts" in step or step.get("type") in MESSAGE_TYPES)
+        and ("role" in step or "parts" in step or step.get("type") in MESSAGE_TYPES or is_event(step))
         for step in listed
     )
     return "chat" if is_chat else field, listed
@@ -243,27 +248,33 @@ def list_of(value: object, field: str) -> Sequence[object]:
 def call_of(item: object, index: int = 0) -> Step:
     """A call from ``{name, args}``, a step, OpenAI's ``{function: {name, arguments}}``, Inspect's or BFCL's form.
 
-    The arguments may be called ``arguments`` or ``input``.
+    Its name and its arguments may be called as other tools do (`NAMES_OF_TOOL`, `NAMES_OF_ARGUMENTS`).
 
     Raises:
         DataError: It has none of these forms.
+
+    >>> call_of({"tool_name": "search", "tool_input": {"q": "Delft"}}).args
+    {'q': 'Delft'}
     """
     get = item.get if type(item) is dict else lambda name: read(item, name, None)
     function = get("function") or get("custom")
     if function and (type(function) is dict or isinstance(function, Mapping)) and function.get("name"):
         return Step(str(function["name"]), arguments(function.get("arguments", function.get("input"))), index)
     name = get("name")
-    name = function if name is None else name  # Inspect: {function: name, arguments: {…}}
+    name = function or next(filter(None, map(get, NAMES_OF_TOOL)), None) if name is None else name
     if name is None and isinstance(code := get("code"), str):  # DSPy's RLM
         return Step(PYTHON, {"code": code}, index, output=get("output"))
     if not isinstance(name, (str, int)):
         if isinstance(item, Mapping) and len(item) == 1:
             ((name, args),) = item.items()
+            if name in KEYED_PARTS:
+                return call_of(args, index)
             return Step(str(name), arguments(args), index)
         raise DataError(f"a call is {{name, args}}, not {item!r}", field="calls")
-    args = get("args")
-    args = get("arguments") if args is None else args
-    args = get("input") if args is None else args
+    for key in NAMES_OF_ARGUMENTS:
+        args = get(key)
+        if args is not None:
+            break
     error = str(get("error") or "")
     return Step(str(name), arguments(args), index, error=error, predictor=str(get("predictor") or ""))
 
@@ -295,14 +306,13 @@ def _of_list(listed: Sequence[object]) -> list[Step]:
     """The steps of a list of steps, calls or texts."""
     steps = []
     for index, step in enumerate(listed):
+        call = _call_or_text(step, index)
         if isinstance(step, Mapping) and "name" in step:
             parent = step.get("parent")
             above = isinstance(parent, int) and 0 <= parent < index
-            args = arguments(step.get("args") or step.get("arguments") or step.get("input"))
-            checked = {"name": str(step["name"]), "args": args, "parent": parent if above else None}
-            steps.append(Step.of({**step, **checked}, index))
-        else:
-            steps.append(_call_or_text(step, index))
+            checked = {"name": call.name, "args": call.args, "parent": parent if above else None}
+            call = Step.of({**step, **checked}, index)
+        steps.append(call)
     return steps
 
 
@@ -500,8 +510,6 @@ def _part(part: Record) -> Fields:
     kind = kind_of_part(fields)
     if not kind and fields.keys() & {"arguments", "call_id"}:  # AutoGen
         kind = "tool_call" if "arguments" in fields else "tool_result"
-    if "tool_kwargs" in fields:  # LlamaIndex
-        fields["args"] = fields["tool_kwargs"]
     tool = fields.get("toolName") or fields.get("tool_name")
     if (call_id := fields.get("toolCallId") or fields.get("toolUseId")) is not None:
         fields["id"] = call_id
@@ -535,6 +543,8 @@ def message_of(value: object) -> Any:
     """
     if type(value) is not dict or ("role" in value and value.keys().isdisjoint(("data", "additional_kwargs"))):
         return value
+    if is_event(value):
+        return value.get("content") or {"role": "system"}  # an event may have no message
     inner = value.get("kwargs") or value.get("data")
     if isinstance(inner, Mapping):
         names = value.get("id")
@@ -554,6 +564,11 @@ def message_of(value: object) -> Any:
     elif not value.get("role") and name:
         value = {**value, "role": name[1].lower()}
     return value
+
+
+def is_event(value: Mapping[str, object]) -> bool:
+    """Whether an object is an event of Google's ADK, which may have a message of Gemini as its content."""
+    return value.keys() >= {"author", "actions"}
 
 
 def role_of(message: object) -> str:

@@ -403,6 +403,13 @@ def test_the_lines_of_an_export_are_one_log_whatever_the_file_is_called(name: st
     assert [(step.kind, step.name, step.parent) for step in steps_in(file)] == EXPECTED
 
 
+def test_indented_spans_one_after_the_other_are_one_log(tmp_path: Path) -> None:
+    """As OpenTelemetry's ConsoleSpanExporter writes them, the only exporter to a file that its SDK has."""
+    file = tmp_path / "spans.json"
+    file.write_text("".join(json.dumps(row, indent=4) + "\n" for row in phoenix(nested=False)), encoding="utf-8")
+    assert [(step.kind, step.name, step.parent) for step in steps_in(file)] == EXPECTED
+
+
 def test_a_chat_with_calls_of_tools_is_a_trace(tmp_path: Path) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"query": "archive"}'}}
     other = {"id": "c2", "type": "function", "function": {"name": "read", "arguments": "no JSON"}}
@@ -456,6 +463,45 @@ def test_a_chat_of_gemini_is_a_trace(tmp_path: Path) -> None:
         ("tool", "search", {"query": "archive"}, "p1", 0),
         ("model", "assistant", {}, "Gouda", None),
     ]
+
+
+def event(author: str, *parts: Row) -> Row:
+    """An event of Google's ADK; one without parts sets its state alone."""
+    content = {"role": "user" if author == "user" else "model", "parts": list(parts)} if parts else None
+    return {"content": content, "author": author, "actions": {"stateDelta": {}}, "id": f"event of {author}"}
+
+
+def test_a_session_of_googles_adk_is_a_trace(tmp_path: Path) -> None:
+    calls = [{"functionCall": {"id": name, "name": "read", "args": {"id": name}}} for name in "ab"]
+    gone = {"functionResponse": {"id": "a", "name": "read", "response": {"error": "gone"}}}
+    text = {"functionResponse": {"id": "b", "name": "read", "response": {"result": "In Gouda."}}}
+    question = {"text": "Where is the archive?"}
+    events = [
+        *(event("user", question), event("heritage"), event("heritage", *calls)),
+        *(event("heritage", gone, text), event("heritage", {"text": "Gouda"})),
+    ]
+    session = {"id": "s1", "appName": "app", "userId": "u", "state": {}, "events": events, "lastUpdateTime": 1.5}
+    gold = [
+        {"id": "g7", "question": question["text"], "calls": [{"name": "read", "args": {"id": name}} for name in "ab"]}
+    ]
+    file = write(tmp_path / "s1.session.json", session)
+    assert goldassay.score("trajectories", gold, str(file)).values["trajectory_exact_match"] == 1
+    (record,) = read(file, "trajectories", side="pred")
+    assert (record["answer"], [call.get("error") for call in record["trajectory"][1:3]]) == ("Gouda", ["gone", None])
+    for pred in ({"trajectory": events}, {"trajectory": session}):
+        assert [call.args for call in trajectory(pred).calls] == [{"id": "a"}, {"id": "b"}]
+
+
+@pytest.mark.parametrize(
+    "output", [event("heritage", {"text": "Gouda"}), {"raw": "Gouda", "tasks_output": [{"task_id": "t7"}]}]
+)
+def test_the_answer_of_googles_adk_and_of_crewai_is_the_text_that_they_say(tmp_path: Path, output: Row) -> None:
+    """Of both it was the last text in what they return, an id."""
+    about = {"input.value": '{"question": "where"}', "output.value": json.dumps(output)}
+    root: Row = {"context": {"trace_id": "t", "span_id": "a"}, "parent_id": None, "name": "agent", "attributes": about}
+    call: Row = {"context": {"trace_id": "t", "span_id": "b"}, "parent_id": "a", "name": "read", "span_kind": "TOOL"}
+    (record,) = read(write(tmp_path / "spans.json", [root, call]), "trajectories", side="pred")
+    assert record["answer"] == "Gouda"
 
 
 def test_a_span_that_was_sent_twice_is_one_step(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@
 * Phoenix (spans of the client, of its HTTP interface or of a data frame), Langfuse (traces with their observations, or
   observations alone), LangSmith (runs, also nested) and OpenAI's Agents SDK: lists in JSON, JSON Lines or CSV, or what
   their HTTP interfaces answer. A file is a system; Langfuse's scores and LangSmith's feedback are values.
-* Chats: a line ``{"messages": […]}`` each, with ``tool_calls`` as OpenAI's API has them, or Gemini's ``contents``.
+* Chats: a line ``{"messages": […]}`` each, with ``tool_calls`` as OpenAI's API has them, Gemini's ``contents``, or a
+  session of Google's ADK.
 * ``dspy.Evaluate(save_as_json=…)`` and ``save_as_csv``: fields of example and prediction together, the score last.
   Fields that both have are called ``example_NAME`` and ``pred_NAME``; those before the first of them are the inputs. A
   program that raised leaves no fields: its row is shorter than the others, and has ``failure_score``.
@@ -53,7 +54,7 @@ from goldassay.ext.interop.logs.spans import (
     tree,
 )
 from goldassay.gold.formats.tables import table
-from goldassay.measures.trajectories.records import CHAT, MODEL_ROLES, message_of, role_of, steps_of, text_of
+from goldassay.measures.trajectories.records import CHAT, MODEL_ROLES, is_event, message_of, role_of, steps_of, text_of
 from goldassay.running.evaluated import PROGRAM_RAISED, LogSystem, Sample, number
 
 LARGEST_SAMPLES = 2**31  # bytes that the samples of an archive may unpack to
@@ -119,6 +120,8 @@ def _content(file: Path) -> Content:
     try:
         parsed: Content = _json(data)
     except (ValueError, RecursionError):
+        if b"\n}\n{" in data:  # indented objects, as OpenTelemetry's ConsoleSpanExporter writes them
+            return [_json(value) for value in re.split(rb"(?<=\n\})\n(?=\{)", data)]
         if file.suffix.lower() == ".jsonl" or re.search(rb"\}\r?\n\s*\{", data):  # lines, whatever they are called
             return [value for _, value in files.json_lines(file)]
         parsed = jsonl.value(data, file=file)  # its error says where the file is wrong
@@ -389,17 +392,7 @@ def _observations(rows: list[Any]) -> list[JsonObject]:
 
 def _chats(content: Content, file: Path) -> list[LogSystem]:
     rows = content if isinstance(content, list) else [content]
-    chat_fields = (
-        "id",
-        *CHAT,
-        "tools",
-        "metadata",
-        "model",
-        "systemInstruction",
-        "system_instruction",
-        "generationConfig",
-    )
-    if not rows or not all(isinstance(row, dict) and row.keys() <= {*chat_fields} for row in rows):
+    if not rows or not all(isinstance(row, dict) and row.keys() <= {*LOG_PATHS["chat"]} for row in rows):
         return []
     chats = [next((row[name] for name in CHAT if name in row), None) for row in rows]
     samples: list[Sample] = []
@@ -512,7 +505,9 @@ def _side(step: Sample, side: str, name: str, roles: Sequence[str]) -> JsonObjec
     value = decoded(step.get(side))
     if value is None:
         return {}
-    is_chat = isinstance(value, list) or (isinstance(value, dict) and value.keys() == {"messages"})  # LangGraph
+    is_chat = isinstance(value, list) or (
+        isinstance(value, dict) and (value.keys() == {"messages"} or is_event(value))  # LangGraph, Google ADK
+    )
     messages = messages_in(value) if is_chat or kind_of(step) == "model" else []
     if messages and all("role" in message or role_of(message) in LANGCHAIN_TYPES for message in messages):
         value = next(iter(_said(messages, *roles)[:: 1 if roles is USER_ROLES else -1]), "")
