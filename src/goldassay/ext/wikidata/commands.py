@@ -171,7 +171,16 @@ def gaps(
     """Recall gap analysis: properties with low recall, with sentences in which they were missed."""
     use.check_new(out, force)
     analysis = improvement.recall_gaps(load(results), threshold, results)
-    _save(analysis, out or results.with_name(f"{results.stem}-recall-gaps.json"), json, view_of_gaps(analysis))
+    rows: list[TableRow] = []
+    for gap in analysis["gaps"][:MOST_ROWS]:
+        example = gap["extraction_examples"][0]["example_text"] if gap["extraction_examples"] else gap["notes"]
+        name = f"{gap['property_id']} {gap['property_label']}"
+        rows.append([name, example, gap["matched_count"], gap["total_count"], number(gap["recall"])])
+    columns = ["property", "example", "found", "gold", "recall"]
+    view: list[str | Table] = [Table(f"recall below {analysis['threshold']:g}", columns, rows, left=2)]
+    if analysis["unknown_recall"]:
+        view.append(f"No recall is known of {', '.join(analysis['unknown_recall'])}: the file has only precision.")
+    _save(analysis, out or results.with_name(f"{results.stem}-recall-gaps.json"), json, view)
 
 
 def tune(
@@ -193,7 +202,14 @@ def tune(
     for patch in proposals["prompt_patches"]:
         fields = {name: value for name, value in patch.items() if name not in ("id", "section")}
         write(Patch.model_validate(fields), file.with_name(f"{file.stem}-patches"))
-    _save(proposals, file, json, view_of_patches(proposals))
+    rows = [
+        [patch["action"], patch["rationale"], patch.get("text") or patch.get("example", {}).get("text", "")]
+        for patch in proposals["prompt_patches"]
+    ]
+    missed = len(proposals["false_negative_patterns"])
+    wrong = len(proposals["false_positive_patterns"])
+    summary = f"{missed} patterns of missed statements, {wrong} of wrong values."
+    _save(proposals, file, json, [Table("patches", ["action", "reason", "edit"], rows, left=3), summary])
 
 
 def alignment(
@@ -230,7 +246,14 @@ def novel(
     """Judge triples that Wikidata does not have: sample, annotate (one key a triple), report the discovery rate."""
     if action is Action.REPORT:
         rate = verdicts.novel_report(file)
-        terminal.output(rate, json, view_of_novel(rate))
+        rows = [
+            [name, _estimate(row["novel_discovery_rate"], row), *(f"{row[verdict]:g}" for verdict in VERDICTS)]
+            for name, row in {**rate["by_domain"], "all": rate}.items()
+        ]
+        view: list[str | Table] = [Table("novel discovery rate", ["domain", "rate [95 %]", *VERDICTS], rows)]
+        if rate["judged"] < rate["annotations"]:
+            view.append(f"{rate['annotations'] - rate['judged']} of {rate['annotations']} are still open.")
+        terminal.output(rate, json, view)
     elif action is Action.ANNOTATE:
         if json:
             raise GoldassayError("annotate asks a person, one key a triple; --json is for sample and report")
@@ -293,41 +316,3 @@ def view_of_evaluation(result: Report) -> terminal.Lines:
 
 def _estimate(value: float | None, interval: Report) -> str:
     return number(value) + bounds((interval.get("low"), interval.get("high")))  # type: ignore[arg-type]
-
-
-def view_of_gaps(report: Report) -> terminal.Lines:
-    """Properties with low recall."""
-    rows: list[TableRow] = []
-    for gap in report["gaps"][:MOST_ROWS]:
-        example = gap["extraction_examples"][0]["example_text"] if gap["extraction_examples"] else gap["notes"]
-        name = f"{gap['property_id']} {gap['property_label']}"
-        rows.append([name, example, gap["matched_count"], gap["total_count"], number(gap["recall"])])
-    columns = ["property", "example", "found", "gold", "recall"]
-    view: list[str | Table | Note] = [Table(f"recall below {report['threshold']:g}", columns, rows, left=2)]
-    if report["unknown_recall"]:
-        view.append(f"No recall is known of {', '.join(report['unknown_recall'])}: the file has only precision.")
-    return view
-
-
-def view_of_patches(report: Report) -> terminal.Lines:
-    """The patches that the errors suggest."""
-    rows = [
-        [patch["action"], patch["rationale"], patch.get("text") or patch.get("example", {}).get("text", "")]
-        for patch in report["prompt_patches"]
-    ]
-    missed = len(report["false_negative_patterns"])
-    wrong = len(report["false_positive_patterns"])
-    summary = f"{missed} patterns of missed statements, {wrong} of wrong values."
-    return [Table("patches", ["action", "reason", "edit"], rows, left=3), summary]
-
-
-def view_of_novel(report: Report) -> terminal.Lines:
-    """The novel discovery rate, by domain and overall."""
-    rows = [
-        [name, _estimate(row["novel_discovery_rate"], row), *(f"{row[verdict]:g}" for verdict in VERDICTS)]
-        for name, row in {**report["by_domain"], "all": report}.items()
-    ]
-    view: list[str | Table | Note] = [Table("novel discovery rate", ["domain", "rate [95 %]", *VERDICTS], rows)]
-    if report["judged"] < report["annotations"]:
-        view.append(f"{report['annotations'] - report['judged']} of {report['annotations']} are still open.")
-    return view
