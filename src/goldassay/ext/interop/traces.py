@@ -38,7 +38,7 @@ def _traces(source: Source) -> Iterator[SourceRecord]:
         if source.is_first(sample):
             name = str(sample["id"])
             steps = [step.state() for step in sample.get("steps") or ()]
-            outputs = (read(sample, f"prediction.{path}", None) for path in ("answer", "output.answer", "raw"))
+            outputs = (read(sample, f"prediction.{path}", None) for path in ("answer", "output.answer"))
             answers = [*_texts(next(filter(None, outputs), sample.get("prediction")))]
             source.questions[name] = [*_texts(sample.get("inputs"))]
             record = {"id": name, "trajectory": steps, "answer": answers[-1] if answers else None}

@@ -493,7 +493,8 @@ def test_a_session_of_googles_adk_is_a_trace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "output", [event("heritage", {"text": "Gouda"}), {"raw": "Gouda", "tasks_output": [{"task_id": "t7"}]}]
+    "output",
+    [event("heritage", {"text": "Gouda"}), {"raw": "Gouda", "json_dict": None, "tasks_output": [{"task_id": "t7"}]}],
 )
 def test_the_answer_of_googles_adk_and_of_crewai_is_the_text_that_they_say(tmp_path: Path, output: Row) -> None:
     """Of both it was the last text in what they return, an id."""
@@ -722,6 +723,17 @@ def test_the_status_of_a_span_that_opentelemetrys_sdk_printed_is_its_error(tmp_p
         row["status"] = {"status_code": "ERROR", "description": row["status_message"]} if failed else {}
         row.pop("status_message", None)
     assert [step.error for step in steps_in(write(tmp_path / "spans.json", rows))] == ["", "", "", "", "p1 is gone"]
+
+
+def test_the_question_of_langgraph_is_the_users_in_its_short_form_too(tmp_path: Path) -> None:
+    """As ``agent.invoke({"messages": [("user", …)]})`` is recorded: there was no question."""
+    messages = [["system", "Answer."], ["user", "Where is the archive?"]]
+    about = {"input.value": json.dumps({"messages": messages}), "output.value": "Gouda"}
+    root: Row = {"context": {"trace_id": "t", "span_id": "a"}, "parent_id": None, "name": "agent", "attributes": about}
+    (system,) = systems_in(
+        write(tmp_path / "spans.json", [root, {**root, "context": {"trace_id": "t", "span_id": "b"}}])
+    )
+    assert system.samples[0]["inputs"] == {"input": "Where is the archive?"}
 
 
 def test_a_tool_that_langchain_calls_without_arguments_has_none(tmp_path: Path) -> None:

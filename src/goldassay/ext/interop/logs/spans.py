@@ -143,10 +143,13 @@ def messages_in(value: JSON) -> list[JsonObject]:
         names = ("messages", "contents", "choices", "output", "generations", "candidates")
         value = next(filter(None, map(value.get, names)), value)
         value = [value] if isinstance(value, dict) else value
-    while isinstance(value, list) and value and isinstance(value[0], list):  # LangChain: one for each prompt
-        value = value[0]
+    pair = [str, str]  # a message in LangChain's short form: its role and its text
+    while isinstance(value, list) and value and isinstance(value[0], list) and [*map(type, value[0])] != pair:
+        value = value[0]  # LangChain: one for each prompt
     messages = []
     for item in value if isinstance(value, list) else ():
+        if isinstance(item, list):
+            item = dict(zip(("role", "content"), item, strict=False))
         if isinstance(item, dict):
             fields = _bare(item)
             message = fields.get("message") or ("role" not in fields and fields.get("content"))  # as Gemini has it

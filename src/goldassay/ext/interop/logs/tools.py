@@ -503,6 +503,8 @@ def _nested(fields: JsonObject) -> JsonObject:
 def _side(step: Sample, side: str, name: str, roles: Sequence[str]) -> JsonObject:
     """The inputs or the answer of a trace as an object; of a chat the text of the user or the model."""
     value = decoded(step.get(side))
+    if isinstance(value, dict) and value.keys() >= {"raw", "json_dict"}:  # crewAI
+        value = value["raw"]
     if value is None:
         return {}
     is_chat = isinstance(value, list) or (
