@@ -18,7 +18,7 @@ from operator import itemgetter
 import numpy as np
 
 from goldassay._support.jsonl import without_fence
-from goldassay.core.fields import JsonObject, Record
+from goldassay.core.fields import Fields, JsonObject, Record
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import UNKNOWN_SHAPE, ProgramShape
 from goldassay.gold.records import LABEL_FIELDS
@@ -63,7 +63,8 @@ def canonical_output(
     """
     if task not in TASKS:
         names = shape.scored([name for name in prediction if name != "id"])
-        return as_text({name: prediction[name] for name in names})
+        fields = as_text({name: prediction[name] for name in names})
+        return as_text(json.loads(fields, parse_float=_number, object_hook=filled))
     if task == "extraction":  # words count only where they are not in the text
         return as_text(
             sorted(span if span.start < 0 else span._replace(text="") for span in spans(prediction["entities"]))
@@ -97,9 +98,17 @@ def canonical_output(
         return as_text(answer)
     steps = trajectory(prediction)
     calls = as_text([[call.name, dict(call.args)] for call in steps.calls])
-    # 3.0 is 3
-    same = json.loads(calls, parse_float=lambda digits: int(float(digits)) if float(digits).is_integer() else digits)
-    return as_text([same, steps.finished, prediction.get("state"), answer])
+    return as_text([json.loads(calls, parse_float=_number), steps.finished, prediction.get("state"), answer])
+
+
+def filled(fields: Fields) -> Fields:
+    """An object without its empty fields: a form leaves out what a program answers with null or an empty list."""
+    return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
+
+
+def _number(digits: str) -> int | str:
+    """A number as JSON writes it, of which 3.0 is 3."""
+    return int(float(digits)) if float(digits).is_integer() else digits
 
 
 def as_text(value: object) -> str:

@@ -213,6 +213,12 @@ def test_own_tasks_compare_every_field_but_working_notes() -> None:
     assert compare.agree(*steps)
     assert compare.agree({"id": "a", "tone": "kind", "reasoning": "x"}, {"id": "b", "tone": "kind", "reasoning": "y"})
     assert not compare.agree({"tone": "kind"}, {"tone": "cold"})
+    whole, typed = (
+        {"order": {"total": 3, "lines": [0]}},
+        {"order": {"total": 3.0, "lines": [0], "note": None}, "tags": []},
+    )
+    assert compare.agree(whole, typed)
+    assert not compare.agree(whole, {"order": {"total": 3, "lines": []}})
 
 
 @pytest.mark.parametrize("task", TASKS)

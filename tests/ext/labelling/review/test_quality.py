@@ -423,7 +423,9 @@ def test_modes_are_those_of_the_answers_that_are_not_right(start: Any) -> None:
 
 def test_a_label_without_suggestions_prefers_who_says_the_same_whatever_the_reasoning(start: Start) -> None:
     """An oracle that always labels as b does: b is right in every record, also where no suggestion was shown."""
-    answers = {name: {"team": name, "reasoning": f"as {name} thinks"} for name in "ab"}
+    # a form sends 2 for 2.0, and leaves out what is empty
+    more: dict[str, object] = {"hours": 2.0, "note": None, "tags": []}
+    answers = {name: {"team": name, "reasoning": f"as {name} thinks", **more} for name in "ab"}
     records = [
         {"id": str(n), "body": text_of(n), "suggestions": answers, "sampling": sampling(n, 40)} for n in range(40)
     ]
@@ -432,7 +434,7 @@ def test_a_label_without_suggestions_prefers_who_says_the_same_whatever_the_reas
     for n in range(40):
         shown = client.record(str(n))
         sides = {each["value"]["team"]: each["key"] for each in shown["suggestions"]}
-        client.decide(str(n), **({"choice": sides["b"]} if sides else {"value": {"team": "b"}}))
+        client.decide(str(n), **({"choice": sides["b"]} if sides else {"value": {"team": "b", "hours": 2}}))
     records, _ = labels_of(opened.folder)
     assert [record["preferred"] for record in records] == [["b"]] * 40
     assert verdict("triage", records, ["a", "b"]).difference == pytest.approx(0.1)  # 40 of 400 answers differ

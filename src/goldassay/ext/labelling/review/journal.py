@@ -40,6 +40,7 @@ from goldassay.ext.labelling.modes import (
     traces_as_text,
 )
 from goldassay.ext.labelling.review.folder import Folder
+from goldassay.gold.outputs import filled
 from goldassay.running.head import now
 from goldassay.statistics.design import SAMPLING, sampling_of
 
@@ -47,13 +48,13 @@ from goldassay.statistics.design import SAMPLING, sampling_of
 def canonical(value: JSON) -> str:
     """A text that two values share if they say the same: order and the words under a span do not matter.
 
-    >>> canonical([{"start": 1, "end": 2, "text": "a"}, 3]) == canonical([3, {"end": 2, "start": 1}])
+    >>> canonical([{"start": 1, "end": 2, "text": "a"}, 3]) == canonical([3.0, {"end": 2, "start": 1, "note": None}])
     True
     """
     about = ("text", "confidence", "form")  # of a span or statement: what does not make it another one
     if isinstance(value, Mapping):
         inner = []
-        for name in sorted(value):
+        for name in sorted(value := filled(dict(value))):
             if name == "calls":  # whose order counts
                 inner.append(f"calls: [{', '.join(map(canonical, value[name]))}]")
             elif "start" not in value or name not in about:
@@ -61,7 +62,7 @@ def canonical(value: JSON) -> str:
         return f"{{{', '.join(inner)}}}"
     if isinstance(value, list):
         return f"[{', '.join(sorted(map(canonical, value)))}]"
-    return repr(value)
+    return repr(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 Name = Annotated[str, AfterValidator(lambda text: " ".join(redact(text).split())), Field(min_length=1, max_length=200)]
