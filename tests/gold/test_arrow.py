@@ -73,6 +73,16 @@ def test_a_saved_data_set_keeps_its_splits_and_the_names_of_its_labels(saved: Pa
     assert score("classification", one, ["M"])["accuracy"] == 1.0
 
 
+def test_tags_of_a_data_set_have_their_names() -> None:
+    tags = datasets.Sequence(datasets.ClassLabel(names=["O", "B-LOC", "I-LOC"]))
+    kinds = datasets.Features({"tokens": datasets.Sequence(datasets.Value("string")), "ner_tags": tags})
+    tokens = ["in", "New", "York", "or", "Delft"]
+    gold = datasets.Dataset.from_dict({"tokens": [tokens], "ner_tags": [[0, 1, 2, 0, 1]]}, features=kinds)
+    record = {"text": "in New York or Delft", "entities": [(3, 11, "LOC"), (15, 20, "LOC")]}
+    assert score("extraction", [record], gold)["strict_f1"] == 1.0
+    assert score("extraction", gold, [{"entities": [(3, 11, "LOC")]}])["strict_recall"] == 0.5
+
+
 def test_a_data_set_is_gold_for_one_of_the_six_and_a_workspace(saved: Path, tmp_path: Path) -> None:
     assert [record["label"] for record in load(saved, task="classification").classification.dev] == ["M"]
     arguments = ["init", str(tmp_path / "mine"), "--task", "kinds", "--from", str(saved), "--outputs", "label"]

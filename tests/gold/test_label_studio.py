@@ -49,6 +49,11 @@ def test_regions_are_entities_and_the_rest_of_data_comes_back(file: Any) -> None
     ]
 
 
+def test_an_export_is_recognised_by_what_its_tasks_have(file: Any) -> None:
+    export = file(task("in 1800", labels(3, 7, None, "TMP"), created_at="2026-12-01"))
+    assert read(export, task="extraction")[0]["entities"] == [{"start": 3, "end": 7, "type": "TMP", "text": "1800"}]
+
+
 def test_offsets_of_a_browser_count_an_emoji_twice(file: Any) -> None:
     text = "🏛 Delft 🏛 Gouda"
     records = read(

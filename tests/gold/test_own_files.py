@@ -132,10 +132,58 @@ def test_another_column_is_named_with_those_there_are() -> None:
         DataError, match=r'gold: record 1: no column label.*there are id, category.*`map=."label": "COLUMN".`'
     ):
         goldassay.score("classification", pd.DataFrame({"id": [1], "category": ["a"]}), [])
-    with pytest.raises(DataError, match=r"predictions: record 1: no column entities; there are id, spans"):
-        goldassay.score("extraction", [{"id": 1, "text": "x", "entities": []}], [{"id": 1, "spans": []}])
+    with pytest.raises(DataError, match=r"predictions: record 1: no column entities; there are id, names"):
+        goldassay.score("extraction", [{"id": 1, "text": "x", "entities": []}], [{"id": 1, "names": []}])
     with pytest.raises(DataError, match="no gold of the split 'dev'; there are test"):
         goldassay.score("classification", {"test": ROWS}, ROWS, split="dev")
+
+
+TEXT = "Het Rijksmuseum staat in Amsterdam ."
+SPANS = [(4, 15, "ORG"), (25, 34, "LOC")]
+LABELLED: dict[str, Any] = {  # the record above as tools of annotation and recognition have it
+    "doccano": {"label": [[*span] for span in SPANS], "Comments": []},
+    "doccano, with relations": {
+        "entities": [{"id": 7, "label": kind, "start_offset": a, "end_offset": b} for a, b, kind in SPANS],
+    },
+    "Prodigy": {
+        "spans": [{"start": a, "end": b, "token_start": 1, "token_end": 1, "label": kind} for a, b, kind in SPANS],
+        "tokens": [{"text": "Het", "start": 0, "end": 3, "id": 0}],
+    },
+    "spaCy": {"ents": [{"start": a, "end": b, "label": kind} for a, b, kind in SPANS]},
+    "Label Studio's short form": {
+        "label": [{"start": a, "end": b, "text": TEXT[a:b], "labels": [kind]} for a, b, kind in SPANS],
+        "annotator": 1,
+    },
+    "transformers": {
+        "entities": [{"entity_group": kind, "score": 0.5, "word": "x", "start": a, "end": b} for a, b, kind in SPANS],
+    },
+    "tokens with tags": {"tokens": TEXT.split(), "ner_tags": ["O", "B-ORG", "O", "O", "B-LOC", "O"]},
+}
+
+
+@pytest.mark.parametrize("tool", LABELLED)
+def test_spans_of_other_tools_are_read(tmp_path: Path, tool: str) -> None:
+    own = {"id": "1", "text": TEXT, **LABELLED[tool]}
+    (tmp_path / "gold.json").write_text(json.dumps([own]))
+    gold = [{"id": "1", "text": TEXT, "entities": [(*SPANS[0][:2], "PER"), SPANS[1]]}]
+    for prediction in ([own], tmp_path / "gold.json"):
+        assert goldassay.score("extraction", gold, prediction).values["strict_f1"] == 0.5
+    if tool != "transformers":
+        assert goldassay.score("extraction", tmp_path / "gold.json", gold).values["strict_f1"] == 0.5
+
+
+def test_tags_that_are_numbers_are_refused() -> None:
+    row = {"id": "1", "tokens": ["Delft", "is"], "ner_tags": [1, 0]}
+    with pytest.raises(DataError, match="record 1, ner_tags: tags are names such as B-LOC, not numbers"):
+        goldassay.score("extraction", [row], [row])
+
+
+def test_the_column_of_spans_is_named_where_lines_have_another_one(tmp_path: Path) -> None:
+    file = tmp_path / "doccano.jsonl"
+    file.write_text(json.dumps({"id": 1, "text": "Delft", "label": [[0, 5, "LOC"]], "Comments": []}))
+    with pytest.raises(DataError, match='this field is missing; name its column .`map=."entities": "label".`'):
+        goldassay.score("extraction", file, file)
+    assert goldassay.score("extraction", file, file, map={"entities": "label"}).values["strict_f1"] == 1
 
 
 def test_load_takes_lists_by_split_and_data_frames() -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from math import isnan
 from numbers import Number
 from pathlib import Path
@@ -30,6 +31,7 @@ from goldassay.core.fields import read as field_at
 from goldassay.core.measure import TASKS
 from goldassay.gold.formats import SPLIT_NAMES, is_by_split
 from goldassay.gold.shapes import SHAPES
+from goldassay.text import spans as tagging
 
 DRAFTED = ("sampling", "suggestions", "preferred")
 """The fields that a draft adds: how a record was chosen, what systems answered, and whose answers people chose."""
@@ -61,14 +63,30 @@ def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
     return {name.strip(): path.strip() for name, _, path in parts}
 
 
-def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool) -> Record:
+def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool, task: str = "") -> Record:
     """A trace, ``{"inputs": {…}, "outputs": {…}}``, with the fields of both in one row; any other row as it is.
 
-    Of a name that both have, a prediction has that of the outputs.
+    Of a name that both have, a prediction has that of the outputs. Of extraction, tokens with their tags become a text,
+    in which spaces are between the tokens, with its entities.
+
+    Raises:
+        DataError: Tags are numbers.
 
     >>> flat({"id": 1, "inputs": {"text": "Ur"}, "outputs": {"label": "M"}}, None, predicted=True)
     {'id': 1, 'text': 'Ur', 'label': 'M'}
+    >>> flat({"id": 1, "tokens": ["In", "Ur"], "ner_tags": ["O", "B-TOP"]}, None, predicted=False, task="extraction")
+    {'id': 1, 'text': 'In Ur', 'entities': [(3, 5, 'TOP')]}
     """
+    tags = next((name for name in ("ner_tags", "tags") if name in row), "")
+    if task == "extraction" and tags and len(row.get("tokens") or ()) == len(row[tags]):
+        if any(isinstance(tag, Number) for tag in row[tags]):
+            raise DataError("tags are names such as B-LOC, not numbers; `hf:NAME` reads their names", field=tags)
+        ends = [*accumulate(len(token) + 1 for token in row["tokens"])]
+        starts = [0, *ends]
+        marked = tagging.spans(row[tags], tagging.named(None, {*row[tags]}))
+        text = " ".join(row["tokens"])
+        entities = [(starts[first], ends[last - 1] - 1, kind) for first, last, kind in marked]
+        return {name: row[name] for name in row if name not in ("tokens", tags)} | {"text": text, "entities": entities}
     if not isinstance(row.get("inputs"), Mapping) or "outputs" not in row:
         return row
     groups = [name for name in ("inputs", "outputs") if isinstance(row[name], Mapping)]
@@ -169,11 +187,12 @@ def objects(data: Any, field: str = "") -> Iterator[Mapping[str, object]]:
 
 def dataset_rows(table: Any) -> Iterator[dict[str, object]]:
     """The rows of a data set of the library ``datasets``, with the names of classes in place of their numbers."""
-    classes = {name: kind for name, kind in table.features.items() if hasattr(kind, "int2str")}
+    kinds = {name: getattr(kind, "feature", kind) for name, kind in table.features.items()}  # of a list, its items'
+    classes = {name: kind for name, kind in kinds.items() if hasattr(kind, "int2str")}
     for raw in table:
         row = dict(raw)
         for column, kind in classes.items():
-            if isinstance(row[column], int) and row[column] >= 0:
+            if isinstance(row[column], list) or (isinstance(row[column], int) and row[column] >= 0):
                 row[column] = kind.int2str(row[column])
         yield row
 

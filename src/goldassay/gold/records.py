@@ -144,6 +144,8 @@ def problems(
                 if detail["loc"][-1] == "start" and len(detail["loc"]) == 3:
                     what += "; `goldassay.text.spans.locate(text, quotes)` finds start and end of quoted words"
                 near = get_close_matches(field, fields, 1)
+                if not near and field in SPANS.values():
+                    near = [name for name, value in fields.items() if isinstance(value, list)]
                 hint = f'; name its column (`map={{"{field}": "{message_path(fields, next(iter(near), "COLUMN"))}"}}`)'
                 own = next((name for name in schema(task, side)["properties"] if name in fields), "")
                 if field == "id" and own and not near:  # with any mapping, records without ids are numbered

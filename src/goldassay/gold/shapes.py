@@ -28,14 +28,31 @@ Side = Literal["gold", "pred"]
 
 
 def _or_tuple(*names: str) -> BeforeValidator:
-    """A tuple (or list) of the values of these fields may stand for the record, as spaCy has spans."""
+    """A tuple (or list) of the values of these fields may stand for the record, as spaCy has spans.
+
+    Of a span the names that tools of annotation and recognition have are understood, too. What they say of it besides
+    its place, type, words and confidence is left out.
+    """
 
     def named(value: object) -> object:
         if isinstance(value, (list, tuple)) and len(value) == len(names):
             return dict(zip(names, value, strict=True))
+        if "type" in names and isinstance(value, dict) and "type" not in value:
+            kinds = [value[name] for name in ("label", "labels", "entity_group") if name in value]
+            span = {"text": value.get("text"), "confidence": value.get("confidence", value.get("score"))}
+            span = {name: other for name, other in span.items() if other is not None}
+            for name in ("start", "end"):
+                span[name] = value.get(f"{name}_offset", value.get(name))
+            for kind in kinds[:1]:
+                return span | {"type": kind[0] if kind and isinstance(kind, list) else kind}
         return value
 
     return BeforeValidator(named)
+
+
+def _place(token: object) -> object:
+    """The offsets of a token, which may be a record with more about it, as spaCy has tokens."""
+    return (token.get("start"), token.get("end")) if isinstance(token, dict) else token
 
 
 def _or_value(name: str) -> BeforeValidator:
@@ -106,12 +123,15 @@ class EntitySpan(Strict):
     parent: NotRequired[tuple[Offset, Offset] | None]
 
 
+Token = Annotated[tuple[Offset, Offset], BeforeValidator(_place)]
+
+
 class Extraction(Common):
     """A document and its entities; ``tokens`` are the offsets of a tokenisation that the source had."""
 
     text: str
     entities: list[Annotated[EntitySpan, _or_tuple("start", "end", "type")]]
-    tokens: NotRequired[list[tuple[Offset, Offset]]]
+    tokens: NotRequired[list[Token]]
 
 
 class Classification(Common, total=False):
@@ -153,7 +173,7 @@ class Linking(Common):
 
     text: str
     links: list[Link]
-    tokens: NotRequired[list[tuple[Offset, Offset]]]
+    tokens: NotRequired[list[Token]]
 
 
 class Retrieval(Common):

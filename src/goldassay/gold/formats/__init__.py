@@ -223,6 +223,8 @@ ROWS_HEAD = rf'\s*(\[|{SPLIT_HEAD}|\{{[^\n]*\}}\s*\n\s*\{{|\{{"[^"]*":\{{"0":)'
 """How a JSON file of rows begins: a list, lists by split, JSON Lines, or as pandas' `to_json` writes it."""
 BY_QUERY_HEAD = r'\s*\{\s*"[^"]*"\s*:\s*\{\s*("[^"]*"\s*:\s*-?\d|\})'
 """How judgements or a run begin that are held by query."""
+LABEL_STUDIO_HEAD = r'(?s)\s*\[\s*\{(?=.*"(annotations|predictions)"\s*:\s*\[).*"data"\s*:\s*\{'
+"""What tasks of Label Studio have."""
 QRELS_LINE = r"\S+\s+(\S+\s+)?\S+\s+-?\d+\s*|\S+\s+Q0\s.*"
 """A line of judgements or of a run, without a header."""
 
@@ -260,6 +262,8 @@ def guess(path: object, task: str, otherwise: str = "") -> str:
         return "hipe" if line.startswith("TOKEN\t") else "tsv"
     if suffix == ".json":
         text = head(file)
+        if task in ("extraction", "classification") and re.match(LABEL_STUDIO_HEAD, text):
+            return "label-studio"
         ours = re.match(ROWS_HEAD, text) or any(
             f'"{key}"' in text for key in ("ner_annotations", "qa_pairs", "entity_linking")
         )

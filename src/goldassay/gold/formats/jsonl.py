@@ -46,7 +46,7 @@ def _json_lines(source: Source) -> Iterator[SourceRecord]:
                 if source.format == "run":
                     value = record_of(value, source)
                 elif isinstance(value, dict):
-                    value = flat(value, None, predicted=source.side == "pred")
+                    value = flat(value, None, predicted=source.side == "pred", task=source.task)
                 if value is not None:
                     empty = False
                     yield SourceRecord(value, number)

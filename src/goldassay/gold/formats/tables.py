@@ -1,9 +1,9 @@
 """Rows with named columns: ``csv``, ``tsv``, ``parquet``, lists in JSON, data sets, and records in Python.
 
-Classification and answering find their columns by their names (`COLUMN_NAMES`), other tasks have the names of their
-fields; what is not a field goes to ``meta``, and of a JSON file it is an error. A row without an id is named by its
-number. A ``document`` column, or ``doc_id`` next to an ``id``, says which rows belong together. Of your own task a
-record has any fields: a column of whole numbers, numbers or true/false is read as such.
+Extraction, classification and answering find their columns by their names (`COLUMN_NAMES`), other tasks have the names
+of their fields; what is not a field goes to ``meta``, and of a JSON file with the names of our fields it is an error. A
+row without an id is named by its number. A ``document`` column, or ``doc_id`` next to an ``id``, says which rows belong
+together. Of your own task a record has any fields: a column of whole numbers, numbers or true/false is read as such.
 
 In a cell of a table, secondary types are separated by ``|``, ``,`` or ``;``; several texts are a JSON list
 (``["1800", "in 1800"]``) or have ``|`` between them, and an empty ``answers`` is a question without an answer. A csv
@@ -78,7 +78,7 @@ def rows(source: Source) -> Iterator[SourceRecord]:
                     message += f': {{"{field}": …}}'
                 raise DataError(message)
             predicted = source.side == "pred"
-            raw = anyfields.flat(raw, paths, predicted=predicted)
+            raw = anyfields.flat(raw, paths, predicted=predicted, task=source.task)
             drafted = raw.get("sampling") is not None  # whose fields have the names of the task
             row = dict(raw)
             if paths and not drafted:
@@ -197,7 +197,11 @@ def _record(row: JsonObject, source: Source) -> JsonObject:
     drafted = row.get("sampling") is not None  # an empty cell of a draft is not labelled yet
     if source.format in ("csv", "tsv"):
         empty = [] if drafted else EMPTY_CELLS
-        record = {name: _value(cell, name) for name, cell in record.items() if cell.strip() or name in empty}
+        record = {
+            name: _value(cell, name) if isinstance(cell, str) else cell
+            for name, cell in record.items()
+            if not isinstance(cell, str) or cell.strip() or name in empty
+        }
     bare = record.get("answers", ())
     if isinstance(bare, str) or (bare is None and not drafted):
         answers = record.get("answers") or []
@@ -215,7 +219,8 @@ def _record(row: JsonObject, source: Source) -> JsonObject:
             path = message_path(row, "COLUMN")
             raise DataError(f'no column {name}; there are {header}; rename one, or set `map={{"{name}": "{path}"}}`')
     unused = {name: value for name, value in row.items() if value not in (None, "")}
-    if unused and source.format == "json" and "map" not in source.options:
+    own_names = all(field == column for field, column in columns.items())
+    if unused and source.format == "json" and "map" not in source.options and own_names:
         return {**record, **unused}  # which are not fields of this record
     return {**record, "meta": {**unused, **(record.get("meta") or {})}} if unused else record
 
