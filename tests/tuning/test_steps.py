@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -157,6 +158,23 @@ def test_of_two_agents_the_one_that_went_wrong_hears_of_it(second: Any, line: st
     assert line in seen["check.react"]
     assert "Step 2" not in seen["find.react"]
     assert "1 more are of calls that 'find.react' did not make." in seen["find.react"]
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_of_two_agents_in_a_run_each_error_is_patched_where_the_call_was_made(
+    tmp_path: Path, is_recorded: bool
+) -> None:
+    """Both were of ``react``, so that rules for a tool of the first went into the prompt of the second."""
+    lm = dspy.LM("scripted/agents", engine=EngineOfAgents(("read", {"id": "2"})), cache=False)
+    calls = [{"name": "search", "args": {"query": "Gouda"}}, {"name": "read", "args": {"id": "1"}}]
+    gold = [dspy.Example(id="a", question="When?", calls=calls).with_inputs("question")]
+    program = Agents()
+    folder = tmp_path if is_recorded else None
+    run = evaluate(program, gold, Metric(trajectories.CallF1()), folder=folder, lm=lm, progress=False)
+    if is_recorded:
+        assert [error.predictor for row in run.rows for error in row.errors] == ["find.react", "check.react"]
+    patched = {pattern.errors[0].field: predictor_for(pattern, program)[0] for pattern in patterns.find(run.cases)}
+    assert patched == {"search.query": "find.react", "read.id": "check.react"}
 
 
 class SecondAgents(dspy.Module):  # type: ignore[misc]

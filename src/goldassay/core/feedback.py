@@ -11,14 +11,14 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args
+from typing import Any
 
 from goldassay._support import jsonl
 from goldassay._support.exceptions import DataError
 from goldassay._support.secrets import redact
 from goldassay.core.fields import Fields, identity, is_example, names, read, without_enums
 from goldassay.core.measure import RECORD_ERRORS, Assessment, Error, failed
-from goldassay.core.steps import is_made_by
+from goldassay.core.steps import is_made_by, tools_of
 from goldassay.core.tally import Evidence
 
 FEEDBACK_SIZE = 1500  # characters of a feedback
@@ -194,8 +194,7 @@ def _calls(output: object) -> list[list[object]]:
 
 def _tools(step: Any) -> Collection[str]:
     """The names of the tools of the agent that made a call."""
-    named = step[0].signature.output_fields.get("next_tool_name")
-    return get_args(named.annotation) if named else [tool.name for tool in step[1].get("tools", ())]
+    return tools_of(step[0].signature) or [tool.name for tool in step[1].get("tools", ())]
 
 
 def _of_predictor(errors: list[Error], gold: object, pred_name: str, pred_trace: Any, lines: list[str]) -> list[Error]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from goldassay._support.jsonl import JSON, jsonable
 from goldassay._support.secrets import redact
@@ -60,6 +60,11 @@ def is_made_by(predictor: str, name: str) -> bool:
     (True, False)
     """
     return bool(predictor) and (name == predictor or name.endswith(f".{predictor}"))
+
+
+def tools_of(signature: Any) -> tuple[str, ...]:
+    """The names of the tools among which a predictor of DSPy's ReAct chooses, by its signature; of others none."""
+    return get_args(getattr(signature.output_fields.get("next_tool_name"), "annotation", None))
 
 
 def bounded(value: object, longest: int = STEP_CHARACTERS) -> Any:

@@ -30,7 +30,7 @@ from pydantic import BaseModel
 
 from goldassay._support.dspy_compat import serialize_for_json, signature_of
 from goldassay._support.exceptions import GoldassayError
-from goldassay.core.steps import is_made_by
+from goldassay.core.steps import is_made_by, tools_of
 from goldassay.measures.trajectories.records import TRAJECTORY
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import text_of
@@ -255,13 +255,15 @@ def predictors_for(pattern: Pattern, program: Module) -> list[tuple[str, type[ds
     """
     named = list(signatures(program).items())
     fields = {error.field for error in pattern.errors}
+    tools = {error.gold_type or error.pred_type for error in pattern.errors}
     if not named:
         raise GoldassayError("this program has no predictor, so there is no prompt to patch")
     names = [name for name, _ in program.named_predictors()]  # as steps have them, with what wraps the program
     for maker, _ in Counter(error.predictor for error in pattern.errors if error.predictor).most_common():
         makers = [pair for name, pair in zip(names, named, strict=True) if is_made_by(maker, name)]
-        if makers:  # "end" is not the end of "inner.end"; of several agents the last one answers
-            return [min(reversed(makers), key=lambda pair: pair[0].count("."))]
+        having = [pair for pair in makers if tools & {*tools_of(pair[1])}]
+        if makers:  # "end" is not the end of "inner.end"; of several agents with a tool the last one answers
+            return [min(reversed(having or makers), key=lambda pair: pair[0].count("."))]
     is_call = any(error.step is not None for error in pattern.errors)
     fields.update(TRAJECTORY if is_call else ())
     writers = []
