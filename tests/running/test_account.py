@@ -108,7 +108,7 @@ EXPECTED = [
     *(REACT, MODEL, (2, "tool", "search", "react.react")),
     *(REACT, MODEL, (2, "tool", "read", "react.react")),
     *(REACT, MODEL, (2, "tool", "read", "react.react")),
-    *(REACT, MODEL, (2, "tool", "finish", "react.react")),
+    *(REACT, MODEL, (2, "module", "finish", "react.react")),
     (2, "module", "ChainOfThought", ""),
     (3, "module", "react.extract.predict", "react.extract.predict"),
     (4, "model", "scripted/agent", "react.extract.predict"),

@@ -13,6 +13,7 @@ from dspy.utils import DummyLM
 from goldassay import Metric, evaluate
 from goldassay.core.measure import Error
 from goldassay.measures import answering, trajectories
+from goldassay.reporting.pages.report_page import shown_steps
 from goldassay.tuning import NearestDemos, patterns
 from goldassay.tuning.edits import Diagnosis, predictor_for, propose_patches
 from goldassay.tuning.instructions import rules, tool_descriptions
@@ -172,7 +173,9 @@ def test_of_two_agents_in_a_run_each_error_is_patched_where_the_call_was_made(
     folder = tmp_path if is_recorded else None
     run = evaluate(program, gold, Metric(trajectories.CallF1()), folder=folder, lm=lm, progress=False)
     if is_recorded:
-        assert [error.predictor for row in run.rows for error in row.errors] == ["find.react", "check.react"]
+        (row,) = run.rows
+        assert [error.predictor for error in row.errors] == ["find.react", "check.react"]
+        assert shown_steps(row) == (list(row.steps), 4)  # the tree with its times, of which step 4 is the search
     patched = {pattern.errors[0].field: predictor_for(pattern, program)[0] for pattern in patterns.find(run.cases)}
     assert patched == {"search.query": "find.react", "read.id": "check.react"}
 

@@ -32,6 +32,7 @@ from goldassay._support.exceptions import one_line
 from goldassay._support.progress import WAITING
 from goldassay.core.fields import JsonObject, Record
 from goldassay.core.steps import Step, bounded
+from goldassay.measures.trajectories.records import FINISH, SUBMIT
 from goldassay.running.budget import SILENT, Meter
 from goldassay.running.rows import UNUSED, Usage
 
@@ -195,6 +196,8 @@ class Account(BaseCallback):  # type: ignore[misc]
             parent = 0  # a thread without the context of its call
         if kind == "tool":
             predictor = self._makers.get(parent, "")
+            is_end = name in (FINISH, SUBMIT) and predictor.endswith("react")  # the tool with which an agent ends
+            kind = "module" if is_end else kind
         with self._lock:
             step = Step(name, bounded(args), len(self.steps), kind, predictor=predictor, parent=parent)
             self.steps.append(step)

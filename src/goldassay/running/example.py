@@ -20,7 +20,7 @@ from goldassay.core.fields import identity
 from goldassay.core.measure import Error, failed
 from goldassay.core.metric import Metric, failed_with
 from goldassay.core.shape import shape_of
-from goldassay.measures.trajectories.records import CALLING, FINISH, SUBMIT, steps_of
+from goldassay.measures.trajectories.records import CALLING, steps_of
 from goldassay.models.lm.models import CallNotes, watch
 from goldassay.running.account import Account
 from goldassay.running.budget import SILENT
@@ -123,7 +123,7 @@ def _with_maker(error: Error, row: Row) -> Error:
     if error.step is None:
         return error
     named = [step.name for step in steps_of(row.prediction or {}) if step.kind in CALLING]
-    calls = [step for step in row.steps if step.kind in CALLING and step.name not in (FINISH, SUBMIT)]
+    calls = [step for step in row.steps if step.kind in CALLING]
     for first in range(len(calls) - len(named), -1, -1):
         made = calls[first : first + len(named)]
         if [step.name for step in made] == named:
