@@ -172,6 +172,67 @@ def test_spans_of_other_tools_are_read(tmp_path: Path, tool: str) -> None:
         assert goldassay.score("extraction", tmp_path / "gold.json", gold).values["strict_f1"] == 0.5
 
 
+QUESTIONS: dict[str, Callable[[str, str], dict[str, Any]]] = {
+    "ragas": lambda said, right: {
+        "user_input": "?",
+        "response": said,
+        "retrieved_contexts": [],
+        "reference": right,
+    },
+    "ragas 0.1": lambda said, right: {"question": "?", "answer": said, "contexts": [], "ground_truth": right},
+    "ragas 0.0": lambda said, right: {"question": "?", "answer": said, "ground_truths": [right]},
+    "deepeval": lambda said, right: {"input": "?", "actual_output": said, "expected_output": right},
+    "OpenAI": lambda said, right: {"input": "?", "output": said, "ideal": right},
+    "Braintrust": lambda said, right: {"input": "?", "output": said, "expected": right},
+    "LangSmith": lambda said, right: {
+        "inputs": {"question": "?"},
+        "outputs": {"answer": said},
+        "reference_outputs": {"answer": right},
+    },
+    "MLflow": lambda said, right: {
+        "inputs": {"question": "?"},
+        "outputs": {"response": said},
+        "expectations": {"expected_response": right},
+    },
+}
+
+
+@pytest.mark.parametrize("tool", QUESTIONS)
+def test_answers_are_held_to_the_references_beside_them(tmp_path: Path, tool: str) -> None:
+    rows = [QUESTIONS[tool]("Delft", "Delft"), QUESTIONS[tool]("Gouda", "Leiden")]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    for both in (rows, tmp_path / "rows.json"):
+        result = goldassay.score("answering", both, both)
+        assert result.values["exact_match"] == 0.5
+        assert not [note for note in result.warnings if "one column" in note]
+
+
+@pytest.mark.parametrize(
+    ("right", "said"), [("y_true", "y_pred"), ("gold_label", "label"), ("expected", "predicted"), ("label", "output")]
+)
+def test_labels_are_held_to_those_that_were_expected(right: str, said: str) -> None:
+    rows = [{"text": "a", right: "A", said: "A"}, {"text": "b", right: "B", said: "A"}]
+    assert goldassay.score("classification", rows, rows).values["accuracy"] == 0.5
+
+
+def test_one_column_on_both_sides_is_said() -> None:
+    rows = [{"question": "a", "answer": "Delft", "checked": "Gouda"}]
+    result = goldassay.score("answering", rows, rows)
+    assert "gold and predictions are one column, 'answer'; name both" in result.warnings[0]
+    mapped = goldassay.score("answering", rows, rows, map={"gold.answers": "checked", "pred.answer": "answer"})
+    assert (mapped.values["exact_match"], mapped.warnings) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "names", [("head", "relation", "tail"), ("subject", "relation", "object"), ("head", "type", "tail")]
+)
+def test_statements_of_other_tools_are_read(names: tuple[str, str, str]) -> None:
+    right, wrong = ("Rijksmuseum", "opened in", "1885"), ("Delft", "is in", "NL")
+    rows = [{"id": "1", "text": "x", "relations": [dict(zip(names, right, strict=True))]}]
+    assert goldassay.score("triples", rows, [{"id": "1", "triples": [right, wrong]}]).values["precision"] == 0.5
+    assert goldassay.score("triples", [{"id": "1", "text": "x", "triples": [right]}], rows).values["f1"] == 1
+
+
 def test_tags_that_are_numbers_are_refused() -> None:
     row = {"id": "1", "tokens": ["Delft", "is"], "ner_tags": [1, 0]}
     with pytest.raises(DataError, match="record 1, ner_tags: tags are names such as B-LOC, not numbers"):
@@ -183,6 +244,10 @@ def test_the_column_of_spans_is_named_where_lines_have_another_one(tmp_path: Pat
     file.write_text(json.dumps({"id": 1, "text": "Delft", "label": [[0, 5, "LOC"]], "Comments": []}))
     with pytest.raises(DataError, match='this field is missing; name its column .`map=."entities": "label".`'):
         goldassay.score("extraction", file, file)
+    rag = tmp_path / "ragas.jsonl"
+    rag.write_text(json.dumps({"id": 1, "question": "?", "answer": "Delft", "ground_truth": "Gouda"}))
+    with pytest.raises(DataError, match='name its column .`map=."answers": "ground_truth".`'):
+        goldassay.score("answering", rag, rag)
     assert goldassay.score("extraction", file, file, map={"entities": "label"}).values["strict_f1"] == 1
 
 

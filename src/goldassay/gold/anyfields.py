@@ -39,6 +39,10 @@ ABOUT_RECORD = ("id", "split", "language", "document", "strata", "meta", *DRAFTE
 """Fields about a record, which are not fields of a task."""
 
 
+REFERENCES = ("reference_outputs", "reference", "expectations", "expected")
+"""Where traces have what their outputs are compared with."""
+
+
 def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
     """A mapping of fields as it is written: ``name=path,…``, or a JSON file of an object.
 
@@ -66,7 +70,8 @@ def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
 def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool, task: str = "") -> Record:
     """A trace, ``{"inputs": {…}, "outputs": {…}}``, with the fields of both in one row; any other row as it is.
 
-    Of a name that both have, a prediction has that of the outputs. Of extraction, tokens with their tags become a text,
+    Of a name that both have, a prediction has that of the outputs. If it has ``reference_outputs`` (or `REFERENCES`
+    else), they are gold, and not its outputs. Of extraction, tokens with their tags become a text,
     in which spaces are between the tokens, with its entities.
 
     Raises:
@@ -89,7 +94,10 @@ def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool, task:
         return {name: row[name] for name in row if name not in ("tokens", tags)} | {"text": text, "entities": entities}
     if not isinstance(row.get("inputs"), Mapping) or "outputs" not in row:
         return row
-    groups = [name for name in ("inputs", "outputs") if isinstance(row[name], Mapping)]
+    answers = (
+        "outputs" if predicted else next((name for name in REFERENCES if isinstance(row.get(name), Mapping)), "outputs")
+    )
+    groups = [name for name in ("inputs", answers) if isinstance(row[name], Mapping)]
     mapped = {path.partition(".")[0] for path in (paths or {}).values()}
     merged = {key: row[key] for key in row if key not in groups or key in mapped}
     for name in groups if predicted else groups[::-1]:

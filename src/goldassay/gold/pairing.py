@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay._support.files import Faults
 from goldassay.core.fields import Fields, JsonObject, check_unique, form
+from goldassay.core.measure import ANSWER_FIELDS
 from goldassay.gold import formats
 from goldassay.gold.formats import ReadOptions, Source
 from goldassay.gold.formats.jsonl import ids_of
@@ -86,6 +87,15 @@ def pairs(
         return join(golds, predictions, split=split, overlap=overlap)
     golds = Records.of(left)
     predictions = _predictions(right)
+    is_same = gold is pred or (formats.is_file(gold) and gold == pred)
+    field = ANSWER_FIELDS.get(task, "")
+    if (
+        is_same
+        and left.answer_column == right.answer_column != ""
+        and all(as_prediction(a, task).get(field) == b.get(field) for a, b in zip(golds, predictions, strict=False))
+    ):  # of a trace the column of its reference may have the same name
+        names = '`map={"gold.NAME": "COLUMN", "pred.NAME": "COLUMN"}`'
+        right.warnings.append(f"gold and predictions are one column, {left.answer_column!r}; name both ({names})")
     paths = {*left.options.get("map", {}).values()} if "map" in right.options else set()
     if unused := paths - left.used_paths - right.used_paths:
         raise DataError(f"neither gold nor a prediction has the column {min(unused)!r} of the mapping", file=right.path)

@@ -32,6 +32,8 @@ TABLE: dict[str, Fields] = resource("tasks.json")
 ``empty`` prediction, and whether it has ``failed`` (no answer is not the same as an answer that abstains); the ``unit``
 that is counted in a record, its name and its field; the values by which files are ``compared`` (each one more costs
 power, since the tests are corrected for their number)."""
+COLUMN_NAMES: dict[str, dict[str, dict[str, list[str]]]] = resource("columns.json")
+"""The fields of each task's gold and predictions with the names that their columns may have, the usual one first."""
 INPUT_FIELDS: dict[str, str] = {task: row["input"] for task, row in TABLE.items()}
 LABEL_FIELDS: dict[str, Sequence[str]] = {task: row["labels"] for task, row in TABLE.items()}
 # The names of alternatives in the locations of pydantic's errors.
@@ -143,9 +145,8 @@ def problems(
                 what = "this field is missing"
                 if detail["loc"][-1] == "start" and len(detail["loc"]) == 3:
                     what += "; `goldassay.text.spans.locate(text, quotes)` finds start and end of quoted words"
-                near = get_close_matches(field, fields, 1)
-                if not near and field in SPANS.values():
-                    near = [name for name, value in fields.items() if isinstance(value, list)]
+                usual = COLUMN_NAMES.get(task, {}).get(side, {}).get(field, ())
+                near = [name for name in usual if name in fields] or get_close_matches(field, fields, 1)
                 hint = f'; name its column (`map={{"{field}": "{message_path(fields, next(iter(near), "COLUMN"))}"}}`)'
                 own = next((name for name in schema(task, side)["properties"] if name in fields), "")
                 if field == "id" and own and not near:  # with any mapping, records without ids are numbered

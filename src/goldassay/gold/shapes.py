@@ -27,25 +27,33 @@ Stratum = str | int | float | bool | None
 Side = Literal["gold", "pred"]
 
 
+SYNONYMS = {
+    **{"type": ("label", "labels", "entity_group"), "start": ("start_offset",), "end": ("end_offset",)},
+    **{"subject": ("head",), "predicate": ("relation", "type"), "object": ("tail",), "confidence": ("score",)},
+}
+"""What other tools call the fields of a span and of a statement."""
+
+
 def _or_tuple(*names: str) -> BeforeValidator:
     """A tuple (or list) of the values of these fields may stand for the record, as spaCy has spans.
 
-    Of a span the names that tools of annotation and recognition have are understood, too. What they say of it besides
-    its place, type, words and confidence is left out.
+    So may a record of another tool, which has other names (`SYNONYMS`). Of that only these fields, the words and the
+    confidence are read.
     """
 
     def named(value: object) -> object:
         if isinstance(value, (list, tuple)) and len(value) == len(names):
             return dict(zip(names, value, strict=True))
-        if "type" in names and isinstance(value, dict) and "type" not in value:
-            kinds = [value[name] for name in ("label", "labels", "entity_group") if name in value]
-            span = {"text": value.get("text"), "confidence": value.get("confidence", value.get("score"))}
-            span = {name: other for name, other in span.items() if other is not None}
-            for name in ("start", "end"):
-                span[name] = value.get(f"{name}_offset", value.get(name))
-            for kind in kinds[:1]:
-                return span | {"type": kind[0] if kind and isinstance(kind, list) else kind}
-        return value
+        if not isinstance(value, dict) or value.keys() >= {*names}:
+            return value
+        fields = {}
+        for name in (*names, "text", "confidence"):
+            synonym = next((other for other in (name, *SYNONYMS.get(name, ())) if other in value), None)
+            if synonym:
+                fields[name] = value[synonym]
+        if isinstance(kinds := fields.get("type"), list) and len(kinds) == 1:
+            fields["type"] = kinds[0]
+        return fields if fields.keys() >= {*names} else value
 
     return BeforeValidator(named)
 

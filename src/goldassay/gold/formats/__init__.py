@@ -32,6 +32,7 @@ EXTENSIONS = FORMAT_NAMES["extensions"]
 TASK_OF_FIELD = FORMAT_NAMES["task_of_field"]  # a question comes first, because it may name entities
 CLASSIFIED = files.resource("columns.json")["classification"].values()
 LABEL_COLUMNS = {name for side in CLASSIFIED for field in ("label", "labels", "score") for name in side[field]}
+LABEL_COLUMNS -= {"expected", "target", "output"}  # which other tasks have too
 SPLIT_NAMES = {"train": "train", "dev": "dev", "test": "test", "validation": "dev"}
 """The names that splits have, and what they are called here."""
 HEAD_BYTES = 1_000_000  # bytes of a file that are looked at to guess its format
@@ -97,6 +98,8 @@ class Source:
     """How many records of a draft have no gold."""
     used_paths: set[str] = field(default_factory=set)
     """The paths of ``map`` that a row of a table has."""
+    answer_column: str = ""
+    """The column of a table that is read as the answer."""
     numbered: bool = False
     """Whether ids are numbers of rows, because the file has none; set by readers of tables."""
 

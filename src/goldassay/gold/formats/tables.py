@@ -1,9 +1,10 @@
 """Rows with named columns: ``csv``, ``tsv``, ``parquet``, lists in JSON, data sets, and records in Python.
 
 Extraction, classification and answering find their columns by their names (`COLUMN_NAMES`), other tasks have the names
-of their fields; what is not a field goes to ``meta``, and of a JSON file with the names of our fields it is an error. A
-row without an id is named by its number. A ``document`` column, or ``doc_id`` next to an ``id``, says which rows belong
-together. Of your own task a record has any fields: a column of whole numbers, numbers or true/false is read as such.
+of their fields; what is not a field goes to ``meta``, and of gold in a JSON file with the names of our fields it is an
+error. A row without an id is named by its number. A ``document`` column, or ``doc_id`` next to an ``id``, says which
+rows belong together. Of your own task a record has any fields: a column of whole numbers, numbers or true/false is read
+as such.
 
 In a cell of a table, secondary types are separated by ``|``, ``,`` or ``;``; several texts are a JSON list
 (``["1800", "in 1800"]``) or have ``|`` between them, and an empty ``answers`` is a question without an answer. A csv
@@ -39,15 +40,14 @@ from goldassay.core.fields import Fields, JsonObject, message_path
 from goldassay.core.measure import ANSWER_FIELDS, TASKS
 from goldassay.gold import anyfields
 from goldassay.gold.formats import BY_QUERY_HEAD, SPLIT_NAMES, Format, Source, SourceRecord, head, is_by_split, trec
-from goldassay.gold.records import LABEL_FIELDS, is_labelled, schema
+from goldassay.gold.records import COLUMN_NAMES, LABEL_FIELDS, is_labelled, schema
 from goldassay.gold.shapes import Side
 
 WRITTEN = ("classification", "answering")
 HF = "hf:"
 DATASET_FILES = ("state.json", "dataset_dict.json")  # what a folder of `save_to_disk` holds
-COLUMN_NAMES: dict[str, dict[str, dict[str, list[str]]]] = files.resource("columns.json")
-"""The fields of each task's gold and predictions with the names that their columns may have, the usual one first."""
 INSTEAD = {"label": ("labels", "score"), "answers": ("reference",), "calls": ("messages",)}
+ANSWERS = ("label", "answers", "answer", "entities", "triples")
 LIST_FIELDS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
 NUMBERS = ("score", "weight", "confidence", "latency_ms")
 JSON_FIELDS = ("meta", "strata", "citations", "answer_starts", "probabilities", "errors", *anyfields.DRAFTED)
@@ -189,6 +189,7 @@ def _record(row: JsonObject, source: Source) -> JsonObject:
         column = next((by_name[name] for name in names if name in by_name), None)
         if column is not None and column not in columns.values():
             columns[field] = column
+    source.answer_column = next((columns[name] for name in ANSWERS if name in columns), "")
     if source.task == "classification" and "label" in columns:  # where there is a label, a score is not a grade
         score = columns.pop("score", None)
         if source.side == "pred" and score is not None:
@@ -219,8 +220,8 @@ def _record(row: JsonObject, source: Source) -> JsonObject:
             path = message_path(row, "COLUMN")
             raise DataError(f'no column {name}; there are {header}; rename one, or set `map={{"{name}": "{path}"}}`')
     unused = {name: value for name, value in row.items() if value not in (None, "")}
-    own_names = all(field == column for field, column in columns.items())
-    if unused and source.format == "json" and "map" not in source.options and own_names:
+    is_gold = source.side == "gold" and all(field == column for field, column in columns.items())
+    if unused and source.format == "json" and "map" not in source.options and is_gold:
         return {**record, **unused}  # which are not fields of this record
     return {**record, "meta": {**unused, **(record.get("meta") or {})}} if unused else record
 
