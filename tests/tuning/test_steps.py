@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,8 @@ def test_of_two_agents_in_a_run_each_error_is_patched_where_the_call_was_made(
         (row,) = run.rows
         assert [error.predictor for error in row.errors] == ["find.react", "check.react"]
         assert shown_steps(row) == (list(row.steps), 4)  # the tree with its times, of which step 4 is the search
+        last = replace(row, prediction={"calls": [{"name": "read", "args": {"id": "2"}}]}, errors=row.errors[:1])
+        assert row.steps[shown_steps(last)[1] or 0].name == "read"  # of the last agent's calls alone, too
     patched = {pattern.errors[0].field: predictor_for(pattern, program)[0] for pattern in patterns.find(run.cases)}
     assert patched == {"search.query": "find.react", "read.id": "check.react"}
 

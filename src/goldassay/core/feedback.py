@@ -158,29 +158,27 @@ def _of_other_agents(errors: Sequence[Error], pred: object, trace: Any, pred_tra
     tool, or else of the one that made the call before.
     """
     made = [(step, call) for step in trace or () for call in _calls(step[2])]
-    outputs = [step[2] for step in pred_trace or ()]
-    agent = next((step[0] for step, _ in made if any(step[2] is output for output in outputs)), None)
+    outputs = {id(step[2]) for step in pred_trace or ()}
+    agent = next((id(step[0]) for step, _ in made if id(step[2]) in outputs), None)
     fields = read(pred, "trajectory", None)
     calls: list[list[object]] = []
-    if isinstance(fields, Mapping):
-        names_of_call = ("thought", "tool_name", "tool_args")
-        indices = [name.rpartition("_")[2] for name in fields if name.startswith("tool_name_")]
-        calls = [[fields.get(f"{name}_{index}") for name in names_of_call] for index in indices]
+    for name in fields if isinstance(fields, Mapping) else ():
+        if name.startswith("tool_name_"):
+            calls.append(
+                [fields.get(name.replace("tool_name", part)) for part in ("thought", "tool_name", "tool_args")]
+            )
     for turn in read(pred, "history.messages", None) or ():
         calls = [*(calls if not calls or calls[-1][1] != "submit" else ()), *_calls(turn)]
     calls = [call for call in calls if call[1] not in ("finish", "submit")] or calls
-    agents = list({id(step[0]): step for step, _ in made}.values())
     others = []
-    for error in errors:
-        if error.step is None or not calls or agent is None:
-            continue
-        is_missing = error.kind == "missing_call"
-        call = calls[max(0, min(error.step - is_missing, len(calls) - 1))]
-        makers = [step[0] for step, its_call in made if its_call == call]
-        having = [step[0] for step in agents if error.gold_type in _tools(step)] if is_missing else []
-        makers = having if len(having) == 1 else makers
-        if makers and all(maker is not agent for maker in makers):
-            others.append(error)
+    for error in errors if calls and agent else ():
+        if error.step is not None:
+            is_missing = error.kind == "missing_call"
+            call = calls[max(0, min(error.step - is_missing, len(calls) - 1))]
+            makers = {id(step[0]) for step, its_call in made if its_call == call}
+            having = {id(step[0]) for step, _ in made if error.gold_type in _tools(step)}
+            makers = having if is_missing and len(having) == 1 else makers
+            others += [error] if makers and agent not in makers else []
     return others
 
 

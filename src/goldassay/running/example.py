@@ -20,7 +20,6 @@ from goldassay.core.fields import identity
 from goldassay.core.measure import Error, failed
 from goldassay.core.metric import Metric, failed_with
 from goldassay.core.shape import shape_of
-from goldassay.measures.trajectories.records import CALLING, steps_of
 from goldassay.models.lm.models import CallNotes, watch
 from goldassay.running.account import Account
 from goldassay.running.budget import SILENT
@@ -118,19 +117,13 @@ class Measuring:
 def _with_maker(error: Error, row: Row) -> Error:
     """An error of a call with the predictor that made the recorded call; a prediction does not tell two agents apart.
 
-    What is missing is due to the one that made the call before. Of several agents the last may return its calls alone.
+    What is missing is due to the one that made the call before.
     """
     if error.step is None:
         return error
-    named = [step.name for step in steps_of(row.prediction or {}) if step.kind in CALLING]
-    calls = [step for step in row.steps if step.kind in CALLING]
-    for first in range(len(calls) - len(named), -1, -1):
-        made = calls[first : first + len(named)]
-        if [step.name for step in made] == named:
-            before = made[: error.step + (error.kind != "missing_call")]
-            makers = [step.predictor for step in before if step.predictor]
-            return replace(error, predictor=makers[-1]) if makers else error
-    return error
+    before = row.recorded_calls[: error.step + (error.kind != "missing_call")]
+    makers = [step.predictor for step in before if step.predictor]
+    return replace(error, predictor=makers[-1]) if makers else error
 
 
 def with_models(example: dspy.Example, models: Mapping[str, Any]) -> dspy.Example:

@@ -22,6 +22,7 @@ from goldassay.core.fields import Fields, JsonObject, Record, cluster, identity,
 from goldassay.core.measure import Assessment, Error, Names
 from goldassay.core.steps import Step
 from goldassay.core.tally import Evidence, flat, nested
+from goldassay.measures.trajectories.records import CALLING, steps_of
 from goldassay.statistics.design import SAMPLING
 
 ROWS_IN_MEMORY = 20_000  # rows that stay in memory too
@@ -131,6 +132,20 @@ class Row:
         if self.usage:
             state["usage"] = self.usage.state()
         return state
+
+    @property
+    def recorded_calls(self) -> list[Step]:
+        """The recorded calls behind the trajectory of the prediction; none where they differ.
+
+        Of several agents the last may return its calls alone.
+        """
+        names = [step.name for step in steps_of(self.prediction or {}) if step.kind in CALLING]
+        calls = [step for step in self.steps if step.kind in CALLING]
+        for first in range(len(calls) - len(names), -1, -1):
+            made = calls[first : first + len(names)]
+            if [step.name for step in made] == names:
+                return made
+        return []
 
     def check(self) -> None:
         """Check what came from a file of another program.

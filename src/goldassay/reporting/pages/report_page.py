@@ -385,14 +385,13 @@ def shown_steps(row: Row) -> tuple[list[Step], int | None]:
     Those that were recorded hold more than those of the prediction: they are shown if their calls are the same.
     """
     steps = steps_of(row.prediction or {})
-    names = [step.name for step in steps if step.kind in CALLING]
-    recorded = [step.name for step in row.steps if step.kind in CALLING]
-    if row.steps and (not steps or (names and recorded[: len(names)] == names)):
+    calls = row.recorded_calls
+    if calls or not steps:
         steps = list(row.steps)
     wrong = min((error.step for error in row.errors if error.step is not None), default=None)
     if wrong is not None:
-        calls = [index for index, step in enumerate(steps) if step.kind in CALLING]
-        wrong = calls[wrong] if wrong < len(calls) else len(steps)
+        calls = calls or [step for step in steps if step.kind in CALLING]
+        wrong = calls[wrong].index if wrong < len(calls) else len(steps)
     return steps, wrong
 
 
