@@ -53,7 +53,7 @@ def test_planted_units_get_their_verdicts(lm: Any, tmp_path: Path) -> None:
     assert patch.status == "proven"
     assert apply(program(), patch).signature.instructions == pruned.program.signature.instructions
     file = tmp_path / "labels.proof.json"
-    write_proof(explained.proof, file)
+    write_proof(explained, file)
     assert check_proof(program(), file, "scripted/obedient") == []
     edited = program("\n".join([*LINES[1:], "Be brief."]))
     assert check_proof(edited, file, "scripted/obedient") == [

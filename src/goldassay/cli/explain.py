@@ -96,7 +96,7 @@ def explain(program: use.Name, explaining: ExplainOptions, json: bool = False, s
                 origins=origins,
                 share=0.5 if explaining.prune else 1.0,
             )
-        write_proof(explanation.proof, file)
+        write_proof(explanation, file)
         explanations.append(explanation)
     first = explanations[0]
     view = [part for explanation in explanations for part in explanation.view()]

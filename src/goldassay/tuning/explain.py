@@ -227,33 +227,21 @@ class Ablation:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(Displayed):
-    """The worth of each unit of a program's prompts on some gold, with one model.
+class Explanation(PromptProof, Displayed):
+    """The worth of each unit of a program's prompts on some gold, with one model: the proof, and how it was found.
 
     ``units`` are in the order of the prompts, ``groups`` are sets of units that stand in for each other. ``value`` is
     that of the whole program. ``gold`` is the hash of the examples, of which ``n`` were measured.
     """
 
-    units: list[Unit]
-    groups: list[Group]
-    value: float
-    n: int
-    margin: float
-    program: str
-    gold: str
-    model: str | None = None
+    value: float = 0.0
+    margin: float = MARGIN
+    groups: list[Group] = field(default_factory=list)
+    program: str = ""
     cost: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    ablation: Ablation | None = field(default=None, repr=False, compare=False)
-    unmeasured: tuple[str, ...] = ()
+    ablation: Ablation | None = field(default=None, compare=False)
     unit = "examples"
-
-    @property
-    def proof(self) -> PromptProof:
-        """The proof that it is."""
-        return PromptProof(
-            self.model, self.units, self.gold, self.n, self.value, self.margin, unmeasured=list(self.unmeasured)
-        )
 
     @property
     def sentence(self) -> str:
@@ -378,18 +366,18 @@ def explain(
             judged[index] = replace(judged[index], notes=(*judged[index].notes, f"stands in for {partners}: keep one"))
     notes = [f"the budget allows {ablation.n} of {len(gold)} examples"] if ablation.n < len(gold) else []
     return Explanation(
-        judged,
-        groups,
-        float(complete.value),
-        ablation.n,
-        margin,
-        fingerprint(program),
-        gold_hash(gold),
         lm_name(use.lm),
-        dict(bench.cost),
-        (*notes, *map(str, shortcuts(gold, output_fields(program)))),
-        ablation,
-        tuple(unmeasured_parts(program)),
+        judged,
+        gold_hash(gold),
+        ablation.n,
+        float(complete.value),
+        margin,
+        unmeasured=unmeasured_parts(program),
+        groups=groups,
+        program=fingerprint(program),
+        cost=dict(bench.cost),
+        notes=(*notes, *map(str, shortcuts(gold, output_fields(program)))),
+        ablation=ablation,
     )
 
 

@@ -13,7 +13,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -150,9 +150,9 @@ def units_of(program: Module, origins: Sequence[Patch] = ()) -> list[Unit]:
             lines = "\n".join(_lines({key: demo[key] for key in signature.fields if key in demo}))
             units.append(Unit(lines, "demonstration", name, index, tokens(lines)))
     if isinstance(program, Wrapped):  # the examples besides the predictors' own
-        fields = {key for signature in signatures(program).values() for key in signature.fields}
+        keys = {key for signature in signatures(program).values() for key in signature.fields}
         shown_to_all = [
-            "\n".join(_lines({key: value for key, value in example.items() if key in fields}))
+            "\n".join(_lines({key: value for key, value in example.items() if key in keys}))
             for example in program.examples
         ]
         all_names = ", ".join(named)
@@ -374,7 +374,7 @@ def write_proof(proof: PromptProof, file: Path) -> None:
     proofs = []
     for written in [*(old for old in earlier if old.model != proof.model), new]:
         rows = [{name: value for name, value in unit.state().items() if name != "index"} for unit in written.units]
-        proofs.append({**asdict(written), "units": rows})
+        proofs.append({item.name: getattr(written, item.name) for item in fields(PromptProof)} | {"units": rows})
     jsonl.replace(file, f"{jsonl.dumps({'schema': PROOF_SCHEMA, 'proofs': proofs}, indent=1)}\n")
 
 
