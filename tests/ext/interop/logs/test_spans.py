@@ -616,13 +616,14 @@ def test_a_call_that_two_instruments_recorded_is_one(tmp_path: Path) -> None:
     ]
 
 
-def test_the_span_of_merged_results_is_no_call(tmp_path: Path) -> None:
-    """Google ADK writes one more where a model made calls in parallel: it counted as a call of a tool of that name."""
+@pytest.mark.parametrize("name", ["(merged tools)", "handoff to Reader"])
+def test_a_span_that_is_beside_those_of_calls_is_no_call(tmp_path: Path, name: str) -> None:
+    """Of Google ADK, where a model made calls in parallel, and of OpenAI's agents: a call too many counted."""
     rows = phoenix(nested=True)
-    rows[3]["attributes"]["tool.name"] = rows[3]["name"] = "(merged tools)"
+    rows[3]["attributes"]["tool.name"] = rows[3]["name"] = name
     rows[3]["attributes"]["openinference.span.kind"] = "TOOL"
     kinds = [(step.kind, step.name) for step in steps_in(write(tmp_path / "traces.json", rows))]
-    assert ("module", "(merged tools)") in kinds
+    assert ("module", name) in kinds
 
 
 def test_what_traceloop_writes_of_langchain_is_without_its_tags(tmp_path: Path) -> None:

@@ -44,7 +44,9 @@ FAILED_STATUS = (2, "2", "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR", "erro
 API_PREFIX = re.compile(r"^(message|tool_call)\.(function\.)?")
 DSPY_TOOL = re.compile(r"^Tool\.|\.(__call__|acall)$")  # around the name of DSPy's tools, of MLflow and OpenInference
 SMOLAGENTS = "sanitize_inputs_outputs"  # of all calls of its tools
-MERGED_TOOLS = "(merged tools)"  # Google ADK's span besides those of calls in parallel
+NO_CALL = re.compile(
+    r"\(merged tools\)|handoff to .*"
+)  # spans of Google ADK and OpenAI's agents besides those of calls
 CALL_FAILED = "the traced call failed"
 UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
 
@@ -96,7 +98,7 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
                     name = DSPY_TOOL.sub("", name)
                 is_end = name in (FINISH, SUBMIT) and outer is not None and outer.name.startswith("ReAct")
                 is_end = is_end or (name == "final_answer" and SMOLAGENTS in str(span.get("args")))
-                if is_end or name == MERGED_TOOLS:  # the tool with which an agent ends
+                if is_end or NO_CALL.fullmatch(name):  # the tool with which an agent ends
                     kind = "module"
                 args = as_object(span.get("args"), "input")
                 if kind in CALLING and args.keys() == {"input"}:  # OpenInference writes a text alone without its name
