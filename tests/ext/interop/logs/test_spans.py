@@ -671,11 +671,17 @@ def test_tools_of_smolagents_and_llama_index_have_their_arguments(tmp_path: Path
         given = {"kwargs": kwargs} if name == "find" else given  # LlamaIndex
         about = {"tool.name": name, "input.value": json.dumps(given)}
         rows.append({"context": {"trace_id": "t", "span_id": name}, "span_kind": "TOOL", "attributes": about})
+    # smolagents' agents write code, in which arguments may be without their names
+    given = {"args": ["Delft"], "sanitize_inputs_outputs": False, "kwargs": {"limit": 3}}
+    schema = {"query": {"type": "string"}, "limit": {"type": "integer"}}
+    about = {"tool.name": "search", "tool.parameters": json.dumps(schema), "input.value": json.dumps(given)}
+    rows.append({"context": {"trace_id": "t", "span_id": "code"}, "span_kind": "TOOL", "attributes": about})
     steps = steps_in(write(tmp_path / "spans.json", rows))
     assert [(step.kind, step.name, dict(step.args)) for step in steps] == [
         ("tool", "read", {"id": 7}),
         ("module", "final_answer", {"answer": "1847"}),
         ("tool", "find", {"id": 9}),
+        ("tool", "search", {"query": "Delft", "limit": 3}),
     ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import takewhile, zip_longest
@@ -61,7 +61,7 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
     """
     ordered = sorted(spans, key=lambda span: moment(span.get("start")))
     calling = [span for span in ordered if kind_of(span) in CALLING]
-    has_names = all(as_object(span.get("args"), "input").keys() != {"input"} for span in calling)
+    has_names = all(_args_of(span).keys() != {"input"} for span in calling)
     asked = [] if calling and has_names else _calls_of(ordered)
     ordered += [] if calling else asked
     named: dict[tuple[str, str], JsonObject] = {}  # arguments that are one text, by the tool and the text
@@ -100,7 +100,7 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
                 is_end = is_end or (name == "final_answer" and SMOLAGENTS in str(span.get("args")))
                 if is_end or NO_CALL.fullmatch(name):  # the tool with which an agent ends
                     kind = "module"
-                args = as_object(span.get("args"), "input")
+                args = _args_of(span)
                 if kind in CALLING and args.keys() == {"input"}:  # OpenInference writes a text alone without its name
                     args = named.get((name, str(args["input"])), args)
                 args = scrub(bounded({} if args in ({"input": None}, {"input": {}}) else args))
@@ -206,11 +206,18 @@ def _without_tags(value: JSON) -> JSON:
     return value  # type: ignore[no-any-return]
 
 
-def as_object(value: JSON, name: str) -> JsonObject:
+def _args_of(span: Sample) -> JsonObject:
+    """The arguments of a span; those without a name have those of the tool's parameters, in their order."""
+    schema = decoded(span.get("parameters"))
+    names = schema.get("properties", schema) if isinstance(schema, dict) else ()
+    return as_object(span.get("args"), "input", tuple(names))
+
+
+def as_object(value: JSON, name: str, parameters: Sequence[str] = ()) -> JsonObject:
     """A value as an object; one that is none is its one field, and so is one whose only field is ``input``.
 
     What Traceloop, Langfuse, LlamaIndex and smolagents write of a function, ``args`` and ``kwargs``, are its arguments
-    by name; a single one without a name is the value.
+    by name, with those of its ``parameters``; a single one without a name is the value.
     """
     value = decoded(value)
     if isinstance(value, dict) and value.keys() == {"input"}:
@@ -219,7 +226,10 @@ def as_object(value: JSON, name: str) -> JsonObject:
     if is_call and isinstance(value, dict) and isinstance(value.get("kwargs"), dict):
         args = value.get("args")
         kwargs = value["kwargs"]
-        if not kwargs and isinstance(args, list) and len(args) == 1:
-            return as_object(args[0], name)
-        value = kwargs | ({"args": args} if args else {})
+        if not isinstance(args, list) or len(args) > len(parameters):
+            if not kwargs and isinstance(args, list) and len(args) == 1:
+                return as_object(args[0], name)
+            value = kwargs | ({"args": args} if args else {})
+        else:
+            value = dict(zip(parameters, args, strict=False)) | kwargs
     return value if isinstance(value, dict) and value else {name: value}
