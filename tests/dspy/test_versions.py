@@ -24,6 +24,7 @@ from goldassay.judges import Judge
 from goldassay.measures import classification, extraction
 from goldassay.models.lm import TerseAdapter, limited
 from goldassay.tuning import tune
+from goldassay.tuning.tuner import splits_of
 
 Kind = Literal["museum", "archive"]
 METRIC = Metric(classification.Accuracy())
@@ -131,6 +132,14 @@ def test_tuning_saves_a_program_that_loads(lm: Any, tmp_path: Path) -> None:
                  folder=tmp_path / "tuned")  # fmt: skip
     assert tuned.test is not None
     assert tuned.test.after.values["accuracy"] > tuned.test.before.values["accuracy"]
+
+
+def test_gold_that_was_labelled_for_another_question_keeps_its_inputs() -> None:
+    sampling = {"question": "errors", "stratum": "disagree", "size": 9, "population": 40, "position": 0}
+    train = [example.copy(sampling=sampling).with_inputs("text") for example in gold(1)]
+    (example,) = splits_of({"train": train})["train"]
+    assert "sampling" not in example
+    assert [*example.inputs().keys()] == ["text"]
 
 
 def test_a_judge_asks_its_own_model(lm: Any, server: Scripted) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goldassay._support.dspy_compat import input_keys
 from goldassay._support.exceptions import DataError
 from goldassay._support.jsonl import JSON
 from goldassay.core.feedback import differences
@@ -74,8 +75,8 @@ def system_of(evaluation: Any) -> LogSystem:
     for at, (example, prediction, result) in enumerate(evaluation.results):
         if (score := number(getattr(result, "score", result))) is None:
             raise DataError(f"the score of example {at + 1} is {result!r:.60}, which is not a number")
-        inputs = dict(example.inputs())
         fields = example.toDict()
+        inputs = {key: fields[key] for key in input_keys(example) or ()}
         gold = {key: value for key, value in fields.items() if key not in inputs}
         parts = {"inputs": inputs, "gold": gold, "prediction": dict(prediction.items()), "metadata": fields}
         error = "" if len(prediction) else f"{PROGRAM_RAISED} an error"

@@ -28,7 +28,7 @@ import dspy
 from dspy import Module
 
 from goldassay._support import jsonl
-from goldassay._support.dspy_compat import Teleprompter
+from goldassay._support.dspy_compat import Teleprompter, without
 from goldassay._support.exceptions import DataError, GoldassayError, ModelError, RunStopped, StorageError
 from goldassay.core.fields import read, shared_text
 from goldassay.core.metric import AnyMetric
@@ -160,7 +160,7 @@ def splits_of(gold: object, seed: int = 0) -> dict[str, list[dspy.Example]]:
     splits = {name: list(read(division, name, None) or []) for name in ("train", "dev", "test")}
     for name in ("train", "dev"):
         if Design.of(splits[name]).why_no_estimate:
-            splits[name] = [example.without(SAMPLING) for example in splits[name]]
+            splits[name] = [without(SAMPLING, example) for example in splits[name]]
     return splits
 
 
