@@ -743,6 +743,26 @@ def test_the_question_of_langgraph_is_the_users_in_its_short_form_too(tmp_path: 
     assert system.samples[0]["inputs"] == {"input": "Where is the archive?"}
 
 
+def test_the_root_of_a_trace_alone_has_the_calls_of_its_last_turn(tmp_path: Path) -> None:
+    """As ``client.list_runs(is_root=True)`` of LangSmith gives agents of LangGraph: it was a trace without calls."""
+    turns = []
+    for name in ("first", "archive"):
+        call = {"name": "search", "args": {"query": name}, "id": name}
+        turns += [
+            {"type": "human", "content": f"Where is the {name}?"},
+            {"type": "ai", "content": "", "tool_calls": [call]},
+        ]
+        turns += [{"type": "tool", "content": "p1", "tool_call_id": name}, {"type": "ai", "content": "Gouda"}]
+    root = {"id": "a", "trace_id": "a", "run_type": "chain", "name": "LangGraph", "start_time": "2026-11-25T10:00:00"}
+    run = {**root, "inputs": {"messages": turns[4:5]}, "outputs": {"messages": turns}}
+    gold = [
+        {"id": "g", "question": "Where is the archive?", "calls": [{"name": "search", "args": {"query": "archive"}}]}
+    ]
+    file = write(tmp_path / "runs.json", [run])
+    assert goldassay.score("trajectories", gold, str(file)).values["trajectory_exact_match"] == 1
+    assert [step.output for step in steps_in(file) if step.kind == "tool"] == ["p1"]
+
+
 def test_a_tool_that_langchain_calls_without_arguments_has_none(tmp_path: Path) -> None:
     rows = langsmith(nested=False)
     rows[2]["inputs"] = {"input": "{}"}

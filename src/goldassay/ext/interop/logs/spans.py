@@ -124,11 +124,16 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
 
 
 def _calls_of(spans: list[Sample]) -> list[Sample]:
-    """The calls that the models of a trace asked for, as spans inside theirs; results are in what a model got next."""
+    """The calls that the models of a trace asked for, as spans inside theirs; results are in what a model got next.
+
+    Of a trace without models, such as a root of LangSmith alone, they are in what its first span returned, after the
+    last message of the user.
+    """
     calls: list[Sample] = []
-    models = [span for span in spans if kind_of(span) == "model"]
+    models = [span for span in spans if kind_of(span) == "model"] or spans[:1]
     for span, following in zip_longest(models, models[1:], fillvalue=Sample()):
-        replies = messages_in(span.get("replies") or span.get("output"))
+        replies = messages_in(span.get("replies") or span.get("output"))[::-1]
+        replies = list(takewhile(lambda message: role_of(message) != "human", replies))[::-1]
         later = messages_in(following.get("asked") or following.get("args"))
         results = list(takewhile(lambda message: role_of(message) not in MODEL_ROLES, reversed(later)))[::-1]
         with suppress(DataError):
