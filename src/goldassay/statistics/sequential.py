@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from goldassay._support.exceptions import GoldassayError
 from goldassay.core.evidence import Evidences, Floats, Values, slope_between
-from goldassay.core.fields import JsonObject
 from goldassay.core.tally import Tally
 
 STAKES = np.array([0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
@@ -31,23 +30,16 @@ FIRST_LOOK = 8  # examples before the first look
 class SequentialTest:
     """The state of a sequential test: ``decision`` is ``accept``, ``reject`` or ``continue``.
 
-    ``used`` of ``n`` examples (or clusters) were looked at when it was taken. ``p`` is valid at any time: it may be
-    read after every look; ``wealth`` is the evidence for a gain, ``against`` the evidence that there is none
-    worth having. ``difference`` is the difference of the corpus values over the examples used.
+    ``used`` examples (or clusters) were looked at when it was taken. ``p`` is valid at any time: it may be read after
+    every look; ``wealth`` is the evidence for a gain. ``difference`` is that of the corpus values over the examples
+    used.
     """
 
     decision: str
     p: float
     wealth: float
-    against: float
     used: int
-    n: int
     difference: float
-    alpha: float = 0.05
-
-    def state(self) -> JsonObject:
-        """As JSON."""
-        return asdict(self)
 
 
 @dataclass
@@ -151,7 +143,6 @@ def sequential_test(
     done = 0
     decision = "continue"
     better = Bets()
-    worse = Bets()
     gaps: list[float] = []
     for stop in stops:
         sum_a = rows_a[:stop].sum(axis=0)
@@ -169,7 +160,7 @@ def sequential_test(
             decision = "reject"
             break
     difference = joint.of(rows_a[:done]) - joint.of(rows_b[:done])
-    return SequentialTest(decision, better.p, better.wealth, worse.wealth, done, n, difference, alpha)
+    return SequentialTest(decision, better.p, better.wealth, done, difference)
 
 
 def stages(n: int) -> list[int]:

@@ -255,7 +255,6 @@ class Tuned(Displayed):
     dev: Trial
     test: Trial | None
     cost: dict[str, float]
-    seed: int
     stopped: str = ""
     ledger: Ledger = field(default_factory=Ledger)
     """Every patch that was tried, with its effect and verdict (``patches`` only)."""

@@ -261,7 +261,7 @@ class TuningRun:
         if test is not None:  # test alone proves, if there is one
             better = test.comparison.verdict == ComparisonVerdict.BETTER
             ledger.conclude(replace(ledger.verdict, proven=ledger.verdict.kept and better, by="one look at test"))
-        return Tuned(tuned_program, name, dev, test, cost, options.seed, stopped, ledger, note, references)
+        return Tuned(tuned_program, name, dev, test, cost, stopped, ledger, note, references)
 
     @property
     def costly(self) -> list[str]:
@@ -440,7 +440,7 @@ class TuningRun:
             rows.append(row)
         winner = chosen.program if chosen else self.program
         name = chosen.name if chosen else "none"
-        return Tuned(winner, name, dev, test, meter.state(), seed, arms=tuple(rows), corrected=audit)
+        return Tuned(winner, name, dev, test, meter.state(), arms=tuple(rows), corrected=audit)
 
 
 def _better(run: Run, other: Run) -> bool:
