@@ -12,7 +12,7 @@ from pathlib import Path
 
 from goldassay._support import files
 from goldassay._support.jsonl import JSON
-from goldassay.core.fields import read
+from goldassay.core.fields import as_text, read
 from goldassay.gold.formats import HEAD_BYTES, Format, Source, SourceRecord
 
 KEYS = (
@@ -38,8 +38,9 @@ def _traces(source: Source) -> Iterator[SourceRecord]:
         if source.is_first(sample):
             name = str(sample["id"])
             steps = [step.state() for step in sample.get("steps") or ()]
-            outputs = (read(sample, f"prediction.{path}", None) for path in ("answer", "output.answer"))
-            answers = [*_texts(next(filter(None, outputs), sample.get("prediction")))]
+            outputs = (read(sample, f"prediction.{path}", None) for path in ("answer", "output.answer", "output"))
+            answer = next((value for value in outputs if value is not None), sample.get("prediction"))
+            answers = [*_texts(as_text(answer))]
             source.questions[name] = [*_texts(sample.get("inputs"))]
             record = {"id": name, "trajectory": steps, "answer": answers[-1] if answers else None}
             yield SourceRecord({**record, "finished": not sample.get("error")})

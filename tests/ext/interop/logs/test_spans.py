@@ -231,13 +231,20 @@ def test_traces_are_predictions_of_gold_with_their_id_or_their_question(tmp_path
     assert (values["failed_calls"], values["finished"], values["steps"]) == (1 / 3, 1, len(steps_in(file)))
 
 
-def test_the_answer_of_a_trace_is_its_field_of_that_name(tmp_path: Path) -> None:
-    outputs = {"answer": "Gouda", "history": {"messages": []}, "termination_reason": "submit"}  # of a ReActV2
+@pytest.mark.parametrize(
+    ("outputs", "answer"),
+    [
+        ({"answer": "Gouda", "history": {"messages": []}, "termination_reason": "submit"}, "Gouda"),  # of a ReActV2
+        ({"answer": 1246, "reasoning": "it says so"}, "1246"),  # it was the reasoning
+        (1246, "1246"),
+    ],
+)
+def test_the_answer_of_a_trace_is_its_field_of_that_name(tmp_path: Path, outputs: Any, answer: str) -> None:
     about = {"input.value": '{"question": "where"}', "output.value": json.dumps(outputs)}
     root: Row = {"context": {"trace_id": "t", "span_id": "a"}, "parent_id": None, "name": "agent", "attributes": about}
     call: Row = {"context": {"trace_id": "t", "span_id": "b"}, "parent_id": "a", "name": "read", "span_kind": "TOOL"}
     (record,) = read(write(tmp_path / "spans.json", [root, call]), "trajectories", side="pred")
-    assert record["answer"] == "Gouda"
+    assert record["answer"] == answer
 
 
 QUESTION = {"role": "user", "content": "Where is the archive?"}
