@@ -38,7 +38,8 @@ def _traces(source: Source) -> Iterator[SourceRecord]:
         if source.is_first(sample):
             name = str(sample["id"])
             steps = [step.state() for step in sample.get("steps") or ()]
-            outputs = (read(sample, f"prediction.{path}", None) for path in ("answer", "output.answer", "output"))
+            paths = ("answer", "output.answer", "output.output", "output")
+            outputs = (read(sample, f"prediction.{path}", None) for path in paths)
             answer = next((value for value in outputs if value is not None), sample.get("prediction"))
             answers = [*_texts(as_text(answer))]
             source.questions[name] = [*_texts(sample.get("inputs"))]

@@ -512,6 +512,29 @@ def test_the_answer_of_googles_adk_and_of_crewai_is_the_text_that_they_say(tmp_p
     assert record["answer"] == "Gouda"
 
 
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        {"messages": [{"type": "human", "content": "Where?"}, {"type": "ai", "content": "Gouda", "id": "run 7"}]},
+        {"output": "Gouda", "_state": {"status": "complete"}},
+    ],
+)
+def test_the_answer_of_langgraph_and_of_pydantic_ai_in_mlflow_is_the_text_that_they_say(
+    tmp_path: Path, outputs: Row
+) -> None:
+    """Of both it was the last text in what they return."""
+    inputs = {"messages": [["user", "Where is the archive?"]]}
+    about = {"mlflow.spanInputs": json.dumps(inputs), "mlflow.spanOutputs": json.dumps(outputs)}
+    root: Row = {"span_id": "a", "trace_id": "t", "name": "agent", "attributes": about}
+    call: Row = {"span_id": "b", "trace_id": "t", "parent_span_id": "a", "name": "read"}
+    call["attributes"] = {"mlflow.spanType": '"TOOL"', "mlflow.spanInputs": "{}"}
+    file = write(tmp_path / "traces.json", [{"info": {"trace_id": "t"}, "data": {"spans": [root, call]}}])
+    gold = [{"id": "g", "question": "Where is the archive?", "calls": [{"name": "read"}]}]
+    assert goldassay.score("trajectories", gold, str(file)).values["trajectory_exact_match"] == 1
+    (record,) = read(file, "trajectories", side="pred")
+    assert record["answer"] == "Gouda"
+
+
 def test_a_span_that_was_sent_twice_is_one_step(tmp_path: Path) -> None:
     file = write(tmp_path / "traces.json", [EXPORTS["openinference"]] * 2)
     assert [(step.kind, step.name, step.parent) for step in steps_in(file)] == EXPECTED

@@ -265,8 +265,9 @@ def _mlflow(content: Content, file: Path) -> list[LogSystem]:
         spans = (trace.get("data") or {}).get("spans") or trace.get("spans") or []
         if "info" in trace:  # as search_traces has it: the info, with the inputs and outputs of its first span
             attributes = (spans or [{}])[0].get("attributes") or {}
-            paths = {"request": "mlflow.spanInputs", "response": "mlflow.spanOutputs"}
-            trace = trace["info"] | {side: json.loads(attributes.get(name) or "null") for side, name in paths.items()}
+            asked = _of_chat(json.loads(attributes.get("mlflow.spanInputs") or "null"), USER_ROLES)
+            answer = _of_chat(json.loads(attributes.get("mlflow.spanOutputs") or "null"), MODEL_ROLES)
+            trace = trace["info"] | {"request": asked, "response": answer}
         trace["steps"] = tree(map(_span, spans))
         run = (trace.get("trace_metadata") or {}).get("mlflow.sourceRun", "no run")[:8]
         runs[run].append((json.dumps(trace.get("request"), sort_keys=True), trace))
@@ -502,18 +503,22 @@ def _nested(fields: JsonObject) -> JsonObject:
 
 def _side(step: Sample, side: str, name: str, roles: Sequence[str]) -> JsonObject:
     """The inputs or the answer of a trace as an object; of a chat the text of the user or the model."""
-    value = decoded(step.get(side))
+    value = _of_chat(decoded(step.get(side)), roles, is_chat=kind_of(step) == "model")
+    return {} if value is None else as_object(value, name)
+
+
+def _of_chat(value: Any, roles: Sequence[str], *, is_chat: bool = False) -> Any:
+    """The text of the user or the model in what an agent got or gave; what is no chat as it is."""
     if isinstance(value, dict) and value.keys() >= {"raw", "json_dict"}:  # crewAI
         value = value["raw"]
-    if value is None:
-        return {}
-    is_chat = isinstance(value, list) or (
-        isinstance(value, dict) and (value.keys() == {"messages"} or is_event(value))  # LangGraph, Google ADK
-    )
-    messages = messages_in(value) if is_chat or kind_of(step) == "model" else []
+    is_chat = is_chat or isinstance(value, list)
+    is_chat = is_chat or (
+        isinstance(value, dict) and (value.keys() == {"messages"} or is_event(value))
+    )  # LangGraph, ADK
+    messages = messages_in(value) if is_chat else []
     if messages and all("role" in message or role_of(message) in LANGCHAIN_TYPES for message in messages):
-        value = next(iter(_said(messages, *roles)[:: 1 if roles is USER_ROLES else -1]), "")
-    return as_object(value, name)
+        return next(iter(_said(messages, *roles)[:: 1 if roles is USER_ROLES else -1]), "")
+    return value
 
 
 def _attributes(holder: Record) -> JsonObject:
