@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldassay._support.dspy_compat import input_keys
 from goldassay._support.exceptions import DataError
 from goldassay._support.jsonl import JSON
 from goldassay.core.feedback import differences
@@ -71,6 +70,8 @@ def system_of(evaluation: Any) -> LogSystem:
     Raises:
         DataError: A score is not a number.
     """
+    from goldassay._support.dspy_compat import input_keys  # loads DSPy, which a log of another tool does not need
+
     samples: list[Sample] = []
     for at, (example, prediction, result) in enumerate(evaluation.results):
         if (score := number(getattr(result, "score", result))) is None:
