@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,9 @@ def system_of(evaluation: Any) -> LogSystem:
         if (score := number(getattr(result, "score", result))) is None:
             raise DataError(f"the score of example {at + 1} is {result!r:.60}, which is not a number")
         fields = example.toDict()
-        inputs = {key: fields[key] for key in input_keys(example) or ()}
+        inputs = {}
+        with suppress(ValueError):  # it names none
+            inputs = dict(example.inputs())
         gold = {key: value for key, value in fields.items() if key not in inputs}
         parts = {"inputs": inputs, "gold": gold, "prediction": dict(prediction.items()), "metadata": fields}
         error = "" if len(prediction) else f"{PROGRAM_RAISED} an error"
