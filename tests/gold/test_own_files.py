@@ -233,6 +233,35 @@ def test_statements_of_other_tools_are_read(names: tuple[str, str, str]) -> None
     assert goldassay.score("triples", [{"id": "1", "text": "x", "triples": [right]}], rows).values["f1"] == 1
 
 
+@pytest.mark.parametrize(
+    ("task", "gold", "pred", "name", "value"),
+    [
+        ("records", {"expected": {"a": 1, "b": 2}}, {"output": {"a": 1, "b": 3}}, "field_f1", 0.5),
+        ("retrieval", {"query": "?", "expected_ids": ["a"]}, {"retrieved_ids": ["x", "a"]}, "RR", 0.5),
+        ("classification", {"labels": ["a", "b"]}, {"labels": ["a"]}, "set_micro_recall", 0.5),
+        (
+            "linking",
+            {"text": "Delft, Gouda", "links": [[0, 5, "Q690"], {"start": 7, "end": 12, "qid": "Q13"}]},
+            {"links": [(0, 5, "Q690"), {"start": 7, "end": 12, "qid": "NIL"}]},
+            "hits@1",
+            0.5,
+        ),
+    ],
+)
+def test_gold_and_predictions_of_one_table_are_told_apart(
+    tmp_path: Path, task: str, gold: dict[str, Any], pred: dict[str, Any], name: str, value: float
+) -> None:
+    rows = [{"text": "x", **gold, **pred}] if gold.keys().isdisjoint(pred) else [gold]
+    predictions = rows if gold.keys().isdisjoint(pred) else [pred]
+    assert goldassay.score(task, rows, predictions).values[name] == value
+
+
+def test_lists_of_documents_by_query_are_read() -> None:
+    gold: Any = {"q1": {"a", "b"}, "q2": ["c"]}
+    pred: Any = {"q1": ["a", "x"], "q2": ["x", "c"]}
+    assert goldassay.score("retrieval", gold, pred).values["RR"] == 0.75
+
+
 def test_tags_that_are_numbers_are_refused() -> None:
     row = {"id": "1", "tokens": ["Delft", "is"], "ner_tags": [1, 0]}
     with pytest.raises(DataError, match="record 1, ner_tags: tags are names such as B-LOC, not numbers"):

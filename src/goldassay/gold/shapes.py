@@ -63,6 +63,22 @@ def _place(token: object) -> object:
     return (token.get("start"), token.get("end")) if isinstance(token, dict) else token
 
 
+def _or_identifier(field: str) -> BeforeValidator:
+    """A mention whose one item of Wikidata stands under ``qid`` (or in a tuple, third), which goes to the ``field``."""
+
+    def named(value: object) -> object:
+        if isinstance(value, (list, tuple)) and len(value) == 3:
+            value = dict(zip(("start", "end", "qid"), value, strict=True))
+        if not isinstance(value, dict) or field in value or "qid" not in value:
+            return value
+        identifiers = [value["qid"]] if value["qid"] not in (None, "", "NIL") else []
+        by_base = {"wikidata": identifiers} if identifiers else {}
+        rest = {name: value[name] for name in value if name != "qid"}
+        return {**rest, field: by_base if field == "ids" else identifiers}
+
+    return BeforeValidator(named)
+
+
 def _or_value(name: str) -> BeforeValidator:
     """The value of this field may stand for the record."""
     return BeforeValidator(lambda value: {name: value} if isinstance(value, str | int) else value)
@@ -180,7 +196,7 @@ class Linking(Common):
     """A document and its linked mentions, keyed by (document, start, end); ``tokens`` as for entities."""
 
     text: str
-    links: list[Link]
+    links: list[Annotated[Link, _or_identifier("ids")]]
     tokens: NotRequired[list[Token]]
 
 
@@ -340,7 +356,7 @@ class PredictedLink(Strict):
 class PredictedLinking(Predicted):
     """Mentions that a system linked."""
 
-    links: Annotated[list[PredictedLink], _or_json("links")]
+    links: Annotated[list[Annotated[PredictedLink, _or_identifier("candidates")]], _or_json("links")]
 
 
 class RankedDocument(Strict):

@@ -47,7 +47,7 @@ WRITTEN = ("classification", "answering")
 HF = "hf:"
 DATASET_FILES = ("state.json", "dataset_dict.json")  # what a folder of `save_to_disk` holds
 INSTEAD = {"label": ("labels", "score"), "answers": ("reference",), "calls": ("messages",)}
-ANSWERS = ("label", "answers", "answer", "entities", "triples")
+ANSWERS = ("label", "answers", "answer", "entities", "triples", "record")
 LIST_FIELDS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
 NUMBERS = ("score", "weight", "confidence", "latency_ms")
 JSON_FIELDS = ("meta", "strata", "citations", "answer_starts", "probabilities", "errors", *anyfields.DRAFTED)
@@ -92,7 +92,9 @@ def rows(source: Source) -> Iterator[SourceRecord]:
                     with suppress(DataError) if name not in (paths or row) else nullcontext():
                         plain[str(name)] = _plain(value, str(name), predicted)
                 row = plain
-            record = anyfields.nested(row) if source.task == "records" else row
+            names = COLUMN_NAMES["records"][source.side]["record"]
+            is_named = any(isinstance(row.get(name), Mapping) for name in names)  # and not fields of the record
+            record = row if is_named or source.task != "records" else anyfields.nested(row)
             record = _record(record, source) if source.task in TASKS else record
             own_id = record.pop("id", None)
             source.numbered = source.numbered or own_id in (None, "")

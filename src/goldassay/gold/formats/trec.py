@@ -95,14 +95,24 @@ def is_by_query(content: object) -> bool:
 def by_query(content: object, source: Source) -> list[JsonObject] | None:
     """A record a query, of judgements or a run as other tools hold them; None if they are not held like this.
 
-    That is ``{query: {document: number}}``, or a row for each pair of query and document with a column for the number
-    (of a run also its rank), as the tables of BEIR and data frames of ranx have.
+    That is ``{query: {document: number}}``, in Python also ``{query: [document, …]}``, or a row for each pair of query
+    and document with a column for the number (of a run also its rank), as the tables of BEIR and data frames of ranx
+    have.
 
     Raises:
         DataError: A document is twice with one query, or its number is none.
     """
     numbers: dict[str, dict[str, float]] = {}
-    if isinstance(content, Mapping) and is_by_query(content):
+    lists = (list, tuple) if source.side == "pred" else (list, tuple, set, frozenset)
+    if (
+        isinstance(content, Mapping)
+        and all(isinstance(names, lists) for names in content.values())
+        and not any(isinstance(name, Mapping) for names in content.values() for name in names)
+        and "query" not in content  # as in a table by its columns
+    ):
+        for key, names in content.items():
+            numbers[str(key)] = {str(name): 1 if source.side == "gold" else -at for at, name in enumerate(names)}
+    elif isinstance(content, Mapping) and is_by_query(content):
         numbers = {str(query): {str(name): each[name] for name in each} for query, each in content.items()}
     elif isinstance(content, list) and content and isinstance(content[0], Mapping):
         folded = {str(name).lower().replace("-", "_"): name for name in content[0]}
