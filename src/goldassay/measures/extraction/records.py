@@ -55,15 +55,16 @@ class Span(NamedTuple):
 
 
 def spans(items: Entities, side: str = "entities", *, placed: bool = False) -> list[Span]:
-    """Spans from dicts, sequences ``(start, end, type)`` or objects.
+    """Spans from dicts, sequences ``(start, end, type)`` or objects; a ``label`` is a type.
 
     ``None`` for start and end means "not in the text", which only a prediction may say (``placed`` forbids it).
 
     Raises:
         DataError: A span has no type or no valid offsets.
 
-    >>> spans([{"start": 4, "end": 15, "type": "MUS"}, (20, 24, "TMP")])[1].place
-    (20, 24)
+    >>> both = spans([{"start": 4, "end": 15, "label": "MUS"}, (20, 24, "TMP")])
+    >>> both[0].type, both[1].place
+    ('MUS', (20, 24))
     >>> spans([{"start": 9, "end": 4, "type": "MUS"}])
     Traceback (most recent call last):
     goldassay._support.exceptions.DataError: entities[0]: a span must begin before it ends, not 9–4
@@ -87,7 +88,7 @@ def _span(item: object) -> Span:
         item = dict(zip(Span._fields, item[:3], strict=False))
     get = item.get if isinstance(item, Mapping) else lambda name: read(item, name, None)
     start, end, kind, text, parts, form, optional, parent = map(get, Span._fields)
-    kind = without_enums(kind)
+    kind = without_enums(get("label") if kind is None else kind)
     if not isinstance(kind, str):
         has = f"; it has {', '.join(names(item)) or repr(item)}"
         raise DataError(f"a span needs a type{has}" if kind is None else f"the type must be text, not {kind!r}")
