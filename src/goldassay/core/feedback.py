@@ -154,22 +154,20 @@ def feedback(
 def _of_other_agents(errors: Sequence[Error], pred: object, trace: Any, pred_trace: Any) -> list[Error]:
     """The errors that the agent in ``pred_trace`` could not avoid, of a trajectory of several of DSPy's agents.
 
-    A wrong call is of the agent whose thought, tool and arguments it has; a missing one of the only agent that has the
-    tool, or else of the one that made the call before.
+    A wrong call is of the agents that chose its tool and arguments; a missing one of the only agent that has the tool,
+    or else of those that made the call before.
     """
     made = [(step, call) for step in trace or () for call in _calls(step[2])]
     outputs = {id(step[2]) for step in pred_trace or ()}
     agent = next((id(step[0]) for step, _ in made if id(step[2]) in outputs), None)
     fields = read(pred, "trajectory", None)
-    calls: list[list[object]] = []
+    calls: list[tuple[object, object]] = []
     for name in fields if isinstance(fields, Mapping) else ():
         if name.startswith("tool_name_"):
-            calls.append(
-                [fields.get(name.replace("tool_name", part)) for part in ("thought", "tool_name", "tool_args")]
-            )
+            calls.append((fields[name], fields.get(name.replace("name", "args", 1))))
     for turn in read(pred, "history.messages", None) or ():
-        calls = [*(calls if not calls or calls[-1][1] != "submit" else ()), *_calls(turn)]
-    calls = [call for call in calls if call[1] not in ("finish", "submit")] or calls
+        calls = [*(calls if not calls or calls[-1][0] != "submit" else ()), *_calls(turn)]
+    calls = [call for call in calls if call[0] not in ("finish", "submit")] or calls
     others = []
     for error in errors if calls and agent else ():
         if error.step is not None:
@@ -182,12 +180,11 @@ def _of_other_agents(errors: Sequence[Error], pred: object, trace: Any, pred_tra
     return others
 
 
-def _calls(output: object) -> list[list[object]]:
-    """The thought, tool and arguments of each call in an output of DSPy's ReAct or a turn of its ReActV2."""
-    thought = read(output, "next_thought", None)
+def _calls(output: object) -> list[tuple[object, object]]:
+    """The tool and the arguments of each call in an output of DSPy's ReAct or a turn of its ReActV2."""
     if name := read(output, "next_tool_name", None):
-        return [[thought, name, read(output, "next_tool_args", None)]]
-    return [[thought, call.name, call.args] for call in read(output, "tool_calls.tool_calls", None) or ()]
+        return [(name, read(output, "next_tool_args", None))]
+    return [(call.name, call.args) for call in read(output, "tool_calls.tool_calls", None) or ()]
 
 
 def _tools(step: Any) -> Collection[str]:

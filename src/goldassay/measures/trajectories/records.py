@@ -510,14 +510,11 @@ def _part(part: Record) -> Fields:
     kind = kind_of_part(fields)
     if not kind and fields.keys() & {"arguments", "call_id"}:  # AutoGen
         kind = "tool_call" if "arguments" in fields else "tool_result"
-    tool = fields.get("toolName") or fields.get("tool_name")
     if (call_id := fields.get("toolCallId") or fields.get("toolUseId")) is not None:
         fields["id"] = call_id
         if kind.startswith("tool_") and not kind.endswith((*CALL_PARTS, *RESULT_PARTS)):
-            tool = tool or kind.removeprefix("tool_")  # the interface of Vercel's AI SDK
+            fields.setdefault("toolName", kind.removeprefix("tool_"))  # the interface of Vercel's AI SDK
             kind = "tool_call"
-    if tool:
-        fields["name"] = tool
     failed = fields.get("isError") or kind == "retry_prompt" or fields.get("outcome") in ("failed", "retried")
     if failed or "error" in str(read(fields.get("output"), "type", "")):
         fields["is_error"] = True
