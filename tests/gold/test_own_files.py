@@ -262,6 +262,22 @@ def test_lists_of_documents_by_query_are_read() -> None:
     assert goldassay.score("retrieval", gold, pred).values["RR"] == 0.75
 
 
+@pytest.mark.parametrize(
+    "gold", [["Delft", "Leiden"], [["Delft"], ["Leiden", "Leyden"]], {"1": "Delft", "2": "Leiden"}]
+)
+def test_answers_alone_are_gold(gold: Any) -> None:
+    said: Any = {"1": "Delft", "2": "Gouda"} if isinstance(gold, dict) else ["Delft", "Gouda"]
+    assert goldassay.score("answering", gold, said).values["exact_match"] == 0.5
+
+
+def test_results_of_several_systems_are_compared_together() -> None:
+    gold = list("ABAB" * 5)
+    results = goldassay.score("classification", gold, {"all": gold, "half": ["A"] * 20})
+    assert goldassay.compare(results)[0].difference == -0.5
+    with pytest.raises(GoldassayError, match=r"not list: compare\(before, after\)"):
+        goldassay.compare([results["all"], results["half"]])  # type: ignore[arg-type]
+
+
 def test_tags_that_are_numbers_are_refused() -> None:
     row = {"id": "1", "tokens": ["Delft", "is"], "ner_tags": [1, 0]}
     with pytest.raises(DataError, match="record 1, ner_tags: tags are names such as B-LOC, not numbers"):
@@ -331,7 +347,7 @@ def test_a_cut_line_leaves_the_separator_of_the_header(tmp_path: Path) -> None:
         goldassay.score("classification", [{"id": "1", "label": "good"}], tmp_path / "pred.csv")
 
 
-def test_bare_values_are_labels_or_records() -> None:
+def test_bare_values_are_labels_answers_or_records() -> None:
     labels = ["M", "A", "L"], ["M", "A", "A"]
     sides: list[Callable[[Any], Any]] = [list, tuple, np.array, pd.Series, iter]
     for side in sides:
@@ -341,7 +357,7 @@ def test_bare_values_are_labels_or_records() -> None:
     invoices = ['{"no": 1}', '{"no": 2}']
     assert goldassay.score("records", invoices, [{"no": 1}, {"no": 3}])["record_accuracy"] == 0.5
     with pytest.raises(GoldassayError, match="a record is an object with fields, not str"):
-        goldassay.score("answering", ["a"], ["a"])
+        goldassay.score("retrieval", ["a"], ["a"])
 
 
 def test_a_frame_that_pandas_wrote_as_json_is_its_rows(tmp_path: Path) -> None:

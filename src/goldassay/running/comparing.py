@@ -21,7 +21,7 @@ from goldassay.gold.anyfields import DRAFTED
 from goldassay.gold.records import INPUT_FIELDS, TABLE
 from goldassay.results import comparisons
 from goldassay.results.comparisons import Comparisons
-from goldassay.results.result import Result, fold
+from goldassay.results.result import Result, Results, fold
 from goldassay.running import asynchronous
 from goldassay.running.hashing import gold_hash
 from goldassay.running.head import MetricFunction, RunGold, RunHead, described_columns, described_measures
@@ -37,13 +37,14 @@ STORED = "predictions"
 """The setting of a run of existing predictions, which took no time and cost nothing."""
 
 
-def compare(*runs: Run | Result | Path | str, test: str = "permutation", seed: int = 0) -> Comparisons:
+def compare(*runs: Run | Result | Results | Path | str, test: str = "permutation", seed: int = 0) -> Comparisons:
     """Runs or results against the first of them, by every measure, corrected for the number of measures.
 
-    A path is a run folder, or a log of another tool.
+    A path is a run folder, or a log of another tool; `score` gives the results of several systems together.
 
     Raises:
         ConventionError: The runs are on other gold, or were measured under other conventions.
+        GoldassayError: One is neither a run nor a result.
 
     >>> import dspy
     >>> from goldassay.running.evaluate import evaluate
@@ -55,14 +56,24 @@ def compare(*runs: Run | Result | Path | str, test: str = "permutation", seed: i
     >>> result.measure, result.difference, result.won
     ('score', 1.0, ('0', '1', '2', '3'))
     """
+    for kind in [type(run).__name__ for run in runs if not isinstance(run, (Run, Result, Results, Path, str))]:
+        raise GoldassayError(
+            f"compare takes runs, results of `goldassay.score` or paths, not {kind}: compare(before, after)"
+        )
     systems: list[Run | Result] = []
+    names: Sequence[str] = ()
     for run in runs:
-        systems += [run] if isinstance(run, (Run, Result)) else open_runs(run)
+        if isinstance(run, Results):
+            systems += run.values()
+            names = [*names, *run]
+        else:
+            systems += [run] if isinstance(run, (Run, Result)) else open_runs(run)
     loaded = [system for system in systems if isinstance(system, Run)]
     for other in loaded[1:]:
         check_comparable(loaded[0], other)
     results = [system.result if isinstance(system, Run) else system for system in systems]
-    names = labels(loaded) if len(loaded) == len(systems) else ()
+    if len(names) != len(systems):
+        names = labels(loaded) if len(loaded) == len(systems) else ()
     return comparisons.compare(*results, names=names, test=test, seed=seed)
 
 

@@ -71,8 +71,6 @@ def system_of(evaluation: Any) -> LogSystem:
     Raises:
         DataError: A score is not a number.
     """
-    from goldassay._support.dspy_compat import input_keys  # loads DSPy, which a log of another tool does not need
-
     samples: list[Sample] = []
     for at, (example, prediction, result) in enumerate(evaluation.results):
         if (score := number(getattr(result, "score", result))) is None:

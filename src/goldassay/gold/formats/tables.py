@@ -123,9 +123,12 @@ def _raw_rows(source: Source) -> Iterable[tuple[int | None, object]]:
         return files.json_lines(file)
     records: Iterable[object]
     if "data" in source.options:
-        is_bare = source.side == "pred" or source.task in ("classification", "records")  # whose gold needs no more
+        is_bare = source.side == "pred" or source.task in ("classification", "records", "answering")
         content = source.options["data"]
-        records = anyfields.objects(content, ANSWER_FIELDS.get(source.task, "") if is_bare else "")
+        field = ANSWER_FIELDS.get(source.task, "") if is_bare else ""  # gold of the others needs more
+        records = anyfields.objects(content, field)
+        if source.side == "gold" and source.task == "answering":
+            records = ({"question": "", **row} if row.keys() <= {"id", field} else row for row in records)
         if source.task == "retrieval" and not isinstance(content, Mapping):
             content = records = list(records)
         if rankings := _rankings(content, source):
