@@ -182,6 +182,7 @@ QUESTIONS: dict[str, Callable[[str, str], dict[str, Any]]] = {
     "ragas 0.1": lambda said, right: {"question": "?", "answer": said, "contexts": [], "ground_truth": right},
     "ragas 0.0": lambda said, right: {"question": "?", "answer": said, "ground_truths": [right]},
     "deepeval": lambda said, right: {"input": "?", "actual_output": said, "expected_output": right},
+    "a table": lambda said, right: {"question": "?", "answer": right, "prediction": said},
     "OpenAI": lambda said, right: {"input": "?", "output": said, "ideal": right},
     "Braintrust": lambda said, right: {"input": "?", "output": said, "expected": right},
     "LangSmith": lambda said, right: {
@@ -237,6 +238,14 @@ def test_statements_of_other_tools_are_read(names: tuple[str, str, str]) -> None
     ("task", "gold", "pred", "name", "value"),
     [
         ("records", {"expected": {"a": 1, "b": 2}}, {"output": {"a": 1, "b": 3}}, "field_f1", 0.5),
+        (
+            "triples",
+            {"triples": [["a", "b", "c"]]},
+            {"predicted_triples": [["a", "b", "d"], ["a", "b", "c"]]},
+            "precision",
+            0.5,
+        ),
+        ("extraction", {"entities": [[0, 1, "A"]]}, {"pred_entities": [[0, 1, "B"]]}, "strict_f1", 0),
         ("retrieval", {"query": "?", "expected_ids": ["a"]}, {"retrieved_ids": ["x", "a"]}, "RR", 0.5),
         ("classification", {"labels": ["a", "b"]}, {"labels": ["a"]}, "set_micro_recall", 0.5),
         (
