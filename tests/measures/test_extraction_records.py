@@ -53,8 +53,8 @@ def test_a_discontinuous_span_overlaps_only_with_its_parts() -> None:
         ([{"start": 5, "end": 5, "type": "A"}], "predicted entities[0]: a span must begin before it ends, not 5–5"),
         ([(0, 1, "A"), (-2, 5, "A")], "predicted entities[1]: a span must begin before it ends, not -2–5"),
         (
-            [{"start": 0, "end": 5, "label": "A"}],
-            "predicted entities[0]: a span needs a type; it has start, end, label",
+            [{"start": 0, "end": 5, "kind": "A"}],
+            "predicted entities[0]: a span needs a type; it has start, end, kind",
         ),
         (
             [{"text": "Delft", "type": "A"}],
