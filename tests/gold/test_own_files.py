@@ -305,6 +305,15 @@ def test_the_column_of_spans_is_named_where_lines_have_another_one(tmp_path: Pat
     assert goldassay.score("extraction", file, file, map={"entities": "label"}).values["strict_f1"] == 1
 
 
+def test_lines_of_another_tool_without_ids_are_read_by_the_mapping_that_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "ragas.jsonl"
+    rows = [QUESTIONS["ragas"]("Delft", "Delft"), QUESTIONS["ragas"]("Gouda", "Leiden")]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises(DataError, match='number the records with `map={"question": "user_input"}`'):
+        goldassay.score("answering", file, file)
+    assert goldassay.score("answering", file, file, map={"question": "user_input"}).values["exact_match"] == 0.5
+
+
 def test_load_takes_lists_by_split_and_data_frames() -> None:
     rows = [{"text": "a", "label": "M", "split": "train"}, {"text": "b", "label": "L", "split": "test"}]
     data: Any

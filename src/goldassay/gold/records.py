@@ -94,12 +94,13 @@ def problems(
     input_field = INPUT_FIELDS.get(task, "text")
     if side == "pred" and isinstance(record, dict) and input_field != "text":
         record = {name: value for name, value in record.items() if name != input_field}
+    filled = record
     try:
         if side == "gold" and task == "trajectories" and isinstance(record, dict):
-            record = _with_calls(record)
+            filled = record = _with_calls(record)
         if side == "gold" and task == "answering" and isinstance(record, dict) and record.get("reference"):
-            record = {"answers": [record["reference"]], **record}  # a question with a long answer alone
-        checked = adapter(task, side).validate_python(record, extra=extra)
+            filled = {"answers": [record["reference"]], **record}  # a question with a long answer alone
+        checked = adapter(task, side).validate_python(filled, extra=extra)
         if task == "classification" and not any(name in checked for name in ("label", "labels", "score")):
             what = 'this field is missing (or labels, or score); name its column (`map={"label": "COLUMN"}`)'
             return [DataError(what, record=checked["id"], field="label")]
@@ -145,12 +146,16 @@ def problems(
                 what = "this field is missing"
                 if detail["loc"][-1] == "start" and len(detail["loc"]) == 3:
                     what += "; `goldassay.text.spans.locate(text, quotes)` finds start and end of quoted words"
-                usual = COLUMN_NAMES.get(task, {}).get(side, {}).get(field, ())
-                near = [name for name in usual if name in fields] or get_close_matches(field, fields, 1)
+                columns = COLUMN_NAMES.get(task, {}).get(side, {})
+                near = [name for name in columns.get(field, ()) if name in fields] or get_close_matches(
+                    field, fields, 1
+                )
                 hint = f'; name its column (`map={{"{field}": "{message_path(fields, next(iter(near), "COLUMN"))}"}}`)'
-                own = next((name for name in schema(task, side)["properties"] if name in fields), "")
-                if field == "id" and own and not near:  # with any mapping, records without ids are numbered
-                    hint = f'; number the records with `map={{"{own}": "{own}"}}`'
+                if field == "id" and not near:  # with any mapping, records without ids are numbered
+                    usual = {name: columns.get(name, [name]) for name in schema(task, side)["properties"]}
+                    pairs = [(name, column) for name, known in usual.items() for column in known if column in fields]
+                    for name, column in pairs[:1]:
+                        hint = f'; number the records with `map={{"{name}": "{column}"}}`'
             elif detail["type"] == "dict_type" and len(detail["loc"]) == 2:
                 shapes = schema(task, side)
                 item = shapes["properties"][detail["loc"][0]].get("items", {}).get("$ref", "").rpartition("/")[2]
