@@ -18,7 +18,7 @@ from goldassay._support.exceptions import DataError
 from goldassay._support.secrets import redact
 from goldassay.core.fields import Fields, identity, is_example, names, read, without_enums
 from goldassay.core.measure import RECORD_ERRORS, Assessment, Error, failed
-from goldassay.core.steps import is_made_by, tools_of
+from goldassay.core.steps import FINISH, SUBMIT, is_made_by, tools_of
 from goldassay.core.tally import Evidence
 
 FEEDBACK_SIZE = 1500  # characters of a feedback
@@ -166,8 +166,8 @@ def _of_other_agents(errors: Sequence[Error], pred: object, trace: Any, pred_tra
         if name.startswith("tool_name_"):
             calls.append((fields[name], fields.get(name.replace("name", "args", 1))))
     for turn in read(pred, "history.messages", None) or ():
-        calls = [*(calls if not calls or calls[-1][0] != "submit" else ()), *_calls(turn)]
-    calls = [call for call in calls if call[0] not in ("finish", "submit")] or calls
+        calls = [*(calls if not calls or calls[-1][0] != SUBMIT else ()), *_calls(turn)]
+    calls = [call for call in calls if call[0] not in (FINISH, SUBMIT)] or calls
     others = []
     for error in errors if calls and agent else ():
         if error.step is not None:

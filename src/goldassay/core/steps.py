@@ -10,6 +10,9 @@ from goldassay._support.jsonl import JSON, jsonable
 from goldassay._support.secrets import redact
 from goldassay.core.fields import JsonObject, Record
 
+CALLING = ("tool", "retriever", "")  # the kinds of steps that are calls; a step without a kind is one
+FINISH = "finish"  # the tool with which DSPy's ReAct ends
+SUBMIT = "submit"  # that of ReActV2
 STEP_CHARACTERS = 10_000  # characters of a step's arguments, and of its output, that are recorded
 
 
@@ -37,6 +40,11 @@ predictor='', parent=0)
     tokens: int = 0
     predictor: str = ""
     parent: int | None = None
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it calls a tool or a retriever."""
+        return self.kind in CALLING
 
     @classmethod
     def of(cls, state: Record, index: int) -> Step:

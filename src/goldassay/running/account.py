@@ -31,8 +31,7 @@ from goldassay._support.dspy_compat import (
 from goldassay._support.exceptions import one_line
 from goldassay._support.progress import WAITING
 from goldassay.core.fields import JsonObject, Record
-from goldassay.core.steps import Step, bounded
-from goldassay.measures.trajectories.records import FINISH, SUBMIT
+from goldassay.core.steps import FINISH, SUBMIT, Step, bounded
 from goldassay.running.budget import SILENT, Meter
 from goldassay.running.rows import UNUSED, Usage
 

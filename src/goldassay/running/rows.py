@@ -22,7 +22,7 @@ from goldassay.core.fields import Fields, JsonObject, Record, cluster, identity,
 from goldassay.core.measure import Assessment, Error, Names
 from goldassay.core.steps import Step
 from goldassay.core.tally import Evidence, flat, nested
-from goldassay.measures.trajectories.records import CALLING, steps_of
+from goldassay.measures.trajectories.records import steps_of
 from goldassay.statistics.design import SAMPLING
 
 ROWS_IN_MEMORY = 20_000  # rows that stay in memory too
@@ -139,8 +139,8 @@ class Row:
 
         Of several agents the last may return its calls alone.
         """
-        names = [step.name for step in steps_of(self.prediction or {}) if step.kind in CALLING]
-        calls = [step for step in self.steps if step.kind in CALLING]
+        names = [step.name for step in steps_of(self.prediction or {}) if step.is_call]
+        calls = [step for step in self.steps if step.is_call]
         for first in range(len(calls) - len(names), -1, -1):
             made = calls[first : first + len(names)]
             if [step.name for step in made] == names:

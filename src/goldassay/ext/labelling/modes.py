@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from goldassay._support import files, jsonl
 from goldassay._support.exceptions import DataError, GoldassayError
 from goldassay.core.fields import Fields, JsonObject
-from goldassay.measures.trajectories.records import CALLING, steps_of
+from goldassay.measures.trajectories.records import steps_of
 from goldassay.measures.trajectories.scorecard import AT_END, START
 from goldassay.results.view import Cell, Note, Sentence, Table, TableRow, View
 from goldassay.statistics.design import SAMPLING, UNCOVERED, Design, Sampling
@@ -71,7 +71,7 @@ class ReviewedTrace:
         if self.step is None:
             return None
         steps = steps_of(self.output)
-        before = [step.name for step in steps[: self.step] if step.kind in CALLING]
+        before = [step.name for step in steps[: self.step] if step.is_call]
         return (
             before[-1] if before else START,
             steps[self.step].name if self.step < len(steps) else AT_END,

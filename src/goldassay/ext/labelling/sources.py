@@ -18,7 +18,7 @@ from goldassay.core.fields import Fields, JsonObject, identity
 from goldassay.core.fields import read as field_at
 from goldassay.core.measure import TASKS
 from goldassay.core.shape import ProgramShape
-from goldassay.core.steps import Step
+from goldassay.core.steps import CALLING, Step
 from goldassay.ext.interop.logs.tools import rows_of_table, systems_in
 from goldassay.ext.labelling.drafts import Pool, text_of
 from goldassay.gold import read
@@ -28,7 +28,7 @@ from goldassay.gold.formats.jsonl import record_of
 from goldassay.gold.outputs import OUTPUT_FIELDS
 from goldassay.gold.records import INPUT_FIELDS
 from goldassay.gold.shapes import SHAPES
-from goldassay.measures.trajectories.records import CALLING, TRAJECTORY, steps_of
+from goldassay.measures.trajectories.records import TRAJECTORY, steps_of
 from goldassay.running.evaluated import number
 from goldassay.running.folder import run_at
 from goldassay.running.run import stored

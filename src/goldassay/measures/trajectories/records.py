@@ -35,12 +35,9 @@ from goldassay._support.exceptions import DataError, short_repr
 from goldassay._support.jsonl import JSON
 from goldassay.core.fields import Fields, JsonObject, Record, read
 from goldassay.core.measure import failed, gold_field, pred_field
-from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
+from goldassay.core.steps import CALLING, FINISH, STEP_CHARACTERS, SUBMIT, Step, bounded
 
-CALLING = ("tool", "retriever", "")  # the kinds of steps that are calls; a step without a kind is one
 KINDS = (*CALLING, "model", "module")
-FINISH = "finish"  # the tool with which DSPy's ReAct ends
-SUBMIT = "submit"  # that of ReActV2
 FINAL_RESULT = "final_result"  # how the name of that of Pydantic AI begins
 PYTHON = "python"  # the tool that runs code which a model wrote
 REACT_ERROR = "Execution error"  # the first words of an observation of ReAct whose tool raised

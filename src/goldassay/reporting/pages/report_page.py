@@ -32,7 +32,7 @@ from goldassay.core.shape import DSPY_NOTES
 from goldassay.core.steps import Step
 from goldassay.core.tally import Confusion
 from goldassay.measures.trajectories.mistakes import in_words
-from goldassay.measures.trajectories.records import CALLING, TRAJECTORY, steps_of
+from goldassay.measures.trajectories.records import TRAJECTORY, steps_of
 from goldassay.reporting.pages import charts
 from goldassay.reporting.pages.document import code, packed, page, plotly
 from goldassay.reporting.ranking import RankedRun, leader
@@ -390,7 +390,7 @@ def shown_steps(row: Row) -> tuple[list[Step], int | None]:
         steps = list(row.steps)
     wrong = min((error.step for error in row.errors if error.step is not None), default=None)
     if wrong is not None:
-        calls = calls or [step for step in steps if step.kind in CALLING]
+        calls = calls or [step for step in steps if step.is_call]
         wrong = calls[wrong].index if wrong < len(calls) else len(steps)
     return steps, wrong
 
@@ -410,7 +410,7 @@ def brief(record: Record, error: str | None = None) -> str:
     fields = {name: value for name, value in record.items() if name not in ELSEWHERE and name not in DSPY_NOTES}
     answers = ["entities", "links", "triples", "results", "relevant", "answers", "label", "answer", "record"]
     shown = next((fields[name] for name in answers if name in fields), None)
-    if shown is None and (calls := [in_words(step) for step in steps_of(fields) if step.kind in CALLING]):
+    if shown is None and (calls := [in_words(step) for step in steps_of(fields) if step.is_call]):
         shown = calls
     return _cut(_phrase(fields if shown is None else shown) or "(none)")
 

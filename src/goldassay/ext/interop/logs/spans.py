@@ -20,16 +20,8 @@ from goldassay._support.exceptions import DataError
 from goldassay._support.jsonl import JSON
 from goldassay._support.secrets import scrub
 from goldassay.core.fields import JsonObject
-from goldassay.core.steps import STEP_CHARACTERS, Step, bounded
-from goldassay.measures.trajectories.records import (
-    CALLING,
-    FINISH,
-    MODEL_ROLES,
-    SUBMIT,
-    message_of,
-    of_messages,
-    role_of,
-)
+from goldassay.core.steps import CALLING, FINISH, STEP_CHARACTERS, SUBMIT, Step, bounded
+from goldassay.measures.trajectories.records import MODEL_ROLES, message_of, of_messages, role_of
 from goldassay.running.evaluated import Sample, number
 
 STEP_KINDS = {
@@ -44,9 +36,8 @@ FAILED_STATUS = (2, "2", "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR", "erro
 API_PREFIX = re.compile(r"^(message|tool_call)\.(function\.)?")
 DSPY_TOOL = re.compile(r"^Tool\.|\.(__call__|acall)$")  # around the name of DSPy's tools, of MLflow and OpenInference
 SMOLAGENTS = "sanitize_inputs_outputs"  # of all calls of its tools
-NO_CALL = re.compile(
-    r"\(merged tools\)|handoff to .*"
-)  # spans of Google ADK and OpenAI's agents besides those of calls
+# spans of Google ADK and of OpenAI's agents besides those of calls
+NO_CALL = re.compile(r"\(merged tools\)|handoff to .*")
 CALL_FAILED = "the traced call failed"
 UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
 
@@ -119,7 +110,7 @@ def tree(spans: Iterable[Sample]) -> tuple[Step, ...]:
                     parent=parent,
                 )
                 steps.append(step)
-    calls = [step for step in steps if step.kind in CALLING]
+    calls = [step for step in steps if step.is_call]
     return tuple(steps) if len(steps) > 1 or calls else ()  # one span alone is the answer itself
 
 
