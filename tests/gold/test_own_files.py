@@ -293,6 +293,14 @@ def test_tags_that_are_numbers_are_refused() -> None:
         goldassay.score("extraction", [row], [row])
 
 
+def test_tags_are_as_many_as_tokens_and_those_of_a_text_are_its_own() -> None:
+    with pytest.raises(DataError, match="record 1, ner_tags: 1 tags for 2 tokens"):
+        goldassay.score("extraction", [{"id": "1", "tokens": ["Delft", "is"], "ner_tags": ["O"]}], [])
+    for topics in ([], None, ["a"], "a"):
+        row = {"id": "1", "text": "Delft", "entities": [(0, 5, "LOC")], "tags": topics}
+        assert goldassay.score("extraction", [row], [row]).values["strict_f1"] == 1
+
+
 def test_the_column_of_spans_is_named_where_lines_have_another_one(tmp_path: Path) -> None:
     file = tmp_path / "doccano.jsonl"
     file.write_text(json.dumps({"id": 1, "text": "Delft", "label": [[0, 5, "LOC"]], "Comments": []}))

@@ -76,10 +76,10 @@ def input_keys(example: object) -> Collection[str] | None:
     return keys
 
 
-def without(field: str, example: dspy.Example) -> dspy.Example:
+def without(example: dspy.Example, field: str) -> dspy.Example:
     """An example without a field, with the same inputs, which its own ``without`` forgets before DSPy 3.4.
 
-    >>> sorted(without("note", dspy.Example(text="a", note="b").with_inputs("text")).inputs().keys())
+    >>> sorted(without(dspy.Example(text="a", note="b").with_inputs("text"), "note").inputs().keys())
     ['text']
     """
     keys = input_keys(example)

@@ -37,8 +37,6 @@ DRAFTED = ("sampling", "suggestions", "preferred")
 """The fields that a draft adds: how a record was chosen, what systems answered, and whose answers people chose."""
 ABOUT_RECORD = ("id", "split", "language", "document", "strata", "meta", *DRAFTED)
 """Fields about a record, which are not fields of a task."""
-
-
 REFERENCES = ("reference_outputs", "reference", "expectations", "expected")
 """Where traces have what their outputs are compared with."""
 
@@ -67,42 +65,54 @@ def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
     return {name.strip(): path.strip() for name, _, path in parts}
 
 
-def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool, task: str = "") -> Record:
+def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool) -> Record:
     """A trace, ``{"inputs": {…}, "outputs": {…}}``, with the fields of both in one row; any other row as it is.
 
-    Of a name that both have, a prediction has that of the outputs. If it has ``reference_outputs`` (or `REFERENCES`
-    else), they are gold, and not its outputs. Of extraction, tokens with their tags become a text,
-    in which spaces are between the tokens, with its entities.
-
-    Raises:
-        DataError: Tags are numbers.
+    Of a name that both have, a prediction has that of the outputs. Gold has the reference (`REFERENCES`) in place of
+    the outputs, where there is one.
 
     >>> flat({"id": 1, "inputs": {"text": "Ur"}, "outputs": {"label": "M"}}, None, predicted=True)
     {'id': 1, 'text': 'Ur', 'label': 'M'}
-    >>> flat({"id": 1, "tokens": ["In", "Ur"], "ner_tags": ["O", "B-TOP"]}, None, predicted=False, task="extraction")
-    {'id': 1, 'text': 'In Ur', 'entities': [(3, 5, 'TOP')]}
     """
-    tags = next((name for name in ("ner_tags", "tags") if name in row), "")
-    if task == "extraction" and tags and len(row.get("tokens") or ()) == len(row[tags]):
-        if any(isinstance(tag, Number) for tag in row[tags]):
-            raise DataError("tags are names such as B-LOC, not numbers; `hf:NAME` reads their names", field=tags)
-        ends = [*accumulate(len(token) + 1 for token in row["tokens"])]
-        starts = [0, *ends]
-        marked = tagging.spans(row[tags], tagging.named(None, {*row[tags]}))
-        text = " ".join(row["tokens"])
-        entities = [(starts[first], ends[last - 1] - 1, kind) for first, last, kind in marked]
-        return {name: row[name] for name in row if name not in ("tokens", tags)} | {"text": text, "entities": entities}
     if not isinstance(row.get("inputs"), Mapping) or "outputs" not in row:
         return row
-    answers = (
-        "outputs" if predicted else next((name for name in REFERENCES if isinstance(row.get(name), Mapping)), "outputs")
-    )
-    groups = [name for name in ("inputs", answers) if isinstance(row[name], Mapping)]
+    answers = ["outputs"] if predicted else [*REFERENCES, "outputs"]
+    answer = next((name for name in answers if isinstance(row.get(name), Mapping)), "outputs")
+    groups = [name for name in ("inputs", answer) if isinstance(row[name], Mapping)]
     mapped = {path.partition(".")[0] for path in (paths or {}).values()}
     merged = {key: row[key] for key in row if key not in groups or key in mapped}
     for name in groups if predicted else groups[::-1]:
         merged |= row[name]
     return merged
+
+
+def of_tokens(row: Record) -> Record:
+    """A row of tokens and their tags, as data sets of Hugging Face have them, as a text with its entities.
+
+    A space is between the tokens. Any other row is left as it is.
+
+    Raises:
+        DataError: Tags are numbers, or there is not one for each token.
+
+    >>> of_tokens({"id": 1, "tokens": ["In", "Ur"], "ner_tags": ["O", "B-TOP"]})
+    {'id': 1, 'text': 'In Ur', 'entities': [(3, 5, 'TOP')]}
+    """
+    name = next((name for name in ("ner_tags", "tags") if name in row), "")
+    listed = {key: [*value] for key, value in row.items() if key in ("tokens", name) and isinstance(value, Iterable)}
+    tokens = listed.get("tokens", [])
+    tags = listed.get(name, [])
+    if "entities" in row or not (tokens and tags) or not all(isinstance(token, str) for token in tokens):
+        return row
+    if len(tokens) != len(tags):
+        raise DataError(f"{len(tags)} tags for {len(tokens)} tokens", field=name)
+    if any(isinstance(tag, Number) for tag in tags):
+        raise DataError("tags are names such as B-LOC, not numbers; `hf:NAME` reads their names", field=name)
+    ends = [*accumulate(len(token) + 1 for token in tokens)]
+    starts = [0, *ends]
+    marked = tagging.spans(tags, tagging.named(None, {*tags}))
+    entities = [(starts[first], ends[last - 1] - 1, kind) for first, last, kind in marked]
+    rest = {key: row[key] for key in row if key not in ("tokens", name)}
+    return {**rest, "text": " ".join(tokens), "entities": entities}
 
 
 def renamed(

@@ -147,9 +147,8 @@ def problems(
                 if detail["loc"][-1] == "start" and len(detail["loc"]) == 3:
                     what += "; `goldassay.text.spans.locate(text, quotes)` finds start and end of quoted words"
                 columns = COLUMN_NAMES.get(task, {}).get(side, {})
-                near = [name for name in columns.get(field, ()) if name in fields] or get_close_matches(
-                    field, fields, 1
-                )
+                near = [name for name in columns.get(field, ()) if name in fields]
+                near = near or get_close_matches(field, fields, 1)
                 hint = f'; name its column (`map={{"{field}": "{message_path(fields, next(iter(near), "COLUMN"))}"}}`)'
                 if field == "id" and not near:  # with any mapping, records without ids are numbered
                     usual = {name: columns.get(name, [name]) for name in schema(task, side)["properties"]}

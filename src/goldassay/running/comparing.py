@@ -56,10 +56,9 @@ def compare(*runs: Run | Result | Results | Path | str, test: str = "permutation
     >>> result.measure, result.difference, result.won
     ('score', 1.0, ('0', '1', '2', '3'))
     """
-    for kind in [type(run).__name__ for run in runs if not isinstance(run, (Run, Result, Results, Path, str))]:
-        raise GoldassayError(
-            f"compare takes runs, results of `goldassay.score` or paths, not {kind}: compare(before, after)"
-        )
+    if others := [type(run).__name__ for run in runs if not isinstance(run, (Run, Result, Results, Path, str))]:
+        message = f"compare takes runs, results of `goldassay.score` or paths, not {others[0]}: compare(before, after)"
+        raise GoldassayError(message)
     systems: list[Run | Result] = []
     names: Sequence[str] = ()
     for run in runs:

@@ -160,7 +160,7 @@ def splits_of(gold: object, seed: int = 0) -> dict[str, list[dspy.Example]]:
     splits = {name: list(read(division, name, None) or []) for name in ("train", "dev", "test")}
     for name in ("train", "dev"):
         if Design.of(splits[name]).why_no_estimate:
-            splits[name] = [without(SAMPLING, example) for example in splits[name]]
+            splits[name] = [without(example, SAMPLING) for example in splits[name]]
     return splits
 
 

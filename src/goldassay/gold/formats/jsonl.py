@@ -17,7 +17,7 @@ from goldassay._support import jsonl as strict
 from goldassay._support.exceptions import DataError
 from goldassay.core.fields import JsonObject
 from goldassay.core.measure import RAISED, TASKS
-from goldassay.gold.anyfields import flat, renamed
+from goldassay.gold.anyfields import flat, of_tokens, renamed
 from goldassay.gold.formats import Format, Source, SourceRecord
 from goldassay.gold.records import TABLE, problems
 from goldassay.gold.shapes import Side
@@ -46,7 +46,8 @@ def _json_lines(source: Source) -> Iterator[SourceRecord]:
                 if source.format == "run":
                     value = record_of(value, source)
                 elif isinstance(value, dict):
-                    value = flat(value, None, predicted=source.side == "pred", task=source.task)
+                    value = flat(value, None, predicted=source.side == "pred")
+                    value = of_tokens(value) if source.task == "extraction" else value
                 if value is not None:
                     empty = False
                     yield SourceRecord(value, number)

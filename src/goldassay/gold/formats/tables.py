@@ -1,10 +1,9 @@
 """Rows with named columns: ``csv``, ``tsv``, ``parquet``, lists in JSON, data sets, and records in Python.
 
-Extraction, classification and answering find their columns by their names (`COLUMN_NAMES`), other tasks have the names
-of their fields; what is not a field goes to ``meta``, and of gold in a JSON file with the names of our fields it is an
-error. A row without an id is named by its number. A ``document`` column, or ``doc_id`` next to an ``id``, says which
-rows belong together. Of your own task a record has any fields: a column of whole numbers, numbers or true/false is read
-as such.
+A field's column has its name or one that other tools give it (`COLUMN_NAMES`). What is not a field goes to ``meta``; in
+a JSON file of gold with the names of our fields it is an error. A row without an id is named by its number. A
+``document`` column, or ``doc_id`` next to an ``id``, says which rows belong together. Of your own task a record has any
+fields: a column of whole numbers, numbers or true/false is read as such.
 
 In a cell of a table, secondary types are separated by ``|``, ``,`` or ``;``; several texts are a JSON list
 (``["1800", "in 1800"]``) or have ``|`` between them, and an empty ``answers`` is a question without an answer. A csv
@@ -47,7 +46,6 @@ WRITTEN = ("classification", "answering")
 HF = "hf:"
 DATASET_FILES = ("state.json", "dataset_dict.json")  # what a folder of `save_to_disk` holds
 INSTEAD = {"label": ("labels", "score"), "answers": ("reference",), "calls": ("messages",)}
-ANSWERS = ("label", "answers", "answer", "entities", "triples", "record")
 LIST_FIELDS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
 NUMBERS = ("score", "weight", "confidence", "latency_ms")
 JSON_FIELDS = ("meta", "strata", "citations", "answer_starts", "probabilities", "errors", *anyfields.DRAFTED)
@@ -78,7 +76,8 @@ def rows(source: Source) -> Iterator[SourceRecord]:
                     message += f': {{"{field}": …}}'
                 raise DataError(message)
             predicted = source.side == "pred"
-            raw = anyfields.flat(raw, paths, predicted=predicted, task=source.task)
+            raw = anyfields.flat(raw, paths, predicted=predicted)
+            raw = anyfields.of_tokens(raw) if source.task == "extraction" else raw
             drafted = raw.get("sampling") is not None  # whose fields have the names of the task
             row = dict(raw)
             if paths and not drafted:
@@ -92,9 +91,11 @@ def rows(source: Source) -> Iterator[SourceRecord]:
                     with suppress(DataError) if name not in (paths or row) else nullcontext():
                         plain[str(name)] = _plain(value, str(name), predicted)
                 row = plain
-            names = COLUMN_NAMES["records"][source.side]["record"]
-            is_named = any(isinstance(row.get(name), Mapping) for name in names)  # and not fields of the record
-            record = row if is_named or source.task != "records" else anyfields.nested(row)
+            record = row
+            if source.task == "records":
+                columns = COLUMN_NAMES["records"][source.side]["record"]
+                is_column = any(isinstance(row.get(name), Mapping) for name in columns)
+                record = row if is_column else anyfields.nested(row)
             record = _record(record, source) if source.task in TASKS else record
             own_id = record.pop("id", None)
             source.numbered = source.numbered or own_id in (None, "")
@@ -194,7 +195,7 @@ def _record(row: JsonObject, source: Source) -> JsonObject:
         column = next((by_name[name] for name in names if name in by_name), None)
         if column is not None and column not in columns.values():
             columns[field] = column
-    source.answer_column = next((columns[name] for name in ANSWERS if name in columns), "")
+    source.answer_column = columns.get(ANSWER_FIELDS[source.task], columns.get("answers", ""))
     if source.task == "classification" and "label" in columns:  # where there is a label, a score is not a grade
         score = columns.pop("score", None)
         if source.side == "pred" and score is not None:
