@@ -208,6 +208,24 @@ def test_answers_are_held_to_the_references_beside_them(tmp_path: Path, tool: st
         assert not [note for note in result.warnings if "one column" in note]
 
 
+def test_a_missing_prediction_is_no_gold(tmp_path: Path) -> None:
+    """One of a hundred runs that failed made all records gold, their own predictions, and every value 1."""
+    right, wrong = QUESTIONS["LangSmith"]("Delft", "Delft"), QUESTIONS["LangSmith"]("", "Leiden")
+    file = tmp_path / "runs.jsonl"
+    failures: list[dict[str, Any]] = [{"outputs": None}, {"outputs": {}}]
+    for failed in failures:
+        rows = [right | {"id": "1"}, wrong | {"id": "2"} | failed]
+        assert goldassay.score("answering", rows, rows).values["exact_match"] == 0.5
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        with pytest.raises(DataError, match='name its column .`map={"gold.answers": "answer"}`'):
+            goldassay.score("answering", file, file)
+        result = goldassay.score("answering", file, file, map={"gold.answers": "answer"})
+        assert result.values["exact_match"] == 0.5
+    rows = [QUESTIONS["ragas 0.1"]("Delft", "Delft"), {"question": "?", "ground_truth": "Leiden"}]
+    with pytest.raises(DataError, match="predictions: record 2: no column answer; there are question, ground_truth"):
+        goldassay.score("answering", rows, rows)
+
+
 @pytest.mark.parametrize(
     ("right", "said"), [("y_true", "y_pred"), ("gold_label", "label"), ("expected", "predicted"), ("label", "output")]
 )

@@ -133,5 +133,5 @@ def test_records_without_ids_are_told_how_to_number_them(tmp_path: Path) -> None
     for advised in ("question=question", "answers=answer"):
         assert [(row["id"], row["answers"]) for row in read(file, "answering", map=advised)] == [("1", ["1784"])]
     file.write_text(json.dumps({"id": "1", "question": "When?", "answer": "1784"}) + "\n")
-    with pytest.raises(DataError, match=r'name its column \(`map=\{"answers": "answer"\}`\)'):
+    with pytest.raises(DataError, match=r'name its column \(`map=\{"gold.answers": "answer"\}`\)'):
         read(file, "answering")

@@ -37,6 +37,7 @@ DRAFTED = ("sampling", "suggestions", "preferred")
 """The fields that a draft adds: how a record was chosen, what systems answered, and whose answers people chose."""
 ABOUT_RECORD = ("id", "split", "language", "document", "strata", "meta", *DRAFTED)
 """Fields about a record, which are not fields of a task."""
+NO_FIELDS: Record = {}
 REFERENCES = ("reference_outputs", "reference", "expectations", "expected")
 """Where traces have what their outputs are compared with."""
 
@@ -65,25 +66,24 @@ def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
     return {name.strip(): path.strip() for name, _, path in parts}
 
 
-def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool) -> Record:
+def flat(row: Record, paths: Mapping[str, str] | None, *, predicted: bool, empty: Record = NO_FIELDS) -> Record:
     """A trace, ``{"inputs": {…}, "outputs": {…}}``, with the fields of both in one row; any other row as it is.
 
-    Of a name that both have, a prediction has that of the outputs. Gold has the reference (`REFERENCES`) in place of
-    the outputs, where there is one.
+    Of a name that both have, a prediction has that of the outputs. Without outputs, as where a program failed, it is
+    the ``empty`` one. Gold has the reference (`REFERENCES`) in place of the outputs, where there is one.
 
     >>> flat({"id": 1, "inputs": {"text": "Ur"}, "outputs": {"label": "M"}}, None, predicted=True)
     {'id': 1, 'text': 'Ur', 'label': 'M'}
     """
     if not isinstance(row.get("inputs"), Mapping) or "outputs" not in row:
         return row
-    answers = ["outputs"] if predicted else [*REFERENCES, "outputs"]
-    answer = next((name for name in answers if isinstance(row.get(name), Mapping)), "outputs")
-    groups = [name for name in ("inputs", answer) if isinstance(row[name], Mapping)]
+    reference = next((name for name in REFERENCES if isinstance(row.get(name), Mapping)), "outputs")
+    answer = "outputs" if predicted else reference
     mapped = {path.partition(".")[0] for path in (paths or {}).values()}
-    merged = {key: row[key] for key in row if key not in groups or key in mapped}
-    for name in groups if predicted else groups[::-1]:
-        merged |= row[name]
-    return merged
+    merged = {key: row[key] for key in row if key not in ("inputs", "outputs", reference) or key in mapped}
+    for name in ("inputs", answer) if predicted else (answer, "inputs"):
+        merged |= row[name] if isinstance(row[name], Mapping) else {}
+    return merged if row["outputs"] or not predicted else {**merged, **empty}
 
 
 def of_tokens(row: Record) -> Record:

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from goldassay._support.exceptions import DataError
 from goldassay._support.files import resource
 from goldassay.core.fields import Fields, JsonObject, Record, as_text, message_path
-from goldassay.core.measure import FAILURE, NO_PREDICTION, TASKS
+from goldassay.core.measure import ANSWER_FIELDS, FAILURE, NO_PREDICTION, TASKS
 from goldassay.core.shape import UNKNOWN_SHAPE
 from goldassay.gold.shapes import SHAPES, Side
 
@@ -149,7 +149,9 @@ def problems(
                 columns = COLUMN_NAMES.get(task, {}).get(side, {})
                 near = [name for name in columns.get(field, ()) if name in fields]
                 near = near or get_close_matches(field, fields, 1)
-                hint = f'; name its column (`map={{"{field}": "{message_path(fields, next(iter(near), "COLUMN"))}"}}`)'
+                is_answer = side == "gold" and near[:1] == [ANSWER_FIELDS[task]]  # predictions may have theirs there
+                name = f"gold.{field}" if is_answer else field
+                hint = f'; name its column (`map={{"{name}": "{message_path(fields, next(iter(near), "COLUMN"))}"}}`)'
                 if field == "id" and not near:  # with any mapping, records without ids are numbered
                     usual = {name: columns.get(name, [name]) for name in schema(task, side)["properties"]}
                     pairs = [(name, column) for name, known in usual.items() for column in known if column in fields]
@@ -266,8 +268,14 @@ def _short(text: str, most: int = 64) -> str:
 
 def empty_prediction(name: str, task: str) -> Fields:
     """The prediction of a gold record that has none."""
-    row = TABLE.get(task, {"empty": {}, "failed": True})
-    return {"id": name, **deepcopy(row["empty"]), **({FAILURE: NO_PREDICTION} if row.get("failed") else {})}
+    has_failed = TABLE.get(task, {"failed": True}).get("failed")
+    return {"id": name, **empty_fields(task), **({FAILURE: NO_PREDICTION} if has_failed else {})}
+
+
+def empty_fields(task: str) -> Fields:
+    """The answer of a prediction that says nothing; of your own task it has no field."""
+    fields: Fields = deepcopy(TABLE.get(task, {"empty": {}})["empty"])
+    return fields
 
 
 def as_prediction(record: Record, task: str) -> Fields:

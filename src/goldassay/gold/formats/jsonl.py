@@ -19,7 +19,7 @@ from goldassay.core.fields import JsonObject
 from goldassay.core.measure import RAISED, TASKS
 from goldassay.gold.anyfields import flat, of_tokens, renamed
 from goldassay.gold.formats import Format, Source, SourceRecord
-from goldassay.gold.records import TABLE, problems
+from goldassay.gold.records import TABLE, empty_fields, problems
 from goldassay.gold.shapes import Side
 
 SPAN_FIELDS = {"entities": ("start", "end"), "links": ("start", "end", "candidates")}  # null if a prediction lacks them
@@ -46,7 +46,7 @@ def _json_lines(source: Source) -> Iterator[SourceRecord]:
                 if source.format == "run":
                     value = record_of(value, source)
                 elif isinstance(value, dict):
-                    value = flat(value, None, predicted=source.side == "pred")
+                    value = flat(value, None, predicted=source.side == "pred", empty=empty_fields(source.task))
                     value = of_tokens(value) if source.task == "extraction" else value
                 if value is not None:
                     empty = False

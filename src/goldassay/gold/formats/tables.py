@@ -39,7 +39,7 @@ from goldassay.core.fields import Fields, JsonObject, message_path
 from goldassay.core.measure import ANSWER_FIELDS, TASKS
 from goldassay.gold import anyfields
 from goldassay.gold.formats import BY_QUERY_HEAD, SPLIT_NAMES, Format, Source, SourceRecord, head, is_by_split, trec
-from goldassay.gold.records import COLUMN_NAMES, LABEL_FIELDS, is_labelled, schema
+from goldassay.gold.records import COLUMN_NAMES, LABEL_FIELDS, empty_fields, is_labelled, schema
 from goldassay.gold.shapes import Side
 
 WRITTEN = ("classification", "answering")
@@ -76,7 +76,7 @@ def rows(source: Source) -> Iterator[SourceRecord]:
                     message += f': {{"{field}": …}}'
                 raise DataError(message)
             predicted = source.side == "pred"
-            raw = anyfields.flat(raw, paths, predicted=predicted)
+            raw = anyfields.flat(raw, paths, predicted=predicted, empty=empty_fields(source.task))
             raw = anyfields.of_tokens(raw) if source.task == "extraction" else raw
             drafted = raw.get("sampling") is not None  # whose fields have the names of the task
             row = dict(raw)
@@ -195,7 +195,7 @@ def _record(row: JsonObject, source: Source) -> JsonObject:
         column = next((by_name[name] for name in names if name in by_name), None)
         if column is not None and column not in columns.values():
             columns[field] = column
-    source.answer_column = columns.get(ANSWER_FIELDS[source.task], columns.get("answers", ""))
+    source.answer_column = columns.get(ANSWER_FIELDS[source.task], columns.get("answers", source.answer_column))
     if source.task == "classification" and "label" in columns:  # where there is a label, a score is not a grade
         score = columns.pop("score", None)
         if source.side == "pred" and score is not None:
