@@ -80,6 +80,8 @@ def test_choices_are_labels(file: Any, tmp_path: Path) -> None:
         ([task("in Delft", labels(0, 2, "Delft", "TOP"))], "'Delft' is not at 0–2"),
         ([task("in Delft", labels(3, 99, None, "TOP"))], "is not at 3–99 of the text"),
         ([task("in Delft", {"type": "labels", "value": {"start": 0}})], "record a: .*no 'end'"),
+        ([task("in Delft", labels(3, 8, None))], "the region at 3–8 has no label"),
+        ([{"id": 1, "data": {"body": "in Delft"}, "annotations": []}], "its data has no text; there are body"),
     ],
 )
 def test_what_is_wrong_is_one_line(file: Any, tasks: list[Any], said: str) -> None:

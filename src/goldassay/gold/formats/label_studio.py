@@ -41,6 +41,8 @@ def _tasks(source: Source) -> Iterator[SourceRecord]:
             data = task["data"]
             name = str(data.get("id", task.get("id", number)))
             with source.checking(record=name):
+                if "text" not in data:
+                    raise DataError(f"its data has no text; there are {', '.join(data) or 'none'}", field="data")
                 results = [item for item in task.get(section) or () if not item.get("was_cancelled")]
                 if not results and not source.drafts:
                     continue
@@ -71,6 +73,8 @@ def _annotations(regions: Sequence[Record], text: str, task: str) -> JsonObject:
             if not 0 <= start < end <= len(text) or words not in (None, text[start:end]):
                 message = f"{words!r} is not at {value['start']}–{value['end']} of the text"
                 raise DataError(message, field="result.value")
+            if not value["labels"]:
+                raise DataError(f"the region at {value['start']}–{value['end']} has no label", field="result.value")
             spans.append({"start": start, "end": end, "type": str(value["labels"][0]), "text": text[start:end]})
         return {"entities": sorted(spans, key=lambda span: (span["start"], span["end"]))}
     choices = [region["value"]["choices"] for region in regions if region["type"] == "choices"]
