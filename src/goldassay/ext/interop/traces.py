@@ -35,7 +35,7 @@ def _traces(source: Source) -> Iterator[SourceRecord]:
     from goldassay.ext.interop.logs.tools import systems_in  # loads numpy, which records are read without
 
     for sample in (sample for system in systems_in(source.path) for sample in system.samples):
-        if source.is_first(sample):
+        if source.counts(sample):
             name = str(sample["id"])
             steps = [step.state() for step in sample.get("steps") or ()]
             paths = ("answer", "output.answer", "output.output", "output")

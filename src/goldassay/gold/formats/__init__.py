@@ -108,8 +108,8 @@ class Source:
         value = self.options.get(name)
         return default if value is None else value
 
-    def is_first(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row is the first answer to its example, which counts alone; a warning says so of later ones."""
+    def counts(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row counts: of several answers to an example the first does, and a warning says so."""
         first = row.get("repeat", 1) == 1
         if not first and self.side == "pred" and not self.warnings:
             command = shell_line("goldassay runs show", self.path)

@@ -61,7 +61,7 @@ def record_of(row: object, source: Source) -> JsonObject | None:
     Raises:
         DataError: The row does not have the fields of its task.
     """
-    if not isinstance(row, dict) or "id" not in row or not source.is_first(row):
+    if not isinstance(row, dict) or "id" not in row or not source.counts(row):
         return None
     predicted = source.side == "pred"
     if predicted and not isinstance(row.get("prediction"), Mapping):
